@@ -15,15 +15,15 @@ use crate::model::world::{Changes, Interrupt, UserConfiguration};
 use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
 
-/// The surroundings and the streams of one run.
+/// The environment and the streams of one run.
 pub struct Env {
-    /// What commands may know.
+    /// The world that commands see.
     pub world: World,
-    /// What a hook is told comes from here.
+    /// The input of hooks.
     pub stdin: Box<dyn Read + Send>,
-    /// The answer goes here.
+    /// The answer.
     pub stdout: Box<dyn Write>,
-    /// The narration goes here.
+    /// The narration.
     pub stderr: Box<dyn Write>,
 }
 
@@ -31,7 +31,7 @@ impl Env {
     /// Reads the process once. Signals are not handled yet; see [`crate::signals`].
     ///
     /// # Errors
-    /// Where the process may open no more files.
+    /// If the process cannot open more files.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the gate for the environment"
@@ -42,7 +42,7 @@ impl Env {
         if !variables.contains_key(OsStr::new("HOME"))
             && let Some(home) = std::env::home_dir()
         {
-            // Where the user database has it: what is shared is there, whoever asks.
+            // HOME is unset: shared data is still below the home in the user database.
             variables.insert("HOME".into(), home.into());
         }
         let (narrate, progress) = narration(streams.stderr.try_clone()?);
@@ -71,8 +71,8 @@ impl Env {
     }
 }
 
-/// Leaves a folder that is gone for one that is there, and returns where the shell thinks it is: `-C` works,
-/// and everything else finds no repository.
+/// Leaves a deleted current directory for an existing one, and returns the path that the shell
+/// shows: `-C` works, and other commands find no repository.
 fn left(variables: &BTreeMap<OsString, OsString>) -> std::io::Result<PathBuf> {
     std::env::set_current_dir("/")?;
     let told = variables.get(OsStr::new("PWD")).map(PathBuf::from);
@@ -82,21 +82,21 @@ fn left(variables: &BTreeMap<OsString, OsString>) -> std::io::Result<PathBuf> {
 
 type Narrate = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Says things on standard error, and how far long work is where that is a terminal: on a line that goes
-/// when something else is said. Nobody reads it when standard error is closed.
+/// Writes messages to standard error, and progress if that is a terminal: on a line that the next
+/// message clears. If standard error is closed, messages are lost.
 fn narration(stderr: File) -> (Narrate, Progress) {
     let is_seen = stderr.is_terminal();
     let stderr = Arc::new(stderr);
     let line = Arc::new(Mutex::new(ProgressLine::default()));
     let of = |line: &Mutex<ProgressLine>, act: &dyn Fn(&mut ProgressLine) -> String| {
-        // A poisoned line is still a line.
+        // A panic elsewhere leaves the line valid.
         act(&mut line.lock().unwrap_or_else(PoisonError::into_inner))
     };
     let (shown, narrated) = (Arc::clone(&line), Arc::clone(&stderr));
     let narrate = move |text: &str| {
         let clear = of(&shown, &|line| line.clear().to_owned());
         let text = crate::ui::escape::line(text);
-        // At once: two threads may speak.
+        // In one write: two threads may write at once.
         drop((&*narrated).write_all(format!("{clear}{text}\n").as_bytes()));
     };
     let progress = Progress::new(move |step| {
@@ -113,7 +113,7 @@ fn narration(stderr: File) -> (Narrate, Progress) {
     (Arc::new(narrate), progress)
 }
 
-/// Standard input, unless a person would have to type it.
+/// Standard input, unless it is a terminal.
 fn stdin() -> Box<dyn Read + Send> {
     if std::io::stdin().is_terminal() {
         Box::new(std::io::empty())
@@ -129,19 +129,19 @@ fn now() -> Moment {
 
 fn random() -> u64 {
     getrandom::u64().unwrap_or_else(|_| {
-        // Without a random device the process and the clock have to tell runs apart.
+        // Without a random device, the process id and the clock distinguish runs.
         let nanos = now().timestamp_nanos_opt().unwrap_or_default();
         u64::from_ne_bytes(nanos.to_ne_bytes()).rotate_left(17) ^ u64::from(std::process::id())
     })
 }
 
-/// The file of this program; where it has been replaced since, the one git would find.
+/// The path of this program; if it has been replaced since, the one that git would find.
 fn program() -> PathBuf {
     let own = std::env::current_exe().ok().filter(|path| path.exists());
     own.unwrap_or_else(|| PathBuf::from("git-colony"))
 }
 
-/// A step to die at, for tests of the real binary; only in builds with debug assertions.
+/// A step at which to die, for tests of the real binary; only in builds with debug assertions.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the gate for the environment"

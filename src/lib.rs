@@ -1,7 +1,6 @@
 //! `git colony`: checkpoint, restore and undo any state of a git repository.
 //!
-//! The map of the house, from the faces down to the ground; imports go down only
-//! (see ARCHITECTURE.md).
+//! The layers, from the faces down; imports go down only (see ARCHITECTURE.md).
 
 use std::ffi::OsString;
 

@@ -7,7 +7,7 @@ use git_colony::env::Env;
 
 fn main() -> ExitCode {
     run().unwrap_or_else(|error| {
-        // Where nobody reads it, the exit code still says it.
+        // If standard error is closed, the exit code still shows the failure.
         writeln!(std::io::stderr(), "error: cannot start: {error}").ok();
         ExitCode::from(128)
     })

@@ -1,8 +1,9 @@
-//! Standard output and standard error, kept for ourselves: what children inherit instead is a pipe.
+//! Standard output and standard error, reserved for this program: its children inherit a pipe
+//! instead.
 //!
-//! Filters and merge drivers are started by gix and write where we do. Lines from that pipe go the way
-//! of all narration, so that no control byte of them reaches a terminal, and none of them is part of the
-//! answer. A process that outlives us finds the pipe closed.
+//! gix starts filters and merge drivers, and they inherit the streams of the process. Lines from
+//! that pipe are treated like all narration, so that their control bytes do not reach a terminal
+//! and they are not part of the answer. A process that outlives this one finds the pipe closed.
 
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
@@ -12,7 +13,7 @@ use std::thread::JoinHandle;
 use crate::model::World;
 use crate::model::program_output::Listening;
 
-/// The streams that nobody but us writes to.
+/// The streams that only this program writes to.
 pub struct Streams {
     /// Standard output.
     pub stdout: File,
@@ -20,23 +21,23 @@ pub struct Streams {
     pub stderr: File,
 }
 
-/// What children write to the streams that they inherit.
+/// The output of children through the streams that they inherit.
 pub struct Inherited {
     reader: PipeReader,
     writer: PipeWriter,
 }
 
-/// Passes on what children write, until this goes.
+/// Passes on the output of children until it is dropped.
 pub struct Ear {
     reader: PipeReader,
     writer: PipeWriter,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Takes both streams for ourselves, and puts a pipe in their place.
+/// Reserves both streams, and puts a pipe in their place.
 ///
 /// # Errors
-/// Where the process may open no more files.
+/// If the process cannot open more files.
 pub fn take() -> std::io::Result<(Streams, Inherited)> {
     let streams = Streams {
         stdout: std::io::stdout().as_fd().try_clone_to_owned()?.into(),
@@ -49,10 +50,10 @@ pub fn take() -> std::io::Result<(Streams, Inherited)> {
 }
 
 impl Inherited {
-    /// Passes on what comes, on a thread of its own.
+    /// Passes on the output, on a thread of its own.
     ///
     /// # Errors
-    /// Where no thread can be started.
+    /// If no thread can be started.
     pub fn listen(self, world: &World) -> std::io::Result<Ear> {
         let (mut reader, world) = (self.reader.try_clone()?, world.clone());
         let listen = move || pass_on(&mut reader, &world);
@@ -66,22 +67,22 @@ impl Inherited {
 }
 
 impl Drop for Ear {
-    /// Waits for what has been written, and for nothing that a process which outlives us may write.
+    /// Waits for the output written so far, but not for a process that outlives this one.
     fn drop(&mut self) {
-        // From now on the thread ends where there is nothing to read.
+        // From now on the thread ends when the pipe is empty.
         if rustix::io::ioctl_fionbio(&self.reader, true).is_err()
             || rustix::io::ioctl_fionbio(&self.writer, true).is_err()
         {
             return;
         }
         match self.writer.write_all(b"\r") {
-            // Nothing wakes the thread: it ends with the process.
+            // The thread cannot be woken: it ends with the process.
             Err(e) if e.kind() != ErrorKind::WouldBlock => return,
-            // The byte wakes it; of a pipe that is full it needs none.
+            // The byte wakes the thread; if the pipe is full, it is awake.
             _ => {}
         }
         if let Some(thread) = self.thread.take() {
-            // It has nothing to return.
+            // The thread returns nothing.
             thread.join().ok();
         }
     }

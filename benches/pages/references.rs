@@ -41,7 +41,7 @@ const RECORDS: usize = 20;
 const TOKENIZER: Tokenizer = Tokenizer::O200k;
 
 /// Longer lines are cut in stretches of so many bytes.
-const LONGEST_LINE: usize = 1024;
+const MAX_LINE_BYTES: usize = 1024;
 
 type Digest = [u8; 16];
 
@@ -83,7 +83,7 @@ fn units(text: &str) -> Vec<(usize, usize)> {
     for line in text.split_inclusive('\n') {
         let mut rest = line;
         while !rest.is_empty() {
-            let least = rest.len().min(LONGEST_LINE);
+            let least = rest.len().min(MAX_LINE_BYTES);
             let length = (least..=rest.len()).find(|&at| rest.is_char_boundary(at));
             let (piece, left) = rest.split_at(length.unwrap_or(rest.len()));
             rest = left;

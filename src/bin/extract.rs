@@ -12,11 +12,11 @@ use std::process::ExitCode;
 
 use pdf_oxide::PdfDocument;
 
-/// The reader and its version, as `--version` prints them: a part of keys under which text is kept.
-/// A test holds it against the locked version.
+/// The reader and its version, as `--version` prints them: part of the keys of cached text. A test
+/// compares it with the locked version.
 const READER: &str = "pdf_oxide 0.3.78";
 
-/// Why there is no text.
+/// The reason why there is no text.
 enum Fault {
     Encrypted,
     Broken(String),
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Fault::Encrypted) => ExitCode::from(3),
         Err(Fault::Broken(reason)) => {
-            // Nobody reads it when standard error is closed.
+            // If standard error is closed, the exit code still shows the failure.
             writeln!(std::io::stderr(), "{reason}").ok();
             ExitCode::from(1)
         }
@@ -51,7 +51,7 @@ fn extract() -> Result<(), Fault> {
     let mut stdout = std::io::stdout().lock();
     for page in 0..document.page_count().map_err(broken)? {
         let text = document.extract_text(page).map_err(broken)?;
-        // A form feed of the text would be taken for the end of the page.
+        // A form feed in the text would look like the end of the page.
         let text = text.replace('\u{c}', "\n");
         write!(stdout, "{text}\u{c}").map_err(broken)?;
     }

@@ -63,7 +63,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             let id = OperationId::parse(id).ok_or_else(|| {
                 Error::new(
                     Code::OperationNotFound,
-                    format!("'{id}' is not an operation: wanted op-<number>"),
+                    format!("'{id}' is not an operation: expected op-<number>"),
                 )
                 .hint("git colony ops")
             })?;

@@ -1,4 +1,4 @@
-//! A repository without a worktree: the hub that clones borrow objects from.
+//! A bare repository: the hub from which clones borrow objects.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::object::peel;
 use super::refs::{self, FoundRef};
 use super::{ObjectWrites, Oid, RefChange, RefName, Repo, process};
 
-/// A repository that is only a store of objects and refs.
+/// A repository that holds only objects and refs.
 pub struct BareRepo {
     inner: gix::Repository,
     path: PathBuf,
 }
 
 impl BareRepo {
-    /// Opens the repository at `path`, whatever the variables of git say.
+    /// Opens the repository at `path`, regardless of git's environment variables.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -32,8 +32,8 @@ impl BareRepo {
         })
     }
 
-    /// Returns the same repository to read records from, as one with a worktree is read. What is written
-    /// there is forgotten with it.
+    /// Returns the same repository for reading records, like one with a working tree. Objects
+    /// written through it are in memory only.
     ///
     /// # Errors
     /// `repository-broken`, `io`.
@@ -44,7 +44,7 @@ impl BareRepo {
             .or_code(Code::RepositoryBroken, || {
                 format!("cannot read from '{}'", self.path.display())
             })?;
-        // Its folder has no files of a worktree, which is what an interrupt would stop the reading of.
+        // There is no working tree to read, so an interrupt has nothing to stop.
         Repo::from_inner(inner, ObjectWrites::InMemory, &Interrupt::default())
     }
 
@@ -57,7 +57,7 @@ impl BareRepo {
         &self.path
     }
 
-    /// Returns the name of its object format, as git has it.
+    /// Returns the object format, by git's name.
     pub fn object_format(&self) -> &'static str {
         object_format(&self.inner)
     }
@@ -76,7 +76,7 @@ impl BareRepo {
         refs::refs_below(&self.inner, prefix)
     }
 
-    /// Returns what a ref holds, unpeeled; `None` when it does not exist.
+    /// Returns the unpeeled target of a ref; `None` if it does not exist.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -84,12 +84,12 @@ impl BareRepo {
         refs::find_ref(&self.inner, name)
     }
 
-    /// Returns what a symbolic ref points to; `None` when it is none.
+    /// Returns the target of a symbolic ref; `None` if it is not symbolic.
     pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
         refs::symbolic_target(&self.inner, name)
     }
 
-    /// Notes which branch the remote calls its HEAD, as HEAD of a bare clone says it.
+    /// Records the default branch of the remote, as HEAD of a bare clone names it.
     ///
     /// # Errors
     /// `git-failed`.
@@ -107,7 +107,7 @@ impl BareRepo {
             .map(drop)
     }
 
-    /// Tells whether an object is here.
+    /// Returns `true` if the object exists here.
     pub fn has(&self, id: Oid) -> bool {
         self.inner.has_object(id.0)
     }
@@ -115,7 +115,7 @@ impl BareRepo {
     /// Resolves a revision to a commit.
     ///
     /// # Errors
-    /// `revision-not-found`; `repository-broken` for a tag that leads to nothing.
+    /// `revision-not-found`; `repository-broken` for a tag without a target.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         peel::resolve(&self.inner, revision, || {
             let message = format!("no commit is named '{revision}' there");
@@ -123,8 +123,8 @@ impl BareRepo {
         })
     }
 
-    /// Returns the branch that its HEAD names, or the commit that HEAD is at; a branch that has no commit
-    /// comes without.
+    /// Returns the branch that HEAD names, with its commit if it has one, or the commit of a
+    /// detached HEAD.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -136,7 +136,7 @@ impl BareRepo {
         }
     }
 
-    /// Returns where the history of a commit begins, by first parents.
+    /// Returns the root commit of a history, along first parents.
     ///
     /// # Errors
     /// `object-missing`.
@@ -144,7 +144,7 @@ impl BareRepo {
         super::object::tree::first_commit(&self.inner, tip, None)
     }
 
-    /// Tells whether a directory is in the tree of a commit.
+    /// Returns `true` if the tree of a commit contains a directory.
     ///
     /// # Errors
     /// `object-missing`.
@@ -163,15 +163,16 @@ impl BareRepo {
         git_at(world, &self.path)
     }
 
-    /// Moves refs in one transaction of git's, in a repository that nobody else knows of yet. No hook runs.
+    /// Updates refs in one git transaction, in a repository that no other process knows yet. Runs
+    /// no hook.
     ///
     /// # Errors
-    /// `ref-moved` when one is not at its old value, `locked`.
+    /// `ref-moved` when a ref is not at its old value, `locked`.
     pub fn move_refs_unshared(&self, world: &World, changes: &[RefChange]) -> Result<()> {
         self.move_refs_with(world, changes, self.git(world))
     }
 
-    /// Does that anywhere: git keeps `lock` open as long as it lives.
+    /// Updates refs in a shared repository: git keeps `lock` open while it runs.
     ///
     /// # Errors
     /// As [`BareRepo::move_refs_unshared`].

@@ -1,7 +1,7 @@
-//! git's configuration: the value in force, and the file and line it comes from.
+//! git's configuration: the effective value, and the file and line it comes from.
 //!
-//! gix reads the files, with everything they include, and the variables `GIT_CONFIG_COUNT` and so
-//! on; what `git -c NAME=VALUE` passes on to us it leaves out, so that is read here.
+//! gix reads the files with their includes, and the variables `GIT_CONFIG_COUNT` and so on. It does
+//! not read what `git -c NAME=VALUE` passes on, so this module does.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,18 +13,18 @@ use crate::model::{Code, Error, Result, World};
 
 use super::Repo;
 
-/// Which configuration a value stands in, by git's names (`git config --show-scope`).
+/// The level of a configuration value, by git's names (`git config --show-scope`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigLevel {
-    /// Of the machine.
+    /// The machine.
     System,
-    /// Of the user.
+    /// The user.
     Global,
-    /// Of the repository.
+    /// The repository.
     Local,
-    /// Of the worktree.
+    /// The worktree.
     Worktree,
-    /// Of this one command: `git -c`, or variables.
+    /// This one command: `git -c`, or variables.
     Command,
 }
 
@@ -33,14 +33,14 @@ pub enum ConfigLevel {
 pub struct ConfigValue {
     /// The value as git reads it.
     pub value: String,
-    /// Where it stands.
+    /// Its level.
     pub level: ConfigLevel,
     /// The file; `None` for values of this one command.
     pub path: Option<PathBuf>,
 }
 
 impl Repo {
-    /// Reads a configuration value as git would: the last one wins, in all files that count.
+    /// Reads a configuration value as git would: the last one in all files wins.
     pub fn config(&self, key: &str) -> Option<String> {
         self.inner
             .config_snapshot()
@@ -53,10 +53,10 @@ impl Repo {
         self.inner.config_snapshot().boolean(key)
     }
 
-    /// Reads a boolean configuration value that must not be misread.
+    /// Reads a boolean configuration value and refuses a malformed one.
     ///
     /// # Errors
-    /// `invalid-value` when it is neither yes nor no.
+    /// `invalid-value` when it is not a boolean.
     pub fn require_config_bool(&self, key: &str) -> Result<Option<bool>> {
         self.inner
             .config_snapshot()
@@ -65,14 +65,14 @@ impl Repo {
                 let value = self.config(key).unwrap_or_default();
                 Error::new(
                     Code::InvalidValue,
-                    format!("'{key}' is '{value}': wanted true or false"),
+                    format!("'{key}' is '{value}': expected true or false"),
                 )
                 .caused_by(error)
                 .hint(format!("git config --show-origin {key}"))
             })
     }
 
-    /// Returns a configuration value with the place it comes from.
+    /// Returns a configuration value with its origin.
     pub fn config_with_origin(&self, world: &World, key: &str) -> Option<ConfigValue> {
         let (section_name, subsection, name) = split(key)?;
         let snapshot = self.inner.config_snapshot();
@@ -84,7 +84,7 @@ impl Repo {
             }
             let value = section.value(name)?.to_string();
             let meta = section.meta();
-            // A relative path starts where the command was started; `./` says nothing.
+            // A relative path starts at the command's directory; `./` is redundant.
             let path = meta.path.as_ref();
             let path = path.map(|path| world.absolute(path).components().collect());
             let level = level_of(meta.source);
@@ -95,14 +95,15 @@ impl Repo {
 }
 
 impl ConfigValue {
-    /// Finds the value in its file; `None` where the file has changed since or cannot be read.
+    /// Finds the line of the value in its file; `None` if the file has changed since or cannot be
+    /// read.
     ///
-    /// The last value of a key that stands in a file is the one in force, if the file is.
+    /// The last value of a key in a file is the effective one, if the file is the one in effect.
     pub fn position(&self, key: &str) -> Option<Position> {
         let bytes = std::fs::read(self.path.as_ref()?).ok()?;
         let events = Events::from_bytes(&bytes, None).ok()?;
         let (section, subsection, name) = split(key)?;
-        // What has been read so far, as it is written in the file.
+        // The file's text up to the current event.
         let mut text = Vec::new();
         let (mut inside, mut named, mut found) = (false, None, None);
         for event in events.iter() {
@@ -128,8 +129,8 @@ impl ConfigValue {
     }
 }
 
-/// Returns every value of a key in the bytes of one configuration file, what it includes left out; none
-/// where the file does not read.
+/// Returns every value of a key in one configuration file, without its includes; none if the file
+/// cannot be parsed.
 pub fn values_in(bytes: &[u8], key: &str) -> Vec<String> {
     let own = gix::config::file::Metadata::api();
     let options = gix::config::file::init::Options::default();
@@ -161,8 +162,8 @@ fn level_of(source: gix::config::Source) -> ConfigLevel {
     }
 }
 
-/// Returns what `git -c NAME=VALUE` has passed on, as `NAME=VALUE`; what makes no sense is left
-/// out: git itself has refused it before it started us.
+/// Returns what `git -c NAME=VALUE` has passed on, as `NAME=VALUE`. Malformed entries are skipped:
+/// git itself refused them before it started this program.
 pub(super) fn of_command_line(world: &World) -> Vec<Vec<u8>> {
     let parameters = world.variable("GIT_CONFIG_PARAMETERS");
     let parameters = parameters.map(OsStrExt::as_bytes).unwrap_or_default();
@@ -174,7 +175,7 @@ pub(super) fn of_command_line(world: &World) -> Vec<Vec<u8>> {
     plain.collect()
 }
 
-/// Splits words quoted for a shell: `'a.b'='c' 'd.e=f'` is two.
+/// Splits shell-quoted words: `'a.b'='c' 'd.e=f'` is two.
 fn unquote(text: &[u8]) -> Vec<Vec<u8>> {
     let (mut words, mut word, mut quoted) = (Vec::new(), Vec::new(), false);
     let mut bytes = text.iter().copied();

@@ -1,5 +1,5 @@
-//! Asks the disk where git does not say why: that it "could not set" or "couldn't write" something is all
-//! that it says of a full one.
+//! Detects a full disk where git does not name the cause: git only reports that it "could not set"
+//! or "couldn't write" something.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use std::process::Command;
 use crate::model::full_disk::is_told;
 use crate::model::{Code, Error};
 
-/// With less than this left, what failed has failed for want of it.
-const LEAST_BYTES: u64 = 64 << 10;
+/// With less free space than this, a failure is attributed to the full disk.
+const MIN_BYTES: u64 = 64 << 10;
 
-/// Tells whether next to nothing can be written on the file system of a path, or of what is above it.
+/// Returns `true` if the file system of a path, or of its nearest existing parent, is full.
 pub fn is_full(path: &Path) -> bool {
     let told = path.ancestors().find_map(|at| rustix::fs::statvfs(at).ok());
     let free = told.and_then(|told| told.f_bavail.checked_mul(told.f_frsize));
-    free.is_some_and(|free| free < LEAST_BYTES)
+    free.is_some_and(|free| free < MIN_BYTES)
 }
 
-/// Names the file system in what a git that failed has said, where it is full.
+/// Adds the full file system to the message of a failed git.
 pub(super) fn with_reason(said: String, command: &Command) -> String {
     if said.is_empty() {
         return said;
@@ -35,13 +35,13 @@ pub(super) fn with_reason(said: String, command: &Command) -> String {
     full.map_or_else(|| said.clone(), |place| with_place(&said, &place))
 }
 
-/// Names the file system in a line of git's, by the paths that are in it.
+/// Adds the full file system to one line of git's output, by the paths in it.
 pub(super) fn with_reason_of(said: &str) -> String {
     let full = named(said).find(|place| is_full(place));
     full.map_or_else(|| said.to_owned(), |place| with_place(said, &place))
 }
 
-/// Tells of a failure to write below a folder as what it is.
+/// Turns a failure to write below a directory into `no-space` if the disk is full.
 pub(super) fn explained(error: Error, folder: &Path) -> Error {
     let error = match error.code() {
         Code::FilterFailed | Code::Io if is_full(folder) => {

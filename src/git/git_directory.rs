@@ -1,14 +1,15 @@
-//! Whether a git directory is made of what git makes it of: plain files and folders, none of them absurd.
+//! Checks that a git directory consists of plain files and directories of sane size, as git creates
+//! it.
 //!
-//! Somebody else's may have a pipe in the place of a file, which is never read to its end, or a link to what is
-//! no business of whoever reads it.
+//! A directory that another user controls may have a pipe in place of a file, which a reader would
+//! wait for forever, or a symlink to a file that the reader must not disclose.
 
 use std::fs;
 use std::path::Path;
 
 use crate::model::{Code, Error, Result};
 
-/// The files that are read to open a repository, and how many bytes each may have.
+/// The files that are read to open a repository, and the maximum size of each.
 const FILES: [(&str, u64); 8] = [
     ("HEAD", 1 << 16),
     ("commondir", 1 << 16),
@@ -20,15 +21,15 @@ const FILES: [(&str, u64); 8] = [
     ("info/grafts", 1 << 24),
 ];
 
-/// How much a ref may hold.
+/// The maximum size of a ref file.
 const MAX_REF_BYTES: u64 = 1 << 16;
 
-/// How deep folders of refs are looked into.
+/// The maximum depth of directories of refs.
 const MAX_DEPTH: usize = 64;
 
-/// Refuses a git directory in which something else stands in the place of a file.
+/// Refuses a git directory that has anything but files where git keeps files.
 ///
-/// Costs a look at each file of its refs.
+/// Costs one `stat` per ref file.
 ///
 /// # Errors
 /// `repository-broken`.

@@ -1,4 +1,4 @@
-//! Who commits: the agent that was named, else the user as git knows them.
+//! The committer: the agent that was named, or the user as git knows them.
 
 use crate::model::text::names_device;
 use crate::model::{Code, Error, Result, World};
@@ -8,7 +8,7 @@ use super::{Repo, Signature};
 /// A name and an e-mail address, without a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The name as it stands in commits.
+    /// The name as commits show it.
     pub name: String,
     /// The e-mail address.
     pub email: String,
@@ -18,7 +18,7 @@ impl Identity {
     /// Returns the identity of an agent: `agent:<id>:agent <id@external.agent.colony.local>`.
     ///
     /// # Errors
-    /// `invalid-value` for a name that is empty or holds anything but letters, digits, `.`, `_`, `-`.
+    /// `invalid-value` for an empty name, or characters other than letters, digits, `.`, `_`, `-`.
     pub fn of_agent(agent: &str) -> Result<Identity> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let first = agent.chars().next();
@@ -41,7 +41,7 @@ impl Identity {
         if names_device(agent) {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("'{agent}' is not an agent name: it is a device to some systems"),
+                format!("'{agent}' is not an agent name: some systems reserve it for a device"),
             )
             .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
         }
@@ -51,7 +51,7 @@ impl Identity {
         })
     }
 
-    /// Returns the identity used for records of our own when nobody is known.
+    /// Returns the identity for records of git-colony when the user's is unknown.
     pub fn of_program() -> Identity {
         Identity {
             name: "git-colony".to_owned(),
@@ -62,7 +62,7 @@ impl Identity {
     /// Reads the user's identity as git would: `GIT_COMMITTER_*`, then `committer.*`, `user.*`.
     ///
     /// # Errors
-    /// `identity-unknown` when there is no name or e-mail.
+    /// `identity-unknown` without a name or e-mail.
     pub fn of_user(world: &World, repo: &Repo) -> Result<Identity> {
         let find = |variable: &str, keys: [&str; 2]| {
             let config = || keys.iter().find_map(|key| repo.config(key));
@@ -96,7 +96,8 @@ impl Identity {
     }
 }
 
-/// Drops what git drops from names: angle brackets, line ends, outer blanks and punctuation.
+/// Removes what git removes from names: angle brackets, newlines, leading and trailing whitespace
+/// and punctuation.
 fn clean(text: &str) -> String {
     let kept: String = text
         .chars()
@@ -106,7 +107,7 @@ fn clean(text: &str) -> String {
     kept.trim_matches(crud).to_owned()
 }
 
-/// Tells whether git has a ref of that name beside branches and tags, such as `HEAD` and `MERGE_HEAD`.
+/// Returns `true` if git uses the name for a pseudo-ref, such as `HEAD` and `MERGE_HEAD`.
 fn names_revision(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     name == "HEAD" || name == "AUTO_MERGE" || name.ends_with("_HEAD")

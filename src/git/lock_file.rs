@@ -1,19 +1,21 @@
-//! The lock files of git, as it names those that stand in its way.
+//! Finds git's lock files in its error messages.
 
 use crate::model::text::shell_word;
 use crate::model::{Code, Error};
 
-/// How git begins to name a file that stands in its way, what follows the name, and what the name lacks.
+/// The text before the name of a file in the way, the text after it, and the suffix that the name
+/// lacks.
 const PHRASES: [(&str, &str, &str); 3] = [
     ("Unable to create '", "': File exists", ""),
     ("unable to create file ", ": File exists", ""),
     ("could not lock config file ", ": File exists", ".lock"),
 ];
 
-/// How such files end: what else is named, by a filter say, nobody is to remove.
+/// The suffixes of such files: other files that a message names, those of a filter for example,
+/// must not be removed.
 const ENDS: [&str; 2] = [".lock", "/packed-refs.new"];
 
-/// Finds the file that stands in the way of a git that says so.
+/// Finds the lock file that an error message of git names.
 pub(super) fn named_in(said: &str) -> Option<String> {
     let named = |(before, after, lacks): &(&str, &str, &str)| {
         let (_, rest) = said.split_once(before)?;
@@ -24,11 +26,11 @@ pub(super) fn named_in(said: &str) -> Option<String> {
     named.find(|path| path.starts_with('/') && ENDS.iter().any(|end| path.ends_with(end)))
 }
 
-/// Makes the error for a lock file in the way.
-pub(super) fn stands(what: &str, path: &str) -> Error {
+/// Returns the error for a lock file in the way.
+pub(super) fn in_the_way(what: &str, path: &str) -> Error {
     Error::new(
         Code::Locked,
-        format!("{what}: '{path}' of another git, or of one that was killed, stands in the way"),
+        format!("{what}: '{path}' is in the way, the lock file of another git process or of one that was killed"),
     )
     .detail("path", path)
     .hint(format!(

@@ -1,7 +1,7 @@
 //! The only place that names gix or starts git: reading, snapshots, refs, the index, checkout.
 //!
-//! Everything above speaks in the types of this module. Nothing here knows of checkpoints or
-//! operations, and nothing here prints.
+//! The layers above use the types of this module. This module knows nothing of checkpoints or
+//! operations, and prints nothing.
 
 pub mod attributes;
 pub mod bare;

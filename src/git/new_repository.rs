@@ -1,6 +1,6 @@
-//! Makes a repository that borrows its objects from another one, and checks a tree out into it.
+//! Creates a repository that borrows its objects from another one, and checks out a tree into it.
 //!
-//! Only for folders that nobody else knows of yet: nothing here takes a lock.
+//! Only for folders that no other process knows yet: this module takes no locks.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,21 +15,21 @@ use super::index::Index;
 use super::refs::FoundRef;
 use super::{Oid, RefName, Repo, process};
 
-/// A repository to be made.
+/// A repository to create.
 pub struct NewRepository<'a> {
-    /// Its worktree: a folder that is empty or not there.
+    /// Its working tree: a folder that is empty or does not exist.
     pub workdir: &'a Path,
-    /// The objects it borrows.
+    /// The object folder that it borrows from.
     pub objects: &'a Path,
     /// `sha1` or `sha256`.
     pub object_format: &'a str,
-    /// The branch HEAD is on.
+    /// The branch that HEAD names.
     pub head: &'a RefName,
     /// Its refs, in any order.
     pub refs: Vec<FoundRef>,
     /// Its symbolic refs besides HEAD.
     pub symbolic: Vec<(RefName, RefName)>,
-    /// Its configuration beyond what git writes itself.
+    /// Its configuration beyond git's own settings.
     pub config: Vec<ConfigEntry>,
 }
 
@@ -64,7 +64,7 @@ impl ConfigEntry {
         }
     }
 
-    /// Returns it as a section of a file in git's format.
+    /// Formats it as a section of a git configuration file.
     pub fn line(&self) -> String {
         let mut text = format!("[{}", self.section);
         if let Some(subsection) = &self.subsection {
@@ -90,7 +90,7 @@ pub fn remote_section(url: &str) -> String {
 }
 
 impl NewRepository<'_> {
-    /// Makes the repository; the worktree stays empty.
+    /// Creates the repository with an empty working tree.
     ///
     /// # Errors
     /// `git-failed`, `no-space`, `io`.
@@ -128,13 +128,13 @@ impl NewRepository<'_> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "in a folder that nobody else knows of yet, and that is synced as a whole"
+    reason = "in a folder that no other process knows yet, and that is synced as a whole"
 )]
 fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
     fs::write(path, bytes)
 }
 
-/// Writes refs as git packs them; without the word `peeled`, git peels tags itself.
+/// Formats refs as git's `packed-refs`; without the word `peeled`, git peels tags itself.
 fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
     refs.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = b"# pack-refs with: sorted \n".to_vec();
@@ -147,8 +147,8 @@ fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
 }
 
 impl Repo {
-    /// Fills the empty worktree of a repository that was just made with the files of `tree`, through the
-    /// filters, and writes the index. What a sparse checkout leaves out stays out.
+    /// Fills the empty working tree of a new repository with the files of `tree`, through the
+    /// filters, and writes the index. Respects a sparse checkout.
     ///
     /// # Errors
     /// `filter-failed`, `path-collision`, `unsupported`, `no-space`, `interrupted`.
@@ -184,7 +184,7 @@ impl Repo {
         )
         .or_code(Code::FilterFailed, cannot)
         .and_then(|outcome| super::worktree::checkout::refuse_incomplete(&outcome));
-        // What a filter has said of its progress.
+        // Ends the progress line of a filter.
         world.progress.end();
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
@@ -199,7 +199,7 @@ impl Repo {
         index.write_into(&mut out, now)
     }
 
-    /// Tells whether any attributes of an index name a `working-tree-encoding`.
+    /// Returns `true` if an attributes file of an index sets `working-tree-encoding`.
     fn names_encodings(&self, index: &gix::index::File) -> bool {
         let paths = index.path_backing();
         index.entries().iter().any(|entry| {

@@ -1,10 +1,10 @@
-//! Words as git quotes them in its own lists of paths, and reads them again (`unquote_c_style`).
+//! Quoting of paths as git does it in its own lists, and parses it (`unquote_c_style`).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
 
-/// Quotes bytes: whatever they are, git reads the same.
+/// Quotes any bytes so that git reads the same bytes back.
 pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
     let mut text = vec![b'"'];
     for &byte in bytes {
@@ -18,8 +18,9 @@ pub(super) fn quoted(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Writes a path for a list of object folders: `GIT_ALTERNATE_OBJECT_DIRECTORIES`, where a colon ends it, or
-/// `info/alternates`, where a line does. What begins with a hash sign would be a comment there.
+/// Formats a path for a list of object folders: `GIT_ALTERNATE_OBJECT_DIRECTORIES`, separated by
+/// colons, or `info/alternates`, separated by newlines. A leading hash sign would begin a comment
+/// there.
 pub(super) fn listed(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
     let ends_or_begins =

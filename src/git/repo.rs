@@ -1,4 +1,4 @@
-//! An open repository: where it is, what HEAD says, what is going on in it.
+//! An open repository: its paths, its HEAD, and git's operation in progress.
 
 use std::cell::RefCell;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,35 +12,35 @@ use super::refs::RefName;
 use super::scratch::Scratch;
 use super::{Oid, config, process};
 
-/// A repository with a worktree, opened for one command.
+/// A repository with a working tree, opened for one command.
 pub struct Repo {
     pub(super) inner: gix::Repository,
     git_dir: PathBuf,
     common_dir: PathBuf,
     workdir: PathBuf,
     writes: ObjectWrites,
-    /// Looked at while files are read.
+    /// Checked while files are read.
     pub(super) interrupt: Interrupt,
     /// The index as last read, with the stat data of its file.
     pub(super) read_index: RefCell<Option<ReadIndex>>,
-    /// Where git-lfs stores what is cleaned, if not in its own store.
+    /// The folder for large files from clean filters, if not git-lfs's own store.
     pub(super) large_files_in: RefCell<Option<PathBuf>>,
-    /// Its git directory, where that is a temporary one.
+    /// Its git directory, if that is temporary.
     pub(super) scratch: Option<Arc<Scratch>>,
 }
 
 type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
 
-/// Where new objects go.
+/// The destination of new objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectWrites {
     /// To the object database.
     Durable,
-    /// Nowhere: they are forgotten with the repository. For dry runs.
+    /// Memory only: they are gone with the repository. For dry runs.
     InMemory,
 }
 
-/// What HEAD points to.
+/// The target of HEAD.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// A branch with a commit.
@@ -55,9 +55,9 @@ pub enum Head {
         /// The full name of the branch.
         name: RefName,
     },
-    /// No branch.
+    /// A commit.
     Detached {
-        /// The commit HEAD holds.
+        /// The commit.
         commit: Oid,
     },
 }
@@ -71,7 +71,7 @@ impl Head {
         }
     }
 
-    /// Returns the ref that moves when a commit is made: the branch, or HEAD itself.
+    /// Returns the ref that moves with a new commit: the branch, or HEAD itself.
     pub fn moving_ref(&self) -> RefName {
         match self {
             Head::Branch { name, .. } | Head::Unborn { name } => name.clone(),
@@ -79,7 +79,7 @@ impl Head {
         }
     }
 
-    /// Returns the name people see: the branch, or `detached:<8 hex>`.
+    /// Returns the name to display: the branch, or `detached:<8 hex>`.
     pub fn label(&self) -> String {
         match self {
             Head::Branch { name, .. } | Head::Unborn { name } => name.short(),
@@ -89,7 +89,7 @@ impl Head {
 }
 
 impl Repo {
-    /// Opens the repository that `world` stands in, by git's rules (`GIT_DIR`, `GIT_WORK_TREE`).
+    /// Opens the repository of the current directory, by git's rules (`GIT_DIR`, `GIT_WORK_TREE`).
     ///
     /// # Errors
     /// `not-a-repository`, `bare-repository`, `untrusted-repository`, `unsupported`.
@@ -105,7 +105,8 @@ impl Repo {
                 || "cannot open the directory named by GIT_WORK_TREE",
             )?;
         } else if world.variable("GIT_DIR").is_some() {
-            // As git does: the current directory is the worktree, unless the configuration says.
+            // As in git, the current directory is the working tree unless the configuration names
+            // one.
             let bare = inner
                 .config_snapshot()
                 .boolean("core.bare")
@@ -114,7 +115,7 @@ impl Repo {
             if !bare && !configured {
                 inner.set_workdir(world.cwd.clone()).or_code(
                     Code::NotARepository,
-                    || "cannot open the current directory as worktree",
+                    || "cannot open the current directory as a working tree",
                 )?;
             }
         }
@@ -136,8 +137,8 @@ impl Repo {
         }
         let Some(workdir) = inner.workdir() else {
             return Err(
-                Error::new(Code::BareRepository, "this repository has no worktree")
-                    .hint("run the command in a clone with a worktree"),
+                Error::new(Code::BareRepository, "this repository has no working tree")
+                    .hint("run the command in a clone with a working tree"),
             );
         };
         let canonical = |path: &Path| {
@@ -157,7 +158,7 @@ impl Repo {
         })
     }
 
-    /// Returns the same repository for another thread to read from.
+    /// Returns the same repository for reading on another thread.
     ///
     /// # Errors
     /// `io`.
@@ -177,13 +178,12 @@ impl Repo {
         &self.common_dir
     }
 
-    /// Returns the root of the worktree.
+    /// Returns the root of the working tree.
     pub fn workdir(&self) -> &Path {
         &self.workdir
     }
 
-    /// Returns where new objects go.
-    /// Tells whether new objects go to the object database.
+    /// Returns `true` if new objects are stored in the object database.
     pub fn keeps_objects(&self) -> bool {
         self.writes == ObjectWrites::Durable
     }
@@ -202,10 +202,10 @@ impl Repo {
         self.inner.object_hash().len_in_hex()
     }
 
-    /// Reads HEAD now.
+    /// Reads HEAD.
     ///
     /// # Errors
-    /// `repository-broken` when HEAD does not make sense.
+    /// `repository-broken` when HEAD is malformed.
     pub fn head(&self) -> Result<Head> {
         let head = self
             .inner
@@ -222,16 +222,16 @@ impl Repo {
             (None, None) => {
                 return Err(Error::new(
                     Code::RepositoryBroken,
-                    "HEAD names no branch, no commit",
+                    "HEAD does not name a branch or a commit",
                 ));
             }
         })
     }
 
-    /// Returns what git is in the middle of, in git's words.
+    /// Returns git's operation in progress, as git words it.
     pub fn in_progress(&self) -> Option<&'static str> {
         use gix::state::InProgress as P;
-        // A bisect hides behind other states in gix's order; any one of them is enough here.
+        // gix reports other states before a bisect; any state is enough here.
         let Some(state) = self.inner.state() else {
             return self.sequence();
         };
@@ -245,7 +245,7 @@ impl Repo {
         })
     }
 
-    /// Returns which sequence of commits git is in the middle of, between two of them.
+    /// Returns the sequence of commits that git has stopped in.
     fn sequence(&self) -> Option<&'static str> {
         let todo = std::fs::read(self.git_dir.join("sequencer/todo")).ok()?;
         let mut lines = todo.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -268,8 +268,9 @@ impl Repo {
 }
 
 impl Repo {
-    /// Starts a git command that acts on this repository and runs hooks of the user: where git finds the
-    /// repository by itself, they are told no more of it than by a git that the user has started.
+    /// Starts a git command that acts on this repository and runs the user's hooks. If git finds
+    /// the repository by itself, the hooks get the same variables as from a git that the user
+    /// started.
     pub fn git_of_user(&self, world: &World) -> process::Git {
         let mut git = self.git(world);
         if self.workdir.join(".git") == self.git_dir {
@@ -327,7 +328,7 @@ fn ceilings(world: &World) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Finds the reason behind gix's refusal that a person can act on.
+/// Turns gix's error into one that the user can act on.
 fn explain(world: &World, error: gix::Error) -> Error {
     let found = find_git_dir(&world.cwd);
     let Some(git_dir) = found else {
@@ -338,7 +339,7 @@ fn explain(world: &World, error: gix::Error) -> Error {
                 world.cwd.display()
             ),
         )
-        .hint("git init   # makes one here; 'git colony -C DIR' stands in another, 'git colony clone URL --agent NAME' makes a clone");
+        .hint("git init   # creates one here; 'git colony -C DIR' works in another, 'git colony clone URL --agent NAME' makes a clone");
     };
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
     let text = config.to_lowercase();
@@ -351,7 +352,7 @@ fn explain(world: &World, error: gix::Error) -> Error {
             Code::UntrustedRepository,
             format!("'{}' belongs to another user", git_dir.display()),
         )
-        .hint("git status   # git says how to trust it");
+        .hint("git status   # shows how to trust it");
     }
     Error::new(
         Code::RepositoryBroken,

@@ -1,8 +1,8 @@
-//! Temporary folders, for what a process of git reads or writes and nobody needs after it.
+//! Temporary folders for a git process.
 //!
-//! A folder goes with its owner; what an owner that was killed has left goes with the next folder that
-//! is made. Whether an owner lives is told by an advisory lock on the folder itself, which dies with it:
-//! nothing of ours stands inside, where git keeps objects.
+//! A folder is deleted with its owner; the next folder that is created deletes those of killed
+//! owners. An advisory lock on the folder itself shows whether its owner is alive: it ends with the
+//! process, and needs no file in a folder where git keeps objects.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
@@ -13,23 +13,24 @@ use tempfile::TempDir;
 
 use crate::model::{Error, Result, World};
 
-/// How the name of such a folder begins, and of nothing else.
+/// The prefix of the names of these folders.
 const PREFIX: &str = "git-colony-scratch-";
-/// How many names are looked at for what is left.
+/// The number of names that are checked for leftovers.
 const MAX_NAMES: usize = 10_000;
-/// How many folders of dead owners are deleted at a time.
+/// The number of leftover folders that are deleted at a time.
 const MAX_DELETED: usize = 16;
 
-/// A folder that only this user can look into; it is deleted when dropped.
+/// A folder that only this user can read; it is deleted when dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
     folder: TempDir,
-    /// Says that the owner lives. `None` on a file system without such locks: there what is left stays.
+    /// Shows that the owner is alive. `None` on a file system without such locks: leftovers stay
+    /// there.
     _lock: Option<File>,
 }
 
 impl Scratch {
-    /// Makes one, and deletes what dead owners have left beside it.
+    /// Creates one, and deletes the leftovers of dead owners beside it.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -49,7 +50,7 @@ impl Scratch {
             let lock = open(folder.path());
             let tried = lock.as_ref().map(File::try_lock);
             let lock = lock.filter(|_| matches!(tried, Some(Ok(()))));
-            // Who sweeps may take it for one that was left until it is locked.
+            // Until it is locked, another process may take it for a leftover.
             let is_taken = matches!(tried, Some(Err(TryLockError::WouldBlock)));
             let stands = match &lock {
                 Some(lock) => stands_at(lock, folder.path()),
@@ -64,13 +65,13 @@ impl Scratch {
         }
     }
 
-    /// Returns where it is.
+    /// Returns the path.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Deletes folders of ours whose owner is dead. What cannot be read or deleted stays: it is in nobody's way.
+/// Deletes the folders of dead owners. Those that cannot be read or deleted stay; they do no harm.
 fn sweep(base: &Path) {
     let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
     let ours = entries.take(MAX_NAMES).filter(|entry| {
@@ -88,7 +89,7 @@ fn sweep(base: &Path) {
     }
 }
 
-/// Opens a folder; `None` for a link and for what else stands there.
+/// Opens a folder; `None` for a symlink and for anything else.
 fn open(path: &Path) -> Option<File> {
     let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
     let flags = i32::try_from(flags.bits()).ok()?;
@@ -104,7 +105,7 @@ fn stands_at(folder: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns the id of the user that we run as.
+/// Returns the id of the user that runs this process.
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

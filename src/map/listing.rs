@@ -1,7 +1,7 @@
-//! The directories and files of a tree, as far as they can be looked at: bounded by depth and number.
+//! The directories and files of a tree, with limits for depth and number.
 //!
-//! It goes level by level, so that what is left out is deep, not late in the alphabet. Links and
-//! submodules are entries like files: nothing is read through them.
+//! The listing goes level by level, so that deep entries are left out first, not those late in the
+//! alphabet. Symlinks and submodules are entries like files: nothing is read through them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 
-/// What stands somewhere in a tree.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
@@ -19,18 +19,18 @@ pub enum EntryKind {
     Directory,
     /// A file.
     File,
-    /// A symbolic link.
+    /// A symlink.
     Link,
     /// The commit of a submodule.
     Submodule,
 }
 
-/// One entry, with what is below it.
+/// An entry, with the entries below it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapEntry {
     /// Its path; `.` is the root.
     pub path: RepoPath,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
     /// Whether it is a directory.
     pub is_dir: bool,
@@ -38,37 +38,37 @@ pub struct MapEntry {
     pub id: Oid,
     /// The size of a file.
     pub bytes: Option<u64>,
-    /// The tokens of a file, or of all files below a directory, shown or not; not there
-    /// for what is in no page, nor where they were not asked for.
+    /// The tokens of a file, or of all files below a directory, shown or not; absent for files that
+    /// are in no page, and if tokens were not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What is below it, directories first, each by name. Empty also where it is too deep to be shown.
+    /// Its children, directories first, each by name. Also empty below the maximum depth.
     pub children: Vec<MapEntry>,
 }
 
-/// The look at a tree.
+/// A listing of a tree.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TreeReport {
     /// The commit.
     pub commit: Option<Oid>,
     /// The root.
     pub root: MapEntry,
-    /// How many entries are shown, the root not counted.
+    /// The number of entries shown, without the root.
     pub count: usize,
-    /// Whether entries were left out, for their number or their depth.
+    /// Whether entries were left out because of their number or depth.
     pub truncated: bool,
 }
 
-/// How far a look goes.
+/// The limits of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Directories below one another; what is in a directory at this depth is left out.
+    /// The maximum depth; the contents of a directory at this depth are left out.
     pub max_depth: usize,
-    /// Entries.
+    /// The maximum number of entries.
     pub max_nodes: usize,
 }
 
-/// Looks at the tree of a commit; `None` is a branch without one.
+/// Lists the tree of a commit; `None` is a branch without one.
 ///
 /// # Errors
 /// `object-missing`.
@@ -83,7 +83,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
         tokens: None,
         children: Vec::new(),
     };
-    // The children of each directory, by its path: put together when all is known.
+    // The children of each directory, by its path: assembled at the end.
     let mut below: BTreeMap<RepoPath, Vec<MapEntry>> = BTreeMap::new();
     let mut level = vec![(root.path.clone(), tree)];
     let (mut count, mut truncated) = (0, false);
@@ -110,7 +110,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
         }
         level = next;
     }
-    // A tree without entries is never below another: each has something that is not shown.
+    // Git trees have no empty subtrees: each directory left here has an entry that is not shown.
     truncated |= !level.is_empty();
     let mut root = assemble(root, &mut below);
     root.path = RepoPath::from(".");
@@ -122,7 +122,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
     })
 }
 
-/// Puts the tokens of files into a look at their tree, and their sums to the directories.
+/// Adds the tokens of files to a listing of their tree, and their sums to the directories.
 pub fn put_tokens(report: &mut TreeReport, files: &BTreeMap<RepoPath, u64>) {
     let mut all: BTreeMap<RepoPath, u64> = files.clone();
     for (path, tokens) in files {

@@ -1,6 +1,7 @@
-//! Where the map file comes from: the tree that is mapped, or the worktree where that is asked for.
+//! The location of the map file: the mapped tree, or the working tree if that was asked for.
 //!
-//! No link is followed on the way, in the tree or on disk: the map of a tree is what the tree holds.
+//! No symlink is followed on the way, in the tree or on disk: the map of a tree is part of the
+//! tree.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ use super::problem::MapProblem;
 use super::schema::{Read, RepoMap, too_large};
 use super::show::MapState;
 
-/// Where the map is, in a tree and below the root of a worktree.
+/// The path of the map, in a tree and in a working tree.
 pub const PATH: &str = ".colony/repo_map.yaml";
 
 const FOLDER: &str = ".colony";
 
-/// Where a map is read from.
+/// The state that a map is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapSource {
     /// A tree.
@@ -28,18 +29,18 @@ pub enum MapSource {
     Worktree,
 }
 
-/// A map that was looked for.
+/// The result of reading a map.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// The bytes of the file; `None` where there is none, or it cannot be read at all.
+    /// The bytes of the file; `None` if there is none, or it cannot be read.
     pub raw: Option<Vec<u8>>,
-    /// Whether something stands where the file belongs.
+    /// Whether something exists at the path of the file.
     pub has_file: bool,
-    /// What it says; without a file the whole tree is one source.
+    /// The parsed map; without a file the whole tree is one source.
     pub read: Read,
 }
 
-/// Looks for the map and reads it.
+/// Reads and parses the map.
 ///
 /// # Errors
 /// `object-missing`.
@@ -77,7 +78,7 @@ pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
     })
 }
 
-/// Reads the map of a state; one that cannot be used is an error.
+/// Reads the map of a state; an invalid one is an error.
 ///
 /// # Errors
 /// `map-invalid` with the problems in `detail`; `revision-not-found`, `object-missing`.
@@ -111,7 +112,7 @@ pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
     })
 }
 
-/// Returns a word for a hint, in quotes only where a shell needs them.
+/// Quotes a word for a hint, only if a shell needs it.
 fn plain_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     if word.chars().all(is_plain) {
@@ -121,24 +122,24 @@ fn plain_word(word: &str) -> String {
     }
 }
 
-/// The outer error is the repository's, the inner one the file's.
+/// The outer error concerns the repository, the inner one the file.
 type FoundMap = Result<Option<Vec<u8>>, MapProblem>;
 
 fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
     if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
-        let message = format!("'{FOLDER}' is a link, a file or a submodule, wanted a directory");
+        let message = format!("'{FOLDER}' is a link, a file or a submodule, expected a directory");
         return Ok(Err(MapProblem::of_file(message)));
     }
     let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
         let is_directory = repo.tree_in(tree, PATH)?.is_some();
         return Ok(if is_directory {
-            Err(MapProblem::of_file("it is a directory, wanted a file"))
+            Err(MapProblem::of_file("it is a directory, expected a file"))
         } else {
             Ok(None)
         });
     };
     if !leaf.is_file() {
-        let message = "it is a link or a submodule, wanted a plain file";
+        let message = "it is a link or a submodule, expected a plain file";
         return Ok(Err(MapProblem::of_file(message)));
     }
     let size = repo.object_size(leaf.id);

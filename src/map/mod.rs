@@ -1,4 +1,4 @@
-//! The repo map: which sources a repository has, and which scope each becomes.
+//! The repo map: the sources of a repository, and the scope of each.
 
 pub mod listing;
 pub mod load;

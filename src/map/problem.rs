@@ -1,29 +1,29 @@
-//! What is wrong with a repo map: the place and one sentence.
+//! Problems of a repo map: a position and one sentence.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::text::Position;
 
-/// More problems of one file are counted, not told.
-const MOST_TOLD: usize = 200;
+/// The maximum number of problems of a file that are reported; the others are counted.
+const MAX_REPORTED: usize = 200;
 
-/// Longer words of a file are cut where a message repeats them.
-const LONGEST_WORD: usize = 80;
+/// The maximum length of a word that a message repeats.
+const MAX_WORD: usize = 80;
 
-/// Something that is wrong, and where.
+/// A problem and its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MapProblem {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong, in one line.
+    /// The problem in one line.
     pub message: String,
 }
 
 impl MapProblem {
-    /// Makes the problem that stands at a place.
+    /// Creates a problem at a position.
     pub fn at(position: Position, message: impl Into<String>) -> MapProblem {
         MapProblem {
             line: position.line,
@@ -32,22 +32,22 @@ impl MapProblem {
         }
     }
 
-    /// Makes a problem of the whole file.
+    /// Creates a problem of the whole file.
     pub fn of_file(message: impl Into<String>) -> MapProblem {
         MapProblem::at(Position { line: 1, column: 1 }, message)
     }
 
-    /// Returns place and trouble in one line.
+    /// Returns position and problem in one line.
     pub fn sentence(&self) -> String {
         format!("{}:{}: {}", self.line, self.column, self.message)
     }
 }
 
-/// Puts problems in the order of the file; of very many the first.
+/// Sorts problems by position; keeps the first ones up to the limit.
 pub fn in_order(mut problems: Vec<MapProblem>) -> Vec<MapProblem> {
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    let more = problems.len().saturating_sub(MOST_TOLD);
-    problems.truncate(MOST_TOLD);
+    let more = problems.len().saturating_sub(MAX_REPORTED);
+    problems.truncate(MAX_REPORTED);
     if let Some(last) = problems.last().filter(|_| more > 0) {
         problems.push(MapProblem {
             message: format!("there are {more} more problems"),
@@ -57,14 +57,14 @@ pub fn in_order(mut problems: Vec<MapProblem>) -> Vec<MapProblem> {
     problems
 }
 
-/// Returns a word of the file in quotes, cut where it is long.
+/// Quotes a word of the file, cut if it is long.
 pub(super) fn quoted(word: &str) -> String {
-    let short: String = word.chars().take(LONGEST_WORD).collect();
+    let short: String = word.chars().take(MAX_WORD).collect();
     let dots = if short.len() < word.len() { "..." } else { "" };
     format!("'{short}{dots}'")
 }
 
-/// Returns words as `a, b or c`.
+/// Formats words as `a, b or c`.
 pub(super) fn one_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),
@@ -73,9 +73,9 @@ pub(super) fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// Finds what was probably meant: the known word with the fewest letters to change, if they are few.
+/// Finds the probable meaning: the known word with the lowest Levenshtein distance, if that is low.
 pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > LONGEST_WORD {
+    if word.len() > MAX_WORD {
         return None;
     }
     let word = word.to_lowercase();

@@ -1,4 +1,4 @@
-//! Reading typed values out of a map of YAML, collecting every problem on the way.
+//! Reads typed values from a YAML map, and collects all problems on the way.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,58 +9,58 @@ use crate::store::yaml::{Node, Placed};
 
 use super::problem::{MapProblem, nearest, one_of, quoted};
 
-/// More globs in one map file are refused: they would be slow, and nobody could read them.
-const MOST_GLOBS: usize = 2000;
+/// The maximum number of globs in a map file: more would be slow and unreadable.
+const MAX_GLOBS: usize = 2000;
 
-/// More characters of globs are refused, a star counted for as many as it costs to match.
-const MOST_WEIGHT: usize = 256 * 1024;
+/// The maximum number of characters of globs; a star counts for as many as it costs to match.
+const MAX_WEIGHT: usize = 256 * 1024;
 
-/// What a star costs.
+/// The number of characters that a star counts for.
 const STAR_WEIGHT: usize = 32;
 
-/// What was found wrong so far.
+/// The problems found so far.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// What makes the file one that cannot be used.
+    /// The problems that make the file invalid.
     pub(super) problems: Vec<MapProblem>,
-    /// What is in the file for nothing.
+    /// The parts of the file that have no effect.
     pub(super) warnings: Vec<MapProblem>,
-    /// Where the values of sources stand.
+    /// The positions of the values of sources.
     pub(super) places: BTreeMap<(String, &'static str), Position>,
     globs: usize,
     weight: usize,
 }
 
-/// A text with its place.
+/// A text with its position.
 #[derive(Clone, Copy)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) at: Position,
 }
 
-/// The entries of one map, whose keys are known.
+/// The entries of a map with known keys.
 pub(super) struct Fields<'a> {
-    /// Where the map begins.
+    /// The start of the map.
     pub(super) at: Position,
-    /// What the map is, as a sentence names it.
+    /// The name of the map in a sentence.
     what: &'static str,
     entries: Vec<(&'a str, Position, &'a Placed)>,
 }
 
 impl<'a> Fields<'a> {
-    /// Returns the value of a key; one without a value counts as none.
+    /// Returns the value of a key; an empty one counts as absent.
     fn find(&self, key: &str) -> Option<&'a Placed> {
         let entry = self.entries.iter().find(|(known, ..)| *known == key);
         let value = entry.map(|(.., value)| *value);
         value.filter(|value| value.node != Node::Nothing)
     }
 
-    /// Returns where the value of a key stands, where it has one.
+    /// Returns the position of the value of a key, if it has one.
     pub(super) fn place_of_value(&self, key: &str) -> Option<Position> {
         self.find(key).map(|value| value.position)
     }
 
-    /// Returns where a key stands.
+    /// Returns the position of a key.
     pub(super) fn place_of(&self, key: &str) -> Option<Position> {
         let entry = self.entries.iter().find(|(known, ..)| *known == key);
         entry.map(|(_, at, _)| *at)
@@ -76,7 +76,7 @@ impl Reader {
         self.warnings.push(MapProblem::at(at, message));
     }
 
-    /// Opens a map and names every key that it should not have.
+    /// Opens a map and reports every unknown key.
     pub(super) fn fields<'a>(
         &mut self,
         value: &'a Placed,
@@ -85,7 +85,7 @@ impl Reader {
     ) -> Option<Fields<'a>> {
         let Node::Map(map) = &value.node else {
             let kind = value.node.kind();
-            self.problem(value.position, format!("{what} is {kind}, wanted a map"));
+            self.problem(value.position, format!("{what} is {kind}, expected a map"));
             return None;
         };
         let mut entries = Vec::new();
@@ -102,11 +102,11 @@ impl Reader {
                     let key_text = quoted(text);
                     self.problem(
                         key.position,
-                        format!("{key_text} is no key of {what}: {hint}"),
+                        format!("{key_text} is not a key of {what}: {hint}"),
                     );
                 }
                 other => {
-                    let message = format!("a key of {what} is {}, wanted a text", other.kind());
+                    let message = format!("a key of {what} is {}, expected a text", other.kind());
                     self.problem(key.position, message);
                 }
             }
@@ -118,7 +118,7 @@ impl Reader {
         })
     }
 
-    /// Returns a value that has to be there, with or without content.
+    /// Returns a value that must exist, even if it is empty.
     pub(super) fn required<'a>(&mut self, fields: &Fields<'a>, key: &str) -> Option<&'a Placed> {
         let entry = fields.entries.iter().find(|(known, ..)| *known == key);
         let Some((_, at, value)) = entry else {
@@ -144,18 +144,18 @@ impl Reader {
             Node::Text(text) => return Some(Word { text, at }),
             Node::List(_) | Node::Map(_) | Node::Nothing => {
                 let kind = value.node.kind();
-                self.problem(at, format!("'{key}' is {kind}, wanted a text"));
+                self.problem(at, format!("'{key}' is {kind}, expected a text"));
             }
             other => {
                 let kind = other.kind();
-                let message = format!("'{key}' is {kind}, wanted a text: put it in quotes");
+                let message = format!("'{key}' is {kind}, expected a text: put it in quotes");
                 self.problem(at, message);
             }
         }
         None
     }
 
-    /// Reads a text that is one of a few.
+    /// Reads one of several words.
     pub(super) fn choice<'a, T: Copy>(
         &mut self,
         value: &'a Placed,
@@ -169,7 +169,10 @@ impl Reader {
             let near = nearest(word.text, &names);
             let near = near.map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
             let (text, names) = (quoted(word.text), one_of(&names));
-            self.problem(word.at, format!("'{key}' is {text}, wanted {names}{near}"));
+            self.problem(
+                word.at,
+                format!("'{key}' is {text}, expected {names}{near}"),
+            );
         }
         found.map(|(_, value)| *value)
     }
@@ -184,7 +187,7 @@ impl Reader {
         self.choice(value, key, choices)
     }
 
-    /// Reads a whole number within bounds.
+    /// Reads an integer within a range.
     pub(super) fn number(
         &mut self,
         fields: &Fields<'_>,
@@ -205,7 +208,7 @@ impl Reader {
             ref other => other.kind().to_owned(),
         };
         let (least, most) = (bounds.start(), bounds.end());
-        let message = format!("'{key}' is {found}, wanted a whole number from {least} to {most}");
+        let message = format!("'{key}' is {found}, expected a whole number from {least} to {most}");
         self.problem(value.position, message);
         None
     }
@@ -221,12 +224,12 @@ impl Reader {
             return truth;
         }
         let kind = value.node.kind();
-        let message = format!("'{key}' is {kind}, wanted true or false, without quotes");
+        let message = format!("'{key}' is {kind}, expected true or false, without quotes");
         self.problem(value.position, message);
         None
     }
 
-    /// Reads a list of globs, each of which has to be usable.
+    /// Reads a list of globs, each of which must be valid.
     pub(super) fn globs(&mut self, fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
         let value = fields.find(key)?;
         self.as_globs(value, key)
@@ -235,15 +238,16 @@ impl Reader {
     pub(super) fn as_globs(&mut self, value: &Placed, key: &str) -> Option<Vec<String>> {
         let Node::List(items) = &value.node else {
             let kind = value.node.kind();
-            let message = format!("'{key}' is {kind}, wanted a list of globs, as in [\"src/**\"]");
+            let message =
+                format!("'{key}' is {kind}, expected a list of globs, as in [\"src/**\"]");
             self.problem(value.position, message);
             return None;
         };
         self.globs += items.len();
         self.weight += items.iter().map(weight_of).sum::<usize>();
-        if self.globs > MOST_GLOBS || self.weight > MOST_WEIGHT {
+        if self.globs > MAX_GLOBS || self.weight > MAX_WEIGHT {
             let message = format!(
-                "too complex: a map has at most {MOST_GLOBS} globs, and fewer where they are long or have many stars"
+                "too complex: a map has at most {MAX_GLOBS} globs, and fewer where they are long or have many stars"
             );
             self.problem(value.position, message);
             return None;
@@ -256,12 +260,12 @@ impl Reader {
                 Node::Text(text) => text.clone(),
                 other => {
                     let kind = other.kind();
-                    let message = format!("{name} is {kind}, wanted a text in quotes");
+                    let message = format!("{name} is {kind}, expected a text in quotes");
                     self.problem(item.position, message);
                     continue;
                 }
             };
-            // One by one, so that every fault of the list is told.
+            // One by one, so that every problem of the list is reported.
             if let Err(fault) = Globs::parse(std::slice::from_ref(&word)) {
                 let message = format!("glob {} of '{key}' {}", quoted(&word), fault.message);
                 self.problem(item.position, message);
@@ -284,7 +288,8 @@ impl Reader {
     }
 }
 
-/// Returns what a text was in YAML 1.1: where a truth is wanted it still is that, everywhere else a text.
+/// Returns the boolean that a text was in YAML 1.1: where a boolean is expected it still is one,
+/// elsewhere it is a text.
 fn old_truth(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "y" | "yes" | "on" => Some(true),

@@ -1,8 +1,8 @@
-//! From a row of the map to what is mapped: which repository, which commit, which files, which limits.
+//! Resolves a row of the map: to a repository, a commit, files and limits.
 //!
-//! A key that a row does not have is inherited; one that it has counts, also where it says what is
-//! usual. A branch or commit that is not known is an error and never another one. Each row has its own
-//! outcome: one that fails stops no other.
+//! A row inherits the keys that it does not have; a key that it has takes precedence, even with the
+//! default value. An unknown branch or commit is an error and is never replaced by another one.
+//! Each row has its own outcome: a failing one does not stop the others.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -21,34 +21,35 @@ use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
 use super::schema::RepoMap;
 use super::submodule::{self, Pin};
 
-/// What is wanted of a repository elsewhere.
+/// The wanted state of another repository.
 #[derive(Clone, Copy, Debug)]
 pub enum At<'a> {
-    /// The tip of a branch; `None` is the usual one.
+    /// The tip of a branch; `None` is the default branch.
     Branch(Option<&'a str>),
     /// A commit or a tag.
     Revision(&'a str),
-    /// A commit, known by its id.
+    /// A commit by its id.
     Commit(Oid),
 }
 
-/// A repository elsewhere, as it was found.
+/// Another repository that was found.
 #[derive(Clone, Debug)]
 pub struct FoundElsewhere {
-    /// Where its objects are on this machine.
+    /// The local path of its objects.
     pub path: PathBuf,
-    /// The branch, where one was asked for.
+    /// The branch, if one was asked for.
     pub branch: Option<String>,
     /// The commit.
     pub commit: Oid,
 }
 
-/// Whoever knows repositories other than the one that is mapped.
+/// The source of repositories other than the mapped one.
 pub trait Elsewhere {
-    /// Finds a commit of a repository; `own` is where a submodule of this one may have its objects.
+    /// Finds a commit of a repository; `own` is a path where a submodule of this repository may
+    /// have its objects.
     ///
     /// # Errors
-    /// `offline`, `revision-not-found`, and what the network says.
+    /// `offline`, `revision-not-found`, and those of the network.
     fn find(
         &self,
         url: &RemoteUrl,
@@ -56,36 +57,36 @@ pub trait Elsewhere {
         own: Option<&std::path::Path>,
     ) -> Result<FoundElsewhere>;
 
-    /// Tells whether a directory is in a commit of a repository that was found.
+    /// Returns `true` if a commit of such a repository has a directory.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`.
     fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool>;
 }
 
-/// Which state is mapped, for whom.
+/// The state to map, and its context.
 pub struct Caller<'a> {
-    /// The surroundings.
+    /// The world.
     pub world: &'a World,
     /// The repository.
     pub repo: &'a Repo,
-    /// What rows inherit.
+    /// The settings that rows inherit.
     pub settings: &'a MapSettings,
-    /// The commit that is mapped.
+    /// The commit to map.
     pub commit: Oid,
-    /// The branch it is on, if on one.
+    /// Its branch, if any.
     pub branch: Option<String>,
     /// The remote of the repository.
     pub origin: Option<RemoteUrl>,
-    /// What scope ids begin with.
+    /// The prefix of scope ids.
     pub base: String,
-    /// Which commit a scope was frozen at.
+    /// The commit at which a scope was frozen.
     pub frozen: &'a dyn Fn(&str) -> Option<Oid>,
     /// The other repositories.
     pub elsewhere: &'a dyn Elsewhere,
 }
 
-/// Returns the id of the scope that a row becomes.
+/// Returns the scope id of a row.
 pub fn scope_id(map: &RepoMap, base: &str, name: &str) -> String {
     match map.sources.as_slice() {
         [only] if only.name == DEFAULT_NAME => base.to_owned(),
@@ -110,7 +111,7 @@ pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
     Err(Error::new(Code::Usage, message).hint("git colony map show"))
 }
 
-/// Refuses names of rows that are not frozen, and have nothing to thaw.
+/// Refuses names of rows that are not static: they have nothing to thaw.
 ///
 /// # Errors
 /// `usage`.
@@ -120,16 +121,16 @@ pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
         return Ok(());
     };
     let message = format!(
-        "source '{}' is not static: every map takes it to the newest commit; nothing has changed",
+        "source '{}' is not static: every 'git colony map' updates it to the newest commit; nothing has changed",
         row.name
     );
     Err(Error::new(Code::Usage, message).hint("git colony map"))
 }
 
-/// Resolves the rows of a map, in its order; of all or of the named ones only.
+/// Resolves the rows of a map, in order; all of them, or only the named ones.
 ///
 /// # Errors
-/// `usage` for a name that no row has.
+/// `usage` for an unknown name.
 pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<Vec<RowOutcome>> {
     check_names(map, names)?;
     let submodules = OnceCell::new();
@@ -154,10 +155,10 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
         .collect())
 }
 
-/// Returns how the prose of a row is cut. An overlap that is inherited is at most half of the target.
+/// Returns the size of chunks of a row's prose. An inherited overlap is at most half of the target.
 ///
 /// # Errors
-/// Where the row asks for an overlap that its target, or an inherited one, has no room for.
+/// If the row's overlap does not fit the target, its own or an inherited one.
 pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String> {
     let own = row.chunk_target_tokens;
     let target = own.unwrap_or(settings.chunk_target_tokens);
@@ -166,22 +167,22 @@ pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String
     if row.kind == SourceKind::Literature && overlap >= target {
         let whose = if own.is_some() { "" } else { ", as inherited" };
         return Err(format!(
-            "'chunk_overlap_tokens' is {overlap}, wanted less than 'chunk_target_tokens', {target}{whose}"
+            "'chunk_overlap_tokens' is {overlap}, expected less than 'chunk_target_tokens', {target}{whose}"
         ));
     }
     Ok(Chunk { target, overlap })
 }
 
-/// One row on its way.
+/// A row that is being resolved.
 struct One<'a> {
     caller: &'a Caller<'a>,
     row: &'a SourceRow,
     scope_id: &'a str,
-    /// Read once, and only where a row asks for one.
+    /// Read once, and only if a row needs them.
     submodules: &'a OnceCell<Submodules>,
 }
 
-/// Which commit of which repository.
+/// A commit of a repository.
 struct Located {
     origin_url: Option<String>,
     branch: Option<String>,
@@ -200,7 +201,7 @@ impl One<'_> {
         let selection = self.selection()?;
         let chunk = chunk_of(row, settings).map_err(|message| {
             Error::new(Code::MapInvalid, message)
-                .hint("git colony config list   # what the row inherits")
+                .hint("git colony config list   # shows the values that the row inherits")
         })?;
         let frozen = row.is_static.unwrap_or(false);
         let located = self.locate((self.caller.frozen)(self.scope_id).filter(|_| frozen))?;
@@ -268,7 +269,7 @@ impl One<'_> {
         path.filter(|path| !path.as_bytes().is_empty())
     }
 
-    /// The repository of the map itself.
+    /// Resolves a row of the map's own repository.
     fn here(&self, frozen: Option<Oid>) -> Result<Located> {
         let (row, caller) = (self.row, self.caller);
         let branch = row.branch.clone().or_else(|| caller.branch.clone());
@@ -281,7 +282,7 @@ impl One<'_> {
             (None, Some("HEAD"), _) | (None, None, Some(_)) => tip()?,
             (None, Some(commit), None) => migration::resolve(caller.repo, commit)?,
             (None, Some(commit), Some(_)) => {
-                // A branch that is named has to be there.
+                // A branch that is named must exist.
                 tip()?;
                 migration::resolve(caller.repo, commit)?
             }
@@ -365,7 +366,7 @@ fn branch_tip(repo: &Repo, branch: &str) -> Result<Oid> {
             return Ok(commit);
         }
     }
-    let message = format!("no branch is named '{branch}', here or at the remote");
+    let message = format!("no branch is named '{branch}', here or on the remote");
     Err(Error::new(Code::RevisionNotFound, message).hint("git branch --all"))
 }
 

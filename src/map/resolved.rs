@@ -1,4 +1,4 @@
-//! What a row stands for, with nothing left to inherit or to look up.
+//! A resolved row, with nothing left to inherit or to look up.
 
 use std::path::PathBuf;
 
@@ -8,16 +8,16 @@ use crate::source::selection::Selection;
 
 use super::row::{SourceKind, SourceRow};
 
-/// Where the files of a row are.
+/// The repository of a row's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RowPlace {
-    /// In the repository whose map it is.
+    /// The repository of the map.
     This,
-    /// In another, whose objects are at this path.
+    /// Another one, with its objects at this path.
     Hub(PathBuf),
 }
 
-/// The most that a page holds.
+/// The limits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Records.
@@ -26,12 +26,12 @@ pub struct Limits {
     pub tokens: u32,
 }
 
-/// How prose is cut, in tokens.
+/// The size of chunks of prose, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// What a piece aims at.
+    /// The target size.
     pub target: u32,
-    /// What two pieces share.
+    /// The overlap of two chunks.
     pub overlap: u32,
 }
 
@@ -40,23 +40,23 @@ pub struct Chunk {
 pub struct ResolvedRow {
     /// The name of the row.
     pub name: String,
-    /// The scope that it becomes.
+    /// Its scope.
     pub scope_id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: SourceKind,
-    /// Where the repository comes from, without credentials; `None` where it has no remote.
+    /// The URL of the repository, without credentials; `None` without a remote.
     pub origin_url: Option<String>,
-    /// The branch; `None` where there is none to speak of.
+    /// The branch, if any.
     pub branch: Option<String>,
     /// The commit.
     pub commit: Oid,
-    /// Where its objects are.
+    /// The location of its objects.
     pub place: RowPlace,
-    /// Which files it takes.
+    /// Its files.
     pub selection: Selection,
-    /// The most that a page holds.
+    /// The limits of a page.
     pub limits: Limits,
-    /// How prose is cut.
+    /// The size of chunks.
     pub chunk: Chunk,
     /// Whether its pages are never evicted.
     pub pinned: bool,
@@ -64,13 +64,13 @@ pub struct ResolvedRow {
     pub frozen: bool,
 }
 
-/// What became of one row.
+/// The outcome of one row.
 #[derive(Debug)]
 pub struct RowOutcome {
-    /// The row, as it is written.
+    /// The row as written.
     pub row: SourceRow,
-    /// The scope that it is.
+    /// Its scope.
     pub scope_id: String,
-    /// What it stands for, or why that cannot be said.
+    /// The resolved row, or the reason why it cannot be resolved.
     pub resolved: Result<ResolvedRow>,
 }

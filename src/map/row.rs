@@ -1,4 +1,4 @@
-//! The rows of a repo map: sources, and where files of the knowledge base come from.
+//! The rows of a repo map: sources, and the routing of files to the knowledge base.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ use crate::store::yaml::Placed;
 use super::problem::{MapProblem, quoted};
 use super::reading::{Fields, Reader, Word};
 
-/// The name of the one source of a repository without a map.
+/// The name of the only source in a repository without a map.
 pub const DEFAULT_NAME: &str = "default";
 
-/// A longer name is refused: it becomes part of the id of a scope.
-const LONGEST_NAME: usize = 100;
+/// The maximum length of a name: it becomes part of a scope id.
+const MAX_NAME: usize = 100;
 
-/// What a source is.
+/// The kind of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceKind {
-    /// Files, each a record.
+    /// Files, one record each.
     GitRepo,
-    /// Documents, cut into pieces of prose.
+    /// Documents, cut into chunks of prose.
     Literature,
 }
 
@@ -37,7 +37,7 @@ impl SourceKind {
         ("literature", SourceKind::Literature),
     ];
 
-    /// Returns its name, as a map has it.
+    /// Returns its name in a map.
     pub fn name(self) -> &'static str {
         match self {
             SourceKind::GitRepo => "git_repo",
@@ -46,12 +46,12 @@ impl SourceKind {
     }
 }
 
-/// A row below `sources`. A key that the row does not have is `None`: it is inherited.
+/// A row below `sources`. A missing key is `None`: it is inherited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRow {
     /// Its name, unique in the map.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     #[serde(rename = "type")]
     pub kind: SourceKind,
     /// Another repository, without credentials.
@@ -66,49 +66,49 @@ pub struct SourceRow {
     /// The commit; `HEAD` is the tip of the branch.
     #[serde(default)]
     pub commit: Option<String>,
-    /// The directory that the source is about; the root is empty.
+    /// The directory of the source; empty for the root.
     #[serde(default)]
     pub start_dir: Option<RepoPath>,
-    /// What is taken; an empty list takes nothing.
+    /// The included files; an empty list includes none.
     #[serde(default)]
     pub include_globs: Option<Vec<String>>,
-    /// What is left out.
+    /// The excluded files.
     #[serde(default)]
     pub exclude_globs: Option<Vec<String>>,
-    /// What becomes of files that are no text.
+    /// The treatment of binary files.
     #[serde(default)]
     pub binary_policy: Option<BinaryPolicy>,
-    /// Whether it stays at the commit it was first mapped at.
+    /// Whether it stays at the commit of its first mapping.
     #[serde(default, rename = "static")]
     pub is_static: Option<bool>,
-    /// Tokens that a piece of prose aims at.
+    /// The target size of a chunk of prose, in tokens.
     #[serde(default)]
     pub chunk_target_tokens: Option<u32>,
-    /// Tokens that two pieces of prose share.
+    /// The overlap of two chunks, in tokens.
     #[serde(default)]
     pub chunk_overlap_tokens: Option<u32>,
-    /// Most records of a page.
+    /// The maximum number of records of a page.
     #[serde(default)]
     pub flush_threshold: Option<u32>,
-    /// Most tokens of a page.
+    /// The maximum number of tokens of a page.
     #[serde(default)]
     pub flush_token_budget: Option<u32>,
     /// Whether its pages are never evicted.
     #[serde(default)]
     pub pinned: Option<bool>,
-    /// Why this row cannot be mapped; the others can.
+    /// The reason why this row cannot be mapped; other rows can.
     #[serde(default, skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub fault: Option<MapProblem>,
 }
 
-/// Where files go that a routing row names.
+/// The destination of files in a routing row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Destination {
-    /// To the knowledge base.
+    /// The knowledge base.
     #[default]
     KnowledgeBase,
-    /// To a scope, by a row below `sources`: the knowledge base leaves them out.
+    /// A scope, by a row below `sources`: the knowledge base skips them.
     Vcm,
 }
 
@@ -117,9 +117,9 @@ pub enum Destination {
 pub struct RouteRow {
     /// Globs, relative to the root.
     pub paths: Vec<String>,
-    /// Where the files go.
+    /// The destination.
     pub ingest_to: Destination,
-    /// What kind of document they are.
+    /// The kind of document.
     pub profile: Option<String>,
 }
 
@@ -145,7 +145,7 @@ pub(super) const SOURCE_KEYS: &[&str] = &[
 pub(super) const ROUTE_KEYS: &[&str] = &["paths", "ingest_to", "profile"];
 
 impl SourceRow {
-    /// Returns a row that says nothing but its name and type.
+    /// Returns a row with only a name and a type.
     pub fn new(name: &str, kind: SourceKind) -> SourceRow {
         SourceRow {
             name: name.to_owned(),
@@ -168,7 +168,7 @@ impl SourceRow {
         }
     }
 
-    /// Reads a row, `None` where it has problems, and its name.
+    /// Reads a row, `None` if it has problems, and its name.
     pub(super) fn read<'a>(
         reader: &mut Reader,
         value: &'a Placed,
@@ -204,7 +204,7 @@ impl SourceRow {
         (sound.then_some(row), name)
     }
 
-    /// Reads which repository, commit and directory it is.
+    /// Reads the repository, commit and directory of a row.
     fn with_place(self, reader: &mut Reader, fields: &Fields<'_>) -> SourceRow {
         let submodule = reader.text(fields, "submodule");
         let start_dir = reader.text(fields, "start_dir");
@@ -218,7 +218,7 @@ impl SourceRow {
             let name = RefName::from(format!("{prefix}{}", word.text).as_str());
             if !name.is_valid() || word.text.starts_with('-') {
                 let text = quoted(word.text);
-                let message = format!("'{key}' is {text}, which git takes for no {key}");
+                let message = format!("'{key}' is {text}, which git does not accept as a {key}");
                 reader.problem(word.at, message);
             }
         }
@@ -231,14 +231,13 @@ impl SourceRow {
         if let (Some(word), Some(Ok(url))) = (url, &parsed)
             && url.has_credentials()
         {
-            let message =
-                "'origin_url' has credentials, which are not used: whoever has the file has them";
+            let message = "'origin_url' contains credentials, which are ignored: everyone who can read the file can use them";
             reader.warn(word.at, message);
         }
         let (origin_url, refused) = match parsed {
             None => (None, None),
             Some(Ok(url)) => (Some(url.without_credentials()), None),
-            // What cannot be read may hold a password: it is not repeated beyond the message.
+            // A malformed URL may contain a password: only the message repeats it, redacted.
             Some(Err(problem)) => (Some(String::new()), Some(problem)),
         };
         let both = both.map(|at| {
@@ -274,14 +273,14 @@ impl SourceRow {
             && let Some(at) = fields.place_of("chunk_overlap_tokens")
         {
             let message = format!(
-                "'chunk_overlap_tokens' is {overlap}, wanted less than 'chunk_target_tokens', {target}"
+                "'chunk_overlap_tokens' is {overlap}, expected less than 'chunk_target_tokens', {target}"
             );
             reader.problem(at, message);
         }
         row
     }
 
-    /// Says what of the row has no effect.
+    /// Warns about keys of the row that have no effect.
     fn warn(&self, reader: &mut Reader, fields: &Fields<'_>) {
         let idle: &[&str] = match self.kind {
             SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
@@ -304,7 +303,7 @@ impl SourceRow {
             fields.place_of("include_globs"),
             self.include_globs.as_deref(),
         ) {
-            let message = "'include_globs' is an empty list, which takes nothing: without the key everything is taken";
+            let message = "'include_globs' is an empty list, which includes nothing: without the key everything is included";
             reader.warn(at, message);
         }
     }
@@ -328,7 +327,7 @@ impl RouteRow {
         if let Some(word) = profile
             && (word.text.trim().is_empty() || word.text.contains(char::is_control))
         {
-            reader.problem(word.at, "'profile' is no printable word");
+            reader.problem(word.at, "'profile' is not a printable word");
         }
         let row = RouteRow {
             paths: paths.unwrap_or_default(),
@@ -344,15 +343,15 @@ fn check_name(reader: &mut Reader, name: Word<'_>) {
     let text = quoted(name.text);
     if name.text.is_empty() {
         reader.problem(name.at, "'name' is empty");
-    } else if name.text.len() > LONGEST_NAME {
-        let message = format!("name {text} is longer than {LONGEST_NAME} bytes");
+    } else if name.text.len() > MAX_NAME {
+        let message = format!("name {text} is longer than {MAX_NAME} bytes");
         reader.problem(name.at, message);
     } else if matches!(name.text, "." | "..")
         || name.text.starts_with('-')
         || !name.text.bytes().all(plain)
     {
         let message = format!(
-            "name {text} cannot be part of the id of a scope: wanted letters, digits, '.', '_' and '-', no '-' first"
+            "name {text} cannot be part of the id of a scope: expected letters, digits, '.', '_' and '-', no '-' first"
         );
         reader.problem(name.at, message);
     }
@@ -364,7 +363,7 @@ fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath>
     if key == "start_dir" && path == "." {
         return Some(RepoPath::default());
     }
-    // A slash alone is the root of the machine, not an empty path.
+    // A single slash is the root of the machine, not an empty path.
     let path = if path.is_empty() { word.text } else { path };
     match safe_path::refusal(path) {
         None => Some(RepoPath::from(path)),
@@ -376,7 +375,7 @@ fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath>
     }
 }
 
-/// Returns a message without what commands add.
+/// Returns a message without the suffix that commands add.
 fn said(message: &str) -> String {
     message.trim_end_matches("; nothing has changed").to_owned()
 }

@@ -1,8 +1,8 @@
-//! `.colony/repo_map.yaml`: read whole, with every problem and its place.
+//! `.colony/repo_map.yaml`: read whole, with every problem and its position.
 //!
-//! The file is a stranger's words: what it says is bounded before it is understood (bytes, depth,
-//! values, globs), and no path of it leads out of the tree it stands in. A row that contradicts itself
-//! has a fault of its own; everything else that is wrong makes the file one that is not used at all.
+//! The content of the file is not trusted: its size is limited before it is interpreted (bytes,
+//! depth, values, globs), and none of its paths leads out of its tree. A row that contradicts
+//! itself has its own problem; any other problem makes the whole file invalid.
 
 use std::collections::BTreeMap;
 
@@ -16,33 +16,33 @@ use super::problem::{MapProblem, in_order, quoted};
 use super::reading::Reader;
 use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};
 
-/// The format that is read.
+/// The supported format.
 const FORMAT: i128 = 1;
 
-/// More sources are refused.
-const MOST_SOURCES: usize = 1000;
+/// The maximum number of sources.
+const MAX_SOURCES: usize = 1000;
 
 const TOP_KEYS: &[&str] = &["schema_version", "sources", "knowledge_routing"];
 
-/// What a repository consists of.
+/// The sources of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RepoMap {
     /// The sources, in the order of the file.
     pub sources: Vec<SourceRow>,
-    /// What the knowledge base takes in.
+    /// The files for the knowledge base.
     pub knowledge_routing: Vec<RouteRow>,
 }
 
-/// What reading a map gave.
+/// The result of parsing a map.
 #[derive(Clone, Debug)]
 pub struct Read {
-    /// The map, where nothing is wrong with the file; rows may have faults of their own.
+    /// The map, if the file is valid; rows may have problems of their own.
     pub map: Option<RepoMap>,
-    /// Everything that is wrong, the faults of rows included, in the order of the file.
+    /// All problems, including those of rows, in the order of the file.
     pub problems: Vec<MapProblem>,
-    /// What the file says for nothing.
+    /// The parts of the file that have no effect.
     pub warnings: Vec<MapProblem>,
-    /// Where the value of a key stands: the name of the source, the key.
+    /// The positions of values: by the name of the source and the key.
     pub places: BTreeMap<(String, &'static str), Position>,
 }
 
@@ -58,7 +58,7 @@ impl Read {
 }
 
 impl RepoMap {
-    /// Returns the map of a repository that has none: the whole tree is one source.
+    /// Returns the map of a repository without one: the whole tree is one source.
     pub fn whole_tree() -> RepoMap {
         RepoMap {
             sources: vec![SourceRow::new(DEFAULT_NAME, SourceKind::GitRepo)],
@@ -66,7 +66,7 @@ impl RepoMap {
         }
     }
 
-    /// Reads the bytes of a map file.
+    /// Parses the bytes of a map file.
     pub fn read(bytes: &[u8]) -> Read {
         if bytes.len() > yaml::MAX_BYTES {
             return Read::failed(too_large());
@@ -90,7 +90,7 @@ impl RepoMap {
     }
 }
 
-/// Returns the problem of a file that is not even read.
+/// Returns the problem of a file that exceeds the maximum size.
 pub(super) fn too_large() -> MapProblem {
     MapProblem::of_file("it is larger than 1 MiB")
 }
@@ -112,7 +112,7 @@ fn read_top(top: &Placed) -> Read {
 
 fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
     if top.node == Node::Nothing {
-        let message = "it is empty, wanted 'schema_version: 1' and 'sources'";
+        let message = "it is empty, expected 'schema_version: 1' and 'sources'";
         reader.problem(Position { line: 1, column: 1 }, message);
         return None;
     }
@@ -126,7 +126,7 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
             Node::Text(text) => format!("the text {}", quoted(text)),
             other => other.kind().to_owned(),
         };
-        let message = format!("'schema_version' is {found}, wanted {FORMAT}");
+        let message = format!("'schema_version' is {found}, expected {FORMAT}");
         reader.problem(version.position, message);
     }
     let sources = reader.required(&fields, "sources");
@@ -152,7 +152,7 @@ fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
         let Some(name) = name else { continue };
         if let Some(line) = names.get(name.text) {
             let message = format!(
-                "name {} is that of the source in line {line}",
+                "name {} is also the name of the source in line {line}",
                 quoted(name.text)
             );
             reader.problem(name.at, message);
@@ -181,12 +181,12 @@ fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Pl
         let kind = list.node.kind();
         reader.problem(
             list.position,
-            format!("'{key}' is {kind}, wanted a list of rows"),
+            format!("'{key}' is {kind}, expected a list of rows"),
         );
         return None;
     };
-    if items.len() > MOST_SOURCES {
-        let message = format!("too complex: '{key}' has more than {MOST_SOURCES} rows");
+    if items.len() > MAX_SOURCES {
+        let message = format!("too complex: '{key}' has more than {MAX_SOURCES} rows");
         reader.problem(list.position, message);
         return None;
     }

@@ -1,11 +1,12 @@
-//! Which scopes are mapped, written down: one record for each, all of them in the tree of one ref.
+//! The records of the mapped scopes: one file each, all of them in the tree of one ref.
 //!
-//! `refs/colony/scopes` has the mappings of the default branch and travels; those of other branches are
-//! at a ref of the worktree that never does. The tree holds `<encoded scope id>/scope.json`. A commit is
-//! made only where a record changes, on top of the one before, so that the ref only moves on; commits
-//! that a scope is frozen at are parents too, and stay whatever happens to their branch. What others
-//! wrote is bounded and checked: a record that cannot be read is named, and stands in nobody's way. Where
-//! two repositories have changed a record, the one that gave way is kept as `superseded/<blob>.json`.
+//! `refs/colony/scopes` has the mappings of the default branch and is synced; those of other
+//! branches are at a private ref of the worktree. The tree contains `<encoded scope
+//! id>/scope.json`. A commit is created only when a record changes, on top of the previous one, so
+//! the ref is only fast-forwarded. Commits at which a scope is frozen are parents too, and survive
+//! the deletion of their branch. Records from others are limited and checked: an unreadable one is
+//! reported and does not block anything. If two repositories have changed a record, the replaced
+//! one is kept as `superseded/<blob>.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,39 +19,40 @@ use crate::store::key;
 use super::resolved::ResolvedRow;
 use super::row::SourceRow;
 
-/// The format this version writes and the newest it reads.
+/// The format that this version writes, and the newest that it reads.
 const FORMAT: u32 = 1;
 
-/// What is said of a record that cannot be read yet.
+/// The reason for a record in a newer format.
 const NEWER: &str = "it was written by a newer git-colony";
 
 /// The file of a record.
 pub const FILE: &str = "scope.json";
 
-/// A longer file is no record.
-const MOST_BYTES: u64 = 256 * 1024;
+/// The maximum size of a record.
+const MAX_BYTES: u64 = 256 * 1024;
 
-/// More records are not read.
-pub const MOST_RECORDS: usize = 10_000;
+/// The maximum number of records.
+pub const MAX_RECORDS: usize = 10_000;
 
-/// A longer id is none of ours.
-const LONGEST_ID: usize = 1024;
+/// The maximum length of an id.
+const MAX_ID: usize = 1024;
 
-/// What follows the id of a scope where it is made of the worktree; no name of a row holds it.
+/// The suffix of the id of a scope of the working tree; names of rows cannot contain it.
 const OF_WORKTREE: &str = "@worktree";
 
-/// Returns the id of the private scope that the uncommitted work of a scope is mapped into.
+/// Returns the id of the private scope for a scope's uncommitted files.
 pub fn of_worktree(scope_id: &str) -> String {
     format!("{scope_id}{OF_WORKTREE}")
 }
 
-/// Returns the scope whose uncommitted work a private one is.
+/// Returns the scope that a private one belongs to.
 pub fn committed(scope_id: &str) -> Option<&str> {
     scope_id.strip_suffix(OF_WORKTREE)
 }
 
-/// Finds the scopes that a typed word stands for: the one of that id, else those of a row with that name,
-/// else those that begin so. A scope and its uncommitted work are one there: the scope.
+/// Finds the scopes that a typed word matches: the one with that id, otherwise those of a row with
+/// that name, otherwise those that begin with it. A scope and its uncommitted files count as one:
+/// the scope.
 pub fn meant<'a>(ids: &(impl Iterator<Item = &'a str> + Clone), word: &str) -> Vec<String> {
     let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<String> {
         let all: BTreeSet<&str> = ids.clone().filter(|id| fits(id)).collect();
@@ -74,27 +76,27 @@ pub fn meant<'a>(ids: &(impl Iterator<Item = &'a str> + Clone), word: &str) -> V
         .unwrap_or_default()
 }
 
-/// One scope that is mapped.
+/// A mapped scope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopeRecord {
     /// The format of the record.
     pub format: u32,
     /// The scope.
     pub scope_id: String,
-    /// The row it was mapped by.
+    /// The row from which it was mapped.
     pub row: SourceRow,
-    /// The limits that were in force.
+    /// The limits in effect.
     pub config: ScopeConfig,
-    /// Which revision it follows.
+    /// The revision that it follows.
     pub wanted: WantedRevision,
-    /// The commit it stays at, where its row is static.
+    /// The commit at which it stays, if its row is static.
     #[serde(default)]
     pub frozen: Option<Oid>,
-    /// Whether it is made of the files of the worktree: such a record never travels.
+    /// Whether it shows the files of the working tree: such a record is never synced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub worktree: bool,
-    /// The repository of this machine that it is read in, where `map repo --path` was told one: such a record
-    /// never travels.
+    /// The local repository that it is read from, by `map repo --path`: such a record is never
+    /// synced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// When it was first mapped, RFC 3339 UTC.
@@ -103,34 +105,35 @@ pub struct ScopeRecord {
     pub updated_at: String,
 }
 
-/// What a row came to with all that it inherits.
+/// The limits of a row, including those that it inherits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ScopeConfig {
-    /// Most records of a page.
+    /// The maximum number of records of a page.
     pub flush_threshold: u32,
-    /// Most tokens of a page.
+    /// The maximum number of tokens of a page.
     pub flush_token_budget: u32,
-    /// Tokens that a piece of prose aims at.
+    /// The target size of a chunk of prose, in tokens.
     pub chunk_target_tokens: u32,
-    /// Tokens that two pieces of prose share.
+    /// The overlap of two chunks, in tokens.
     pub chunk_overlap_tokens: u32,
     /// Whether its pages are never evicted.
     pub pinned: bool,
 }
 
-/// A revision by its name: a record does not change with every commit.
+/// A revision by name: a record does not change with every commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct WantedRevision {
-    /// The repository, without credentials; `None` for the one with the map where it has no remote.
+    /// The URL of the repository, without credentials; `None` for the map's own repository without
+    /// a remote.
     pub origin_url: Option<String>,
     /// The branch.
     pub branch: Option<String>,
-    /// The commit as the row has it; `HEAD` is the tip of the branch.
+    /// The commit as written in the row; `HEAD` is the tip of the branch.
     pub commit: String,
 }
 
 impl ScopeRecord {
-    /// Makes the record of a row that was mapped now.
+    /// Creates the record of a row that was mapped now.
     pub fn of(row: &SourceRow, resolved: &ResolvedRow, now: &str) -> ScopeRecord {
         let commit = row.commit.clone();
         ScopeRecord {
@@ -157,19 +160,20 @@ impl ScopeRecord {
         }
     }
 
-    /// Reads the record that a blob holds; `None` for anything else.
+    /// Reads the record in a blob; `None` for anything else.
     ///
     /// # Errors
     /// `object-missing`.
     pub fn read(repo: &Repo, blob: Oid) -> Result<Option<ScopeRecord>> {
-        if repo.object_size(blob).is_none_or(|size| size > MOST_BYTES) {
+        if repo.object_size(blob).is_none_or(|size| size > MAX_BYTES) {
             return Ok(None);
         }
         Ok(serde_json::from_slice(&repo.read_blob(blob)?).ok())
     }
 
-    /// Tells whether two records say the same of a scope, whenever they were written.
-    pub fn says_what(&self, other: &ScopeRecord) -> bool {
+    /// Returns `true` if two records describe the same scope in the same way, regardless of their
+    /// times.
+    pub fn has_same_content(&self, other: &ScopeRecord) -> bool {
         let ScopeRecord {
             created_at,
             updated_at,
@@ -184,12 +188,12 @@ impl ScopeRecord {
     }
 }
 
-/// A record that cannot be read.
+/// An unreadable record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct UnreadableRecord {
-    /// The scope, or what stands in its place.
+    /// The scope, or the name of the entry.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -202,19 +206,20 @@ pub struct Scopes {
     pub(super) tree: Oid,
     /// The records, by scope id.
     pub records: BTreeMap<String, ScopeRecord>,
-    /// What is there beside them.
+    /// The other entries.
     pub unreadable: Vec<UnreadableRecord>,
 }
 
 impl Scopes {
-    /// Reads the records at a ref; without one there are none.
+    /// Reads the records at a ref; none if it does not exist.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
     pub fn load(repo: &Repo, name: &RefName) -> Result<Scopes> {
         let tip = repo.find_ref(name)?;
-        let lost =
-            |error: Error| error.hint("git colony doctor   # says what is lost, and the way on");
+        let lost = |error: Error| {
+            error.hint("git colony doctor   # reports the damage and the next command")
+        };
         let mut scopes = Scopes {
             name: name.clone(),
             tip,
@@ -223,10 +228,10 @@ impl Scopes {
             unreadable: Vec::new(),
         };
         for (component, entry) in repo.entries_of(scopes.tree)? {
-            if scopes.records.len() + scopes.unreadable.len() == MOST_RECORDS {
+            if scopes.records.len() + scopes.unreadable.len() == MAX_RECORDS {
                 scopes.unreadable.push(UnreadableRecord {
                     name: component.to_string(),
-                    reason: format!("there are more than {MOST_RECORDS} records"),
+                    reason: format!("there are more than {MAX_RECORDS} records"),
                 });
                 break;
             }
@@ -241,8 +246,8 @@ impl Scopes {
         Ok(scopes)
     }
 
-    /// Says what of the records at a commit, as somebody else wrote it, is none; `None` where all is well. What
-    /// a newer git-colony wrote is a record, and what is in `known` as well is no news.
+    /// Returns the first invalid record at a commit that another user wrote; `None` if all are
+    /// valid. Records in a newer format are valid, and so are entries that `known` also has.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
@@ -253,8 +258,8 @@ impl Scopes {
             before.push(entries.into_iter().collect::<BTreeMap<_, _>>());
         }
         let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
-        if entries.len() > MOST_RECORDS {
-            return Ok(Some(format!("it has more than {MOST_RECORDS} records")));
+        if entries.len() > MAX_RECORDS {
+            return Ok(Some(format!("it has more than {MAX_RECORDS} records")));
         }
         for (component, entry) in entries {
             if before
@@ -264,25 +269,25 @@ impl Scopes {
                 continue;
             }
             let reason = match read(repo, &component, &entry)? {
-                Ok(record) if record.worktree => "it is of a worktree".to_owned(),
+                Ok(record) if record.worktree => "it belongs to a worktree".to_owned(),
                 Ok(_) => continue,
                 Err(reason) if reason == NEWER => continue,
                 Err(reason) => reason,
             };
             return Ok(Some(format!(
-                "'{component}' is no record of a scope: {reason}"
+                "'{component}' is not a record of a scope: {reason}"
             )));
         }
         Ok(None)
     }
 
-    /// Returns the commit that the records are at.
+    /// Returns the commit of the records.
     pub fn commit(&self) -> Option<Oid> {
         self.tip
     }
 }
 
-/// Reads one record; the inner error is the record's.
+/// Reads one record; the inner error concerns the record.
 fn read(
     repo: &Repo,
     component: &RepoPath,
@@ -290,25 +295,27 @@ fn read(
 ) -> Result<Result<ScopeRecord, String>> {
     let text = std::str::from_utf8(component.as_bytes()).ok();
     let id = text.and_then(key::decode);
-    let id = id.filter(|id| !id.is_empty() && id.len() <= LONGEST_ID);
+    let id = id.filter(|id| !id.is_empty() && id.len() <= MAX_ID);
     let Some(id) = id.filter(|id| !id.contains(char::is_control)) else {
-        return Ok(Err("its name stands for no scope".to_owned()));
+        return Ok(Err("its name is not an encoded scope id".to_owned()));
     };
     if !entry.is_directory() {
-        return Ok(Err("it is no directory".to_owned()));
+        return Ok(Err("it is not a directory".to_owned()));
     }
     let Some(file) = repo.leaf_in(entry.id, &RepoPath::from(FILE))? else {
         return Ok(Err(format!("it has no '{FILE}'")));
     };
     let size = repo.object_size(file.id);
-    if !file.is_plain_file() || size.is_none_or(|size| size > MOST_BYTES) {
-        return Ok(Err(format!("'{FILE}' is no plain file of at most 256 KiB")));
+    if !file.is_plain_file() || size.is_none_or(|size| size > MAX_BYTES) {
+        return Ok(Err(format!(
+            "'{FILE}' is not a plain file of at most 256 KiB"
+        )));
     }
     Ok(parse(&repo.read_blob(file.id)?, &id))
 }
 
 fn parse(bytes: &[u8], id: &str) -> Result<ScopeRecord, String> {
-    let no_record = |error: serde_json::Error| format!("'{FILE}' is no record: {error}");
+    let no_record = |error: serde_json::Error| format!("'{FILE}' is not a record: {error}");
     let value: serde_json::Value = serde_json::from_slice(bytes).map_err(no_record)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format > Some(u64::from(FORMAT)) {
@@ -316,7 +323,7 @@ fn parse(bytes: &[u8], id: &str) -> Result<ScopeRecord, String> {
     }
     let record: ScopeRecord = serde_json::from_value(value).map_err(no_record)?;
     if record.scope_id != id {
-        return Err("it speaks of another scope".to_owned());
+        return Err("it belongs to another scope".to_owned());
     }
     Ok(record)
 }

@@ -1,4 +1,5 @@
-//! Writing records of scopes: one commit on top of the one before, tried again after somebody else's.
+//! Writing records of scopes: one commit on top of the previous one, with retries after concurrent
+//! writes.
 
 use std::collections::BTreeSet;
 
@@ -10,41 +11,41 @@ use crate::store::operation::object_check::{self, Written};
 use crate::store::{Session, key};
 
 use super::scope_record::{FILE, ScopeRecord, Scopes};
-/// How often a write is tried again after somebody else's.
-const TRIES: usize = 5;
+/// The maximum number of retries.
+const MAX_RETRIES: usize = 5;
 
-/// One record to write or to take away.
+/// A record to write or remove.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Write it; where it says what is there already, nothing changes.
+    /// Write it; an equal record stays as it is.
     Put(Box<ScopeRecord>),
-    /// Take away that of a scope.
+    /// Remove the record of a scope.
     Remove(String),
 }
 
-/// Makes changes at a ref, if they change anything: whether they did.
+/// Applies changes at a ref; returns whether anything changed.
 ///
-/// Where somebody else moves the ref meanwhile, the changes are made again on what that one wrote.
+/// If another process moves the ref meanwhile, the changes are applied again on top.
 ///
 /// # Errors
-/// `ref-moved` where that goes on and on; `locked`, `no-space`, `io`, `git-failed`.
+/// `ref-moved` after the last attempt; `locked`, `no-space`, `io`, `git-failed`.
 pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<bool> {
     let mut tries = 0;
     loop {
         let scopes = Scopes::load(&session.repo, name)?;
         match write_once(session, &scopes, changes) {
-            Err(error) if error.code() == Code::RefMoved && tries < TRIES => tries += 1,
+            Err(error) if error.code() == Code::RefMoved && tries < MAX_RETRIES => tries += 1,
             written => return written,
         }
     }
 }
 
-/// Tells whether changes would change anything, and changes nothing.
+/// Returns `true` if the changes would have an effect; applies nothing.
 pub fn would_change(scopes: &Scopes, changes: &[Change]) -> bool {
     changes.iter().any(|change| match change {
         Change::Put(record) => {
             let known = scopes.records.get(&record.scope_id);
-            !known.is_some_and(|known| record.says_what(known))
+            !known.is_some_and(|known| record.has_same_content(known))
         }
         Change::Remove(id) => scopes.records.contains_key(id),
     })
@@ -63,7 +64,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
             Change::Remove(_) => continue,
             Change::Put(record) => {
                 let known = scopes.records.get(&record.scope_id);
-                if known.is_some_and(|known| record.says_what(known)) {
+                if known.is_some_and(|known| record.has_same_content(known)) {
                     continue;
                 }
                 let created = known.map_or(&record.created_at, |known| &known.created_at);
@@ -72,7 +73,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
                     updated_at: now.clone(),
                     ..(**record).clone()
                 };
-                // Commits of other repositories are not here, and kept by their hubs.
+                // Commits of other repositories are not here; their hubs keep them.
                 let frozen = record.frozen.filter(|id| repo.read_commit(*id).is_ok());
                 parents.extend(frozen.filter(|id| !parents.contains(id)));
                 TreeEntry::file(blob_of(repo, &record)?)
@@ -110,7 +111,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     Ok(true)
 }
 
-/// Takes the scopes that go out of a tree of records, with all that others put beside their records.
+/// Removes scopes from a tree of records, including all entries beside their records.
 fn without(repo: &Repo, tree: Oid, changes: &[Change]) -> Result<Oid> {
     let gone: BTreeSet<RepoPath> = changes
         .iter()

@@ -1,4 +1,4 @@
-//! Looking at a map: what is wrong with it, and what it says.
+//! Showing a map: its contents and its problems.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use super::load::{self, Loaded, MapSource, PATH};
 use super::problem::MapProblem;
 use super::schema::RepoMap;
 
-/// Which state of the repository is looked at.
+/// The state of the repository to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MapState {
     /// HEAD.
@@ -22,7 +22,7 @@ pub enum MapState {
 }
 
 impl MapState {
-    /// Returns where its map is, and the commit; a branch without a commit has an empty tree.
+    /// Returns the place of its map, and the commit; a branch without a commit has an empty tree.
     ///
     /// # Errors
     /// `revision-not-found`, `object-missing`.
@@ -36,47 +36,47 @@ impl MapState {
     }
 }
 
-/// What is wrong with a map.
+/// The problems of a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapCheckReport {
     /// The file.
     pub path: &'static str,
     /// The commit it was read from; `None` for the file on disk.
     pub commit: Option<Oid>,
-    /// Whether there is one; without it the whole tree is one source.
+    /// Whether the file exists; without it the whole tree is one source.
     pub has_repo_map_file: bool,
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<MapProblem>,
-    /// How many problems there are.
+    /// The number of problems.
     pub count: usize,
-    /// What it says for nothing, in the order of the file.
+    /// The parts that have no effect, in the order of the file.
     pub warnings: Vec<MapProblem>,
-    /// How many sources it has, where it can be used.
+    /// The number of sources, if the map is valid.
     pub sources: Option<usize>,
 }
 
-/// What a map says.
+/// The contents of a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MapShowReport {
     /// The file.
     pub path: &'static str,
     /// The commit it was read from; `None` for the file on disk.
     pub commit: Option<Oid>,
-    /// Whether there is one; without it the whole tree is one source.
+    /// Whether the file exists; without it the whole tree is one source.
     pub has_repo_map_file: bool,
-    /// What it says: every key of every row; `None` where it cannot be used.
+    /// The parsed map: every key of every row; `None` if it is invalid.
     pub parsed: Option<RepoMap>,
     /// The text of the file.
     pub raw: Option<String>,
-    /// What is wrong, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<MapProblem>,
-    /// What it says for nothing, in the order of the file.
+    /// The parts that have no effect, in the order of the file.
     pub warnings: Vec<MapProblem>,
-    /// Whether the map is only on disk: HEAD has none, and its whole tree is one source.
+    /// Whether the map is only on disk: HEAD has none, so its whole tree is one source.
     pub map_uncommitted: bool,
 }
 
-/// Tells whether the map that counts is only on disk: HEAD has none.
+/// Returns `true` if the map is only on disk: HEAD has none.
 ///
 /// # Errors
 /// As [`MapState::place`].

@@ -1,18 +1,18 @@
-//! The submodule that a row names: where it comes from and which commit is pinned, or why there is none.
+//! The submodule that a row names: its URL and its pinned commit, or the reason why there is none.
 
 use crate::git::remote::submodules::{FILE, RefusedSubmodule, Submodules};
 use crate::git::{Oid, RemoteUrl, Repo};
 use crate::model::{Code, Error, RepoPath, Result};
 
-/// More submodules are not named where a row names another.
-const MOST_NAMED: usize = 5;
+/// The maximum number of submodules that a message lists.
+const MAX_NAMED: usize = 5;
 
-/// A submodule that a row stands for.
+/// The submodule of a row.
 #[derive(Debug)]
 pub struct Pin<'a> {
     /// Its name in `.gitmodules`.
     pub name: &'a str,
-    /// Where it comes from.
+    /// Its URL.
     pub url: RemoteUrl,
     /// The branch that it follows.
     pub branch: Option<String>,
@@ -20,11 +20,12 @@ pub struct Pin<'a> {
     pub commit: Oid,
 }
 
-/// Finds the submodule at a path. What the content of a repository may not name, the user may have: as git
-/// does, an URL in the user's configuration counts where that of the tree is missing or refused.
+/// Finds the submodule at a path. A URL that repository content must not name may come from the
+/// user: as in git, a URL in the user's configuration applies if that of the tree is missing or
+/// refused.
 ///
 /// # Errors
-/// `submodule-not-found`, which says what of it is missing; `url-refused`.
+/// `submodule-not-found`, with the missing part; `url-refused`.
 pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Result<Pin<'a>> {
     if let Some(found) = submodules.found.iter().find(|found| found.path == *path) {
         return Ok(Pin {
@@ -50,12 +51,12 @@ pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Res
         }),
         Some((None, _)) | None => Err(none(
             path,
-            &format!("'{FILE}' names it, but {}", refused.reason),
+            &format!("'{FILE}' lists it, but {}", refused.reason),
         )),
     }
 }
 
-/// Says that a path is that of no submodule of the tree.
+/// Returns the reason why a path is not a submodule of the tree.
 fn undeclared(submodules: &Submodules) -> String {
     if !submodules.has_file {
         return format!("there is no '{FILE}'");
@@ -66,11 +67,11 @@ fn undeclared(submodules: &Submodules) -> String {
         .iter()
         .filter_map(|one| one.path.as_ref());
     let all: Vec<String> = found.chain(refused).map(RepoPath::to_string).collect();
-    let named = all.get(..MOST_NAMED).unwrap_or(&all).join(", ");
-    match all.len().saturating_sub(MOST_NAMED) {
-        _ if all.is_empty() => format!("'{FILE}' names no submodule"),
-        0 => format!("'{FILE}' does not name it, but: {named}"),
-        more => format!("'{FILE}' does not name it, but: {named} and {more} more"),
+    let named = all.get(..MAX_NAMED).unwrap_or(&all).join(", ");
+    match all.len().saturating_sub(MAX_NAMED) {
+        _ if all.is_empty() => format!("'{FILE}' does not list any submodules"),
+        0 => format!("'{FILE}' does not list it, but: {named}"),
+        more => format!("'{FILE}' does not list it, but: {named} and {more} more"),
     }
 }
 

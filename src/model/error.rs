@@ -1,7 +1,7 @@
 //! The one error type: a stable code for agents, one sentence for people, and the next command.
 //!
-//! Messages say what was wanted, what was found and what is untouched; hints are commands that work
-//! when pasted. Codes are never renamed: `--json` readers match on them.
+//! A message names the intent, the problem and the state of the repository; hints are commands that
+//! work when pasted. Codes are never renamed: readers of `--json` match on them.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 
 use super::full_disk;
 
-/// A `Result` with our [`Error`].
+/// A `Result` with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
-        /// The stable, kebab-case names of everything that can go wrong.
+        /// The stable, kebab-case names of all errors.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
@@ -39,95 +39,98 @@ macro_rules! codes {
 codes! {
     /// The directory is not inside a git repository.
     NotARepository = "not-a-repository",
-    /// The repository has no worktree, and the command needs one.
+    /// The repository has no working tree, and the command needs one.
     BareRepository = "bare-repository",
     /// The repository belongs to another user; git would call its ownership dubious.
     UntrustedRepository = "untrusted-repository",
-    /// The repository uses a format or feature this version does not handle.
+    /// The repository uses a format or feature that this version does not support.
     Unsupported = "unsupported",
-    /// Something in the repository could not be read or does not make sense.
+    /// Something in the repository cannot be read or is malformed.
     RepositoryBroken = "repository-broken",
-    /// The wanted checkpoint does not exist.
+    /// The checkpoint does not exist.
     CheckpointNotFound = "checkpoint-not-found",
-    /// The name fits more than one checkpoint.
+    /// The name matches more than one checkpoint.
     CheckpointAmbiguous = "checkpoint-ambiguous",
-    /// The beginning of a name is not enough for what would be done.
+    /// The command needs the full name: an abbreviation is not accepted here.
     NameAbbreviated = "name-abbreviated",
-    /// The wanted operation does not exist.
+    /// The operation does not exist.
     OperationNotFound = "operation-not-found",
     /// The revision does not name a commit.
     RevisionNotFound = "revision-not-found",
-    /// A path that was named is neither in the checkpoint nor in the worktree.
+    /// The path is neither in the checkpoint nor in the working tree.
     PathNotFound = "path-not-found",
-    /// A path that was named lies outside the worktree.
+    /// The path is outside the working tree.
     PathOutside = "path-outside",
-    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress, or this runs in a hook of ours.
+    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress, or the command runs in a
+    /// hook of git-colony.
     OperationInProgress = "operation-in-progress",
-    /// Another process holds our lock, git's `index.lock`, or the lock of a ref.
+    /// Another process holds a lock: git-colony's, git's `index.lock`, or that of a ref.
     Locked = "locked",
-    /// Plain git changed HEAD, a ref or the index since the operation; undoing would lose that.
+    /// Plain git changed HEAD, a ref or the index after the operation; undo would lose that change.
     ExternalChange = "external-change",
     /// There is nothing to undo or redo.
     NothingToUndo = "nothing-to-undo",
-    /// Commits that are already on a remote would leave the branch.
+    /// Commits that are already on a remote would no longer be on the branch.
     PublishedCommits = "published-commits",
     /// The checkpoint is neither ahead of nor behind the branch.
     Diverged = "diverged",
-    /// Names of the target fall together on this file system.
+    /// Paths of the target collide: this file system does not distinguish their names.
     PathCollision = "path-collision",
-    /// Something that is no directory stands where a directory of ours has to go.
+    /// Something other than a directory is where a directory has to be created.
     PathInTheWay = "path-in-the-way",
-    /// Hooks of somebody else stand where those of git-lfs have to go.
+    /// Other hooks are where those of git-lfs have to be installed.
     HooksInTheWay = "hooks-in-the-way",
-    /// `.colony/manifest.json` does not make sense.
+    /// `.colony/manifest.json` is malformed.
     ManifestInvalid = "manifest-invalid",
-    /// A file that has to change has uncommitted edits.
+    /// A file that would be overwritten has uncommitted changes.
     UncommittedEdits = "uncommitted-edits",
-    /// Two lines of work conflict: nothing has changed, or the conflicts were opened to be settled.
+    /// Two branches conflict: nothing has changed, or the conflicts are in the working tree, to be
+    /// resolved.
     Conflicted = "conflicted",
-    /// Paths of the index are in conflict.
+    /// The index has paths in conflict.
     UnmergedPaths = "unmerged-paths",
-    /// A branch of that name, or one that rules it out, exists.
+    /// A branch of that name exists, or one whose name excludes it.
     BranchExists = "branch-exists",
-    /// `.colony/repo_map.yaml` does not make sense.
+    /// `.colony/repo_map.yaml` is malformed.
     MapInvalid = "map-invalid",
-    /// A tree has more entries than `colony.map.maxEntries` lets a source list, or than anything is compared with.
+    /// A tree has more entries than `colony.map.maxEntries` allows for a source, or than git-colony
+    /// compares.
     TreeTooLarge = "tree-too-large",
-    /// The tree has no submodule at that path that could be used.
+    /// The tree has no usable submodule at that path.
     SubmoduleNotFound = "submodule-not-found",
-    /// Something has to be fetched first, and `--offline` or a dry run rules that out.
+    /// Something has to be fetched first, and `--offline` or a dry run forbids that.
     Offline = "offline",
     /// No scope with that id is mapped.
     ScopeNotFound = "scope-not-found",
-    /// A decision needs others that the branch does not have.
+    /// A decision depends on others that the branch does not have.
     MissingDependencies = "missing-dependencies",
     /// No fork has that name.
     ForkNotFound = "fork-not-found",
-    /// A branch has commits that no other has.
+    /// A branch has commits that no other branch has.
     UnmergedCommits = "unmerged-commits",
     /// Two histories have no common ancestor.
     UnrelatedHistories = "unrelated-histories",
-    /// The common ancestor is beyond the end of a shallow history.
+    /// The common ancestor is missing because the history is shallow.
     ShallowNoBase = "shallow-no-base",
-    /// Nothing that could be continued or aborted is under way.
+    /// There is nothing in progress that could be continued or aborted.
     NothingToResolve = "nothing-to-resolve",
     /// Files that operations moved aside would be deleted.
     KeptFiles = "kept-files",
-    /// An object of git-lfs is neither here nor to be had.
+    /// An object of git-lfs is neither here nor available elsewhere.
     LfsMissing = "lfs-missing",
     /// git-lfs is not installed, and the command needs it.
     LfsNotInstalled = "lfs-not-installed",
-    /// A repository or submodule stands where a file has to go.
+    /// A repository or submodule is where a file has to be written.
     NestedRepository = "nested-repository-in-the-way",
-    /// No name and e-mail to sign commits and tags with.
+    /// The name and e-mail for commits and tags are unknown.
     IdentityUnknown = "identity-unknown",
-    /// There are more new files than `colony.maxNewFiles` lets an automatic checkpoint take in.
+    /// There are more new files than `colony.maxNewFiles` allows in an automatic checkpoint.
     TooManyNewFiles = "too-many-new-files",
-    /// The wanted page does not exist, or its name fits more than one.
+    /// The page does not exist, or its name matches more than one.
     PageNotFound = "page-not-found",
     /// The database of derived data cannot be used; it may be deleted at any time.
     CacheUnusable = "cache-unusable",
-    /// An object, or a file that was kept aside, is missing.
+    /// An object, or a file that was moved aside, is missing.
     ObjectMissing = "object-missing",
     /// A filter (for example git-lfs) failed, or a file could not be written beforehand.
     FilterFailed = "filter-failed",
@@ -137,11 +140,11 @@ codes! {
     Io = "io",
     /// git failed, or cannot be started.
     GitFailed = "git-failed",
-    /// A ref was moved by somebody else.
+    /// Another process moved a ref.
     RefMoved = "ref-moved",
     /// An unfinished operation could not be completed or canceled.
     RecoveryNeeded = "recovery-needed",
-    /// An agent name or a value is not acceptable.
+    /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.
     UnknownSetting = "unknown-setting",
@@ -155,57 +158,58 @@ codes! {
     AgentConfigRefused = "agent-config-refused",
     /// A record was written by a newer version of git-colony.
     NewerFormat = "newer-format",
-    /// A branch is checked out in another worktree.
+    /// The branch is checked out in another worktree.
     BranchInUse = "branch-in-use",
     /// A hook of the repository refused the commit.
     HookRefused = "hook-refused",
-    /// The wanted decision does not exist, or the name fits more than one.
+    /// The decision does not exist, or its name matches more than one.
     DecisionNotFound = "decision-not-found",
-    /// `.colony/tool-registry.json` does not make sense.
+    /// `.colony/tool-registry.json` is malformed.
     ToolRegistryInvalid = "tool-registry-invalid",
-    /// A tool, or something else, stands where a tool is to begin.
+    /// A tool, or another file, exists where a tool would be created.
     ToolExists = "tool-exists",
-    /// The URL of a repository would be an option, run a program, or is not for the content of a repository to name.
+    /// The URL of a repository would act as an option, run a program, or is not allowed in
+    /// repository content.
     UrlRefused = "url-refused",
-    /// The hub that a clone borrows its objects from is gone.
+    /// The hub from which a clone borrows its objects is gone.
     HubMissing = "hub-missing",
     /// The agent has a clone already.
     AgentExists = "agent-exists",
-    /// No repository is noted for a colony of that name.
+    /// No repository is recorded for a colony of that name.
     ColonyNotFound = "colony-not-found",
     /// No agent or clone has that name.
     CloneNotFound = "clone-not-found",
-    /// A clone cannot be taken away while somebody is in it, or while it holds what cannot be kept.
+    /// The clone cannot be removed: a process runs in it, or it holds data that cannot be kept.
     CloneInUse = "clone-in-use",
-    /// Somebody else works in the clone of the agent.
+    /// Another process works in the clone of the agent.
     AgentBusy = "agent-busy",
-    /// The name of an agent or fork fits more than one.
+    /// The name of an agent or fork matches more than one.
     NameAmbiguous = "name-ambiguous",
-    /// A clone is for reading only.
+    /// The clone is read-only.
     ReadOnlyClone = "read-only-clone",
-    /// A remote refused who asked, or did not learn who asks.
+    /// A remote rejected the credentials, or there are none.
     AuthenticationFailed = "authentication-failed",
-    /// A remote has no such repository, or does not show it to who asked.
+    /// The remote has no such repository, or hides it from this user.
     RemoteNotFound = "remote-not-found",
-    /// A remote could not be reached.
+    /// The remote could not be reached.
     RemoteUnreachable = "remote-unreachable",
-    /// A path lies outside what the rule of an agent lets it change.
+    /// A path is outside the allowed paths of an agent.
     ScopeViolation = "scope-violation",
-    /// The rule of an agent cannot be read, which is not the same as having none.
+    /// The allowed paths of an agent cannot be read; that does not mean that all paths are allowed.
     ScopeInvalid = "scope-invalid",
-    /// The agent has no rule that paths could be held against.
+    /// The agent has no allowed paths to check against.
     ScopeMissing = "scope-missing",
-    /// An agent cannot approve commands: that is for its user.
+    /// An agent cannot approve commands; only the user can.
     ApprovalRefused = "approval-refused",
-    /// History was rewritten by a migration to git-lfs, and this would go on with, or go back to, what was before.
+    /// A migration to git-lfs rewrote the history, and the command would use the old one.
     HistoryRewritten = "history-rewritten",
-    /// No pattern of `.gitattributes` gives files to git-lfs.
+    /// No pattern of `.gitattributes` assigns files to git-lfs.
     NoLfsPatterns = "no-lfs-patterns",
-    /// Other worktrees, stashes or clones would be left behind by a migration.
+    /// A migration would not include other worktrees, stashes or clones.
     LeftBehind = "left-behind",
 }
 
-/// How the process ends when the error reaches the face.
+/// How the process ends when the error reaches the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Refused or failed: exit code 128.
@@ -216,7 +220,7 @@ pub enum Verdict {
     Signal(i32),
 }
 
-/// What went wrong, for people and for programs.
+/// An error, for people and for programs.
 ///
 /// Boxed, so that a `Result` stays one word wide.
 pub struct Error(Box<Inner>);
@@ -227,13 +231,14 @@ struct Inner {
     hint: Option<String>,
     detail: Map<String, Value>,
     verdict: Verdict,
-    /// It was called something else where it was met.
+    /// Whether the error was reported under another code, but is a full disk.
     is_full_disk: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl Error {
-    /// Makes an error that ends the process with exit code 128. What is in truth a full disk is called so.
+    /// Creates an error that ends the process with exit code 128. A full disk is recognized and
+    /// gets its own code.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         let message = message.into();
         let is_full_disk = full_disk::is_behind(code, &message);
@@ -253,7 +258,7 @@ impl Error {
         }))
     }
 
-    /// Adds the next command to try; not where the disk turned out to be full, which needs another.
+    /// Adds the next command to try, unless the disk is full, which needs another hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         if self.0.is_full_disk {
@@ -262,7 +267,7 @@ impl Error {
         self.replace_hint(hint)
     }
 
-    /// Says what to try next, whatever was said before.
+    /// Sets the next command to try, replacing any other.
     #[must_use]
     pub fn replace_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
@@ -277,7 +282,7 @@ impl Error {
         self
     }
 
-    /// Begins the message of a tree that is too large with the name that led to it.
+    /// Prefixes the message of `tree-too-large` with the name of the tree.
     #[must_use]
     pub fn of_tree(mut self, name: &str) -> Self {
         if self.0.code == Code::TreeTooLarge {
@@ -286,7 +291,7 @@ impl Error {
         self
     }
 
-    /// Adds the cause. A full disk has its own code, and the hint was for something else.
+    /// Adds the cause. If that is a full disk, replaces code and hint.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let cause = cause.into();
@@ -299,7 +304,7 @@ impl Error {
         self
     }
 
-    /// Changes how the process ends.
+    /// Sets how the process ends.
     #[must_use]
     pub fn verdict(mut self, verdict: Verdict) -> Self {
         self.0.verdict = verdict;
@@ -372,12 +377,12 @@ impl std::error::Error for Error {
     }
 }
 
-/// Gives a foreign error our code and a sentence.
+/// Gives a foreign error a code and a sentence.
 pub trait ResultExt<T> {
-    /// Wraps the error with `code` and the sentence made by `message`.
+    /// Wraps the error with `code` and the sentence from `message`.
     ///
     /// # Errors
-    /// The wrapped error, where there was one.
+    /// The wrapped error, if there was one.
     fn or_code<M: Into<String>>(self, code: Code, message: impl FnOnce() -> M) -> Result<T>;
 }
 

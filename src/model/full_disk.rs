@@ -1,15 +1,14 @@
-//! A full disk, whoever met it first: known by the kind of an error, or by the words of git, git-lfs and
-//! the system.
+//! Recognizes a full disk by the kind of an error, or by the message of git, git-lfs or the system.
 
 use std::error::Error as StdError;
 use std::io::{Error as IoError, ErrorKind};
 
 use super::Code;
 
-/// What those say that say it.
+/// The phrases that show it.
 const WORDS: [&str; 2] = ["no space left on device", "disk quota exceeded"];
 
-/// What a failure is called whose words count. What others have said is not taken for it.
+/// The codes under which messages are searched for these phrases; those of remotes are not.
 const BY_WORDS: [Code; 7] = [
     Code::FilterFailed,
     Code::GitFailed,
@@ -20,19 +19,19 @@ const BY_WORDS: [Code; 7] = [
     Code::RepositoryBroken,
 ];
 
-/// Tells whether the words are those of a full disk, and of one of ours: a remote has its own.
+/// Returns `true` if a message reports a full local disk; a remote's does not count.
 pub fn is_told(words: &str) -> bool {
     let words = words.to_ascii_lowercase();
     !words.contains("remote:") && WORDS.iter().any(|known| words.contains(known))
 }
 
-/// Tells whether a failure with this code and message is that of a full disk.
+/// Returns `true` if an error with this code and message is due to a full disk.
 pub(super) fn is_behind(code: Code, message: &str) -> bool {
     BY_WORDS.contains(&code) && is_told(message)
 }
 
-/// Tells whether the cause of a failure with this code is a full disk. What is to be mended first, or
-/// done without, keeps its name.
+/// Returns `true` if the cause of an error with this code is a full disk. Errors that must be fixed
+/// first, or can be avoided, keep their codes.
 pub(super) fn has_caused(code: Code, cause: &(dyn StdError + 'static)) -> bool {
     if matches!(code, Code::RecoveryNeeded | Code::CacheUnusable) {
         return false;
@@ -67,7 +66,7 @@ mod tests {
         let said = "fatal: unable to write loose object file: No space left on device";
         for code in [Code::GitFailed, Code::FilterFailed, Code::RefMoved] {
             let error = Error::new(code, format!("cannot store 'a': {said}"));
-            let error = error.hint("mend the file or its filter");
+            let error = error.hint("fix the file or its filter");
             assert_eq!((error.code(), error.hint_text()), (Code::NoSpace, None));
             let cause = std::io::Error::other(said);
             let error = Error::new(code, "cannot store 'a'").caused_by(cause);

@@ -1,13 +1,13 @@
-//! Names of operations and worktrees, as types.
+//! Ids of operations and worktrees, as types.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The position of an operation in the log of its worktree, starting at 1.
+/// The position of an operation in its worktree's operation log, starting at 1.
 ///
-/// Shown as `op-12`; its ref ends in ten digits so that refs sort by age.
+/// Displayed as `op-12`; its ref ends in ten digits so that refs sort by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OperationId(pub u64);
 
@@ -18,12 +18,12 @@ impl OperationId {
         OperationId(self.0 + 1)
     }
 
-    /// Returns the ten digits used in ref and folder names.
+    /// Returns the ten digits for names of refs and folders.
     pub fn digits(self) -> String {
         format!("{:010}", self.0)
     }
 
-    /// Reads `op-12` or the ten digits of a ref name.
+    /// Parses `op-12` or the ten digits of a ref name.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = match text.strip_prefix("op-") {
             Some(digits) => digits,
@@ -63,7 +63,7 @@ impl schemars::JsonSchema for OperationId {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "An operation of a worktree, in the order of its log.",
+            "description": "An operation of a worktree, in the order of its operation log.",
             "type": "string",
             "pattern": "^op-[0-9]+$",
         })
@@ -116,13 +116,13 @@ impl schemars::JsonSchema for WorktreeKey {
     }
 }
 
-/// The id an agent gives its session: short, and nothing but letters, digits and `-_.:`, so that
-/// it can stand in a trailer as it is.
+/// The id that an agent gives its session: short, and only letters, digits and `-_.:`, so that it
+/// needs no quoting in a trailer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Reads an id; `None` when it is none that we would write down.
+    /// Parses an id; `None` if it does not have this form.
     pub fn parse(text: &str) -> Option<SessionId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
         let fits = (1..=128).contains(&text.len()) && text.bytes().all(plain);

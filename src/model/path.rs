@@ -51,8 +51,8 @@ impl RepoPath {
         RepoPath([&self.0, &b"/"[..], &path.0].concat())
     }
 
-    /// Returns what is left of it below a directory; `None` when it is not there. The directory
-    /// itself leaves nothing, and the empty path holds everything.
+    /// Returns the rest of the path below a directory; `None` if it is not in there. It is empty
+    /// for the directory itself; the empty path contains every path.
     pub fn below(&self, directory: &RepoPath) -> Option<&[u8]> {
         if directory.0.is_empty() {
             return Some(&self.0);
@@ -89,7 +89,7 @@ impl RepoPath {
             .filter_map(|(at, _)| Some(RepoPath(self.0.get(..at)?.to_vec())))
     }
 
-    /// Tells whether it is `directory` itself or lies below it; the empty path holds everything.
+    /// Returns `true` if it is `directory` itself or below it; the empty path contains every path.
     pub fn is_at_or_below(&self, directory: &RepoPath) -> bool {
         let dir = directory.as_bytes();
         match self.0.strip_prefix(dir) {
@@ -98,7 +98,7 @@ impl RepoPath {
         }
     }
 
-    /// Tells whether the components are ones a worktree may hold: none empty, `.`, `..` or `.git`.
+    /// Returns `true` if a working tree may contain it: no component is empty, `.`, `..` or `.git`.
     pub fn is_safe(&self) -> bool {
         !self.0.is_empty()
             && !self.0.contains(&0)
@@ -178,7 +178,7 @@ impl schemars::JsonSchema for RepoPath {
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "A path or a ref: text, or what is not UTF-8 as base64 beside an escaped form.",
+            "description": "A path or a ref: text, or, if it is not UTF-8, base64 beside an escaped form.",
             "oneOf": [
                 { "type": "string" },
                 {

@@ -1,16 +1,16 @@
-//! What a program says, put together from any pieces: lines, and what it writes over itself meanwhile.
+//! Assembles the output of a program from pieces: lines, and lines that overwrite each other.
 
 use super::World;
 
-/// A longer line is told in pieces.
+/// Longer lines are passed on in pieces.
 const MAX_LINE_BYTES: usize = 4096;
 
-/// One thing that was said.
+/// A unit of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A line that stays.
+    /// A permanent line.
     Line(String),
-    /// A line that the next one is written over: how far work is.
+    /// A progress line, which the next one overwrites.
     Passing(String),
 }
 
@@ -22,7 +22,7 @@ impl Said {
         }
     }
 
-    /// Passes it on to the person who waits.
+    /// Passes it on to the user.
     pub fn tell(&self, world: &World) {
         match self {
             Said::Line(text) => (world.narrate)(text),
@@ -31,7 +31,8 @@ impl Said {
     }
 }
 
-/// Puts pieces together. A line that ends in `\r\n` is told twice: nobody knows at `\r` what follows.
+/// Assembles pieces. A line that ends in `\r\n` is passed on twice: at `\r` the next byte is
+/// unknown.
 #[derive(Default)]
 pub struct Listening {
     open: Vec<u8>,
@@ -39,12 +40,12 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Takes the next piece; returns what is whole by now, in order.
+    /// Adds a piece; returns the lines that are complete, in order.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Said> {
         bytes.iter().filter_map(|byte| self.next(*byte)).collect()
     }
 
-    /// Returns what was said last, if its line never ended.
+    /// Returns the last output, if its line never ended.
     pub fn finish(&mut self) -> Option<Said> {
         self.has_returned = false;
         (!self.open.is_empty()).then(|| self.line())

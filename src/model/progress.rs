@@ -1,4 +1,4 @@
-//! How far long work is, for the person who waits: no answer, and no part of one.
+//! Progress of long work, for the user; never part of the answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,41 +7,41 @@ use std::time::Duration;
 
 type Tell = dyn Fn(&Step<'_>) + Send + Sync;
 
-/// Who is told. The one that is made from nothing tells nobody.
+/// The receiver of progress reports. The default one ignores them.
 #[derive(Clone, Default)]
 pub struct Progress {
     tell: Option<Arc<Tell>>,
     is_unwanted: bool,
 }
 
-/// What is told.
+/// A progress report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// So many files are done of what is named. Told after each, from any thread.
+    /// The number of files that are done. Sent after each file, from any thread.
     Files {
-        /// What is being done.
+        /// The work.
         what: &'a str,
-        /// How many are done.
+        /// The number that is done.
         done: usize,
     },
-    /// So much is done of all there is. Told from any thread.
+    /// The amount that is done, of a known total. Sent from any thread.
     Part {
-        /// What is being done.
+        /// The work.
         what: &'a str,
-        /// How much is done.
+        /// The amount that is done.
         done: u64,
-        /// How much there is.
+        /// The total.
         total: u64,
-        /// What is counted.
+        /// The unit of both.
         unit: Unit,
     },
-    /// What a program says of its own work. Told from any thread.
+    /// A program's own progress line. Sent from any thread.
     Said(&'a str),
-    /// The work has ended, one way or another.
+    /// The work has ended, also by an error.
     Ended,
 }
 
-/// What is counted.
+/// A unit of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Commits.
@@ -51,7 +51,7 @@ pub enum Unit {
 }
 
 impl Progress {
-    /// Has each step told to `tell`, which decides what of it is shown.
+    /// Passes each report to `tell`, which decides what to display.
     pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Progress {
         Progress {
             tell: Some(Arc::new(tell)),
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// Has nothing told, as somebody wishes.
+    /// Ignores all reports, as the user asked.
     pub fn unwanted() -> Progress {
         Progress {
             tell: None,
@@ -67,24 +67,25 @@ impl Progress {
         }
     }
 
-    /// Tells whether somebody wishes to hear nothing of it.
+    /// Returns `true` if the user asked for no progress reports.
     pub fn is_unwanted(&self) -> bool {
         self.is_unwanted
     }
 
-    /// Tells whether anybody is told.
+    /// Returns `true` if reports are not ignored.
     pub fn is_heard(&self) -> bool {
         self.tell.is_some()
     }
 
-    /// Passes on what a program says of its own work.
+    /// Passes on a program's own progress line.
     pub fn pass_on(&self, text: &str) {
         self.tell(&Step::Said(text));
     }
 
-    /// Does work that says nothing of itself, such as waiting for a server, and tells meanwhile what is done.
+    /// Does work that does not report progress, such as waiting for a server, and shows `what`
+    /// meanwhile.
     pub fn during<T>(&self, what: &str, work: impl FnOnce() -> T) -> T {
-        /// How often that is told: the line decides what of it is shown.
+        /// The interval between reports; the receiver decides what to display.
         const INTERVAL: Duration = Duration::from_millis(100);
         if !self.is_heard() {
             return work();
@@ -105,12 +106,12 @@ impl Progress {
         done
     }
 
-    /// Tells how many files are done of what is named.
+    /// Reports how many files of the work are done.
     pub fn tell_files(&self, what: &str, done: usize) {
         self.tell(&Step::Files { what, done });
     }
 
-    /// Tells that the work of a program has ended.
+    /// Reports that the work has ended.
     pub fn end(&self) {
         self.tell(&Step::Ended);
     }
@@ -122,7 +123,7 @@ impl Progress {
     }
 }
 
-/// Counts the files of one piece of work; that it has ended is told when this goes.
+/// Counts the files of one piece of work; reports its end when dropped.
 pub struct FileMeter {
     progress: Progress,
     what: String,
@@ -130,7 +131,7 @@ pub struct FileMeter {
 }
 
 impl FileMeter {
-    /// Begins to count.
+    /// Starts counting.
     pub fn begin(progress: &Progress, what: String) -> FileMeter {
         FileMeter {
             progress: progress.clone(),
@@ -153,14 +154,14 @@ impl Drop for FileMeter {
     }
 }
 
-/// Tells how much of one piece of work is done; that it has ended is told when this goes.
+/// Reports the progress of one piece of work; reports its end when dropped.
 pub struct PartMeter {
     progress: Progress,
     unit: Unit,
 }
 
 impl PartMeter {
-    /// Begins to tell.
+    /// Starts reporting.
     pub fn begin(progress: &Progress, unit: Unit) -> PartMeter {
         PartMeter {
             progress: progress.clone(),
@@ -168,7 +169,7 @@ impl PartMeter {
         }
     }
 
-    /// Tells how much is done, and of what.
+    /// Reports the amount that is done, and the total.
     pub fn tell(&self, what: &str, (done, total): (u64, u64)) {
         let unit = self.unit;
         self.progress.tell(&Step::Part {

@@ -1,6 +1,6 @@
-//! What messages share at every layer: grammar, and places in a text.
+//! Helpers for messages of every layer: grammar, and positions in a text.
 
-/// A place in a text, for people: line and column count from 1, columns are characters.
+/// A position in a text, for people: line and column start at 1, columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The line.
@@ -10,7 +10,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Returns the place of the byte at `offset`, or of the end if there is none.
+    /// Returns the position of the byte at `offset`, or of the end if there is none.
     pub fn of(text: &[u8], offset: usize) -> Position {
         let before = text.get(..offset).unwrap_or(text);
         let start = before.iter().rposition(|&byte| byte == b'\n');
@@ -25,8 +25,8 @@ impl Position {
     }
 }
 
-/// Returns a word that a shell takes as these characters, for hints that are pasted: quoted, with
-/// control characters in the form that bash, zsh and ksh read.
+/// Quotes a word for a shell, for hints that are pasted: control characters in the form that bash,
+/// zsh and ksh read.
 pub fn shell_word(word: &str) -> String {
     if !word.contains(char::is_control) {
         return format!("'{}'", word.replace('\'', "'\\''"));
@@ -39,7 +39,7 @@ pub fn shell_word(word: &str) -> String {
     format!("$'{}'", escaped.collect::<String>())
 }
 
-/// Does what [`shell_word`] does, and leaves a word alone that a shell takes as it stands.
+/// Like [`shell_word`], but leaves a word unquoted if it needs no quotes.
 pub fn typed_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -49,8 +49,8 @@ pub fn typed_word(word: &str) -> String {
     }
 }
 
-/// Tells whether some system takes a name for a device, whatever follows its first dot: no file and no ref
-/// can be called so there.
+/// Returns `true` if some system reserves the name for a device, regardless of the text after its
+/// first dot: no file or ref can have such a name there.
 pub fn names_device(name: &str) -> bool {
     let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end();
     let stem = stem.to_ascii_lowercase();

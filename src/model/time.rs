@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, FixedOffset, SecondsFormat, TimeZone as _, Utc};
 
-/// A moment with the offset of the place it was taken at.
+/// A time with the UTC offset of its place.
 pub type Moment = DateTime<FixedOffset>;
 
 /// Returns `2026-11-21T10:00:00Z`.
@@ -20,25 +20,25 @@ pub fn compact(moment: &Moment) -> String {
         .to_string()
 }
 
-/// Reads what [`rfc3339`] has written.
+/// Parses the format of [`rfc3339`].
 pub fn parse_rfc3339(text: &str) -> Option<Moment> {
     Moment::parse_from_rfc3339(text).ok()
 }
 
-/// Reads what [`compact`] wrote.
+/// Parses the format of [`compact`].
 pub fn parse_compact(text: &str) -> Option<Moment> {
     let moment = chrono::NaiveDateTime::parse_from_str(text, "%Y%m%dT%H%M%SZ").ok()?;
     Some(moment.and_utc().fixed_offset())
 }
 
-/// Makes a moment of git's seconds and offset in seconds; `None` when out of range.
+/// Converts git's seconds and offset in seconds; `None` when out of range.
 pub fn from_git(seconds: i64, offset_seconds: i32) -> Option<Moment> {
     FixedOffset::east_opt(offset_seconds)?
         .timestamp_opt(seconds, 0)
         .single()
 }
 
-/// Returns a rough distance for people: `just now`, `5 minutes ago`, `3 days ago`.
+/// Returns a rough age for people: `just now`, `5 minutes ago`, `3 days ago`.
 pub fn ago(moment: &Moment, now: &Moment) -> String {
     let seconds = now.signed_duration_since(moment).num_seconds().max(0);
     let (count, unit) = match seconds {

@@ -1,7 +1,7 @@
-//! Everything a command may know of its surroundings, as values.
+//! The environment of a command, as values.
 //!
-//! The faces build a [`World`] from the process; tests build one by hand. Below the faces nothing
-//! else tells the time, the environment, the working directory or chance.
+//! The faces build a [`World`] from the process; tests build one by hand. Below the faces this is
+//! the only source of the time, environment variables, the working directory and random numbers.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,36 +13,36 @@ use super::error::{Code, Error, Result, Verdict};
 use super::progress::Progress;
 use super::time::Moment;
 
-/// The surroundings of one run of the program.
+/// The environment of one run of the program.
 #[derive(Clone)]
 pub struct World {
-    /// The directory relative paths start from.
+    /// The directory that relative paths are resolved against.
     pub cwd: PathBuf,
-    /// Where the command was started, where it was sent elsewhere since.
+    /// The directory in which the command was started, if it was redirected to another.
     pub started_in: Option<PathBuf>,
     /// The environment variables.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Tells the time.
+    /// Returns the time.
     pub clock: Arc<dyn Fn() -> Moment + Send + Sync>,
-    /// Gives 64 fresh random bits.
+    /// Returns 64 fresh random bits.
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Says something to the person who waits (never the answer).
+    /// Shows a message to the user (never the answer).
     pub narrate: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Tells the person who waits how far long work is.
+    /// Shows the progress of long work to the user.
     pub progress: Progress,
     /// Whether libraries may read user and system configuration from the process environment.
     pub user_configuration: UserConfiguration,
-    /// Set by signals; long work looks at it.
+    /// Set by signals; long work checks it.
     pub interrupt: Interrupt,
     /// What this run has changed.
     pub changes: Changes,
-    /// The process this runs in, for whose it is; `None` where no command of somebody's runs.
+    /// The process that the command belongs to; `None` if no user's command runs.
     pub process: Option<u32>,
-    /// The file of this program, for git to start it again.
+    /// The path of this program, for git to start it again.
     pub program: PathBuf,
     /// A named step at which the run dies, for tests of recovery.
     pub die_at: Option<&'static str>,
-    /// Whether the answer goes to a terminal.
+    /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
 }
 
@@ -77,8 +77,8 @@ impl World {
         self.variable(name)?.to_str()
     }
 
-    /// Returns the folder for data of ours that anybody may delete: in `XDG_CACHE_HOME`, else in `~/.cache`. It need
-    /// not exist.
+    /// Returns the folder of cached data, which may be deleted at any time: in `XDG_CACHE_HOME`, or else in
+    /// `~/.cache`. It need not exist.
     pub fn cache_folder(&self) -> Option<PathBuf> {
         let named = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
         let home = || Some(PathBuf::from(self.variable("HOME")?).join(".cache"));
@@ -86,7 +86,7 @@ impl World {
         Some(folder.join("git-colony"))
     }
 
-    /// Returns the same surroundings without what has been asked to stop: for what takes back a beginning.
+    /// Returns the same world without the pending interrupt: for undoing an unfinished change.
     #[must_use]
     pub fn undisturbed(&self) -> World {
         World {
@@ -95,9 +95,9 @@ impl World {
         }
     }
 
-    /// Returns the same surroundings as seen from a repository elsewhere: the variables that speak of
-    /// the one we stand in are left out, and what changes there is noted apart. What is done there is no
-    /// work of whoever runs this.
+    /// Returns the same world for a repository in another directory: without the variables that
+    /// point to the current repository, and with a change record of its own. Changes there do not
+    /// count as the work of this command's user.
     #[must_use]
     pub fn standing_in(&self, directory: &Path) -> World {
         let mut world = self.clone();
@@ -139,51 +139,51 @@ impl World {
         Ok(())
     }
 
-    /// Tells whether a test made this run die: then nothing may be cleaned up.
+    /// Returns `true` if a test made this run die: then nothing may be cleaned up.
     pub fn is_dead(&self) -> bool {
         self.interrupt.died.load(Ordering::SeqCst)
     }
 }
 
-/// What a run has changed and a colony has to hear of: noted where it happens, read when the command
-/// has ended.
+/// The changes of a run that the colony has to learn about: recorded where they happen, read when
+/// the command has ended.
 #[derive(Clone, Default)]
 pub struct Changes(Arc<Mutex<Option<PathBuf>>>);
 
 impl Changes {
-    /// Notes that the repository with this worktree has changed.
+    /// Records that the repository with this working tree has changed.
     pub fn note(&self, workdir: &Path) {
         *self.lock() = Some(workdir.to_owned());
     }
 
-    /// Returns the worktree of the repository that has changed, if one has.
+    /// Returns the working tree of the changed repository, if any.
     pub fn workdir(&self) -> Option<PathBuf> {
         self.lock().clone()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<PathBuf>> {
-        // A poisoned note is still a note.
+        // A panic elsewhere leaves the path valid.
         self.0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-/// The flag that signals set, and the children they have to reach.
+/// The flag that signals set, and the children that they must reach.
 #[derive(Clone, Default)]
 pub struct Interrupt {
-    /// True once a signal asked to stop.
+    /// `true` once a signal asked to stop.
     pub flag: Arc<AtomicBool>,
     signal: Arc<AtomicI32>,
     children: Arc<Mutex<Vec<u32>>>,
     died: Arc<AtomicBool>,
     heard: Arc<AtomicBool>,
     completing: Arc<AtomicUsize>,
-    /// Of the interrupt this was set aside for.
+    /// Keeps the outer interrupt in its completing state.
     _outer: Option<Arc<Completing>>,
 }
 
-/// As long as this lives, something is at work that must not be left half done.
+/// While this exists, work is running that must not be left half done.
 pub struct Completing(Arc<AtomicUsize>);
 
 impl Drop for Completing {
@@ -193,7 +193,7 @@ impl Drop for Completing {
 }
 
 impl Interrupt {
-    /// Notes that `signal` asked to stop.
+    /// Records that `signal` asked to stop.
     pub fn raise(&self, signal: i32) {
         self.signal.store(signal, Ordering::SeqCst);
         self.flag.store(true, Ordering::SeqCst);
@@ -215,24 +215,24 @@ impl Interrupt {
         )
     }
 
-    /// Tells whether the work has taken notice of a signal: it is on its way out.
+    /// Returns `true` if the work has noticed a signal and is about to end.
     pub fn is_heard(&self) -> bool {
         self.heard.load(Ordering::SeqCst)
     }
 
-    /// Begins what has to be carried through once it has begun, however long a signal waits for it.
+    /// Marks the beginning of work that must be completed, however long a signal waits for it.
     #[must_use]
     pub fn complete(&self) -> Completing {
         self.completing.fetch_add(1, Ordering::SeqCst);
         Completing(Arc::clone(&self.completing))
     }
 
-    /// Tells whether such work is under way.
+    /// Returns `true` if such work is running.
     pub fn is_completing(&self) -> bool {
         self.completing.load(Ordering::SeqCst) > 0
     }
 
-    /// Returns one that no signal reaches; as long as it lives, this one has work to complete.
+    /// Returns an interrupt that no signal reaches; while it exists, this one is completing.
     fn set_aside(&self) -> Interrupt {
         Interrupt {
             _outer: Some(Arc::new(self.complete())),
@@ -240,7 +240,7 @@ impl Interrupt {
         }
     }
 
-    /// Notes a child process that has to end when we are asked to stop.
+    /// Records a child process that has to end with this one.
     pub fn adopt(&self, child: u32) {
         self.with_children(|children| children.push(child));
     }
@@ -250,13 +250,13 @@ impl Interrupt {
         self.with_children(|children| children.retain(|&pid| pid != child));
     }
 
-    /// Returns the children that are alive now.
+    /// Returns the living children.
     pub fn children(&self) -> Vec<u32> {
         self.with_children(|children| children.clone())
     }
 
     fn with_children<T>(&self, act: impl FnOnce(&mut Vec<u32>) -> T) -> T {
-        // A poisoned list is still a list of process ids.
+        // A panic elsewhere leaves the list of process ids valid.
         act(&mut self
             .children
             .lock()

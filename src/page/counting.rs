@@ -1,4 +1,4 @@
-//! Counting the tokens of a tree, file by file, as they would stand in pages.
+//! Counts the tokens of a tree, file by file, as they would be in pages.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::store::cache::page_table::{DirectoryRow, PageTable, ScopeRow};
 /// The tokens of each file that has a record.
 pub type FileTokens = BTreeMap<RepoPath, u64>;
 
-/// Counts what a job would map, in memory: what was cut before is remembered.
+/// Counts the files that a job would map, in memory; uses the cache of cuts.
 ///
 /// # Errors
 /// `object-missing` for a tree, `interrupted`, `cache-unusable`.
@@ -25,7 +25,7 @@ pub fn count(job: &Job<'_>, cuts: &mut CutCache) -> Result<FileTokens> {
     Ok(tokens)
 }
 
-/// Reads what was counted when a scope was mapped.
+/// Reads the counts from when a scope was mapped.
 ///
 /// # Errors
 /// `cache-unusable`.
@@ -40,7 +40,7 @@ pub fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<FileTokens> {
 }
 
 fn add(row: &DirectoryRow, tokens: &mut FileTokens) {
-    // What is damaged is counted anew, as what is not mapped is.
+    // Damaged pages are counted again, like unmapped ones.
     let pages = read_pages(row).unwrap_or_default();
     for record in pages.into_iter().flat_map(|page| page.records) {
         *tokens.entry(record.path).or_default() += u64::from(record.tokens);

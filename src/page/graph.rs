@@ -1,19 +1,22 @@
-//! The graph of pages: which ones have to do with each other, and why.
+//! The graph of pages: which ones are related, and why.
 //!
-//! An edge joins two different pages of a scope. What makes it, and with which weight and confidence:
+//! An edge joins two different pages of a scope. Its possible sources, with their weight and
+//! confidence:
 //!
 //! | kind | between | weight | confidence |
 //! |---|---|---|---|
-//! | `same_file` | parts of a file that follow each other | 1 | 1 |
-//! | `link` | a markdown link and the file it leads to | 0.8 | 1 |
-//! | `same_directory` | files of a directory that follow each other | 0.5 | 0.5 |
-//! | `co_change` | files that commits touched together | 0.3 x the share of those commits | n / (n + 2) for n of them |
+//! | `same_file` | consecutive parts of a file | 1 | 1 |
+//! | `link` | a markdown link and its target file | 0.8 | 1 |
+//! | `same_directory` | consecutive files of a directory | 0.5 | 0.5 |
+//! | `co_change` | files that commits touched together | 0.3 x the share of those commits | n / (n
+//! + 2) for n of them |
 //!
-//! A file that stands in several pages is joined where it matters: a link from the page that it stands
-//! in, everything else to and from the first page of a file (a file of the directory that comes before:
-//! the last). The weight of an edge is the sum of what makes it, bounded by 1: 1 - (1 - a)(1 - b).., and
-//! its confidence the greatest. An edge leads from the page with the link to the other; where there is
-//! no direction, from the page that comes first. So between two pages there are at most two.
+//! For a file in several pages, a link starts at the page that contains it; all other edges start
+//! and end at the first page of a file (for the earlier of two files of a directory: the last). The
+//! weight of an edge combines the weights of its sources, bounded by 1: 1 - (1 - a)(1 - b).., and
+//! its confidence is their maximum. An edge leads from the page with the link to the other; an edge
+//! without direction starts at the page that comes first. So there are at most two between two
+//! pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,18 +33,18 @@ use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 use crate::store::cache::relation_cache::RelationCache;
 
-/// What a shared history counts at most.
+/// The maximum weight of a shared history.
 const TOGETHER: f64 = 0.3;
 
-/// Why two pages are joined.
+/// The reason why two pages are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RelationshipType {
-    /// They hold parts of a file that follow each other.
+    /// They contain consecutive parts of a file.
     SameFile,
-    /// A markdown link in the one leads to a file of the other.
+    /// A markdown link in one leads to a file of the other.
     Link,
-    /// They hold files of a directory that follow each other.
+    /// They contain consecutive files of a directory.
     SameDirectory,
     /// Commits touched files of both together.
     CoChange,
@@ -57,62 +60,62 @@ pub struct GraphNode {
     pub scope_id: String,
     /// Its tokens.
     pub tokens: u32,
-    /// The files that it holds something of, in order.
+    /// Its files, in order.
     pub files: Vec<RepoPath>,
 }
 
-/// Two pages that have to do with each other.
+/// Two related pages.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphEdge {
-    /// The page with the link; where there is no direction, the one that comes first.
+    /// The page with the link; without a direction, the one that comes first.
     #[schemars(with = "String")]
     pub source: PageId,
     /// The other.
     #[schemars(with = "String")]
     pub target: PageId,
-    /// How much they have to do with each other, from 0 to 1.
+    /// How strongly they are related, from 0 to 1.
     pub weight: f64,
-    /// How sure that is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// Why.
+    /// The reasons.
     pub relationship_types: Vec<RelationshipType>,
 }
 
-/// Pages and what they have to do with each other.
+/// Pages and their relations.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// The pages, in the order of scopes and paths.
     pub nodes: Vec<GraphNode>,
-    /// What joins them, in the order of the pages.
+    /// The edges, in the order of the pages.
     pub edges: Vec<GraphEdge>,
 }
 
-/// The pages of one scope on the way to a graph.
+/// The pages of one scope while a graph is built.
 #[derive(Default)]
 struct Scope {
     nodes: Vec<GraphNode>,
-    /// Where each file is: its blob, and its parts in order.
+    /// The blob of each file, and its parts in order.
     files: BTreeMap<RepoPath, (Oid, Vec<Part>)>,
     edges: BTreeMap<(usize, usize), Joined>,
 }
 
-/// A stretch of a file, and the page that it is in.
+/// A stretch of a file, and its page.
 #[derive(Clone, Copy)]
 struct Part {
     start: u64,
     page: usize,
 }
 
-/// What joins two pages.
+/// The relation of two pages.
 struct Joined {
-    /// What is missing to 1.
+    /// The difference of the weight from 1.
     missing: f64,
     confidence: f64,
     types: BTreeSet<RelationshipType>,
 }
 
 impl Graph {
-    /// Adds the pages of a scope with what joins them.
+    /// Adds the pages of a scope and their edges.
     ///
     /// # Errors
     /// `object-missing` for the commit that was mapped, `interrupted`, `cache-unusable`.
@@ -149,8 +152,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Lists the pages that one is joined with, in any direction: the strongest first, equals in the order
-    /// of the pages.
+    /// Lists the neighbors of a page, in both directions: the strongest first, equal ones in the
+    /// order of the pages.
     pub fn neighbors(&self, page: PageId) -> Vec<Neighbor> {
         let mut found: BTreeMap<PageId, Vec<&GraphEdge>> = BTreeMap::new();
         for edge in &self.edges {
@@ -180,8 +183,8 @@ impl Graph {
         neighbors
     }
 
-    /// Leaves at most so many pages: those with the most edges, of equals those that come first; tells
-    /// whether any had to go.
+    /// Keeps at most `most` pages: those with the most edges, the first among equals. Returns
+    /// `true` if any were removed.
     pub fn prune(&mut self, most: usize) -> bool {
         if self.nodes.len() <= most {
             return false;
@@ -193,7 +196,7 @@ impl Graph {
         }
         let degree = |node: &GraphNode| degrees.get(&node.page_id).copied().unwrap_or_default();
         let mut ranked: Vec<&GraphNode> = self.nodes.iter().collect();
-        // A stable sort: equals stay in the order of the pages.
+        // A stable sort: equal pages stay in order.
         ranked.sort_by_key(|node| std::cmp::Reverse(degree(node)));
         let kept: BTreeSet<PageId> = ranked.iter().take(most).map(|node| node.page_id).collect();
         self.nodes.retain(|node| kept.contains(&node.page_id));
@@ -299,7 +302,7 @@ impl Scope {
         parts.first().map(|part| part.page)
     }
 
-    /// The page that has a place of a file.
+    /// Returns the page that contains a position of a file.
     fn page_at(&self, path: &RepoPath, at: u64) -> Option<usize> {
         let (_, parts) = self.files.get(path)?;
         let before = parts.partition_point(|part| part.start <= at);
@@ -308,7 +311,7 @@ impl Scope {
 
     fn hand_over(self, graph: &mut Graph) {
         let id = |at: usize| self.nodes.get(at).map(|node| node.page_id);
-        // The uncommitted work of a scope has most pages in common with it.
+        // The uncommitted files of a scope share most pages with the committed ones.
         let known: BTreeSet<PageId> = graph.nodes.iter().map(|node| node.page_id).collect();
         let joined_before = graph.edges.iter().map(|edge| (edge.source, edge.target));
         let joined_before: BTreeSet<_> = joined_before.collect();
@@ -335,7 +338,7 @@ fn in_order(pages: Option<(usize, usize)>) -> Option<(usize, usize)> {
     pages.map(|(one, other)| (one.min(other), one.max(other)))
 }
 
-/// Four digits: what is behind them is an accident of the arithmetic.
+/// Rounds to four digits: the rest is noise of the arithmetic.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -1,4 +1,4 @@
-//! Looking at pages: which there are, what one holds, how many there are.
+//! Listing pages, and looking one up.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use crate::source::record::{Record, RecordKind};
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 
-/// What a page holds, without the text.
+/// A record of a page, without its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecordEntry {
     /// The file, from the root of the repository.
     pub path: RepoPath,
-    /// Which part of the file; null for a whole file.
+    /// The part of the file; null for a whole file.
     pub part: Option<String>,
-    /// Which of the parts of its file in the scope it is, from 1; not there for a whole file.
+    /// The number of the part within its file in the scope, from 1; absent for a whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_number: Option<usize>,
-    /// How many parts the file has in the scope; not there for a whole file.
+    /// The number of parts of the file in the scope; absent for a whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part_count: Option<usize>,
     /// The blob.
     pub blob: Oid,
-    /// Where the stretch begins, in bytes of the blob.
+    /// The start of the stretch, in bytes of the blob.
     pub start: u64,
-    /// Where it ends.
+    /// Its end.
     pub end: u64,
     /// Its tokens, with the frame.
     pub tokens: u32,
-    /// Whether the attributes of the mapped tree call the file `linguist-generated`; not there where
-    /// nobody looked, or the tree is no longer here.
+    /// Whether the attributes of the mapped tree mark the file as `linguist-generated`; absent if
+    /// that was not checked, or the tree no longer exists here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generated: Option<bool>,
-    /// Its text; only where it was asked for, and null for what is no text.
+    /// Its text, if it was asked for; null for a binary file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
-/// A page of a list.
+/// A page in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PageEntry {
     /// Its id.
@@ -56,32 +56,32 @@ pub struct PageEntry {
     pub scope_id: String,
     /// Its tokens, the sum over its records.
     pub tokens: u32,
-    /// What it holds.
+    /// Its records.
     pub records: Vec<RecordEntry>,
 }
 
-/// Which pages are wanted.
+/// The pages to list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of this scope only.
+    /// Only of this scope.
     pub scope: Option<String>,
-    /// Of which work, where no scope is named in full.
+    /// The state of the files, if no scope is given in full.
     pub work: Work,
-    /// With something at or below this path only.
+    /// Only with a record at or below this path.
     pub path: Option<RepoPath>,
-    /// At most so many.
+    /// The maximum number of pages.
     pub limit: usize,
-    /// After so many that are left out.
+    /// The number of pages to skip.
     pub offset: usize,
 }
 
-/// Which work the pages are of.
+/// The state of the files that the pages show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
-    /// What is committed.
+    /// The committed state.
     #[default]
     Committed,
-    /// The files of the worktree, committed or not.
+    /// The files of the working tree, committed or not.
     Worktree,
 }
 
@@ -103,7 +103,7 @@ impl From<&Record> for RecordEntry {
 }
 
 impl PageEntry {
-    /// Says what a page of a scope holds.
+    /// Describes a page of a scope.
     pub fn of(scope_id: &str, page: &Page) -> PageEntry {
         PageEntry {
             page_id: page.id,
@@ -114,8 +114,8 @@ impl PageEntry {
     }
 }
 
-/// Lists the pages of scopes in the order of the paths, with how many there are in all. Where a path is
-/// asked for, what counts is the place of a page's first record at or below it.
+/// Lists the pages of scopes in the order of the paths, with their total number. If a path is
+/// given, the page's first record at or below it determines the order.
 ///
 /// # Errors
 /// `cache-unusable`.
@@ -151,7 +151,7 @@ pub fn list(
 }
 
 impl Filter {
-    /// The pages of a directory that are wanted: in the order of what they have of that.
+    /// Returns the selected pages of a directory, in the order of their matching records.
     fn chosen<'a>(&self, pages: &'a [Page]) -> Vec<&'a Page> {
         let place = |page: &'a Page| {
             let wanted = page.records.iter().filter(|record| self.takes(record));
@@ -169,7 +169,7 @@ impl Filter {
     }
 }
 
-/// Where the records of each file of a directory begin, in order.
+/// The starts of the records of each file of a directory, in order.
 type Parts<'a> = BTreeMap<&'a RepoPath, Vec<u64>>;
 
 fn parts_of(pages: &[Page]) -> Parts<'_> {
@@ -183,7 +183,7 @@ fn parts_of(pages: &[Page]) -> Parts<'_> {
     parts
 }
 
-/// Says of parts which of the parts of their file they are.
+/// Numbers parts within their files.
 fn number_parts(parts: &Parts<'_>, records: &mut [RecordEntry]) {
     for record in records.iter_mut().filter(|record| record.part.is_some()) {
         let starts = parts.get(&record.path).map_or(&[][..], Vec::as_slice);
@@ -193,7 +193,7 @@ fn number_parts(parts: &Parts<'_>, records: &mut [RecordEntry]) {
     }
 }
 
-/// Says the same of the records of a page that was found.
+/// Numbers the parts of a page that was looked up.
 ///
 /// # Errors
 /// `cache-unusable`.
@@ -212,10 +212,10 @@ pub fn number_parts_of_page(
     Ok(())
 }
 
-/// Finds a page by its id or the beginning of it: the scope and the page.
+/// Finds a page by its id or an abbreviation: the scope and the page.
 ///
 /// # Errors
-/// `page-not-found`, also for a beginning that several share; `cache-unusable`.
+/// `page-not-found`, also for an ambiguous abbreviation; `cache-unusable`.
 pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Page)> {
     let none = |why: &str| {
         Error::new(
@@ -243,7 +243,7 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
     page.map(|page| (scope, page)).ok_or_else(|| none(""))
 }
 
-/// Says that the page table cannot be used.
+/// Returns the error for an unusable page table.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub fn unusable(error: Unusable) -> Error {
     if error.is_busy() {
@@ -255,33 +255,33 @@ pub fn unusable(error: Unusable) -> Error {
         format!("cannot use the page table: {error}; nothing has changed"),
     )
     .hint(
-        "git colony map   # once nothing is in the way in .git/colony/cache, which may be deleted",
+        "git colony map   # after removing whatever is in the way in .git/colony/cache, which may be deleted",
     )
 }
 
-/// How a page is written as one text.
+/// The format of a page as one text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rendering {
-    /// A JSON object for each record, one on a line: what tokens are counted of.
+    /// A JSON object for each record, one per line: the text whose tokens are counted.
     #[default]
     Json,
-    /// The text of each record as it is, below a line that names its file: for people.
+    /// The text of each record as it is, below a line with its file: for people.
     Text,
 }
 
-/// A page that another has to do with.
+/// A page that is related to another.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbor {
     /// Its id.
     #[schemars(with = "String")]
     pub page_id: PageId,
-    /// The files that it holds something of, in order.
+    /// Its files, in order.
     pub files: Vec<RepoPath>,
-    /// How much they have to do with each other, from 0 to 1: the greater of both directions.
+    /// How strongly they are related, from 0 to 1: the maximum of both directions.
     pub weight: f64,
-    /// How sure that is, from 0 to 1.
+    /// The confidence, from 0 to 1.
     pub confidence: f64,
-    /// Why.
+    /// The reasons.
     pub relationship_types: Vec<RelationshipType>,
 }
 
@@ -295,18 +295,18 @@ pub struct ShownPage {
     pub scope_id: String,
     /// Its tokens, the sum over its records.
     pub tokens: u32,
-    /// Whether the branch, or the worktree, has moved on since the scope was mapped.
+    /// Whether the branch, or the working tree, has changed since the scope was mapped.
     pub stale: bool,
-    /// What it holds; with the text, unless that is below.
+    /// Its records; with their text, unless `text` has it.
     pub records: Vec<RecordEntry>,
-    /// The pages that it has most to do with, where they were asked for: the strongest first.
+    /// The most related pages, if they were asked for: the strongest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Vec<Neighbor>>,
-    /// All of it as it stands in the files, where that was asked for: the records have no text then.
+    /// The whole text as in the files, if it was asked for: the records have no text then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Else a JSON object for each record, in one line. It has at most the tokens of its record, and up to 2
-    /// fewer, as text and frame are counted apart.
+    /// Otherwise a JSON object for each record, in one line. It has at most the tokens of its
+    /// record, and up to 2 fewer, as text and frame are counted separately.
     #[serde(skip)]
     pub lines: Vec<String>,
 }
@@ -348,12 +348,12 @@ pub fn show(
     })
 }
 
-/// A record for people. Its last line ends, whether or not the file does.
+/// Formats a record for people. Ends with a newline, even if the file does not.
 fn plain(record: &Record, text: Option<&str>) -> String {
     let part = record.part.as_ref();
     let part = part.map(|part| format!(" part {part}")).unwrap_or_default();
     let text = text.map_or_else(
-        || format!("({} bytes that are no text)", record.end),
+        || format!("(binary, {} bytes)", record.end),
         |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),
     );
     format!("==> {}{part} <==\n{text}\n", record.path)

@@ -1,14 +1,14 @@
-//! Packing the records of a directory into pages.
+//! Packs the records of a directory into pages.
 //!
-//! A page has at most so many records and so many tokens. What nearly fills a page alone has one of
-//! its own. The rest stays in the order of the paths and is cut in two ways. Where the hash of a name
-//! is the least far and wide a page always begins: such a place depends on its neighborhood only, so
-//! what happens on one side of it does not reach the other. Between two of them a page ends where,
-//! among the places at which it is full enough, the hash is least.
+//! A page has a maximum number of records and of tokens. A record that nearly fills a page gets its
+//! own. The others stay in the order of their paths and are cut in two ways. A page always begins
+//! where the hash of a name is the lowest within a certain distance: such a place depends only on
+//! its neighborhood, so a change on one side does not affect the other. Between two such places a
+//! page ends at the lowest hash among the places where it is full enough.
 
 use std::ops::Range;
 
-/// Changes whenever the same records might be packed otherwise; part of the id of a page.
+/// Changes whenever the same records might be packed differently; part of a page's id.
 pub const VERSION: u32 = 1;
 
 /// A record this full, in hundredths of a page, has a page of its own.
@@ -17,11 +17,12 @@ const ALONE_FROM: usize = 70;
 /// A page may end when it is at least this full, in hundredths.
 const FULL_FROM: usize = 65;
 
-/// How far the least hash must be the least, to both sides, for a page to begin there whatever comes
-/// before: in hundredths of a page. More makes fuller pages, less keeps changes closer.
+/// The distance to both sides within which a hash must be the lowest for a page to begin there
+/// unconditionally, in hundredths of a page. A larger one makes fuller pages, a smaller one keeps
+/// changes more local.
 const RADIUS: usize = 55;
 
-/// What a page may hold.
+/// The limits of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Records.
@@ -30,17 +31,17 @@ pub struct Limits {
     pub tokens: usize,
 }
 
-/// What the packer has to know of a record.
+/// A record, as the packer sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
-    /// What it is called: the same name, the same cuts.
+    /// Its name: equal names give equal cuts.
     pub name: &'a [u8],
     /// Its tokens, with the frame.
     pub tokens: usize,
 }
 
-/// Packs records that stand in the order of their paths. Each is in one page; a page is a list of
-/// indices, and pages stand in the order of their first record.
+/// Packs records that are sorted by path. Each is in one page; a page is a list of indices, and
+/// pages are sorted by their first record.
 pub fn pack(items: &[Item<'_>], limits: Limits) -> Vec<Vec<usize>> {
     let alone = |item: &Item<'_>| item.tokens * 100 >= limits.tokens * ALONE_FROM;
     let (full, shared): (Vec<usize>, Vec<usize>) =
@@ -62,10 +63,10 @@ pub fn pack(items: &[Item<'_>], limits: Limits) -> Vec<Vec<usize>> {
     pages
 }
 
-/// The stretches that are packed each for itself.
+/// Returns the stretches that are packed separately.
 fn stretches(items: &[Item<'_>], limits: Limits) -> Vec<Range<usize>> {
     let radius = limits.tokens * RADIUS / 100;
-    // However small a record is, it takes one of the places of a page.
+    // Even a tiny record takes up a share of a page.
     let least = limits.tokens / limits.records.max(1);
     let mut end = 0;
     let places: Vec<(usize, [u8; 8])> = items
@@ -96,7 +97,7 @@ fn stretches(items: &[Item<'_>], limits: Limits) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The first page of a stretch.
+/// Returns the first page of a stretch.
 fn next_page(items: &[Item<'_>], stretch: Range<usize>, limits: Limits) -> Range<usize> {
     let Range { start, end } = stretch;
     let (mut tokens, mut to, mut earliest) = (0, start, None);

@@ -1,4 +1,4 @@
-//! Pages: groups of records, named by what they hold.
+//! Pages: groups of records, named by their content.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::packer::{self, Item, Limits};
 use crate::source::record::Record;
 
-/// The name of a page: a digest of the scope and of all that its records say.
+/// The name of a page: a digest of the scope and the contents of its records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageId(pub [u8; 16]);
 
@@ -32,13 +32,14 @@ impl Serialize for PageId {
 impl<'de> Deserialize<'de> for PageId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let (least, most) = range(&text).ok_or_else(|| serde::de::Error::custom("no page id"))?;
+        let (least, most) =
+            range(&text).ok_or_else(|| serde::de::Error::custom("not a page id"))?;
         let whole = (least == most).then_some(PageId(least));
-        whole.ok_or_else(|| serde::de::Error::custom("no page id"))
+        whole.ok_or_else(|| serde::de::Error::custom("not a page id"))
     }
 }
 
-/// Returns the least and the greatest id that begin with some hex digits.
+/// Returns the lowest and the highest id that begin with some hex digits.
 pub fn range(digits: &str) -> Option<([u8; 16], [u8; 16])> {
     let fill = |with: char| -> Option<[u8; 16]> {
         let missing = 32_usize.checked_sub(digits.len())?;
@@ -60,12 +61,11 @@ pub struct Page {
     pub id: PageId,
     /// Its tokens: the sum over its records.
     pub tokens: u32,
-    /// What it holds, in the order of the paths.
+    /// Its records, in the order of the paths.
     pub records: Vec<Record>,
 }
 
-/// Packs the records of a directory, which stand in the order of their paths, the parts of a file in
-/// theirs.
+/// Packs the records of a directory, sorted by path, the parts of a file in order.
 pub fn pack(scope_id: &str, records: Vec<Record>, limits: Limits) -> Vec<Page> {
     let names: Vec<Vec<u8>> = records.iter().map(cut_name).collect();
     let items: Vec<Item<'_>> = names
@@ -90,8 +90,8 @@ pub fn pack(scope_id: &str, records: Vec<Record>, limits: Limits) -> Vec<Page> {
     pages.collect()
 }
 
-/// What the packer calls a record. The last part of a file keeps its name when its text changes, so
-/// that an edit moves no cut.
+/// Returns the packer's name for a record. The last part of a file keeps its name when its text
+/// changes, so that an edit moves no cut.
 fn cut_name(record: &Record) -> Vec<u8> {
     let is_later_part = record.part.is_some() && record.start > 0;
     let mark: &[u8] = if is_later_part { b"\0" } else { b"" };

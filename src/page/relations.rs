@@ -1,7 +1,7 @@
-//! What files have to do with each other: markdown links and being changed together.
+//! Relations of files: markdown links, and changes in the same commits.
 //!
-//! Both are found out from what never changes, the text of a blob and the paths that a commit touched,
-//! and remembered by that: after a commit only what is new is looked at.
+//! Both are computed from immutable data, the text of a blob and the paths that a commit touched,
+//! and cached by them: after a commit only new objects are read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use crate::store::cache::relation_cache::RelationCache;
 use crate::text::readers::Format;
 use crate::text::readers::links::{self, Link};
 
-/// A larger file has no links.
-const MOST_BYTES: u64 = 1 << 20;
+/// The maximum size of a file whose links are read.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// So many commits before the mapped one are looked at.
+/// The number of commits before the mapped one that are read.
 const COMMITS: usize = 1000;
 
-/// Days before the mapped commit that are looked at.
+/// The number of days before the mapped commit that are read.
 const DAYS: u64 = 365;
 
-/// A commit that touches more files says nothing of any two of them.
-const MOST_FILES: usize = 20;
+/// The maximum number of files of a commit that counts as relating them.
+const MAX_FILES: usize = 20;
 
-/// A commit counts half as much as one that is so many days younger.
+/// The age difference, in days, at which a commit counts half.
 const HALF_LIFE_DAYS: u64 = 91;
 
-/// Files that were changed together in fewer commits are not related.
-const LEAST_TOGETHER: u32 = 2;
+/// The minimum number of commits that relate two files.
+const MIN_TOGETHER: u32 = 2;
 
-/// Two files that a smaller share of their commits touched together are not related.
-const LEAST_SHARE: f64 = 0.2;
+/// The minimum share of their commits that touched both.
+const MIN_SHARE: f64 = 0.2;
 
-/// Where things are found out.
+/// The inputs.
 pub struct Source<'a> {
-    /// The surroundings.
+    /// The world.
     pub world: &'a World,
     /// The objects of the scope.
     pub objects: &'a Objects,
@@ -43,29 +43,29 @@ pub struct Source<'a> {
 /// A link from one file to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
-    /// The file that it stands in.
+    /// The file that contains it.
     pub from: RepoPath,
-    /// Where in the file, in bytes.
+    /// The position in the file, in bytes.
     pub at: u64,
-    /// The file that it leads to.
+    /// The target file.
     pub to: RepoPath,
 }
 
-/// Two files that were changed together.
+/// Two files that changed together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Together {
     /// The one whose path comes first.
     pub first: RepoPath,
     /// The other.
     pub second: RepoPath,
-    /// The share of the commits that touched one of them in which both were touched, younger ones
-    /// counting more.
+    /// The share of commits that touched both, among those that touched one of them, weighted by
+    /// age.
     pub share: f64,
-    /// In how many commits that was.
+    /// The number of commits that touched both.
     pub commits: u32,
 }
 
-/// Finds the links between files; `files` has all there are, with their blobs.
+/// Finds the links between files; `files` lists all files with their blobs.
 ///
 /// # Errors
 /// `interrupted`.
@@ -101,9 +101,9 @@ pub fn links(
     Ok(found)
 }
 
-/// Reads the links of a blob; one that is not here, is too large or no UTF-8 has none.
+/// Reads the links of a blob; none if it is missing, too large or not UTF-8.
 fn written_links(objects: &Objects, blob: Oid) -> Vec<(usize, String)> {
-    let small = objects.size(blob).is_some_and(|size| size <= MOST_BYTES);
+    let small = objects.size(blob).is_some_and(|size| size <= MAX_BYTES);
     let bytes = small.then(|| objects.blob(blob).ok()).flatten();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let links = text.map(|text| links::links(&text)).unwrap_or_default();
@@ -111,8 +111,8 @@ fn written_links(objects: &Objects, blob: Oid) -> Vec<(usize, String)> {
     links.into_iter().map(plain).collect()
 }
 
-/// Says which path of the repository a link means: relative to its file, or to the root with a slash in
-/// front; `None` where it leads elsewhere or outside.
+/// Resolves a link to a path of the repository: relative to its file, or to the root with a leading
+/// slash; `None` if it leads elsewhere.
 fn resolve(from: &RepoPath, target: &str) -> Option<RepoPath> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
     let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -139,7 +139,7 @@ fn resolve(from: &RepoPath, target: &str) -> Option<RepoPath> {
     Some(RepoPath::new(parts.join(&b'/'))).filter(RepoPath::is_safe)
 }
 
-/// Takes `%20` and its like for the bytes that they stand for.
+/// Decodes `%20` and the like.
 fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -157,8 +157,8 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Finds the files that were changed together before a commit. "Now" is the time of that commit: the
-/// same commit has the same answer on every machine and every day.
+/// Finds the files that changed together before a commit. "Now" is the time of that commit: the
+/// result is the same on every machine and every day.
 ///
 /// # Errors
 /// `object-missing`, `interrupted`.
@@ -181,11 +181,11 @@ pub fn together(
         let touched: Vec<RepoPath> = if let Some(touched) = known {
             touched
         } else {
-            let touched = source.objects.touched(commit.id, MOST_FILES)?;
+            let touched = source.objects.touched(commit.id, MAX_FILES)?;
             learned.push((key, serde_json::to_vec(&touched).unwrap_or_default()));
             touched
         };
-        // Whole numbers: their sum is the same in any order.
+        // Integers: their sum is the same in any order.
         let halvings = commit.age_seconds / (HALF_LIFE_DAYS * day);
         let weight = 16_u32 >> halvings.min(4);
         let touched: BTreeSet<&RepoPath> = touched
@@ -208,7 +208,7 @@ pub fn together(
         .filter_map(|((first, second), (both, commits))| {
             let either = weight_of(&first) + weight_of(&second) - both;
             let share = f64::from(both) / f64::from(either.max(1));
-            (share >= LEAST_SHARE && commits >= LEAST_TOGETHER).then_some(Together {
+            (share >= MIN_SHARE && commits >= MIN_TOGETHER).then_some(Together {
                 first,
                 second,
                 share,

@@ -166,7 +166,7 @@ impl Manifest {
             Value::Null => Some("null"),
         };
         if let Some(kind) = kind {
-            return Err(invalid(format!("it is {kind}, wanted an object")));
+            return Err(invalid(format!("it is {kind}, expected an object")));
         }
         let version = value
             .get("schema_version")

@@ -1,4 +1,4 @@
-//! A file as records: cut into parts, or told apart as none that can be read.
+//! A file as records: split into parts, or recognized as unreadable.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,27 +7,27 @@ use crate::text::tokenizer::Tokenizer;
 
 use super::parts;
 
-/// A NUL among so many bytes makes a file binary, as it does for git.
+/// A NUL among the first bytes makes a file binary, as in git; this is their number.
 const LOOKED_AT: usize = 8 * 1024;
 
-/// How the bytes of a file are read as text.
+/// The encoding in which a file is read as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Encoding {
-    /// As they are.
+    /// UTF-8.
     #[serde(rename = "u")]
     Utf8,
-    /// Each byte is a character: nothing is lost.
+    /// Each byte is one character: nothing is lost.
     #[serde(rename = "l")]
     Latin1,
 }
 
-/// What a file is.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Content {
-    /// Text, in stretches that hold every byte once.
+    /// Text, in stretches that contain every byte once.
     #[serde(rename = "t")]
     Text(Encoding, Vec<Stretch>),
-    /// No text: a NUL near the beginning, or a pointer of git-lfs. The size in bytes.
+    /// A binary file, with a NUL near the beginning, or a git-lfs pointer. The size in bytes.
     #[serde(rename = "b")]
     Binary(u64),
 }
@@ -35,9 +35,9 @@ pub enum Content {
 /// A stretch of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch(
-    /// Where it begins, in bytes of the file.
+    /// Its start, in bytes of the file.
     pub u64,
-    /// Where it ends.
+    /// Its end.
     pub u64,
     /// The tokens of its text as a JSON string.
     pub u32,
@@ -45,7 +45,7 @@ pub struct Stretch(
     pub u64,
 );
 
-/// Cuts a file so that no stretch has more than `budget` tokens.
+/// Splits a file so that no stretch exceeds `budget` tokens.
 pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
     let looked_at = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     if looked_at.contains(&0) || Pointer::parse(bytes).is_some() {
@@ -74,7 +74,7 @@ pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
     Content::Text(encoding, stretches.collect())
 }
 
-/// Reads bytes as text: as UTF-8, else each byte as a character.
+/// Decodes bytes as UTF-8, or else each byte as one character.
 pub fn decode(bytes: &[u8]) -> (Encoding, std::borrow::Cow<'_, str>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (Encoding::Utf8, text.into()),
@@ -82,7 +82,7 @@ pub fn decode(bytes: &[u8]) -> (Encoding, std::borrow::Cow<'_, str>) {
     }
 }
 
-/// Reads a stretch as it was read when the file was cut.
+/// Decodes a stretch in the encoding in which the file was split.
 pub fn decode_as(encoding: Encoding, bytes: &[u8]) -> String {
     match encoding {
         Encoding::Utf8 => String::from_utf8_lossy(bytes).into_owned(),

@@ -1,65 +1,65 @@
-//! Lists of gitignore-style globs, as the rows of a repo map have them.
+//! Lists of gitignore-style globs, as in the rows of a repo map.
 //!
-//! A glob without a slash counts at any depth, one with a slash (not at its end) from the top of the
-//! list; `*` and `?` match no slash, `**` does; a final slash wants a directory; what matches a
-//! directory covers all below it. The last glob of a list that covers a path decides: `!` takes out
-//! again what an earlier one took in. (In a `.gitignore` git cannot look below an excluded directory;
-//! in a list there is no such limit.)
+//! A glob without a slash matches at any depth, one with a slash (other than at its end) is
+//! anchored at the top of the list; `*` and `?` do not match a slash, `**` does; a trailing slash
+//! matches directories only; a match of a directory includes everything below it. The last matching
+//! glob of a list decides: `!` excludes what an earlier one included. (In a `.gitignore`, git
+//! cannot look below an excluded directory; a list has no such limit.)
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::model::RepoPath;
 
-/// A longer glob is refused.
-const MOST_BYTES: usize = 1024;
+/// The maximum length of a glob.
+const MAX_BYTES: usize = 1024;
 
-/// A longer list is refused.
-const MOST_GLOBS: usize = 1000;
+/// The maximum length of a list.
+const MAX_GLOBS: usize = 1000;
 
-/// A glob with more stars is refused: it would be slow and nobody could read it.
-const MOST_STARS: usize = 32;
+/// The maximum number of stars in a glob: more would be slow and unreadable.
+const MAX_STARS: usize = 32;
 
-/// What is wrong with a list.
+/// The problem of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobFault {
-    /// Which glob of the list, from 0.
+    /// The index of the glob in the list, from 0.
     pub index: usize,
-    /// What is wrong with it, in words that follow the glob.
+    /// The problem as text that follows the glob.
     pub message: String,
 }
 
-/// A list that was read; none speaks of nothing.
+/// A parsed list; it may be empty.
 #[derive(Clone, Debug, Default)]
 pub struct Globs {
     texts: Vec<String>,
     set: GlobSet,
     negative: Vec<bool>,
-    /// Which glob of the list each pattern of the set is made of.
+    /// The index of the glob from which each pattern of the set is made.
     made_of: Vec<usize>,
 }
 
-/// How a list speaks of a path.
+/// The decision of a list about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobVerdict {
-    /// No glob covers it.
+    /// No glob matches.
     Silent,
-    /// The last that covers it takes it in.
+    /// The last matching glob includes it.
     In,
-    /// The last that covers it takes it out.
+    /// The last matching glob excludes it.
     Out,
 }
 
 impl Globs {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
-    /// The first glob that cannot be used: empty, too long, with too many stars, control characters,
-    /// `.` or `..` between slashes, or brackets that make no class.
+    /// The first invalid glob: empty, too long, with too many stars, control characters, `.` or
+    /// `..` between slashes, or malformed brackets.
     pub fn parse(texts: &[String]) -> Result<Globs, GlobFault> {
-        if texts.len() > MOST_GLOBS {
+        if texts.len() > MAX_GLOBS {
             return Err(GlobFault {
-                index: MOST_GLOBS,
-                message: format!("is one too many: a list has at most {MOST_GLOBS} globs"),
+                index: MAX_GLOBS,
+                message: format!("is one too many: a list has at most {MAX_GLOBS} globs"),
             });
         }
         let mut set = GlobSetBuilder::new();
@@ -95,14 +95,14 @@ impl Globs {
         &self.texts
     }
 
-    /// Returns the globs, by their place in the list, that cover a file, whatever others say.
+    /// Returns the indices of the globs that match a file, regardless of the others.
     pub fn covering(&self, path: &RepoPath) -> impl Iterator<Item = usize> + use<'_> {
         let candidate = Candidate::from_bytes(path.as_bytes());
         let patterns = self.set.matches_candidate(&candidate).into_iter();
         patterns.filter_map(|pattern| self.made_of.get(pattern).copied())
     }
 
-    /// Says whether the list takes a file in or out.
+    /// Returns whether the list includes or excludes a file.
     pub fn verdict(&self, path: &RepoPath) -> GlobVerdict {
         let candidate = Candidate::from_bytes(path.as_bytes());
         let last = self
@@ -119,7 +119,7 @@ impl Globs {
     }
 }
 
-/// One line of a list, taken apart.
+/// One parsed glob.
 struct LineGlob<'a> {
     body: &'a str,
     negative: bool,
@@ -129,7 +129,7 @@ struct LineGlob<'a> {
 
 impl<'a> LineGlob<'a> {
     fn read(text: &'a str) -> Result<LineGlob<'a>, &'static str> {
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             return Err("is too long: at most 1024 bytes");
         }
         if text.chars().any(char::is_control) {
@@ -153,7 +153,7 @@ impl<'a> LineGlob<'a> {
         if body.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err("has '.', '..' or nothing between slashes");
         }
-        if body.matches('*').count() > MOST_STARS {
+        if body.matches('*').count() > MAX_STARS {
             return Err("has too many stars: at most 32");
         }
         Ok(LineGlob {
@@ -164,9 +164,9 @@ impl<'a> LineGlob<'a> {
         })
     }
 
-    /// The globs of the engine that say the same: for the path itself, and for all below it.
+    /// The equivalent globs of the engine: for the path itself, and for everything below it.
     fn patterns(&self) -> Vec<String> {
-        // Braces are letters here, as they are for git.
+        // As in git, braces have no special meaning.
         let body = self.body.replace('{', "[{]").replace('}', "[}]");
         let place = if self.anchored { "" } else { "**/" };
         let below = format!("{place}{body}/**");
@@ -234,15 +234,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_refused_with_its_place() {
-        let long = "a".repeat(MOST_BYTES + 1);
-        let stars = "*a".repeat(MOST_STARS + 1);
+        let long = "a".repeat(MAX_BYTES + 1);
+        let stars = "*a".repeat(MAX_STARS + 1);
         for glob in [
             "", " ", "/", "!", "a//b", "../a", "a/./b", "a\nb", "[a", &long, &stars,
         ] {
             let texts = ["fine".to_owned(), glob.to_owned()];
             assert_eq!(Globs::parse(&texts).unwrap_err().index, 1, "{glob:?}");
         }
-        let many = vec!["a".to_owned(); MOST_GLOBS + 1];
-        assert_eq!(Globs::parse(&many).unwrap_err().index, MOST_GLOBS);
+        let many = vec!["a".to_owned(); MAX_GLOBS + 1];
+        assert_eq!(Globs::parse(&many).unwrap_err().index, MAX_GLOBS);
     }
 }

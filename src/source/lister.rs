@@ -1,7 +1,7 @@
-//! The one lister of files: the directories of a commit, with the files that a selection takes.
+//! The one lister of files: the directories of a commit, with the files that a selection includes.
 //!
-//! Nothing on the disk is looked at. `.colonyignore` files of the tree count by git's rules for
-//! ignore files, from the root down, and so do `.gitignore` files where the selection says so.
+//! It does not read the disk. `.colonyignore` files of the tree apply by git's rules for ignore
+//! files, from the root down, and so do `.gitignore` files if the selection says so.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,92 +11,93 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::selection::Selection;
 
-/// Changes whenever the same tree might be listed otherwise.
+/// Changes whenever the same tree might be listed differently.
 pub const VERSION: u32 = 1;
 
-/// A larger ignore file is not read.
-const MOST_IGNORE_BYTES: u64 = 1024 * 1024;
+/// The maximum size of an ignore file.
+const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
 
-/// More directories inside each other are refused: git itself cannot check them out.
-const DEEPEST: usize = 2000;
+/// The maximum depth of directories: git itself cannot check out deeper ones.
+const MAX_DEPTH: usize = 2000;
 
-/// When so many directories were met again, what is still to come is counted ahead: a tree of a few
-/// objects can stand for more files than there are atoms.
+/// After this many repeated directories, the remaining entries are counted in advance: a tree of a
+/// few objects can expand to more files than there are atoms.
 const MANY_AGAIN: usize = 500;
 
-/// A tree, and how much of it may be listed.
+/// A tree, and the limit for listing it.
 #[derive(Clone, Copy)]
 pub struct Listed<'a> {
-    /// Where it is.
+    /// Its objects.
     pub objects: &'a Objects,
     /// The tree.
     pub tree: Oid,
-    /// Most files and directories.
+    /// The maximum number of files and directories.
     pub most_entries: usize,
 }
 
-/// A directory, before its files are looked at.
+/// A directory whose files have not been read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundDirectory {
-    /// Where it is, from the root of the repository.
+    /// Its path from the root of the repository.
     pub path: RepoPath,
     /// Its tree.
     pub tree: Oid,
-    /// A digest of the ignore files above it: with the tree, all that decides on what is below.
+    /// A digest of the ignore files above it: together with the tree, it determines everything
+    /// below.
     pub rules: [u8; 16],
 }
 
-/// A directory with the files that are taken.
+/// A directory with its included files.
 #[derive(Clone, Debug)]
 pub struct Directory {
-    /// Which it is.
+    /// The directory.
     pub found: FoundDirectory,
     /// Its own files, in git's order.
     pub files: Vec<ListedFile>,
-    /// The directories in it that were found, whatever becomes of them.
+    /// Its subdirectories, whether or not they are included.
     pub children: Vec<RepoPath>,
 }
 
 /// A file of a commit.
 #[derive(Clone, Debug)]
 pub struct ListedFile {
-    /// Where it is, from the root of the repository.
+    /// Its path from the root of the repository.
     pub path: RepoPath,
     /// Its blob, and whether it is executable.
     pub entry: TreeEntry,
 }
 
-/// What the caller wants of a directory.
+/// The caller's choice for a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Its files, and to be asked for those below.
+    /// List its files, and ask about its subdirectories.
     Files,
-    /// Nothing of it, nor of what is below: it is known.
+    /// Skip it and everything below: it is known already.
     Nothing,
 }
 
-/// Who is told what is found.
+/// The receiver of a listing.
 pub trait Visitor {
-    /// Is asked for each directory, from above.
+    /// Chooses for each directory, from the top down.
     ///
     /// # Errors
-    /// Whatever stops the listing.
+    /// Any error stops the listing.
     fn enter(&mut self, found: &FoundDirectory) -> Result<Want>;
 
-    /// Is given each directory whose files were wanted.
+    /// Receives each directory whose files were wanted.
     ///
     /// # Errors
-    /// Whatever stops the listing.
+    /// Any error stops the listing.
     fn directory(&mut self, directory: Directory) -> Result<()>;
 }
 
-/// Lists what a selection takes of a tree. A `start_dir` that is not there has no files.
+/// Lists the files of a tree that a selection includes. A missing `start_dir` has no files.
 ///
-/// Symbolic links and submodules are never followed and never listed.
+/// Symlinks and submodules are never followed and never listed.
 ///
 /// # Errors
-/// `object-missing`, `interrupted`, those of the visitor; `tree-too-large` beyond what may be listed,
-/// `invalid-value` for directories inside each other without end.
+/// `object-missing`, `interrupted`, those of the visitor; `tree-too-large` above the limit,
+/// `invalid-value` for directories that are nested too deep.
 pub fn list(
     world: &World,
     listed: Listed<'_>,
@@ -133,7 +134,7 @@ struct Rules {
 }
 
 impl Lister<'_> {
-    /// Finds the directory to start in, with the ignore files above it.
+    /// Finds the directory to start in, and reads the ignore files above it.
     fn start(&self, tree: Oid) -> Result<Option<(FoundDirectory, Rules)>> {
         let mut rules = Rules::default();
         let mut at = tree;
@@ -160,7 +161,7 @@ impl Lister<'_> {
 
     fn walk(&mut self, found: FoundDirectory, above: &Rules, depth: usize) -> Result<()> {
         self.world.interrupt.check()?;
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(too_deep());
         }
         if self.visitor.enter(&found)? == Want::Nothing {
@@ -207,7 +208,7 @@ impl Lister<'_> {
 
     /// Adds the ignore files of a directory.
     fn read_rules(&self, rules: &mut Rules, path: &RepoPath, entries: &[NamedEntry]) -> Result<()> {
-        // In this order: a `.colonyignore` has the last word.
+        // In this order: `.colonyignore` has precedence.
         let names: &[&[u8]] = if self.selection.gitignore {
             &[b".gitignore", b".colonyignore"]
         } else {
@@ -218,7 +219,7 @@ impl Lister<'_> {
             let Some(file) = found.filter(|found| found.entry.is_file()) else {
                 continue;
             };
-            if self.objects.size(file.entry.id) > Some(MOST_IGNORE_BYTES) {
+            if self.objects.size(file.entry.id) > Some(MAX_IGNORE_BYTES) {
                 continue;
             }
             rules.lists.push(path, &self.objects.blob(file.entry.id)?);
@@ -234,15 +235,15 @@ impl Lister<'_> {
     }
 }
 
-/// How much has been listed.
+/// The number of listed entries.
 struct Tally<'a> {
     objects: &'a Objects,
-    /// Where it began.
+    /// The tree where the listing began.
     tree: Oid,
     most: usize,
     entries: usize,
     seen: HashSet<Oid>,
-    /// Directories whose tree had been seen.
+    /// The number of directories whose tree was seen before.
     again: usize,
 }
 
@@ -264,8 +265,8 @@ impl<'a> Tally<'a> {
         self.hold(self.entries as u64)
     }
 
-    /// Takes note of a tree. What is counted ahead is all below the beginning, each tree as often as it
-    /// stands there, and read once; ignore files have no say in it.
+    /// Records a tree. The count in advance covers everything below the start: each tree as often
+    /// as it occurs, read once, and without regard to ignore files.
     fn enter(&mut self, tree: Oid) -> Result<()> {
         if self.seen.insert(tree) {
             return Ok(());
@@ -282,11 +283,11 @@ impl<'a> Tally<'a> {
         if let Some(&weight) = known.get(&tree) {
             return Ok(weight);
         }
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(too_deep());
         }
         let mut weight = 0_u64;
-        // What is missing is told where it is needed.
+        // Missing objects are reported where they are needed.
         for NamedEntry { entry, .. } in self.objects.list(tree).unwrap_or_default() {
             let below = if entry.is_directory() {
                 self.weigh(entry.id, known, depth + 1)?
@@ -304,8 +305,7 @@ impl<'a> Tally<'a> {
             return Ok(());
         }
         let message = format!(
-            "more than {} files and directories, which is what 'colony.map.maxEntries' lets a source \
-             list; nothing has changed",
+            "more than {} files and directories, the limit of 'colony.map.maxEntries' for a source; nothing has changed",
             self.most
         );
         let more = self.most.saturating_mul(4).min(1_000_000_000);
@@ -315,6 +315,7 @@ impl<'a> Tally<'a> {
 }
 
 fn too_deep() -> Error {
-    let message = format!("more than {DEEPEST} directories inside each other; nothing has changed");
+    let message =
+        format!("more than {MAX_DEPTH} directories inside each other; nothing has changed");
     Error::new(Code::InvalidValue, message)
 }

@@ -1,9 +1,9 @@
 //! Literature: documents of a tree as chunks of prose.
 //!
-//! The bytes of a document are those of its blob, or of the object of git-lfs that the blob points to,
-//! wherever the worktree has it or not. Text that a program took out of a PDF is kept once for all
-//! clones of the user, by the id of its content and the program's version, and so is why there is none. Each file is an outcome of
-//! its own: one that cannot be read stops no other.
+//! The bytes of a document are those of its blob, or of the git-lfs object that the blob points to,
+//! whether or not the working tree has it. Text extracted from a PDF is cached once for all of the
+//! user's clones, by the id of its content and the program's version; so is the reason why there is
+//! none. Each file has its own outcome: an unreadable one does not stop the others.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -24,62 +24,62 @@ use crate::text::tokenizer::Tokenizer;
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// Fetches an object of git-lfs, given the blob of its pointer; says why it did not come. What it
-/// fetched is in the store of git-lfs afterwards.
+/// Fetches a git-lfs object, given the blob of its pointer, into git-lfs's store; returns the
+/// reason if it could not be fetched.
 pub type Fetch<'a> = &'a dyn Fn(Oid, &Pointer) -> Result<Option<String>>;
 
-/// What is known of a document's content: the text of its pages, or why there is none.
+/// The content of a document: the text of its pages, or the reason why there is none.
 type Pages = std::result::Result<Vec<String>, ReadFault>;
 
-/// A chunk of a document, with its place.
+/// A chunk of a document, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChunkRecord {
-    /// What distinguishes it from the other chunks of its document, wherever they move: the page (`p7`)
-    /// or the heading, `#`, 12 hex digits of the digest of its text, and `.2` where that comes again.
+    /// Its identity within the document, independent of position: the page (`p7`) or the heading,
+    /// `#`, 12 hex digits of the digest of its text, and `.2` if the text occurs again.
     pub part: String,
-    /// The section it begins in.
+    /// The section in which it begins.
     pub section_path: String,
     /// The heading of that section.
     pub heading: Option<String>,
-    /// The page it begins on, from 1.
+    /// The page on which it begins, from 1.
     pub page: Option<u32>,
-    /// Where that section begins in the text of the document, in bytes.
+    /// The start of that section in the text of the document, in bytes.
     pub section_start: usize,
-    /// Where the chunk begins in the text of the document, in bytes.
+    /// The start of the chunk in the text of the document, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
-    /// How many of its first bytes are also in the chunk before.
+    /// The number of its first bytes that are also in the previous chunk.
     pub overlap_bytes: usize,
     /// The tokens of its text as a JSON string, exact.
     pub tokens: usize,
-    /// Its text, byte by byte as it stands in the document.
+    /// Its text, byte by byte as in the document.
     pub text: String,
 }
 
-/// Where documents are.
+/// The storage of documents.
 pub struct Library<'a> {
     /// Their blobs.
     pub objects: &'a git::Objects,
     /// The store of git-lfs.
     pub large_files: LfsObjects,
-    /// Whether nothing may be written, not even what is remembered.
+    /// Whether nothing may be written, not even to the cache.
     pub is_dry: bool,
 }
 
-/// Reads literature. May be used by several threads at once, each with its own repository handle.
+/// Reads literature. Several threads may use it at once, each with its own repository handle.
 pub struct Literature<'a> {
     world: &'a World,
     size: ChunkSize,
     tokenizer: Tokenizer,
     cache: Option<UserCache>,
     extractor: OnceLock<Option<Extractor>>,
-    /// How many documents took too long.
+    /// The number of documents that took too long.
     timed_out: AtomicU32,
 }
 
 impl<'a> Literature<'a> {
-    /// Starts with the size of chunks and whose tokens count.
+    /// Starts with the size of chunks and the tokenizer.
     pub fn new(world: &'a World, size: ChunkSize, tokenizer: Tokenizer) -> Literature<'a> {
         Literature {
             world,
@@ -91,7 +91,7 @@ impl<'a> Literature<'a> {
         }
     }
 
-    /// Returns all that decides on the chunks of a document, but for the document.
+    /// Returns everything that determines the chunks of a document, except the document.
     ///
     /// # Errors
     /// `interrupted`.
@@ -105,8 +105,8 @@ impl<'a> Literature<'a> {
         ))
     }
 
-    /// Returns name and version of the program that reads PDF: a part of every key under which
-    /// chunks of PDF are kept. Looks for it once.
+    /// Returns name and version of the program that reads PDF: a part of every cache key for chunks
+    /// of PDF. Looks for it once.
     ///
     /// # Errors
     /// `interrupted`.
@@ -114,12 +114,12 @@ impl<'a> Literature<'a> {
         Ok(self.extractor()?.map(Extractor::id))
     }
 
-    /// Reads one document; `None` for a path that is no literature. A missing object of git-lfs is
-    /// fetched where there is a way to.
+    /// Reads one document; `None` for a path that is not literature. Fetches a missing git-lfs
+    /// object if possible.
     ///
     /// # Errors
-    /// `object-missing` for the blob itself, `interrupted`, and what fetching raises; inside, why the
-    /// document has no chunks.
+    /// `object-missing` for the blob itself, `interrupted`, and those of fetching. The inner error
+    /// is the reason why the document has no chunks.
     pub fn read(
         &self,
         library: &Library<'_>,
@@ -162,10 +162,10 @@ impl<'a> Literature<'a> {
         Ok(bytes.and_then(|bytes| readers::read_text(format, &bytes)))
     }
 
-    /// Reads the text that chunks are stretches of.
+    /// Reads the text from which chunks are cut.
     ///
     /// # Errors
-    /// `object-missing`, also where the document cannot be read any more; `interrupted`.
+    /// `object-missing`, also if the document cannot be read any more; `interrupted`.
     pub fn text(&self, library: &Library<'_>, path: &RepoPath, blob: Oid) -> Result<String> {
         let document = match Format::of(path) {
             Some(format) => self.document(library, format, blob, None)?.ok(),
@@ -174,7 +174,7 @@ impl<'a> Literature<'a> {
         document.map(|document| document.text).ok_or_else(|| {
             Error::new(
                 Code::ObjectMissing,
-                format!("'{path}' cannot be read here any more; nothing has changed"),
+                format!("'{path}' can no longer be read here; nothing has changed"),
             )
             .hint("git lfs pull")
         })
@@ -208,7 +208,7 @@ impl<'a> Literature<'a> {
         records.found
     }
 
-    /// Takes the text out of a PDF, or finds it where it was kept.
+    /// Extracts the text of a PDF, or reads it from the cache.
     fn pages(
         &self,
         library: &Library<'_>,
@@ -219,7 +219,7 @@ impl<'a> Literature<'a> {
             return Ok(Err(ReadFault::ExtractorMissing));
         };
         let key = format!("{} {}", source.content_id(), extractor.id());
-        // What takes too long is not tried again before the next day.
+        // A document that took too long is not tried again before the next day.
         let today = self.world.now().timestamp().div_euclid(SECONDS_PER_DAY);
         let slow = format!("{key} slow {today}");
         let kept = |key: &str| self.cache.as_ref().and_then(|cache| cache.read(key));
@@ -232,7 +232,9 @@ impl<'a> Literature<'a> {
             Err(fault) => return Ok(Err(fault)),
         };
         let timed_out = self.timed_out.load(Ordering::Relaxed);
-        let pages = extractor.less_patient(timed_out).pages(self.world, bytes)?;
+        let pages = extractor
+            .with_less_time(timed_out)
+            .pages(self.world, bytes)?;
         if matches!(pages, Err(ReadFault::TimedOut { .. })) {
             self.timed_out.fetch_add(1, Ordering::Relaxed);
         }
@@ -241,7 +243,7 @@ impl<'a> Literature<'a> {
             Err(fault) if !fault.is_lasting() => None,
             _ => Some(key),
         };
-        // A dry run writes nothing, not even this.
+        // A dry run writes nothing, not even to the cache.
         let cache = self.cache.as_ref().filter(|_| !library.is_dry);
         if let (Some(key), Some(cache), Ok(json)) = (key, cache, serde_json::to_vec(&pages)) {
             cache.write(&key, &json);
@@ -252,14 +254,14 @@ impl<'a> Literature<'a> {
     fn extractor(&self) -> Result<Option<&Extractor>> {
         if self.extractor.get().is_none() {
             let found = Extractor::find(self.world)?;
-            // Another thread may have been faster, and has found the same.
+            // Another thread may have been faster, with the same result.
             self.extractor.set(found).ok();
         }
         Ok(self.extractor.get().and_then(Option::as_ref))
     }
 }
 
-/// Where the bytes of a document are.
+/// The location of a document's bytes.
 struct Source {
     blob: Oid,
     pointer: Option<Pointer>,
@@ -280,7 +282,7 @@ impl Source {
         }
     }
 
-    /// Names the bytes: the same content has the same name in every clone.
+    /// Returns the id of the bytes: the same for the same content in every clone.
     fn content_id(&self) -> String {
         match &self.pointer {
             Some(pointer) => format!("lfs-{}", pointer.oid),
@@ -309,17 +311,17 @@ impl Source {
             }),
             Content::Damaged => Err(ReadFault::LfsMissing {
                 oid: pointer.oid.to_string(),
-                reason: Some("the bytes that are here are not its own".to_owned()),
+                reason: Some("the content here does not match its id".to_owned()),
             }),
         })
     }
 }
 
-/// The records of a document, as they are found.
+/// The records of a document, in order.
 struct Records<'a> {
     document: &'a Document,
     found: Vec<ChunkRecord>,
-    /// How often a part has been named.
+    /// The number of occurrences of each part.
     times: BTreeMap<String, usize>,
 }
 
@@ -328,7 +330,7 @@ impl Records<'_> {
         let (start, end) = (offset + chunk.start, offset + chunk.end);
         let text = self.document.text.get(start..end).unwrap_or_default();
         let mut part = part(section, text);
-        // The same words twice are told apart by their order.
+        // The order distinguishes equal texts.
         let times = self.times.entry(part.clone()).or_insert(0_usize);
         *times += 1;
         if *times > 1 {
@@ -349,8 +351,8 @@ impl Records<'_> {
     }
 }
 
-/// Names a chunk by what it says, so that an edit elsewhere in the document leaves the name alone:
-/// the page (`p7`) or the heading, `#`, and 12 hex digits of the digest of the text.
+/// Names a chunk by its content, so that an edit elsewhere in the document keeps the name: the page
+/// (`p7`) or the heading, `#`, and 12 hex digits of the digest of the text.
 fn part(section: &Section, text: &str) -> String {
     let digest = blake3::hash(text.as_bytes()).to_hex();
     let digest = digest.get(..12).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Records: what a tree holds, cut into pieces that fit a page.
+//! Records: the contents of a tree, cut into pieces that fit a page.
 
 pub mod file;
 pub mod globs;

@@ -1,34 +1,35 @@
-//! Cutting a text that is too long for a page into parts.
+//! Splits a text that is too long for a page into parts.
 //!
-//! Cuts are chosen by content: among the lines where a part may end (it is nearly full there), the
-//! one that looks most like the beginning of something, and of those the one with the least hash.
-//! So the same stretch of text is cut in the same places whatever stands before it, and an edit
-//! changes the parts around it only.
+//! The content determines the cuts: among the lines where a part may end (it is nearly full there),
+//! the one that looks most like the beginning of a section, and among those the one with the lowest
+//! hash. So the same stretch of text is cut in the same places regardless of the text before it,
+//! and an edit changes only the parts around it.
 
 use std::ops::Range;
 
 use crate::text::count::{Measured, json_length, json_string};
 use crate::text::tokenizer::Tokenizer;
 
-/// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
+/// Changes whenever the same text might be cut differently; part of the cache keys.
 pub const VERSION: u32 = 2;
 
-/// A part ends when it is at least this full, in hundredths of what it may hold.
+/// A part ends when it is at least this full, in hundredths of its budget.
 const FULL_FROM: usize = 84;
 
-/// A line of more bytes is cut like a text of several.
+/// A longer line, in bytes, is cut like several lines.
 const LONG_LINE: usize = 1024;
 
-/// Pieces of a long line are at least this long, in bytes.
-const LEAST_PIECE: usize = 256;
+/// The minimum length of the pieces of a long line, in bytes.
+const MIN_PIECE: usize = 256;
 
-/// With fewer tokens for a part, cutting makes no sense.
-pub const LEAST_BUDGET: usize = 32;
+/// The minimum number of tokens for a part.
+pub const MIN_BUDGET: usize = 32;
 
-/// How much text is measured at a time, in bytes: what is looked at is held in memory several times.
+/// The amount of text to measure at a time, in bytes: memory holds several copies of it.
 const BLOCK: usize = 1024 * 1024;
 
-/// What the count of a stretch may be above the estimate: both ends are split otherwise.
+/// The maximum difference between the count of a stretch and the estimate: tokens are split
+/// differently at both ends.
 const SLACK: usize = 8;
 
 /// A stretch of a text.
@@ -40,12 +41,13 @@ pub struct Part {
     pub tokens: usize,
 }
 
-/// Cuts a text into parts of at most `budget` tokens each, as JSON strings. All bytes of the text are
-/// in one part, in order; an empty text is one empty part.
+/// Cuts a text into parts of at most `budget` tokens each, as JSON strings. Every byte of the text
+/// is in one part, in order; an empty text is one empty part.
 ///
-/// Where not even one character has room it is a part of its own, above the budget.
+/// A character that exceeds the budget is a part of its own.
 pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
-    // No tokenizer of ours makes fewer tokens than a text has bytes divided by its longest token.
+    // A tokenizer makes at least as many tokens as the bytes of a text divided by its longest
+    // token.
     let mut parts = Vec::new();
     let mut start = 0;
     while start < text.len() || parts.is_empty() {
@@ -67,7 +69,7 @@ pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
     parts
 }
 
-/// Where the block that begins at `start` ends: at the end of a line, if there is one near.
+/// Returns the end of the block that begins at `start`: the end of a line, if there is one nearby.
 fn block_end(text: &str, start: usize, budget: usize) -> usize {
     let least = start.saturating_add(BLOCK.max(budget.saturating_mul(32)));
     let Some(rest) = text
@@ -81,7 +83,7 @@ fn block_end(text: &str, start: usize, budget: usize) -> usize {
     rest[..near].find('\n').map_or(from, |at| from + at + 1)
 }
 
-/// The last boundary between characters at or before a place.
+/// Returns the last character boundary at or before a position.
 fn floor(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at)
@@ -90,13 +92,14 @@ fn floor(text: &str, at: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// A stretch of the text that was measured.
+/// A measured stretch of the text.
 struct Block<'a> {
     text: &'a str,
-    /// Where it begins in the text.
+    /// Its start in the text.
     offset: usize,
     measured: Measured,
-    /// Where lines, and pieces of long lines, begin, with the place in the JSON string; and the end.
+    /// The starts of lines, and of pieces of long lines, with their positions in the JSON string;
+    /// and the end.
     units: Vec<(usize, usize)>,
 }
 
@@ -120,13 +123,13 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Cuts parts off the front; the rest of a block that is not the last stays when it might be part of a
-    /// longer one. Returns how many bytes were taken.
+    /// Cuts parts off the front. The rest of a block that is not the last stays if it might belong
+    /// to a longer part. Returns the number of bytes that were cut.
     fn cut(&self, budget: usize, is_last: bool, parts: &mut Vec<Part>) -> usize {
         let end = self.units.len() - 1;
         let mut from = 0;
         loop {
-            // Only where the end is near the count matters.
+            // The exact count matters only near the end.
             if self.estimate(end) - self.estimate(from) <= budget.saturating_mul(2) {
                 let rest = self.tokens(from, end);
                 if rest <= budget && (is_last || from == 0) {
@@ -139,7 +142,7 @@ impl<'a> Block<'a> {
             }
             let (to, tokens) = self.next_cut(from, budget);
             if tokens > budget {
-                // One unit alone: a long piece without a place to cut.
+                // A single unit: a long piece without a place to cut.
                 self.cut_by_characters(from, to, budget, parts);
             } else {
                 parts.push(self.part(from, to, tokens));
@@ -151,16 +154,16 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Chooses where the part that begins at unit `from` ends, at least one unit further, and counts its
-    /// tokens.
+    /// Chooses the end of the part that begins at unit `from`, at least one unit further, and
+    /// counts its tokens.
     fn next_cut(&self, from: usize, budget: usize) -> (usize, usize) {
         let chosen = self.choose(from, budget.saturating_sub(SLACK));
         let tokens = self.tokens(from, chosen);
         if tokens <= budget {
             return (chosen, tokens);
         }
-        // The estimate is out where a word is longer than a unit. The count may fall with a longer
-        // stretch, too: what is found fits, though it need not be the longest that does.
+        // The estimate is wrong if a word is longer than a unit. The count may also fall with a
+        // longer stretch: the result fits, though it need not be the longest that does.
         let units: Vec<usize> = (from + 1..chosen).collect();
         let fitting = units.partition_point(|&to| self.tokens(from, to) <= budget);
         let to = from + fitting.max(1);
@@ -183,7 +186,7 @@ impl<'a> Block<'a> {
             .max(from + 1)
     }
 
-    /// How little a unit looks like the beginning of something, then a hash of what it says.
+    /// Returns how little a unit looks like the beginning of a section, then a hash of its content.
     fn score(&self, unit: usize) -> (u8, [u8; 8]) {
         let line = self.unit(unit);
         let before = unit.checked_sub(1).map_or("", |unit| self.unit(unit));
@@ -203,7 +206,7 @@ impl<'a> Block<'a> {
         (class, hash)
     }
 
-    /// Cuts a unit that has no room into stretches of as many characters as fit.
+    /// Cuts a unit that exceeds the budget into stretches of as many characters as fit.
     fn cut_by_characters(&self, from: usize, to: usize, budget: usize, parts: &mut Vec<Part>) {
         let tokenizer = self.measured.tokenizer();
         let count = |text: &str| tokenizer.count(&json_string(text));
@@ -218,7 +221,7 @@ impl<'a> Block<'a> {
                 .collect();
             let first = |count: usize| boundaries.get(..count).unwrap_or(&boundaries);
             let fits = |&at: &usize| count(&rest[..at]) <= budget;
-            // What is counted stays near what fits, however long the unit is.
+            // The counted text stays near the budget, however long the unit is.
             let mut reach = budget;
             while reach < boundaries.len() && first(reach).last().is_some_and(fits) {
                 reach *= 2;
@@ -262,7 +265,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A line as it is, or a long one in pieces that its content decides.
+/// Returns a line as it is, or a long one in pieces that its content determines.
 fn pieces(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -279,8 +282,8 @@ fn piece_length(rest: &str) -> usize {
     if rest.len() <= LONG_LINE {
         return rest.len();
     }
-    // The last eight bytes before a place make its hash; the least of the range wins.
-    let candidates = LEAST_PIECE..=LONG_LINE;
+    // The hash covers the last eight bytes before a position; the lowest in the range wins.
+    let candidates = MIN_PIECE..=LONG_LINE;
     candidates
         .filter(|&at| rest.is_char_boundary(at))
         .min_by_key(|&at| {
@@ -343,7 +346,7 @@ mod tests {
         );
     }
 
-    /// Texts without a place to cut, of more than a block as they stand in JSON.
+    /// Texts without a place to cut, longer than a block in JSON.
     fn without_white_space() -> Vec<String> {
         let runs = [
             "\u{1f600}",
@@ -367,13 +370,13 @@ mod tests {
     fn what_is_counted_grows_with_the_text_only() {
         for text in without_white_space() {
             let few: String = text.chars().take(30_000).collect();
-            for (text, budget, most) in [(&text, 4000, 4), (&few, LEAST_BUDGET, 30)] {
+            for (text, budget, most) in [(&text, 4000, 4), (&few, MIN_BUDGET, 30)] {
                 let before = counted_bytes();
                 let parts = cut(Tokenizer::O200k, text, budget);
                 let counted = (counted_bytes() - before) / json_length(text);
                 let sample: String = text.chars().take(8).collect();
-                // To count each part from its beginning to the end of its block would be a
-                // hundred times the text.
+                // Counting each part from its beginning to the end of its block would be a hundred
+                // times the text.
                 assert!(counted <= most, "{sample:?}: {counted} times the text");
                 let end = parts.iter().fold(0, |at, part| {
                     assert_eq!(part.range.start, at, "{sample:?}");

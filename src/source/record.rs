@@ -1,4 +1,5 @@
-//! A record: what a page is made of. For a model it is one JSON object; for us, a stretch of a blob.
+//! A record: the unit of a page. For a model it is one JSON object; in the program, a stretch of a
+//! blob.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,21 +15,21 @@ use crate::text::tokenizer::Tokenizer;
 pub struct Record {
     /// The file, from the root of the repository.
     pub path: RepoPath,
-    /// Which part of the file, by a digest of its text; `None` for a whole file.
+    /// The part of the file, by a digest of its text; `None` for a whole file.
     pub part: Option<String>,
     /// The blob.
     pub blob: Oid,
-    /// Where the stretch begins, in bytes of the blob.
+    /// The start of the stretch, in bytes of the blob.
     pub start: u64,
-    /// Where it ends.
+    /// Its end.
     pub end: u64,
     /// Its tokens: those of its text as a JSON string and those of the frame.
     pub tokens: u32,
-    /// How its bytes are read.
+    /// How its bytes are decoded.
     pub kind: RecordKind,
 }
 
-/// How the bytes of a record are read.
+/// How the bytes of a record are decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
@@ -36,26 +37,26 @@ pub enum RecordKind {
     Text(Encoding),
     /// As a chunk of the text of a document; `start` and `end` are bytes of that text.
     Chunk {
-        /// The section it begins in.
+        /// The section in which it begins.
         section_path: String,
         /// The heading of that section.
         heading: Option<String>,
-        /// The page it begins on, from 1.
+        /// The page on which it begins, from 1.
         page: Option<u32>,
-        /// How many of its first bytes are also in the chunk before.
+        /// The number of its first bytes that are also in the previous chunk.
         overlap_bytes: u64,
     },
-    /// Not at all: the record only says that the file is there.
+    /// Not decoded: the record only states that the file exists.
     Binary {
         /// Whether it is executable.
         executable: bool,
     },
 }
 
-/// What the end of a frame costs, `}`.
+/// The cost of the end of a frame, `}`.
 const CLOSING: usize = 1;
 
-/// Returns what stands before the text of a record.
+/// Returns the text before the content of a record.
 pub fn frame(path: &RepoPath, part: Option<&str>) -> String {
     let part = part.map_or_else(|| "null".to_owned(), json_string);
     format!(
@@ -69,16 +70,16 @@ pub fn frame_tokens(tokenizer: Tokenizer, path: &RepoPath, part: Option<&str>) -
     tokenizer.count(&frame(path, part)) + CLOSING
 }
 
-/// The most that the frame of any part of a file may cost, rounded up so that files with names of
-/// about the same length are cut alike.
+/// Returns the maximum cost of the frame of any part of a file, rounded up so that files with names
+/// of similar length are cut alike.
 pub fn frame_bound(tokenizer: Tokenizer, path: &RepoPath) -> usize {
-    // The name of a part has eight hex digits, and a number where it comes more than once.
+    // The name of a part has eight hex digits, and a number if it occurs more than once.
     let named = frame_tokens(tokenizer, path, Some(""));
     (named + 12).next_multiple_of(32)
 }
 
 impl Record {
-    /// Returns what a model is given, for the text of its stretch.
+    /// Returns the JSON object for a model, with the text of the stretch.
     pub fn value(&self, text: &str) -> Value {
         match &self.kind {
             RecordKind::Text(_) | RecordKind::Chunk { .. } => {
@@ -94,7 +95,7 @@ impl Record {
         }
     }
 
-    /// Adds what tells it from any other record of a scope.
+    /// Adds everything that distinguishes it from other records of a scope.
     pub fn identify(&self, hasher: &mut blake3::Hasher) {
         let part = self.part.as_deref().unwrap_or_default();
         hasher.update(&(self.path.as_bytes().len() as u64).to_le_bytes());
@@ -111,7 +112,7 @@ impl Record {
     }
 }
 
-/// Names the media type of a file by its extension, as far as it matters to a reader.
+/// Returns the media type of a file by its extension, as far as it matters to a reader.
 pub fn media_type(path: &RepoPath) -> &'static str {
     let name = path.name().to_ascii_lowercase();
     let extension = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! What a row takes of a tree.
+//! The part of a tree that a row includes.
 
 use serde::{Deserialize, Serialize};
 
 use super::globs::{GlobVerdict, Globs};
 use crate::model::RepoPath;
 
-/// What becomes of files that are no text.
+/// The treatment of binary files.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -14,27 +14,27 @@ pub enum BinaryPolicy {
     /// They are left out.
     #[default]
     Skip,
-    /// Each is one record that says what it is, without its bytes.
+    /// Each is one record that describes it, without its bytes.
     Include,
 }
 
-/// What a row takes of a tree.
+/// The part of a tree that a row includes.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// The directory that the row is about; the root is empty. Globs are relative to it.
+    /// The directory of the row; empty for the root. Globs are relative to it.
     pub start_dir: RepoPath,
-    /// What is taken; `None` takes everything.
+    /// The included files; `None` includes everything.
     pub include: Option<Globs>,
-    /// What is left out, whatever `include` says.
+    /// The excluded files, regardless of `include`.
     pub exclude: Globs,
-    /// What becomes of files that are no text.
+    /// The treatment of binary files.
     pub binary: BinaryPolicy,
-    /// Whether `.gitignore` files of the tree count like `.colonyignore`.
+    /// Whether `.gitignore` files of the tree apply like `.colonyignore`.
     pub gitignore: bool,
 }
 
 impl Selection {
-    /// Says whether the globs take a file, by its path below `start_dir`.
+    /// Returns `true` if the globs include a file, by its path below `start_dir`.
     pub fn takes(&self, path: &RepoPath) -> bool {
         let included = self
             .include

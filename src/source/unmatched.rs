@@ -1,4 +1,4 @@
-//! Which globs of a row cover no file of a tree: most likely they were meant otherwise.
+//! The globs of a row that match no file of a tree: most likely mistakes.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use super::selection::Selection;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result, World};
 
-/// Finds the globs that cover no file below the directory of a row, in the order of the row. All trees are
-/// read, and no file; where they have more entries than may be listed nobody knows, and none is found.
+/// Finds the globs that match no file below the directory of a row, in the order of the row. Reads
+/// all trees, but no files; returns none if the trees exceed the limit for listing.
 ///
 /// # Errors
 /// `object-missing`, `interrupted`.

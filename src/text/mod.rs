@@ -1,4 +1,4 @@
-//! Text as a model sees it: tokens, prose, and what can be read as text.
+//! Text as a model sees it: tokens, prose, and file formats that can be read as text.
 
 pub mod chunk;
 pub mod count;

@@ -1,25 +1,25 @@
-//! Where sentences end. Rules, not a model: the same everywhere, and wrong in ways one can read.
+//! The ends of sentences. Rules instead of a model: the same everywhere, with predictable mistakes.
 //!
-//! A sentence ends after `.`, `!`, `?` or `:`, quotes and brackets that close after it, and white
+//! A sentence ends after `.`, `!`, `?` or `:`, closing quotes and brackets after it, and white
 //! space; after a full stop of Chinese or Japanese also without white space. It does not end after
 //! initials, abbreviations and the number of a list item, nor before a lower-case letter.
 
-/// Words (in lower case, without their last full stop) after which a sentence goes on.
+/// Words (in lower case, without their last full stop) that do not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "al", "approx", "bzw", "ca", "cf", "dept", "dr", "eds", "esp", "mr", "mrs", "ms", "prof",
     "resp", "st", "univ", "viz", "vs",
 ];
 
-/// Words after which it goes on with a number only.
+/// Words that do not end a sentence before a number.
 const NUMBERED: &[&str] = &[
     "ch", "col", "eq", "eqs", "fig", "figs", "max", "min", "no", "nos", "nr", "op", "p", "para",
     "pp", "ref", "refs", "rev", "sec", "sect", "tab", "vol", "vols",
 ];
 
-/// No abbreviation, number of a list item or row of initials has more bytes.
-const LONGEST_WORD: usize = 64;
+/// The maximum length of an abbreviation, the number of a list item or a row of initials.
+const MAX_WORD: usize = 64;
 
-/// Returns the places right after each sentence; the end of the text is not among them.
+/// Returns the positions after each sentence, without the end of the text.
 pub(super) fn ends(text: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut rest = text.char_indices().peekable();
@@ -44,7 +44,7 @@ pub(super) fn ends(text: &str) -> Vec<usize> {
     found
 }
 
-/// Tells whether a text ends as a sentence does.
+/// Returns `true` if a text ends with a complete sentence.
 pub fn is_closed(text: &str) -> bool {
     let text = text.trim_end().trim_end_matches(is_closer);
     text.ends_with(is_terminator)
@@ -61,8 +61,8 @@ fn is_full_width(c: char) -> bool {
     )
 }
 
-/// What may stand between the end of a sentence and the white space after it; `*`, `_` and the
-/// backtick close emphasis and code in markdown.
+/// Returns `true` for characters between the end of a sentence and the white space after it; `*`,
+/// `_` and the backtick close emphasis and code in markdown.
 fn is_closer(c: char) -> bool {
     matches!(
         c,
@@ -81,10 +81,10 @@ fn ends_here(before: &str, terminator: char, after: &str) -> bool {
     !goes_on && (terminator != '.' || !is_shortened(before, after))
 }
 
-/// Tells whether the last word, whose full stop has been taken off, is no end of a sentence.
+/// Returns `true` if the last word, whose full stop has been removed, does not end a sentence.
 fn is_shortened(before: &str, after: &str) -> bool {
-    // No more than the end of the line is looked at: it may be as long as the text.
-    let from = before.floor_char_boundary(before.len().saturating_sub(LONGEST_WORD));
+    // Only the end of the line is read: it may be as long as the text.
+    let from = before.floor_char_boundary(before.len().saturating_sub(MAX_WORD));
     let near = before.get(from..).unwrap_or(before);
     let word = near
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '\u{201c}'))
@@ -102,7 +102,7 @@ fn is_shortened(before: &str, after: &str) -> bool {
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) && starts_line() {
         return true;
     }
-    // `J`, and what is made of initials: `e.g`, `U.S`.
+    // `J`, or a word made of initials: `e.g`, `U.S`.
     let initials = |part: &str| part.chars().count() == 1 && part.starts_with(char::is_alphabetic);
     if word.split('.').all(initials) {
         return true;
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_is_looked_at_grows_with_the_text_only() {
-        // To look from each of them back to the beginning of the line would be a million times a
-        // megabyte: minutes, where this takes a moment.
+        // Searching from each of them back to the beginning of the line would be quadratic: minutes
+        // instead of a moment.
         for text in [". ", "a. ", "1. "] {
             let text = text.repeat(2_000_000 / text.len());
             assert!(ends(&text).len() <= text.len() / 2);

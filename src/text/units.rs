@@ -1,8 +1,8 @@
-//! The smallest pieces a chunk is made of: sentences, and parts of what is too long for one.
+//! The units of chunks: sentences, and parts of sentences that are too long.
 
 use super::sentence;
 
-/// How a unit ends; the greater, the better a chunk may end there.
+/// The end of a unit; a chunk prefers the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ending {
     /// Inside a word.
@@ -11,7 +11,7 @@ pub(super) enum Ending {
     Word,
     /// At the end of a line.
     Line,
-    /// At the end of a paragraph that ends like no sentence.
+    /// At the end of a paragraph that does not end a sentence.
     Paragraph,
     /// At the end of a sentence.
     Sentence,
@@ -21,19 +21,19 @@ pub(super) enum Ending {
     Section,
 }
 
-/// A piece of a text: no white space at its borders, and only white space between two of them.
+/// A piece of a text: no white space at its ends, and only white space between two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) ending: Ending,
-    /// Its tokens, about, where it begins a chunk.
+    /// Its approximate tokens at the beginning of a chunk.
     pub(super) alone: usize,
-    /// Its tokens, about, with the white space before it.
+    /// Its approximate tokens with the white space before it.
     pub(super) joined: usize,
 }
 
-/// Cuts a text into units of at most `most` tokens each. Sections begin at `sections`, in order.
+/// Splits a text into units of at most `most` tokens each. Sections begin at `sections`, in order.
 pub(super) fn of(
     text: &str,
     sections: &[usize],
@@ -60,7 +60,7 @@ pub(super) fn of(
     cutter.units
 }
 
-/// Lists the paragraphs: what blank lines separate.
+/// Lists the paragraphs, which blank lines separate.
 fn paragraphs(text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     let (mut at, mut open) = (0, false);
@@ -91,8 +91,8 @@ impl Cutter<'_> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Counts a piece less its quotes: the one before it is a token, the one after it is none where
-    /// a mark stands before it, for the two are one token then.
+    /// Counts a piece without its quotes: the opening quote is a token, the closing one is not if a
+    /// punctuation mark precedes it, since both are one token then.
     fn tokens(&self, start: usize, end: usize) -> usize {
         let text = self.slice(start, end);
         let quotes = 1 + usize::from(text.ends_with(char::is_alphanumeric));
@@ -114,7 +114,7 @@ impl Cutter<'_> {
         self.piece(at, end, last);
     }
 
-    /// Adds a piece, in parts where it is over the limit.
+    /// Adds a piece, split if it exceeds the limit.
     fn piece(&mut self, start: usize, end: usize, ending: Ending) {
         let text = self.slice(start, end);
         let start = end - text.trim_start().len();
@@ -135,8 +135,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// Returns about how many tokens the white space between two units is: a space is none, for it
-    /// belongs to the word after it.
+    /// Returns the approximate tokens of the white space between two units: a space has none, since
+    /// it belongs to the word after it.
     fn gap(&self, start: usize, end: usize) -> usize {
         match self.slice(start, end) {
             "" | " " => 0,
@@ -146,9 +146,9 @@ impl Cutter<'_> {
         }
     }
 
-    /// Finds how much of a piece fits.
+    /// Finds the part of a piece that fits.
     fn part(&self, start: usize, end: usize) -> Part {
-        // A text of more bytes is hardly ever within the limit: it need not be counted to know.
+        // A longer text is hardly ever within the limit: it need not be counted.
         let mut most_bytes = self.most.saturating_mul(6);
         loop {
             let (cut, ending) = if end - start <= most_bytes {
@@ -165,7 +165,7 @@ impl Cutter<'_> {
                     tokens,
                 };
             }
-            // The density says where the limit is, less a little; the part shrinks every time.
+            // Estimate the limit by the density, minus a margin; the part shrinks every time.
             let length = cut - start;
             most_bytes = (length * self.most / tokens * 9 / 10)
                 .min(length - 1)
@@ -181,8 +181,8 @@ struct Part {
     tokens: usize,
 }
 
-/// Cuts a text that is longer than `most_bytes`: after its last line, else after its last word
-/// within that length, if there is one in its second half; else wherever a character ends.
+/// Cuts a text that is longer than `most_bytes`: after its last line, or its last word within that
+/// length, if there is one in its second half; otherwise at any character boundary.
 fn cut(text: &str, most_bytes: usize, offset: usize) -> (usize, Ending) {
     let head = text
         .get(..text.floor_char_boundary(most_bytes))

@@ -49,12 +49,12 @@ pub(crate) struct Ended {
     pub(crate) said: String,
     /// From its start to its own end.
     pub(crate) took: Duration,
-    /// Something that it has started went on for longer than `PATIENCE`.
+    /// A process that it started ran for longer than `END_TIMEOUT`.
     pub(crate) outlived: bool,
 }
 
 /// After this nothing is left of a command that was killed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const END_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Runs a command; strikes it after a moment.
 pub(crate) fn run(command: &Command, blow: Blow, after: Duration) -> Ended {
@@ -73,7 +73,7 @@ pub(crate) fn run(command: &Command, blow: Blow, after: Duration) -> Ended {
     let mut words = Vec::new();
     let mut outlived = false;
     for _ in 0..2 {
-        match said.recv_timeout(PATIENCE) {
+        match said.recv_timeout(END_TIMEOUT) {
             Ok(bytes) => words.extend(bytes),
             Err(_) => outlived = true,
         }

@@ -199,7 +199,7 @@ pub(super) fn check_id(id: &str) -> Result<()> {
     Err(Error::new(
         Code::InvalidValue,
         format!(
-            "'{id}' cannot be the id of a decision: wanted at most {MAX_ID_BYTES} bytes of letters, \
+            "'{id}' cannot be the id of a decision: expected at most {MAX_ID_BYTES} bytes of letters, \
              digits, '.', '_' and '-', a letter or digit first"
         ),
     )

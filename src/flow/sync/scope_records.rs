@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::clones::sync::rules::{Merge, Rule, Side, Sides, Version, merge};
 use crate::git::object::NewCommit;
 use crate::git::{Oid, Repo, Signature, TreeEntry};
-use crate::map::scope_record::{FILE, MOST_RECORDS, ScopeRecord};
+use crate::map::scope_record::{FILE, MAX_RECORDS, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
 use crate::store::refs::superseded;
 
@@ -22,7 +22,7 @@ pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Option<Oid>> {
     let before = entries(repo, base)?;
     let (here, there) = (entries(repo, Some(ours))?, entries(repo, Some(theirs))?);
     let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
-    if names.len() > MOST_RECORDS {
+    if names.len() > MAX_RECORDS {
         return Ok(None);
     }
     let mut joined = Vec::new();
@@ -122,5 +122,5 @@ fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
     );
     Ok(one
         .zip(other)
-        .is_some_and(|(one, other)| one.says_what(&other)))
+        .is_some_and(|(one, other)| one.has_same_content(&other)))
 }

@@ -1,4 +1,4 @@
-//! What the lines of an attributes file say about a filter, by git's own grammar of such files.
+//! Parses the filter assignments in an attributes file, by git's own grammar.
 
 use std::collections::HashMap;
 
@@ -8,40 +8,42 @@ use gix::attrs::parse::Kind;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result};
 
-/// A line that says which filter files go through.
+/// A line that assigns files to a filter, or excludes them from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterLine {
     /// The pattern, without quotes.
     pub pattern: String,
-    /// Whether it gives files to the filter that was asked about; else it takes them away from it.
+    /// `true` if the line assigns files to the filter that was asked about, `false` if it excludes
+    /// them.
     pub gives: bool,
-    /// All that it says of what a filter and its diffs and merges are set by, without macros.
+    /// The attributes of the line that concern a filter, its diffs and its merges, with macros
+    /// expanded.
     pub says: String,
 }
 
-/// The attributes that go with a filter.
+/// The attributes that are set together with a filter.
 const WITH_FILTER: [&str; 4] = ["filter", "diff", "merge", "text"];
 
-/// What a macro may stand for in turn.
-const MOST_DEPTH: usize = 16;
+/// The maximum depth of macros inside macros.
+const MAX_DEPTH: usize = 16;
 
-/// A line may come to so many attributes.
-const MOST_SAID: usize = 1024;
+/// The maximum number of attributes that a line may expand to.
+const MAX_SAID: usize = 1024;
 
-/// An attribute and what becomes of it.
+/// An attribute and the state that it is set to.
 type Said = (String, State);
 
-/// The macros of a file, and the one that git has itself. Only those of the file at the root count, and in
-/// all of the tree.
+/// The macros of a file, and git's built-in one. Only macros of the file at the root count; they
+/// apply in the whole tree.
 pub struct Macros(HashMap<String, Vec<Said>>);
 
-/// Reads the lines of the file at the root that speak of filters, in their order, by macros as well. A line
-/// that git would not understand says nothing.
+/// Reads the lines of the root file that mention filters, in order, also those that do so through
+/// macros. Lines that git would not parse are skipped.
 pub fn filter_lines(bytes: &[u8], filter: &str) -> Vec<FilterLine> {
     filter_lines_by(&Macros::of(bytes), bytes, filter)
 }
 
-/// Reads the same of any file.
+/// Reads such lines of a file in any directory.
 pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<FilterLine> {
     let mut found = Vec::new();
     for line in gix::attrs::parse(bytes) {
@@ -49,7 +51,7 @@ pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<Filte
             continue;
         };
         let mut said = Vec::new();
-        macros.say(&said_by(assignments), MOST_DEPTH, &mut said);
+        macros.say(&said_by(assignments), MAX_DEPTH, &mut said);
         let last = said.iter().rfind(|(name, _)| name == "filter");
         if let Some((_, state)) = last {
             found.push(FilterLine {
@@ -62,7 +64,7 @@ pub fn filter_lines_by(macros: &Macros, bytes: &[u8], filter: &str) -> Vec<Filte
     found
 }
 
-/// Takes the carriage return from the end of a line, if there is one.
+/// Strips one carriage return from the end of a line.
 pub(in crate::git) fn without_carriage_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
@@ -74,7 +76,7 @@ fn said_by(assignments: gix::attrs::parse::Iter<'_>) -> Vec<Said> {
 }
 
 impl Macros {
-    /// Reads those of the file at the root.
+    /// Reads the macros of the root file.
     pub fn of(bytes: &[u8]) -> Macros {
         let unset = |name: &str| (name.to_owned(), State::Unset);
         let binary = ["diff", "merge", "text"].map(unset).to_vec();
@@ -87,10 +89,10 @@ impl Macros {
         Macros(known)
     }
 
-    /// Adds what assignments come to; only a macro that is set stands for anything.
+    /// Expands assignments. A macro is expanded only where it is set.
     fn say(&self, assignments: &[Said], depth: usize, into: &mut Vec<Said>) {
         for (name, state) in assignments {
-            if into.len() > MOST_SAID {
+            if into.len() > MAX_SAID {
                 return;
             }
             let stands_for = self.0.get(name).filter(|_| *state == State::Set);
@@ -102,7 +104,7 @@ impl Macros {
     }
 }
 
-/// Returns the words of a line that says the last of each.
+/// Formats assignments as an attributes line; the last one of each attribute wins.
 fn words(said: &[Said]) -> String {
     let last = |name: &&str| said.iter().rfind(|(known, _)| known == name);
     let words = WITH_FILTER.iter().filter_map(last);

@@ -1,4 +1,5 @@
-//! Patterns of attributes lines that stand in no file: which paths they give, and which they take away again.
+//! Attribute patterns that are not in any file: which paths they include, and which they exclude
+//! again.
 
 use std::fmt::Write as _;
 
@@ -8,7 +9,7 @@ use gix::bstr::BStr;
 
 use crate::model::{Code, Result, ResultExt as _};
 
-/// The attribute that the lines give; it is seen nowhere else.
+/// The attribute that the lines set; it is not used anywhere else.
 const GIVEN: &str = "given";
 
 /// Patterns, by git's grammar of attributes.
@@ -18,7 +19,8 @@ pub struct AttributePatterns {
 }
 
 impl AttributePatterns {
-    /// Takes patterns that give paths, and such as take them away again, whatever gives them.
+    /// Compiles patterns that include paths, and patterns that exclude paths whatever includes
+    /// them.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -26,7 +28,7 @@ impl AttributePatterns {
         let mut text = String::new();
         for (patterns, sign) in [(given, ""), (taken, "-")] {
             for pattern in patterns {
-                // Such a line would be a comment.
+                // Without the escape the line would be a comment.
                 let escape = if pattern.starts_with('#') { "\\" } else { "" };
                 writeln!(text, "{escape}{pattern} {sign}{GIVEN}").ok();
             }
@@ -45,13 +47,14 @@ impl AttributePatterns {
         Ok(AttributePatterns { search, outcome })
     }
 
-    /// Tells whether all files of another pattern are given, as far as its text tells.
+    /// Returns `true` if every file that another pattern matches is included, as far as its text
+    /// shows.
     pub fn give_all_of(&mut self, pattern: &str) -> bool {
         let text = pattern.strip_prefix('/').unwrap_or(pattern);
         self.give(text.as_bytes())
     }
 
-    /// Tells whether a file is given.
+    /// Returns `true` if a file is included.
     pub fn give(&mut self, path: &[u8]) -> bool {
         let case = gix::glob::pattern::Case::Sensitive;
         self.outcome.reset();

@@ -1,4 +1,4 @@
-//! Which files a filter is meant for, and what else attributes say of a path, by git's own rules.
+//! Which files a filter applies to, and other attributes of paths, by git's own rules.
 
 pub mod attribute_lines;
 pub mod attribute_patterns;
@@ -16,23 +16,23 @@ use super::index::Index;
 use super::{Oid, Repo};
 use rule_files::{RuleFile, RuleFiles};
 
-/// A file that an attribute line gives to a filter.
+/// A file that an attributes line assigns to a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilteredFile {
-    /// Where it is.
+    /// The path.
     pub path: RepoPath,
-    /// Its blob.
+    /// The id of its blob.
     pub id: Oid,
-    /// The pattern of the line that decided, as written.
+    /// The pattern of the deciding line, as written.
     pub pattern: String,
 }
 
-/// Whose `.gitattributes` count.
+/// Where the `.gitattributes` files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributesOf {
-    /// Those in the worktree, then those of the index, as when files are stored.
+    /// In the working tree first, then in the index, as git does when it stores files.
     Worktree,
-    /// Those of the index alone.
+    /// In the index only.
     Index,
 }
 
@@ -44,14 +44,14 @@ impl AttributesOf {
         }
     }
 
-    /// Returns what has to look at the files of the worktree first, where they count.
+    /// Returns the guard for rule files of the working tree, if these are read.
     fn rules(self, repo: &Repo) -> Option<RuleFiles> {
         let of_worktree = self == AttributesOf::Worktree;
         of_worktree.then(|| RuleFiles::of(repo, RuleFile::Attributes))
     }
 }
 
-/// Tells whether a line of an attributes file gives files to a filter.
+/// Returns `true` if a line of an attributes file assigns files to a filter.
 pub fn names_filter(text: &str, filter: &str) -> bool {
     let wanted = format!("filter={filter}");
     let gives = |line: &str| {
@@ -65,18 +65,20 @@ pub fn names_filter(text: &str, filter: &str) -> bool {
 }
 
 impl Repo {
-    /// Tells whether the `.gitattributes` at the root gives files to a filter that is not configured.
+    /// Returns `true` if the `.gitattributes` at the root assigns files to a filter that is not
+    /// configured.
     pub fn lacks_filter(&self, filter: &str) -> bool {
         !self.has_filter(filter) && names_filter(&self.root_attributes(), filter)
     }
 
-    /// Tells whether a filter is configured, at any level of the configuration.
+    /// Returns `true` if a filter is configured, at any level of the configuration.
     pub fn has_filter(&self, filter: &str) -> bool {
         let set = |what| self.sets_filter(filter, what);
         set("process") || (set("clean") && set("smudge"))
     }
 
-    /// Tells whether a filter is configured for one direction only, as a setup that was cut off leaves it.
+    /// Returns `true` if a filter is configured for one direction only, as an interrupted setup
+    /// leaves it.
     pub fn has_half_filter(&self, filter: &str) -> bool {
         let set = |what| self.sets_filter(filter, what);
         !self.has_filter(filter) && (set("clean") || set("smudge"))
@@ -87,7 +89,8 @@ impl Repo {
         value.is_some_and(|value| !value.is_empty())
     }
 
-    /// Returns the value of an attribute of a file, be it there or not; `None` where it has none.
+    /// Returns the value of an attribute of a path, whether or not the file exists; `None` if it is
+    /// not set.
     ///
     /// # Errors
     /// `repository-broken` when attributes cannot be read.
@@ -120,9 +123,9 @@ impl Repo {
         }))
     }
 
-    /// Lists the plain files of `index` at stage 0 with `filter=<filter>`, sorted by path.
+    /// Lists the regular files of `index` at stage 0 with `filter=<filter>`, sorted by path.
     ///
-    /// Reads no file content but that of attribute files.
+    /// Reads the content of attributes files only.
     ///
     /// # Errors
     /// `repository-broken` when attributes cannot be read.
@@ -135,7 +138,7 @@ impl Repo {
         self.filtered_among(index, filter, attributes_of, &|_| true)
     }
 
-    /// Lists the same of the paths that are wanted; only their attributes are looked up.
+    /// Lists such files among the given paths; looks up the attributes of these paths only.
     ///
     /// # Errors
     /// As [`Repo::filtered_files`].

@@ -1,10 +1,11 @@
-//! Patterns for paths, as a line of `.gitignore` has them; here they say what somebody may touch, so
-//! that whatever is doubtful matches less.
+//! Path patterns in the style of `.gitignore`. They define allowed paths, so in case of doubt they
+//! match less.
 //!
-//! A pattern without a slash counts at any depth, one with a slash (not at its end) from the top;
-//! `*` and `?` match no slash, `**` does; a final slash wants a directory; what matches a directory
-//! matches all below it. `!` at the beginning takes away what it matches, whatever else there is and
-//! in whatever case: a file system may not tell `Secret` from `secret`.
+//! A pattern without a slash matches at any depth; one with a slash (other than at its end) is
+//! anchored at the top. `*` and `?` do not match a slash, `**` does. A trailing slash matches
+//! directories only. A match of a directory includes everything below it. A leading `!` excludes
+//! its matches, regardless of the other patterns and of case: a file system may not distinguish
+//! `Secret` from `secret`.
 
 use gix::bstr::BStr;
 use gix::glob::pattern::Case;
@@ -12,11 +13,11 @@ use gix::glob::wildmatch::Mode;
 
 use crate::model::RepoPath;
 
-/// A longer pattern is refused.
-const MOST_BYTES: usize = 1024;
+/// The maximum length of a pattern.
+const MAX_BYTES: usize = 1024;
 
-/// With more stars a pattern may take very long to match.
-const MOST_STARS: usize = 16;
+/// The maximum number of stars: with more, matching may take very long.
+const MAX_STARS: usize = 16;
 
 /// One pattern.
 #[derive(Clone, Debug)]
@@ -26,11 +27,11 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in words: empty, control characters or blanks around it, `.`, `..` or
-    /// nothing between slashes, a bracket that is not closed, too long.
+    /// The problem as text: an empty pattern, control characters, leading or trailing blanks, `.`,
+    /// `..` or nothing between slashes, an unclosed bracket, too long.
     pub fn parse(text: &str) -> Result<PathPattern, &'static str> {
         let body = text.strip_prefix('!').unwrap_or(text);
         check(text, body)?;
@@ -41,17 +42,17 @@ impl PathPattern {
         })
     }
 
-    /// Returns it as it was written.
+    /// Returns the pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Tells whether it takes away what it matches.
+    /// Returns `true` if the pattern excludes its matches.
     pub fn is_negative(&self) -> bool {
         self.pattern.is_negative()
     }
 
-    /// Tells whether it matches a path, or a directory that holds it.
+    /// Returns `true` if the pattern matches a path or one of its parent directories.
     pub fn matches(&self, path: &RepoPath, is_directory: bool) -> bool {
         let itself = || self.matches_one(path, is_directory);
         let mut above = path.ancestors();
@@ -82,7 +83,7 @@ fn check(text: &str, body: &str) -> Result<(), &'static str> {
     if inner.is_empty() {
         return Err("it is empty");
     }
-    if text.len() > MOST_BYTES {
+    if text.len() > MAX_BYTES {
         return Err("it is longer than 1024 bytes");
     }
     if text.chars().any(char::is_control) {
@@ -94,7 +95,7 @@ fn check(text: &str, body: &str) -> Result<(), &'static str> {
     if inner.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return Err("paths are relative to the top, without '.', '..' and '//'");
     }
-    if text.matches('*').count() > MOST_STARS {
+    if text.matches('*').count() > MAX_STARS {
         return Err("it has more than 16 stars");
     }
     if !is_closed(inner.as_bytes()) {
@@ -103,7 +104,8 @@ fn check(text: &str, body: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Tells whether every bracket is closed within its part of the path, and no backslash stands last.
+/// Returns `true` if every bracket is closed within its path component and the last byte is not a
+/// backslash.
 fn is_closed(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some((first, tail)) = rest.split_first() {
@@ -115,7 +117,7 @@ fn is_closed(text: &[u8]) -> bool {
             b'[' => {
                 let negated = matches!(tail.first(), Some(b'!' | b'^'));
                 let inside = tail.get(usize::from(negated)..).unwrap_or_default();
-                // The first character is one of the set, also where it is a bracket.
+                // The first character belongs to the set even if it is a bracket.
                 let end = inside.iter().skip(1).position(|&byte| byte == b']');
                 let Some(end) = end.map(|end| end + 1) else {
                     return false;
@@ -182,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_most_stars_are_matched_in_no_time() {
-        let pattern = PathPattern::parse(&"*a".repeat(MOST_STARS)).unwrap();
+        let pattern = PathPattern::parse(&"*a".repeat(MAX_STARS)).unwrap();
         let path = RepoPath::from(format!("{}b", "a".repeat(4000)).as_str());
         assert!(!pattern.matches(&path, false));
         let pattern = PathPattern::parse(&"**/".repeat(8)).unwrap();

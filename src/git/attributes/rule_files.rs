@@ -1,7 +1,7 @@
-//! A look at `.gitattributes` and `.gitignore` before gix reads them: it opens them as git does, waiting
-//! for a pipe and taking in a file of any size.
+//! Checks `.gitattributes` and `.gitignore` before gix reads them: gix opens them as git does, so
+//! it would wait for a pipe and read a file of any size.
 //!
-//! A link or a folder counts as no file there, for git as for gix, and goes through.
+//! A symlink or a directory of that name is accepted: neither git nor gix reads it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::git::Repo;
 use crate::git::worktree::safe_open::{Fault, MAX_RULES_BYTES, look_at};
 use crate::model::{Code, Error, RepoPath, Result, text};
 
-/// What is read in every folder on the way to a path.
+/// A file that git and gix read in every directory on the way to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::git) enum RuleFile {
     Attributes,
@@ -25,8 +25,8 @@ impl RuleFile {
     }
 }
 
-/// Refuses what gix must not open beside the worktree: git would wait for a pipe there, too. Links are followed,
-/// since nobody but the user puts files there.
+/// Refuses a rule file outside the working tree that gix must not open: git would wait for a pipe
+/// there, too. Symlinks are followed, since only the user creates files there.
 ///
 /// # Errors
 /// `path-in-the-way` for a pipe, a socket or a device.
@@ -35,7 +35,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
         RuleFile::Attributes => ("attributes", "core.attributesFile"),
         RuleFile::Ignore => ("exclude", "core.excludesFile"),
     };
-    // One that leads nowhere is gix's to name.
+    // gix reports a dangling symlink itself.
     let configured = repo
         .inner
         .config_snapshot()
@@ -50,7 +50,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
             return Err(Error::new(
                 Code::PathInTheWay,
                 format!(
-                    "cannot use the rules in '{shown}': {}; nothing has changed",
+                    "cannot read the rules in '{shown}': {}; nothing has changed",
                     Fault::NoPlainFile
                 ),
             )
@@ -64,11 +64,11 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     Ok(())
 }
 
-/// Looks at each folder once while paths come in order, as gix does.
+/// Checks each directory once if paths arrive in order, as gix does.
 pub(in crate::git) struct RuleFiles {
     workdir: PathBuf,
     file: RuleFile,
-    /// The folder of the last path; `None` before the first.
+    /// The directory of the previous path; `None` before the first.
     last: Option<Vec<u8>>,
 }
 
@@ -81,10 +81,11 @@ impl RuleFiles {
         }
     }
 
-    /// Refuses what gix must not read on its way to a path.
+    /// Refuses rule files that gix must not read on its way to a path.
     ///
     /// # Errors
-    /// `path-in-the-way` for what is neither a file, a link nor a folder, and for a file that is too large.
+    /// `path-in-the-way` for anything but a file, a symlink or a directory, and for a file that is
+    /// too large.
     pub(in crate::git) fn require(&mut self, path: &[u8]) -> Result<()> {
         let above = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
         let folder = path.get(..above).unwrap_or_default();
@@ -132,7 +133,7 @@ fn look(path: &Path) -> Option<Fault> {
 fn refused(path: &RepoPath, fault: &Fault) -> Error {
     Error::new(
         Code::PathInTheWay,
-        format!("cannot use the rules in '{path}': {fault}; nothing has changed"),
+        format!("cannot read the rules in '{path}': {fault}; nothing has changed"),
     )
     .detail("path", path)
     .hint(look_at(path))

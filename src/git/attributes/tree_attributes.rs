@@ -1,7 +1,8 @@
-//! What the `.gitattributes` files of a tree say of its paths: the same on every machine.
+//! The attributes that the `.gitattributes` files of a tree give to its paths: the same on every
+//! machine.
 //!
-//! Neither the worktree, nor `info/attributes`, nor what the user has configured counts. Each tree on the
-//! way to a path is read once, however many paths are asked for and however deep they are.
+//! The working tree, `info/attributes` and the user's configuration are ignored. Each tree on the
+//! way to a path is read once, regardless of the number and depth of the paths.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,23 +17,25 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 const NAME: &str = ".gitattributes";
 
-/// So many bytes of attributes are read on the way to a path; a file that goes beyond them is not.
-const MOST_BYTES: u64 = 1 << 20;
+/// The maximum number of bytes of attributes on the way to a path; a file that exceeds it is
+/// skipped.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// One attribute, looked up in a tree. The files of a directory are best asked for one after the other.
+/// One attribute, looked up in a tree. Look up the files of a directory one after the other: that
+/// is cheapest.
 pub struct TreeAttribute<'a> {
     objects: &'a Objects,
     tree: Oid,
     attribute: &'static str,
-    /// What is known of directories.
+    /// The directories that were read.
     directories: BTreeMap<RepoPath, Directory>,
-    /// The attributes files that say something of the path asked for last, from above.
+    /// The attributes files that apply to the previous path, outermost first.
     files: Vec<Rc<File>>,
-    /// What they say.
+    /// The rules of these files.
     search: Search,
     names: MetadataCollection,
     outcome: Outcome,
-    /// How many trees were read, and how many files added: what it costs.
+    /// The numbers of trees read and of files added: a measure of the cost.
     #[cfg(test)]
     read: std::cell::Cell<usize>,
     #[cfg(test)]
@@ -42,22 +45,22 @@ pub struct TreeAttribute<'a> {
 /// A directory of the tree.
 #[derive(Clone, Default)]
 struct Directory {
-    /// The directories in it, by name.
+    /// The subdirectories, by name.
     below: BTreeMap<Vec<u8>, Oid>,
-    /// The attributes file nearest to it: its own, or of one above.
+    /// The nearest attributes file: its own, or one of a parent directory.
     nearest: Option<Rc<File>>,
 }
 
 /// An attributes file.
 struct File {
-    /// Where it stands.
+    /// The directory that contains it.
     directory: RepoPath,
     bytes: Vec<u8>,
-    /// How many bytes there are up to and with it.
+    /// The total size of the files from the root down to this one.
     bytes_so_far: u64,
-    /// How many files are above it.
+    /// The number of files above it.
     depth: usize,
-    /// The next one above.
+    /// The next attributes file above.
     above: Option<Rc<File>>,
 }
 
@@ -80,7 +83,7 @@ impl<'a> TreeAttribute<'a> {
         }
     }
 
-    /// Tells whether a file has the attribute, be it alone or as `=true`.
+    /// Returns `true` if a file has the attribute, either set or as `=true`.
     ///
     /// # Errors
     /// `object-missing`.
@@ -103,8 +106,8 @@ impl<'a> TreeAttribute<'a> {
         Ok(selected.any(|found| is_set(found.assignment.state)))
     }
 
-    /// Puts together what a file and those above it say; what was put together for the last path and
-    /// holds for this one, too, stays.
+    /// Loads the rules of a file and of those above it; keeps the rules of the previous path that
+    /// still apply.
     fn go_to(&mut self, nearest: Option<Rc<File>>) -> Result<()> {
         let mut stays = nearest.as_ref().map_or(0, |file| file.depth + 1);
         let (mut new, mut at) = (Vec::new(), nearest);
@@ -143,14 +146,14 @@ impl<'a> TreeAttribute<'a> {
         let cannot = || format!("cannot read the attributes of '{directory}'");
         let source = Path::new("/").join(directory.as_path()).join(NAME);
         let base = Some(Path::new("/"));
-        // As git has it, only the file at the root may name macros.
+        // As in git, only the root file may define macros.
         let is_root = directory.as_bytes().is_empty();
         let (search, names) = (&mut self.search, &mut self.names);
         let added = search.add_patterns_buffer(&file.bytes, source, base, names, is_root);
         added.or_code(Code::RepositoryBroken, cannot)
     }
 
-    /// Reads a directory, and those above it that are not known yet, from above.
+    /// Reads a directory and those of its parents that are not known yet, from the top down.
     fn directory(&mut self, path: &RepoPath) -> Result<&Directory> {
         let mut unknown = Vec::new();
         let mut at = Some(path.clone());
@@ -177,7 +180,7 @@ impl<'a> TreeAttribute<'a> {
         Ok(self.directories.entry(path.clone()).or_default())
     }
 
-    /// Returns the directory above one; `None` for the root.
+    /// Returns the parent directory; `None` for the root.
     fn above(path: &RepoPath) -> Option<RepoPath> {
         let is_root = path.as_bytes().is_empty();
         (!is_root).then(|| path.parent().unwrap_or_default())
@@ -199,7 +202,7 @@ impl<'a> TreeAttribute<'a> {
                 let so_far = above.map_or(0, |above| above.bytes_so_far);
                 let size = self.objects.size(entry.id).unwrap_or(u64::MAX);
                 let bytes_so_far = so_far.saturating_add(size);
-                if bytes_so_far <= MOST_BYTES {
+                if bytes_so_far <= MAX_BYTES {
                     directory.nearest = Some(Rc::new(File {
                         directory: path.clone(),
                         bytes: self.objects.blob(entry.id)?,
@@ -237,7 +240,7 @@ mod tests {
         let depth = 1500;
         for level in (0..depth).rev() {
             let mut entries = Vec::new();
-            // Each tenth takes away what each other tenth gives.
+            // Every tenth file excludes what every other tenth includes.
             match level % 20 {
                 0 => entries.push(entry(EntryKind::Blob, NAME, given)),
                 10 => entries.push(entry(EntryKind::Blob, NAME, taken)),
@@ -258,7 +261,7 @@ mod tests {
             }
         }
         assert_eq!(attribute.read.get(), depth);
-        // From below, each file is put away once; from above, each is added once more at most.
+        // On the way up each file is dropped once; on the way down each is added once more at most.
         assert!(attribute.added <= 4 * depth / 10, "{}", attribute.added);
         let nowhere = RepoPath::new("d/x/y/z/f");
         assert!(attribute.is_set(&nowhere).unwrap());

@@ -1,4 +1,4 @@
-//! Comparing two trees, once it is told that this has an end (`tree_weight`).
+//! Comparing two trees, after their size was checked (`tree_weight`).
 
 use std::ops::ControlFlow;
 
@@ -12,8 +12,8 @@ use crate::model::{Code, Result, ResultExt as _};
 
 use super::tree_weight::{self, MAX_CHANGES, TooLarge};
 
-/// Lists the files that differ between two trees; inside, why they are not listed: a few small trees can
-/// stand for any number, and more than `most` are too many.
+/// Lists the files that differ between two trees. The inner error is the reason not to list them: a
+/// few small trees can expand to any number of paths, and the limit is `most`.
 ///
 /// # Errors
 /// `object-missing`.
@@ -55,10 +55,10 @@ pub(in crate::git) fn changed_files(
     Ok(Ok(files.recorder.records))
 }
 
-/// So many directories for each file are looked into: a deep one counts for each of its levels.
+/// The number of directories that are visited per file: a deep file counts once for each level.
 const DIRECTORIES: usize = 64;
 
-/// Records files, and stops the comparison when there are too many.
+/// Collects files, and stops the comparison at the limit.
 struct Files {
     recorder: Recorder,
     left: usize,
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// Compares the empty tree with one of 20 levels of 10 entries each, all of them one object.
+    /// Compares the empty tree with a tree of 20 levels of 10 entries each, all of them one object.
     fn levels(leaf: EntryKind) -> Vec<Option<usize>> {
         let folder = tempfile::tempdir().unwrap();
         let repository = gix::init_bare(folder.path()).unwrap();

@@ -1,8 +1,8 @@
-//! Tree against tree as git tells it: renames and copies, lines added and deleted, the patch.
+//! Compares trees by git itself: renames and copies, lines added and deleted, the patch.
 //!
-//! git itself compares, without what the user's or the repository's settings would run or reorder: no
-//! external diff, no text conversion, no prefixes of their own. Objects that are in memory only are
-//! shown to it in a quarantine; nothing is written to the repository.
+//! The user's and the repository's settings that would run programs or change the order are
+//! switched off: external diffs, text conversion, prefixes. Objects that exist only in memory are
+//! passed to git in a quarantine; nothing is written to the repository.
 
 use crate::git::object::quarantine::Quarantine;
 use crate::git::process::resource_limits::Resources;
@@ -10,8 +10,8 @@ use crate::git::process::{Git, failed};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
-/// What git may use for a comparison. The paths have been counted before; a file of a few kilobytes can
-/// still stand for gigabytes of lines.
+/// The resources that git may use for a comparison. The paths have been counted before, but a file
+/// of a few kilobytes can still expand to gigabytes of lines.
 const COMPARING: Resources = Resources {
     memory_bytes: 2 << 30,
     processor_seconds: 300,
@@ -20,44 +20,44 @@ const COMPARING: Resources = Resources {
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is only in the second tree.
+    /// The path exists only in the second tree.
     Added,
     /// Its content or its mode differs.
     Modified,
-    /// It is only in the first tree.
+    /// The path exists only in the first tree.
     Deleted,
-    /// It had another name.
+    /// The file had another path.
     Renamed,
-    /// It is much like a path that stays.
+    /// The file resembles one whose path still exists.
     Copied,
-    /// It is another kind of thing: a link, a file, a submodule.
+    /// The kind changed: symlink, file or submodule.
     TypeChanged,
 }
 
 /// One path that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
-    /// The path, in the second tree if it is there.
+    /// The path in the second tree, or in the first if it was deleted.
     pub path: RepoPath,
     /// How it differs.
     pub difference: Difference,
-    /// The path in the first tree, of a rename or a copy.
+    /// The path in the first tree, for a rename or copy.
     pub old_path: Option<RepoPath>,
-    /// Lines added and deleted; `None` for what git holds for binary.
+    /// Lines added and deleted; `None` for files that git treats as binary.
     pub lines: Option<(u64, u64)>,
 }
 
-/// A patch, perhaps cut.
+/// A patch, possibly truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// The files that fit, whole.
+    /// The files that fit, each complete.
     pub text: String,
     /// Whether files were left out.
     pub truncated: bool,
 }
 
 impl Repo {
-    /// Lists what differs between two trees, sorted by path. One process, none for equal trees.
+    /// Lists the differences between two trees, sorted by path. One process, none for equal trees.
     ///
     /// # Errors
     /// `git-failed`, `object-missing`, `tree-too-large`.
@@ -75,12 +75,8 @@ impl Repo {
         git.args(["-z", "--raw", "--numstat"]);
         git.arg(old.to_string()).arg(new.to_string());
         let printed = git.run_checked("compare two trees")?;
-        read(&printed).ok_or_else(|| {
-            Error::new(
-                Code::GitFailed,
-                "git diff-tree said something that cannot be understood",
-            )
-        })
+        read(&printed)
+            .ok_or_else(|| Error::new(Code::GitFailed, "cannot parse the output of git diff-tree"))
     }
 
     /// Returns the patch from one tree to another, of at most `limit` bytes, cut between two files.
@@ -138,7 +134,7 @@ impl Repo {
     }
 }
 
-/// Returns where the last file begins: a line of a patch that begins like this is nothing else.
+/// Returns the offset at which the last file begins: only that line of a patch has this prefix.
 fn last_border(patch: &[u8]) -> usize {
     const BORDER: &[u8] = b"\ndiff --git ";
     let found = patch.windows(BORDER.len()).rposition(|part| part == BORDER);

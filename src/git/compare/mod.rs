@@ -1,4 +1,4 @@
-//! Tree against tree: which paths differ, as git tells it, and whether the comparison has an end.
+//! Comparing trees: which paths differ, as git reports it, and whether the comparison is bounded.
 
 pub(crate) mod bounded_diff;
 pub mod git_diff;

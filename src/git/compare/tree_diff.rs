@@ -1,4 +1,4 @@
-//! Tree against tree, without renames: which paths differ, and how.
+//! Comparing trees without renames: which paths differ, and how.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use super::tree_weight::MAX_CHANGES;
 /// One path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeChange {
-    /// The path of a file, link or submodule; never a directory.
+    /// The path of a file, symlink or submodule; never a directory.
     pub path: RepoPath,
-    /// What stands there in the first tree.
+    /// The entry in the first tree.
     pub old: Option<TreeEntry>,
-    /// What stands there in the second tree.
+    /// The entry in the second tree.
     pub new: Option<TreeEntry>,
 }
 
@@ -40,8 +40,8 @@ impl Repo {
             let change = from_record(record);
             match by_path.entry(change.path.clone()) {
                 std::collections::btree_map::Entry::Vacant(slot) => drop(slot.insert(change)),
-                // A file that became a directory is a deletion and additions below it; the
-                // same path twice is a type change told in two halves.
+                // A file that became a directory is a deletion and additions below it; a path that
+                // occurs twice is a type change in two halves.
                 std::collections::btree_map::Entry::Occupied(mut slot) => {
                     let known = slot.get_mut();
                     known.old = known.old.or(change.old);
@@ -63,11 +63,11 @@ impl Repo {
         self.diff_trees(self.empty_tree(), tree)
     }
 
-    /// Lists the files of a tree that another has nothing in the place of. Two trees that were compared
-    /// are not compared again in another place, so that no tree costs more than its objects.
+    /// Lists the files of a tree that have no counterpart in another. A pair of trees is compared
+    /// once, even if it occurs in several places, so that a tree costs no more than its objects.
     ///
     /// # Errors
-    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    /// `object-missing`; `repository-broken` for a malformed entry.
     pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([(old, new)]);

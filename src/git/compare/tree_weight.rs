@@ -1,9 +1,9 @@
-//! How much stands between two trees, told before anything walks them.
+//! Measures the difference between two trees before anything walks them.
 //!
-//! A few small trees that hold each other can stand for any number of paths, and gix and git walk all of
-//! them. Here two trees that were met once are not compared again, so that what it costs is the trees
-//! themselves; and there is a bound in paths, in depth and in bytes. Whatever compares, merges or lists
-//! trees asks here first.
+//! A few small trees that contain each other can expand to any number of paths, and gix and git
+//! walk all of them. Here each pair of trees is compared once, so the cost is that of the trees
+//! themselves; and there are limits for paths, depth and bytes. Every comparison, merge and listing
+//! of trees checks here first.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -15,29 +15,29 @@ use gix::objs::tree::EntryRef;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _};
 
-/// More paths that differ are not compared, those of directories counted too.
+/// The maximum number of paths that differ, directories included.
 pub(in crate::git) const MAX_CHANGES: usize = 4_000_000;
 
-/// More directories inside each other are not walked: git itself checks out no more.
+/// The maximum depth of directories: git itself does not check out deeper ones.
 const MAX_DEPTH: usize = 2048;
 
-/// A single tree of more bytes is not read.
+/// The maximum size of a single tree.
 const MAX_TREE_BYTES: u64 = 256 << 20;
 
-/// More bytes of trees are not read to tell how much differs.
+/// The maximum number of bytes of trees that are read to measure a difference.
 const MAX_READ_BYTES: u64 = 1 << 30;
 
-/// What opening a tree costs beside its bytes.
+/// The cost of opening a tree beside its bytes.
 const BYTES_PER_TREE: u64 = 128;
 
-/// Why trees are not walked.
+/// The reason why trees are not walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::git) enum TooLarge {
     /// There are too many paths.
     Wide,
-    /// Directories are too deep inside each other.
+    /// Directories are nested too deep.
     Deep,
-    /// The trees themselves take too much room.
+    /// The trees themselves are too large.
     Heavy,
 }
 
@@ -59,8 +59,8 @@ impl TooLarge {
 }
 
 impl Repo {
-    /// Refuses two trees that differ in more than can be compared. Costs reading the trees that differ,
-    /// each pair of them once.
+    /// Refuses two trees whose difference exceeds the limits. Reads the trees that differ, each
+    /// pair once.
     ///
     /// # Errors
     /// `tree-too-large`, `object-missing`.
@@ -72,10 +72,10 @@ impl Repo {
     }
 }
 
-/// Counts the paths that differ between two trees, each directory as one more.
+/// Counts the paths that differ between two trees, and one for each directory.
 ///
 /// # Errors
-/// `object-missing`; inside, why they are not walked.
+/// `object-missing`. The inner error is the reason why they are not walked.
 pub(in crate::git) fn weigh(
     repo: &gix::Repository,
     (old, new): (Oid, Oid),
@@ -95,7 +95,7 @@ pub(in crate::git) fn weigh(
     }
 }
 
-/// What ends a walk.
+/// The reason why a walk stops.
 enum Stop {
     TooLarge(TooLarge),
     Failed(Error),
@@ -113,7 +113,7 @@ type Pair = (ObjectId, ObjectId);
 struct Walk<'a> {
     repo: &'a gix::Repository,
     most: usize,
-    /// What differed in the pairs that were opened, each counted once.
+    /// The differences in the pairs that were opened, each counted once.
     met: usize,
     bytes_left: u64,
     known: HashMap<Pair, usize>,
@@ -155,7 +155,7 @@ impl Walk<'_> {
         Ok(0)
     }
 
-    /// Compares two trees themselves.
+    /// Compares the entries of two trees.
     fn open(&mut self, pair: Pair) -> Result<Opened, Stop> {
         let (old, new) = (self.read(pair.0)?, self.read(pair.1)?);
         let mut opened = Opened {
@@ -171,8 +171,8 @@ impl Walk<'_> {
         Ok(opened)
     }
 
-    /// Goes through both trees side by side, as they are sorted: where they are not, more is counted than
-    /// differs, never less.
+    /// Walks two sorted trees side by side. If they are not sorted, it counts more differences than
+    /// there are, never fewer.
     fn compare(&self, (old, new): (&[u8], &[u8]), opened: &mut Opened) -> Result<(), Stop> {
         let none = ObjectId::empty_tree(self.repo.object_hash());
         let mut old = self.entries(old).peekable();
@@ -204,7 +204,7 @@ impl Walk<'_> {
 
     fn entries<'b>(&self, tree: &'b [u8]) -> impl Iterator<Item = Result<EntryRef<'b>>> {
         let entries = TreeRefIter::from_bytes(tree, self.repo.object_hash());
-        entries.map(|entry| entry.or_code(Code::RepositoryBroken, || "a tree makes no sense"))
+        entries.map(|entry| entry.or_code(Code::RepositoryBroken, || "a tree is malformed"))
     }
 
     fn read(&mut self, id: ObjectId) -> Result<Vec<u8>, Stop> {
@@ -225,7 +225,7 @@ impl Walk<'_> {
     }
 }
 
-/// Tells what stands in the place of an entry.
+/// Returns the mode and id of an entry.
 fn what(entry: EntryRef<'_>) -> (gix::objs::tree::EntryMode, &gix::oid) {
     (entry.mode, entry.oid)
 }

@@ -1,4 +1,4 @@
-//! What recent commits touched: which files change together.
+//! The paths that recent commits touched: which files change together.
 
 use gix::diff::tree::recorder::Change;
 use gix::revision::walk::Sorting;
@@ -8,8 +8,8 @@ use crate::git::compare::bounded_diff::changed_files;
 use crate::git::{Objects, Oid};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
-/// Merges are walked through and not counted; a history of little else ends after so many times the
-/// number of commits that is wanted.
+/// Merges are walked but not counted. The walk ends after this multiple of the commits that are
+/// wanted, for histories of little but merges.
 const WALKED: usize = 4;
 
 /// A commit of the history.
@@ -17,7 +17,7 @@ const WALKED: usize = 4;
 pub struct RecentCommit {
     /// Its id.
     pub id: Oid,
-    /// By how many seconds it is older than the tip; 0 for one that claims to be younger.
+    /// Its age in seconds, relative to the tip; 0 for a commit that claims to be younger.
     pub age_seconds: u64,
 }
 
@@ -61,15 +61,15 @@ impl Objects {
         Ok(found)
     }
 
-    /// Lists the paths that a commit touched, without renames; none where that cannot be told (a merge,
-    /// the end of a shallow history) or where there are more than `most`.
+    /// Lists the paths that a commit touched, without renames; empty for a merge, at the end of a
+    /// shallow history, and above `most` paths.
     ///
-    /// Costs reading the trees that differ, and no blob.
+    /// Reads the trees that differ, no blobs.
     ///
     /// # Errors
     /// `object-missing`.
     pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
-        let cannot = || format!("cannot tell what commit {commit} touched");
+        let cannot = || format!("cannot list the paths that commit {commit} touched");
         let repo = self.gix();
         let found = repo.find_commit(commit.0);
         let found = found.or_code(Code::ObjectMissing, cannot)?;
@@ -96,7 +96,7 @@ impl Objects {
             })
             .collect();
         paths.sort();
-        // A file that became a link is told in two halves.
+        // A file that became a symlink appears twice.
         paths.dedup();
         Ok(paths)
     }

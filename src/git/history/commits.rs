@@ -1,4 +1,4 @@
-//! Commits with all they say, and walks through them.
+//! Commits with author and message, and walks through them.
 
 use gix::bstr::ByteSlice as _;
 use gix::revision::walk::Sorting;
@@ -14,11 +14,11 @@ pub struct Past {
     pub id: Oid,
     /// Its tree.
     pub tree: Oid,
-    /// Its parents, in order; those that are not there (a shallow clone) are left out.
+    /// Its parents, in order, without those that are missing (shallow clone).
     pub parents: Vec<Oid>,
-    /// Who wrote it, and when.
+    /// The author and the time.
     pub author: Signature,
-    /// The whole message; what is not UTF-8 is replaced.
+    /// The whole message; bytes that are not UTF-8 are replaced.
     pub message: String,
 }
 
@@ -50,8 +50,8 @@ impl Repo {
         })
     }
 
-    /// Returns every commit that can be reached from `tip` and from none of `hidden`, newest first by the
-    /// committers' clocks.
+    /// Returns every commit that is reachable from `tip` but not from `hidden`, newest first by
+    /// committer date.
     ///
     /// # Errors
     /// `object-missing`.
@@ -59,7 +59,7 @@ impl Repo {
         self.newest_beyond(tip, hidden, usize::MAX)
     }
 
-    /// Returns at most the `limit` newest of the commits of [`Repo::history_beyond`].
+    /// Returns the newest commits of [`Repo::history_beyond`], at most `limit`.
     ///
     /// # Errors
     /// `object-missing`.

@@ -1,5 +1,5 @@
-//! Where branches left another one, for many branches at once: one walk of that one's history, and then
-//! only the commits that are not in it.
+//! Where branches forked from another one, for many branches at once: one walk of its history, and
+//! then only the commits that it does not have.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ enum Meeting {
     Nowhere,
     /// In this commit and its ancestors.
     At(Oid),
-    /// In more than one place: some of it was merged.
+    /// In several places: part of it was merged.
     Often,
 }
 
@@ -27,11 +27,11 @@ impl Meeting {
 }
 
 impl Repo {
-    /// Returns for each tip its merge base with `main`; `None` where there is none, or none to be told
-    /// because objects are missing.
+    /// Returns the merge base of each tip with `main`; `None` if there is none or objects are
+    /// missing.
     ///
-    /// Costs one walk of the history of `main` and reading the commits outside of it, each once; for few
-    /// tips only what lies between each and `main`.
+    /// Walks the history of `main` once and reads each commit outside of it once; for few tips,
+    /// only the commits between each tip and `main`.
     pub fn fork_points(&self, main: Oid, tips: &[Oid]) -> Vec<Option<Oid>> {
         const FEW: usize = 8;
         if tips.len() <= FEW
@@ -46,7 +46,7 @@ impl Repo {
                 match self.meeting(tip, &reachable, &mut known) {
                     Meeting::Nowhere => None,
                     Meeting::At(commit) => Some(commit),
-                    // Which of them is the newest has to be found out; such branches are few.
+                    // Finding the newest of them needs a walk of its own; such branches are few.
                     Meeting::Often => {
                         let base = self.inner.merge_base(main.0, tip.0).ok();
                         base.flatten().map(|base| base.detach().into())
@@ -56,13 +56,14 @@ impl Repo {
             .collect()
     }
 
-    /// Asks for each tip; `None` where a commit is not there, as in a shallow clone.
+    /// Computes the merge base of each tip by itself; `None` if a commit is missing, as in a
+    /// shallow clone.
     fn fork_points_one_by_one(&self, main: Oid, tips: &[Oid]) -> Option<Vec<Option<Oid>>> {
         let base = |tip: &Oid| Some(self.merge_bases(main, *tip).ok()?.first().copied());
         tips.iter().map(base).collect()
     }
 
-    /// Returns the commits that can be reached, as far as they are there.
+    /// Returns the reachable commits that exist here.
     fn reachable(&self, tip: Oid) -> HashSet<Oid> {
         let walk = self.inner.rev_walk([tip.0]).all();
         let commits = walk.into_iter().flatten().map_while(Result::ok);

@@ -1,4 +1,4 @@
-//! Walks through history: commits, where branches left each other, what others do not have.
+//! Walks through history: commits, fork points, commits that others lack.
 
 pub mod changed_together;
 pub mod commits;

@@ -1,4 +1,4 @@
-//! Commits that would be reachable from nothing once some refs are gone, by one walk of git's.
+//! Commits that become unreachable when some refs are deleted, by one walk of git.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,19 @@ use crate::model::{Result, World};
 /// Which refs keep commits.
 #[derive(Clone, Copy, Debug)]
 pub struct Keeping<'a> {
-    /// Prefixes, ending with `/`, of refs that keep nothing; all others and the HEADs of all worktrees do.
+    /// Prefixes, ending with `/`, of refs that keep nothing; all other refs and the HEADs of all
+    /// worktrees do.
     pub except_below: &'a [&'a str],
-    /// Objects that are kept nevertheless.
+    /// Further objects that are kept.
     pub also: &'a [Oid],
 }
 
 impl Repo {
-    /// Lists those of `commits` that nothing keeps, newest first. Costs one process, where there are any
+    /// Lists the commits of `commits` that nothing keeps, newest first. One process, none without
     /// commits.
     ///
     /// # Errors
-    /// `git-failed` for a history that is not all here, `interrupted`.
+    /// `git-failed` for an incomplete history, `interrupted`.
     pub fn kept_by_nothing(
         &self,
         world: &World,
@@ -43,7 +44,7 @@ impl Repo {
         git.args(excluded.map(|prefix| format!("--exclude={prefix}*")));
         git.args(["--not", "--all"]);
         git.input(lines.into_bytes());
-        let printed = git.run_checked("tell which commits nothing keeps")?;
+        let printed = git.run_checked("list the commits that nothing keeps")?;
         let lines = printed.split(|&byte| byte == b'\n');
         let ids = lines.filter_map(|line| Oid::parse(std::str::from_utf8(line).ok()?));
         let wanted: std::collections::HashSet<&Oid> = commits.iter().collect();

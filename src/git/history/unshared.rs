@@ -1,7 +1,8 @@
-//! What others lack of a history: git walks it, since it stops where theirs begins.
+//! The commits and objects that others lack: git walks the history, since it stops where theirs
+//! begins.
 //!
-//! A push sends the objects that stand there, so refs that put one object for another (`git replace`) do
-//! not count. What may be hidden and is not here hides nothing.
+//! A push sends the real objects, so replacement refs (`git replace`) are ignored. Hidden commits
+//! that are missing here hide nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -11,15 +12,15 @@ use std::os::unix::ffi::OsStrExt as _;
 use crate::git::{Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 
-/// How many paths are named to one command.
-const MOST_PATHS: usize = 500;
+/// The number of paths that are passed to one command.
+const MAX_PATHS: usize = 500;
 
 /// A commit that others lack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
     /// Its id.
     pub id: Oid,
-    /// Its parents, whoever has them.
+    /// Its parents, whether or not others have them.
     pub parents: Vec<Oid>,
 }
 
@@ -42,8 +43,8 @@ impl Repo {
         Ok(lines.lines().filter_map(read).collect())
     }
 
-    /// Tells whether all that can be reached from `tips` can be reached from `hidden`. One process spawn at
-    /// most.
+    /// Returns `true` if everything reachable from `tips` is reachable from `hidden`. One process
+    /// spawn at most.
     ///
     /// # Errors
     /// `git-failed`.
@@ -58,8 +59,8 @@ impl Repo {
         Ok(listed.is_empty())
     }
 
-    /// Finds out which of some files stood at their paths in a commit that can be reached from `tips` and
-    /// not from `hidden`: walks the whole history between, for these paths only.
+    /// Returns which of some files were at their paths in a commit that is reachable from `tips`
+    /// but not from `hidden`. Walks the whole history between, for these paths only.
     ///
     /// # Errors
     /// `git-failed`.
@@ -72,7 +73,7 @@ impl Repo {
         let paths: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
         let paths: Vec<&RepoPath> = paths.into_iter().collect();
         let mut found = HashSet::new();
-        for some in paths.chunks(MOST_PATHS) {
+        for some in paths.chunks(MAX_PATHS) {
             let commits = self.rev_list(world, &["--full-history"], (tips, hidden), some)?;
             if commits.is_empty() {
                 continue;
@@ -111,7 +112,7 @@ impl Repo {
         }
         let mut git = self.git(world);
         git.args(["--no-replace-objects", "--literal-pathspecs", "rev-list"]);
-        // It counts for what is read after it.
+        // The option applies only to the revisions that are read after it.
         git.arg("--ignore-missing").args(args).arg("--stdin");
         git.arg("--");
         git.args(paths.iter().map(|path| OsStr::from_bytes(path.as_bytes())));
@@ -120,12 +121,12 @@ impl Repo {
     }
 }
 
-/// Reads `diff-tree -z`: which objects stood at each path after a change.
+/// Reads `diff-tree -z`: the objects at each path after a change.
 fn read_raw(printed: &[u8]) -> HashMap<RepoPath, HashSet<Oid>> {
     let mut had: HashMap<RepoPath, HashSet<Oid>> = HashMap::new();
     let mut fields = printed.split(|&byte| byte == 0);
     while let Some(field) = fields.next() {
-        // Between them stand the ids of the commits.
+        // The ids of the commits are between them.
         if !field.starts_with(b":") {
             continue;
         }

@@ -1,8 +1,8 @@
-//! The cache-tree extension of the index: which tree each directory of the index is.
+//! The cache-tree extension of the index: the tree of each directory.
 //!
-//! With it git, and we, need not rebuild or compare trees that did not change. gix reads the
-//! extension and cannot recompute it, so it is made here, from the tree the index is known to equal;
-//! directories that kept their tree are taken over unread.
+//! With it, neither git nor git-colony needs to rebuild or compare trees that did not change. gix
+//! reads the extension but cannot compute it, so this module builds it from the tree that the index
+//! is known to equal. Directories whose tree is unchanged are copied without reading them.
 
 use gix::index::extension::Tree;
 use gix::objs::tree::EntryKind;
@@ -11,7 +11,7 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, Result, ResultExt as _};
 
 impl Repo {
-    /// Makes the extension for an index that equals `tree`; `known` is an older one to take from.
+    /// Builds the extension for an index that equals `tree`; reuses unchanged parts of `known`.
     ///
     /// # Errors
     /// `object-missing`.
@@ -67,7 +67,7 @@ fn child<'a>(tree: &'a Tree, name: &[u8]) -> Option<&'a Tree> {
         .find(|child| child.name.as_slice() == name)
 }
 
-/// Tells whether no directory at or below is marked as unknown.
+/// Returns `true` if no directory at or below this one is marked as unknown.
 fn is_whole(tree: &Tree) -> bool {
     tree.num_entries.is_some() && tree.children.iter().all(is_whole)
 }

@@ -1,4 +1,4 @@
-//! What an index says, as a digest to compare later, and whether files agree with it by their stat
+//! A digest of an index for later comparison, and whether files agree with their entries by stat
 //! data. Reads no content.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::model::{RepoPath, Result};
 use super::{Index, MEANINGFUL, stat_of};
 
 impl Repo {
-    /// Returns the fingerprint of the index as it is on disk now.
+    /// Returns the fingerprint of the index on disk.
     ///
     /// # Errors
     /// `repository-broken`, `io`.
@@ -22,14 +22,14 @@ impl Repo {
 }
 
 impl Index {
-    /// Returns a digest of what the index says: paths, modes, blobs, stages and flags, but not
-    /// stat data, so that a mere refresh does not change it.
+    /// Returns a digest of the paths, modes, blobs, stages and flags of the index. Stat data is
+    /// left out, so a mere refresh does not change it.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.file)
     }
 
-    /// Tells whether git has seen the file of the entry at `path` to be what the entry says; without
-    /// an entry, whether nothing stands there.
+    /// Returns `true` if the stat data shows that the file at `path` is unchanged since the index
+    /// was written; without an entry, if no file exists there.
     pub fn agrees_with_file(&self, path: &RepoPath, workdir: &Path) -> bool {
         let name = BStr::new(path.as_bytes());
         let entry = self.file.entry_by_path_and_stage(name, Stage::Unconflicted);

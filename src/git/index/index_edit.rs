@@ -13,7 +13,7 @@ use crate::model::RepoPath;
 use super::{Index, mode_of, stat_of};
 
 impl Index {
-    /// Takes over what a snapshot found in the worktree, as `git add -A` would.
+    /// Applies a snapshot of the working tree, as `git add -A` would.
     pub fn add_snapshot(&mut self, snapshot: &Snapshot) {
         let mut added = Vec::new();
         for (path, file) in &snapshot.changes {
@@ -30,7 +30,7 @@ impl Index {
         }
         self.file
             .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
-        // Appending breaks look-ups, so it comes last.
+        // Appending breaks lookups, so it comes last.
         for (path, entry, stat) in &added {
             let mode = mode_of(*entry);
             self.file
@@ -41,8 +41,8 @@ impl Index {
         }
     }
 
-    /// Adds or replaces entries whose files are not in place yet; [`Index::refresh`] gives them their
-    /// stat data then.
+    /// Adds or replaces entries whose files are not written yet; [`Index::refresh`] sets their stat
+    /// data then.
     pub fn set_files(&mut self, files: &[(RepoPath, TreeEntry)]) {
         let files = files.iter();
         self.set_entries(files.map(|(path, entry)| (path, Some(*entry))));
@@ -68,8 +68,8 @@ impl Index {
         self.replace_marked(&added);
     }
 
-    /// Replaces the blobs of entries whose files stay as they are, and what git knows of these files
-    /// with them. An entry that is not there is not added.
+    /// Replaces the blobs of entries whose files stay as they are, and clears their stat data. Does
+    /// not add missing entries.
     pub fn replace_blobs<'a>(&mut self, entries: impl Iterator<Item = (&'a RepoPath, TreeEntry)>) {
         for (path, entry) in entries {
             let name = BStr::new(path.as_bytes());
@@ -83,7 +83,7 @@ impl Index {
         }
     }
 
-    /// Makes paths conflicted: stages 1 to 3 (base, ours, theirs) in place of stage 0.
+    /// Makes paths conflicted: replaces stage 0 by stages 1 to 3 (base, ours, theirs).
     pub fn set_conflicts(&mut self, conflicts: &BTreeMap<RepoPath, Stages>) {
         let mut added = Vec::new();
         for (path, stages) in conflicts {
@@ -103,7 +103,7 @@ impl Index {
     fn replace_marked(&mut self, added: &[(&BStr, Stage, TreeEntry)]) {
         self.file
             .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
-        // Appending breaks look-ups, so it comes last.
+        // Appending breaks lookups, so it comes last.
         for (name, stage, entry) in added {
             let (stat, mode) = (Stat::default(), mode_of(*entry));
             let flags = Flags::from_stage(*stage);
@@ -113,7 +113,7 @@ impl Index {
         self.file.sort_entries();
     }
 
-    /// Updates the entry at stage 0, if there is one, and drops what cannot stand beside it.
+    /// Updates the entry at stage 0 if it exists, and drops the entries that it excludes.
     fn update(&mut self, path: &BStr, entry: TreeEntry, stat: Stat) -> bool {
         self.mark_removed(path, Some(Stage::Unconflicted));
         let mut below = path.to_vec();

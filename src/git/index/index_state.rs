@@ -1,8 +1,9 @@
-//! The index as git objects: what keeps its blobs alive and lets it be rebuilt anywhere.
+//! The index as git objects: they keep its blobs reachable, and the index can be rebuilt from them
+//! anywhere.
 //!
-//! A state is a tree: `0` is stage 0, `1` to `3` are the conflict stages (where there are any), and
-//! `flags` lists what a person told git about paths: intent-to-add, skip-worktree,
-//! assume-unchanged. Stat data is not part of it.
+//! A state is a tree: `0` is stage 0, `1` to `3` are the conflict stages (if any), and `flags`
+//! lists the flags that the user set on paths: intent-to-add, skip-worktree, assume-unchanged. Stat
+//! data is left out.
 
 use gix::bstr::{BStr, ByteSlice as _};
 use gix::index::entry::{Flags, Mode, Stage, Stat};
@@ -54,7 +55,7 @@ impl Repo {
         )
     }
 
-    /// Tells whether an index says nothing but what its stage 0 tree says.
+    /// Returns `true` if an index holds nothing beyond its stage 0 tree.
     pub fn index_is_plain(&self, index: &Index) -> bool {
         let unusual =
             Flags::INTENT_TO_ADD | Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::STAGE_MASK;
@@ -74,7 +75,7 @@ impl Repo {
             .ok_or_else(|| object::not_a_record(state))
     }
 
-    /// Rebuilds an index from a state; stat data of unchanged entries comes from `before`.
+    /// Rebuilds an index from a state; takes the stat data of unchanged entries from `before`.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
@@ -128,7 +129,7 @@ impl Repo {
         }
     }
 
-    /// Writes the empty tree where that is the one that is meant.
+    /// Writes the empty tree if `tree` is the empty tree.
     pub(in crate::git) fn ensure_tree(&self, tree: Oid) -> Result<()> {
         if tree == self.empty_tree() {
             self.inner

@@ -1,9 +1,10 @@
 //! The index: read fresh, changed in memory, written into a lock that is already held.
 //!
-//! This is the one index writer. It writes a cache-tree extension only for a tree the index is known
-//! to equal, because a stale one would make later commits wrong, and it dates the file to the moment before the worktree was
-//! read: git looks again at every entry that is not older than the index, and git builds that
-//! compare whole seconds would otherwise miss an edit made while we were at work.
+//! This is the only index writer. It writes a cache-tree extension only for a tree that the index
+//! is known to equal, because a stale one would corrupt later commits. It dates the file to the
+//! moment before the working tree was read: git checks every entry again that is not older than the
+//! index, and git builds that compare whole seconds would otherwise miss an edit made while
+//! git-colony was running.
 
 mod cache_tree;
 mod fingerprint;
@@ -25,7 +26,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 use super::worktree::tracked::is_too_young;
 use super::{Oid, Repo, TreeEntry};
 
-/// The flags that say what a person told git about an entry; the others are bookkeeping.
+/// The flags that the user sets on an entry; the others are bookkeeping.
 pub(super) const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
     .union(Flags::SKIP_WORKTREE)
     .union(Flags::ASSUME_VALID);
@@ -34,7 +35,7 @@ pub(super) const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
 #[derive(Clone)]
 pub struct Index {
     pub(super) file: gix::index::File,
-    /// The cache-tree to write; `None` writes none.
+    /// The cache-tree to write, if any.
     cache: Option<gix::index::extension::Tree>,
 }
 
@@ -43,7 +44,7 @@ impl Index {
         Index { file, cache: None }
     }
 
-    /// Iterates over the plain files without a conflict: path and blob.
+    /// Iterates over the regular files without a conflict: path and blob.
     pub fn plain_files(&self) -> impl Iterator<Item = (&[u8], Oid)> {
         let paths = self.file.path_backing();
         let entries = self.file.entries().iter();
@@ -54,7 +55,7 @@ impl Index {
         plain.map(|entry| (entry.path_in(paths).as_bytes(), entry.id.into()))
     }
 
-    /// Tells whether a path is in conflict.
+    /// Returns `true` if a path is in conflict.
     pub fn has_conflicts(&self) -> bool {
         let mut entries = self.file.entries().iter();
         entries.any(|entry| entry.stage() != Stage::Unconflicted)
@@ -62,7 +63,7 @@ impl Index {
 }
 
 impl Repo {
-    /// Reads the index from disk now, or makes an empty one.
+    /// Reads the index from disk, or returns an empty one.
     ///
     /// # Errors
     /// `repository-broken`, `unsupported`.
@@ -70,8 +71,9 @@ impl Repo {
         Ok(Index::new((*self.shared_index()?).clone()))
     }
 
-    /// Reads the index from disk as one to make a younger one of while nobody looks at the files: entries
-    /// that are too young to trust are forgotten, or the younger one would vouch for them.
+    /// Reads the index as the base of a newer one that is written without checking the files.
+    /// Clears the stat data of entries that are too young to trust: the newer index would vouch for
+    /// them.
     ///
     /// # Errors
     /// As [`Repo::load_index`].
@@ -86,7 +88,7 @@ impl Repo {
         Ok(index)
     }
 
-    /// Reads the index, or an empty one where there is none; the same file is parsed once.
+    /// Returns the index, or an empty one if there is none; parses the same file once.
     pub(super) fn shared_index(&self) -> Result<Arc<gix::index::File>> {
         let metadata = match std::fs::metadata(self.index_path()) {
             Ok(metadata) => metadata,
@@ -120,7 +122,7 @@ impl Repo {
         Ok(entries.map(path).collect())
     }
 
-    /// Tells whether git keeps part of an index in a shared file.
+    /// Returns `true` if git keeps part of an index in a shared file.
     pub fn index_is_split(&self) -> bool {
         let entries = std::fs::read_dir(self.git_dir())
             .into_iter()
@@ -131,7 +133,7 @@ impl Repo {
         })
     }
 
-    /// Reads an index file kept elsewhere.
+    /// Reads an index file at another path.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -146,7 +148,8 @@ impl Repo {
         Ok(Index::new(file))
     }
 
-    /// Writes stage 0 of an index file that others may have added to as a tree, by git.
+    /// Has git write stage 0 of an index file as a tree; other programs may have added entries to
+    /// it.
     ///
     /// # Errors
     /// `git-failed`.
@@ -163,11 +166,11 @@ impl Repo {
         gix::index::File::from_state(state, self.index_path())
     }
 
-    /// Makes the index of a tree; flags and stat data of entries that stay the same come from
-    /// `before`.
+    /// Builds the index of a tree; takes flags and stat data of unchanged entries from `before`.
     ///
     /// # Errors
-    /// `object-missing`, `tree-too-large`; `unsupported` for a tree with names no worktree may hold.
+    /// `object-missing`, `tree-too-large`; `unsupported` for names that a working tree must not
+    /// contain.
     pub fn index_of_tree(&self, tree: Oid, before: &Index) -> Result<Index> {
         let mut file = self.plain_index_of_tree(tree)?;
         carry(&mut file, &before.file, Carry::StatAndFlags);
@@ -184,17 +187,17 @@ impl Repo {
         self.inner
             .index_from_tree(&tree.0)
             .or_code(Code::Unsupported, || {
-                format!("cannot use tree {tree} as a worktree")
+                format!("cannot use tree {tree} as a working tree")
             })
     }
 }
 
-/// What entries take over from an older index.
+/// The data that entries take over from an older index.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carry {
     /// Stat data of entries with the same path, mode and blob.
     Stat,
-    /// The same, and the flags a person set on the path.
+    /// The stat data, and the flags that the user set on the path.
     StatAndFlags,
 }
 
@@ -224,9 +227,9 @@ pub(super) fn carry(target: &mut gix::index::File, before: &gix::index::File, wh
 }
 
 impl Index {
-    /// Sets the stat data of the files just put in place.
+    /// Sets the stat data of files that were just written.
     ///
-    /// A file whose blob is not the one in the index is left unknown.
+    /// A file whose blob differs from the index stays unknown.
     pub fn refresh(&mut self, placed: &[(RepoPath, Oid)], workdir: &Path) {
         for (path, id) in placed {
             let name = BStr::new(path.as_bytes());
@@ -243,7 +246,7 @@ impl Index {
         }
     }
 
-    /// Forgets stat data for paths whose file may no longer be what it was.
+    /// Clears the stat data of paths whose files may have changed.
     pub fn forget<'a>(&mut self, paths: impl IntoIterator<Item = &'a RepoPath>) {
         for path in paths {
             let name = BStr::new(path.as_bytes());
@@ -256,14 +259,14 @@ impl Index {
         }
     }
 
-    /// Says that the index equals `tree`, so that whoever reads it need not find out; `before` is
-    /// an older index to take unchanged directories from.
+    /// Records that the index equals `tree`, so that readers need not compare; takes unchanged
+    /// directories from the older index `before`.
     ///
     /// # Errors
     /// `object-missing`.
     pub fn set_tree(&mut self, repo: &Repo, tree: Oid, before: &Index) -> Result<()> {
         let cache = repo.cache_tree(tree, before.file.tree())?;
-        // Intent-to-add entries and conflicts are in no tree.
+        // Trees do not contain intent-to-add entries and conflicts.
         let entries = self.file.entries().len();
         let whole = cache
             .num_entries
@@ -282,7 +285,7 @@ impl Index {
             .collect()
     }
 
-    /// Finds two paths that a file system which folds names would take for one.
+    /// Finds two paths that collide on a file system that folds names.
     pub fn folded_collision(&self) -> Option<(RepoPath, RepoPath)> {
         let paths = self.file.path_backing();
         let mut seen = std::collections::HashMap::<Vec<u8>, &BStr>::new();
@@ -305,8 +308,8 @@ impl Index {
         None
     }
 
-    /// Writes the index into `file` from its start and dates it `read_at`, the moment before the
-    /// worktree was read.
+    /// Writes the index into `file` from its start and sets its time to `read_at`, the moment
+    /// before the working tree was read.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -333,8 +336,8 @@ impl Index {
     }
 }
 
-/// Returns the checksum at the end of an index. It guards against damage, not attacks, so plain SHA-1
-/// by the processor's own instructions does where gix would look for collisions.
+/// Returns the trailing checksum of an index. It guards against damage, not attacks, so plain SHA-1
+/// with the processor's instructions suffices; gix would look for collisions.
 fn checksum(kind: gix::hash::Kind, bytes: &[u8]) -> Result<Vec<u8>> {
     use sha1::Digest as _;
     if kind == gix::hash::Kind::Sha1 {

@@ -1,4 +1,4 @@
-//! What is staged, as git itself tells it: also in a hook, where git may show another index.
+//! The staged changes, as git itself reports them: in a hook, git may use another index.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Repo {
         git.args(["diff-index", "--cached", "--raw", "-z", "--no-abbrev"]);
         git.args(["--no-renames", "--ignore-submodules=none"]);
         git.arg(tree.to_string()).arg("--");
-        let output = git.run_checked("read what is staged")?;
+        let output = git.run_checked("read the staged changes")?;
         let mut parts = output.split(|&byte| byte == 0);
         let mut changes = Vec::new();
         while let Some(head) = parts.next().filter(|head| !head.is_empty()) {
@@ -43,7 +43,7 @@ impl Repo {
 fn not_understood() -> Error {
     Error::new(
         Code::GitFailed,
-        "cannot read what is staged: git said something else",
+        "cannot parse the staged changes that git listed",
     )
 }
 

@@ -1,8 +1,8 @@
-//! The lines of `.gitattributes` by which files that were committed whole stay out of git-lfs, between two
-//! lines that mark them as ours.
+//! The lines of `.gitattributes` that keep files out of git-lfs that were committed to git itself.
+//! Two marker lines enclose them.
 //!
-//! Each names one file exactly and gives its attributes the values they had without the patterns of git-lfs.
-//! Lines of a person between the marks are never taken for ours.
+//! Each line names one file exactly and gives its attributes the values they had without the
+//! patterns of git-lfs. The user's lines between the markers are never mistaken for generated ones.
 
 use gix::attrs::search::{MetadataCollection, Outcome};
 use gix::attrs::{Search, StateRef};
@@ -15,14 +15,19 @@ const BEGIN: &str = "# >>> git-colony: files that stay in git >>>";
 const END: &str = "# <<< git-colony: files that stay in git <<<";
 const WHY: [&str; 3] = [
     "# They were committed before git-lfs had the patterns above. Without its line here, git would show each",
-    "# as modified in every clone, and the next commit would give it to git-lfs. Whoever wants that deletes",
-    "# the line. 'git colony lfs migrate' gives them all to git-lfs, in all of history, and deletes the lines.",
+    "# as modified in every clone, and the next commit would give it to git-lfs. To allow that for a file, delete",
+    "# its line. 'git colony lfs migrate' gives them all to git-lfs, in all of history, and deletes the lines.",
+];
+/// The beginnings of lines that earlier versions wrote: they are replaced like those of today.
+const WHY_EARLIER: [&str; 2] = [
+    "# as modified in every clone, and the next commit would give it to git-lfs.",
+    "# the line. 'git colony lfs migrate' gives them all to git-lfs",
 ];
 const WHY_LEFT_OUT: [&str; 2] = [
     "# Patterns that are left out, since more than 100 such files match, or since git-lfs has one of the files",
     "# on another branch, or since a file is not here to be looked at, or its name is too long:",
 ];
-/// What a pattern that is left out is written behind.
+/// The prefix of a pattern that is left out.
 const LEFT_OUT: &str = "# left out: ";
 
 /// The attributes that a pattern of git-lfs sets.
@@ -31,10 +36,10 @@ const ATTRIBUTES: [&str; 4] = ["filter", "diff", "merge", "text"];
 /// The macro that git has itself.
 const BUILT_IN: &[u8] = b"[attr]binary -diff -merge -text\n";
 
-/// Git takes no longer line of attributes.
+/// The maximum length of an attributes line in git.
 const MAX_LINE_BYTES: usize = 2047;
 
-/// What stands between the marks.
+/// The lines between the markers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExemptLines {
     /// The files that stay in git.
@@ -43,22 +48,23 @@ pub struct ExemptLines {
     pub left_out: Vec<String>,
 }
 
-/// An attributes file taken apart.
+/// An attributes file, split into parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
-    /// All but the lines of ours.
+    /// All lines but those of git-colony.
     pub own: Vec<u8>,
-    /// What ours say; `None` where the file has no marks.
+    /// The lines of git-colony; `None` if the file has no markers.
     pub exempt: Option<ExemptLines>,
 }
 
 impl ExemptLines {
-    /// Tells whether there is nothing to write.
+    /// Returns `true` if there are no lines to write.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.left_out.is_empty()
     }
 
-    /// Returns the lines with their marks; `above` is what says which values attributes had before.
+    /// Returns the lines with their markers; `above` holds the lines that give the attributes their
+    /// earlier values.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -88,21 +94,21 @@ impl ExemptLines {
     }
 }
 
-/// Returns the line for one file where no other line speaks of it.
+/// Returns the line for a file that no other line matches.
 pub fn line_of(file: &RepoPath) -> String {
     let pattern = pattern_of(file);
     let values = ATTRIBUTES.map(|name| format!("!{name}")).join(" ");
     format!("{} {values}", pattern.to_str_lossy())
 }
 
-/// Tells whether git would read the line of a file, whatever values its attributes have.
+/// Returns `true` if the line of a file fits git's maximum length with any attribute values.
 pub fn has_room(file: &RepoPath) -> bool {
     const FOR_VALUES: usize = 256;
     pattern_of(file).len() + FOR_VALUES <= MAX_LINE_BYTES
 }
 
-/// Returns an attributes file in which the line of one file names another, with the same values: instead, or
-/// where the first is not gone in a line of its own.
+/// Returns an attributes file in which the line of one file names another, with the same values.
+/// The new line replaces the old one, or is added if the first file still exists.
 pub fn renamed(bytes: &[u8], (from, is_gone): (&RepoPath, bool), to: &RepoPath) -> Vec<u8> {
     let mut written = Vec::with_capacity(bytes.len() + to.as_bytes().len());
     let mut is_ours = false;
@@ -115,7 +121,7 @@ pub fn renamed(bytes: &[u8], (from, is_gone): (&RepoPath, bool), to: &RepoPath) 
                     written.extend_from_slice(line);
                 }
                 written.extend(pattern_of(to));
-                // With the end of the line.
+                // Include the newline.
                 written
                     .extend_from_slice(line.get(text.len() - values.len()..).unwrap_or_default());
             }
@@ -125,7 +131,7 @@ pub fn renamed(bytes: &[u8], (from, is_gone): (&RepoPath, bool), to: &RepoPath) 
     written
 }
 
-/// Takes an attributes file apart.
+/// Splits an attributes file.
 pub fn take_apart(bytes: &[u8]) -> Parts {
     let mut parts = Parts {
         own: Vec::with_capacity(bytes.len()),
@@ -149,14 +155,14 @@ pub fn take_apart(bytes: &[u8]) -> Parts {
     parts
 }
 
-/// Finds the next marks: what is before, between and after them.
+/// Finds the next markers: returns the bytes before, between and after them.
 fn next_block(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (before, from) = split_at_line(bytes, BEGIN)?;
     let (inside, after) = split_at_line(from, END)?;
     Some((before, inside, after))
 }
 
-/// Returns what is before and after a line.
+/// Splits bytes at a line; returns the bytes before and after it.
 fn split_at_line<'a>(bytes: &'a [u8], wanted: &str) -> Option<(&'a [u8], &'a [u8])> {
     let mut at = 0;
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -172,14 +178,15 @@ fn trimmed(line: &[u8]) -> &[u8] {
     without_carriage_return(line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// Takes a line between the marks if it is one of ours.
+/// Takes a line between the markers if git-colony wrote it.
 fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
     let text = line.to_str().unwrap_or_default();
     if let Some(line) = text.strip_prefix(LEFT_OUT) {
         into.left_out.push(line.to_owned());
         return true;
     }
-    if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) {
+    let is_earlier = WHY_EARLIER.iter().any(|start| text.starts_with(start));
+    if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) || is_earlier {
         return true;
     }
     let Some((file, _)) = taken_apart(line) else {
@@ -189,7 +196,7 @@ fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
     true
 }
 
-/// Returns the file that a line of ours names, and what follows its pattern.
+/// Returns the file that a generated line names, and the text after its pattern.
 fn taken_apart(line: &[u8]) -> Option<(RepoPath, &[u8])> {
     let (pattern, rest) = if line.starts_with(b"\"") {
         let (pattern, consumed) = gix::quote::ansi_c::undo(BStr::new(line)).ok()?;
@@ -210,7 +217,7 @@ fn taken_apart(line: &[u8]) -> Option<(RepoPath, &[u8])> {
     Some((RepoPath::new(literal(pattern.strip_prefix(b"/")?)?), rest))
 }
 
-/// Returns the one path that a pattern matches; `None` where it may match others.
+/// Returns the only path that a pattern matches; `None` if it may match others.
 fn literal(pattern: &[u8]) -> Option<Vec<u8>> {
     let (mut path, mut bytes) = (Vec::with_capacity(pattern.len()), pattern.iter());
     while let Some(&byte) = bytes.next() {
@@ -223,7 +230,7 @@ fn literal(pattern: &[u8]) -> Option<Vec<u8>> {
     (!path.is_empty()).then_some(path)
 }
 
-/// Returns the pattern that matches one file and no other, quoted where git wants that.
+/// Returns the pattern that matches exactly one file, quoted if git requires that.
 fn pattern_of(file: &RepoPath) -> Vec<u8> {
     let mut pattern = vec![b'/'];
     for &byte in file.as_bytes() {
@@ -254,11 +261,11 @@ fn quoted(pattern: &[u8], is_utf8: bool) -> Vec<u8> {
     text
 }
 
-/// Which files an attributes file gives to git-lfs.
+/// Which files an attributes file assigns to git-lfs.
 pub struct Filters(Values);
 
 impl Filters {
-    /// Reads an attributes file of the root.
+    /// Reads the attributes file of the root.
     ///
     /// # Errors
     /// `repository-broken`.
@@ -266,14 +273,14 @@ impl Filters {
         Values::of(bytes).map(Filters)
     }
 
-    /// Tells whether it does so with a file.
+    /// Returns `true` if a file is assigned to git-lfs.
     pub fn give_to_lfs(&mut self, file: &RepoPath) -> bool {
         let values = self.0.of_path(file);
         values.split(' ').next() == Some("filter=lfs")
     }
 }
 
-/// What the lines of a file give to paths.
+/// The attribute values that a file's lines give to paths.
 struct Values {
     search: Search,
     outcome: Outcome,
@@ -401,5 +408,21 @@ mod tests {
         let without_end = file.replace(END, "");
         let found = take_apart(without_end.as_bytes());
         assert_eq!((found.own, found.exempt), (without_end.into_bytes(), None));
+    }
+
+    #[test]
+    fn comments_of_earlier_versions_are_replaced() {
+        let block = exempt(&["x.gz"], &[]).block(b"").unwrap();
+        let block = String::from_utf8(block).unwrap();
+        let earlier = block
+            .replace(
+                "To allow that for a file, delete",
+                "Delete the line to allow it:",
+            )
+            .replace("# its line.", "# the line.");
+        assert_ne!(earlier, block);
+        let found = take_apart(earlier.as_bytes());
+        assert_eq!(found.own, b"");
+        assert_eq!(found.exempt, Some(exempt(&["x.gz"], &[])));
     }
 }

@@ -1,8 +1,9 @@
-//! Has git-lfs write histories again, in a bare repository of ours that borrows the objects.
+//! Runs git-lfs to rewrite histories, in a private bare repository that borrows the objects.
 //!
-//! `git lfs migrate` moves refs, checks files out and, told to go on, throws edits away. There it finds
-//! neither: the repository has one branch for every tip that is asked about and no worktree. New
-//! objects stay in it, large files in a folder beside it, until somebody takes them over.
+//! `git lfs migrate` moves refs, checks files out and, if told to continue, discards edits. In this
+//! repository it can do no harm: there is one branch for every tip to rewrite, and no working tree.
+//! The new objects stay there, and the large files in a folder beside it, until the migration takes
+//! them over.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -16,53 +17,53 @@ use crate::model::{Code, Error, Result, World};
 
 use super::{lfs_progress, lfs_repair};
 
-/// What is to be written again, and where.
+/// The histories to rewrite, and the folder for the result.
 pub struct Import<'a> {
-    /// A folder of ours that is not there yet.
+    /// A folder of git-colony that does not exist yet.
     pub folder: &'a Path,
-    /// What is done, one after the other.
+    /// The rewriting steps, in order.
     pub steps: &'a [ImportStep],
-    /// The commits, with all that is below them.
+    /// The commits to rewrite, with all their ancestors.
     pub tips: &'a [Oid],
-    /// A file that git-lfs and all that it starts keep open.
+    /// A file that git-lfs and all its child processes keep open.
     pub kept_open: &'a File,
 }
 
 /// One rewriting.
 #[derive(Clone, Debug)]
 pub struct ImportStep {
-    /// Patterns of the files that git-lfs gets, one each.
+    /// Patterns of the files that git-lfs gets, one per entry.
     pub include: Vec<String>,
-    /// Patterns of files that it does not get although a pattern above matches.
+    /// Patterns of files that it does not get although an `include` pattern matches.
     pub exclude: Vec<String>,
-    /// The lines by which attributes take these away; `None` where what git-lfs makes is left as it is, as
-    /// it was done once.
+    /// The attributes lines that exclude files; `None` leaves the attributes as git-lfs writes them
+    /// (older records).
     pub taken: Option<Vec<String>>,
-    /// What becomes of our lines for files that stay in git.
+    /// The treatment of git-colony's lines for files that stay in git.
     pub exempt: Exempt,
 }
 
-/// What becomes of the lines of ours by which files stay in git.
+/// The treatment of git-colony's lines that keep files in git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exempt {
-    /// They go, and git-lfs gets the files.
+    /// The lines are removed, and git-lfs gets the files.
     Ends,
-    /// They stay as any line does, as it was done once.
+    /// The lines stay like any other line (older records).
     Stays,
 }
 
-/// What was written.
+/// The result of an import.
 pub struct Imported {
-    /// Every commit that each step has made another of, by its id before that.
+    /// For each step, the rewritten commits by the id they had before.
     pub maps: Vec<HashMap<Oid, Oid>>,
-    /// The repository that has the new objects.
+    /// The repository that holds the new objects.
     pub repository: BareRepo,
     /// The folder of the large files, as git-lfs names them.
     pub large_files: PathBuf,
 }
 
 impl Imported {
-    /// Tells whether any file was given to git-lfs that it did not have.
+    /// Returns `true` if git-lfs got any file that it did not have before.
     pub fn has_large_files(&self) -> bool {
         let listed = std::fs::read_dir(&self.large_files);
         listed.is_ok_and(|mut listed| listed.next().is_some())
@@ -80,10 +81,10 @@ impl Import<'_> {
 }
 
 impl Repo {
-    /// Writes histories again. Nothing of this repository changes.
+    /// Rewrites histories. Does not change this repository.
     ///
     /// # Errors
-    /// `git-failed` with what git-lfs said, `no-space`, `io`, `interrupted`.
+    /// `git-failed` with git-lfs's message, `no-space`, `io`, `interrupted`.
     pub fn import_for_lfs(&self, world: &World, import: &Import<'_>) -> Result<Imported> {
         self.make_private(world, import)?;
         let mut maps = Vec::new();
@@ -108,7 +109,7 @@ impl Repo {
         })
     }
 
-    /// Makes the repository: it has a branch for every tip.
+    /// Creates the repository, with a branch for every tip.
     fn make_private(&self, world: &World, import: &Import<'_>) -> Result<()> {
         let path = import.path();
         let cannot = |e| Error::io(format!("cannot make '{}'", path.display()), e);
@@ -128,8 +129,8 @@ impl Repo {
         write(&path.join("objects/info/alternates"), &self.borrowed()).map_err(cannot)
     }
 
-    /// Lists every folder of objects that this repository reads from: git-lfs looks no further than
-    /// the ones it is told of.
+    /// Lists all object folders that this repository reads: git-lfs does not follow alternates of
+    /// alternates.
     fn borrowed(&self) -> Vec<u8> {
         let mut lines = Vec::new();
         let mut open = vec![self.common_dir().join("objects")];
@@ -155,7 +156,7 @@ impl Repo {
     }
 }
 
-/// Has git-lfs rewrite every branch of the repository; returns which commit became which.
+/// Has git-lfs rewrite every branch of the repository; returns the new id of each commit.
 fn rewrite(
     world: &World,
     import: &Import<'_>,
@@ -165,7 +166,8 @@ fn rewrite(
     let mut git = Git::new(world);
     git.env("GIT_DIR", &path).current_dir(&path);
     git.config("lfs.storage", import.storage());
-    // git-lfs sets hooks up wherever it works: not where a user has them for all repositories.
+    // git-lfs installs hooks wherever it runs; keep it away from hooks that the user shares between
+    // repositories.
     git.config("core.hooksPath", path.join("hooks"));
     git.args(["lfs", "migrate", "import", "--everything", "--yes"]);
     for (flag, patterns) in [("--include", &step.include), ("--exclude", &step.exclude)] {
@@ -175,9 +177,9 @@ fn rewrite(
     }
     git.arg("--object-map").arg(map);
     git.keep_open(import.kept_open)?;
-    lfs_progress::tell_commits(&mut git, world);
+    lfs_progress::report_commits(&mut git, world);
     let output = git.run();
-    // The meter goes with the command.
+    // Dropping the command ends its progress meter.
     drop(git);
     let output = output?;
     if !output.success() {
@@ -192,7 +194,7 @@ fn rewrite(
     Ok(printed.lines().filter_map(pair).collect())
 }
 
-/// Has the branches hold what the commits have become that git-lfs has put there.
+/// Moves the branches to the rewritten commits.
 fn move_branches(
     world: &World,
     repository: &BareRepo,
@@ -214,7 +216,7 @@ fn move_branches(
 }
 
 fn failed(output: &Output) -> Error {
-    // How far it was stands on one line of a terminal in turn.
+    // Progress reports overwrite each other on one terminal line.
     let lines = output.stderr.split(['\r', '\n']).map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("migrate: "));
     let said = lines.next_back().or(output.stderr.lines().last());
@@ -229,7 +231,7 @@ fn failed(output: &Output) -> Error {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "in a folder of ours that nobody else knows of yet"
+    reason = "in a private folder that no other process knows yet"
 )]
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     std::fs::write(path, bytes)

@@ -1,4 +1,4 @@
-//! The objects that are here: read by id, never written.
+//! The large files in the local store: read by id, never changed.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -9,23 +9,23 @@ use crate::model::{Error, Result};
 
 use super::lfs_pointer::Pointer;
 
-/// The local store of git-lfs.
+/// The local object store of git-lfs.
 #[derive(Clone, Debug)]
 pub struct LfsObjects {
     folder: PathBuf,
 }
 
-/// What there is of an object.
+/// The state of an object.
 pub enum Content {
     /// Its bytes.
     Here(Vec<u8>),
-    /// It is not here, or has another size.
+    /// It is missing, or has another size.
     Missing,
-    /// What stands in its place is something else.
+    /// The file holds other content.
     Damaged,
 }
 
-/// Returns what git-lfs calls an object that holds these bytes.
+/// Returns the git-lfs id of an object with these bytes.
 pub fn digest_of(bytes: &[u8]) -> Option<String> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     hasher.update(bytes);
@@ -33,9 +33,9 @@ pub fn digest_of(bytes: &[u8]) -> Option<String> {
 }
 
 impl LfsObjects {
-    /// Returns the store of a repository: `lfs.storage`, else `lfs` in the common git directory.
+    /// Returns the store of a repository: `lfs.storage`, or `lfs` in the common git directory.
     pub fn of(repo: &Repo) -> LfsObjects {
-        // A relative folder starts at the git directory, as git-lfs has it.
+        // As in git-lfs, a relative folder starts at the git directory.
         let storage = repo.config("lfs.storage").filter(|path| !path.is_empty());
         let folder = repo.common_dir().join(storage.as_deref().unwrap_or("lfs"));
         LfsObjects {
@@ -43,7 +43,7 @@ impl LfsObjects {
         }
     }
 
-    /// Returns the file that holds an object; `None` when it is not here or has another size.
+    /// Returns the file that holds an object; `None` if it is missing or has another size.
     pub fn find(&self, pointer: &Pointer) -> Option<PathBuf> {
         let oid = pointer.oid.as_str();
         let path = self
@@ -55,7 +55,7 @@ impl LfsObjects {
         (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
     }
 
-    /// Reads an object whole, and holds it against its id.
+    /// Reads a whole object and verifies its id.
     pub fn read(&self, pointer: &Pointer) -> Content {
         if pointer.size_bytes == 0 {
             return Content::Here(Vec::new());
@@ -71,7 +71,7 @@ impl LfsObjects {
         }
     }
 
-    /// Copies an object into a file and holds it against its id; `false` where it is another.
+    /// Copies an object into a file and verifies its id; returns `false` if the content is another.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -104,8 +104,8 @@ impl LfsObjects {
         &self.folder
     }
 
-    /// Links every object into another folder of objects, where it lacks them: the same file, twice
-    /// named. Where links cannot be made, the file is copied.
+    /// Hard-links every object into another store that lacks it; copies it if hard links are not
+    /// possible.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -113,7 +113,7 @@ impl LfsObjects {
         self.link_from_into(self, other)
     }
 
-    /// Does the same, but takes the file that `first` has of an object, where it has one.
+    /// Like [`LfsObjects::link_all_into`], but prefers the file that `first` has of an object.
     ///
     /// # Errors
     /// As [`LfsObjects::link_all_into`].
@@ -130,9 +130,9 @@ impl LfsObjects {
         Ok(())
     }
 
-    /// Lists the files of objects.
+    /// Lists the files of all objects.
     pub fn files(&self) -> Vec<PathBuf> {
-        // Beside objects there may be what somebody who died left of one.
+        // A process that died may have left partial files beside the objects.
         let is_object = |file: &PathBuf| {
             let name = file.file_name().unwrap_or_default().as_encoded_bytes();
             name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit)
@@ -142,7 +142,7 @@ impl LfsObjects {
         files
     }
 
-    /// Links one object into another folder of objects; tells whether it is there now.
+    /// Hard-links one object into another store; returns `true` if it exists there now.
     ///
     /// # Errors
     /// As [`LfsObjects::link_all_into`].
@@ -154,7 +154,8 @@ impl LfsObjects {
         link(&file, &other.join(rest)).map(|()| true)
     }
 
-    /// Copies one object into another folder of objects, if it is what its id says; tells whether it was.
+    /// Copies one object into another store if its content matches its id; returns `true` if it
+    /// does.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -175,7 +176,7 @@ impl LfsObjects {
         Ok(true)
     }
 
-    /// Tells whether an object is here; an empty one needs no file.
+    /// Returns `true` if an object exists here; an empty one needs no file.
     pub fn has(&self, pointer: &Pointer) -> bool {
         pointer.size_bytes == 0 || self.find(pointer).is_some()
     }
@@ -203,7 +204,7 @@ fn link(file: &Path, place: &Path) -> Result<()> {
     match std::fs::hard_link(file, place) {
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) if e.kind() == std::io::ErrorKind::StorageFull => Err(cannot(e)),
-        // Another file system: a copy, whole before it has its name.
+        // Another file system: copy, and rename only when complete.
         Err(_) => {
             let copy = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
             std::fs::copy(file, copy.path()).map_err(cannot)?;

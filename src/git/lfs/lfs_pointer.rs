@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::git::{Oid, Repo};
 
-/// A pointer is never longer than this many bytes, git-lfs says.
+/// The maximum size of a pointer, by the specification of git-lfs.
 pub const MAX_BYTES: u64 = 1024;
 
-/// What a pointer says.
+/// A parsed pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pointer {
     /// The object.

@@ -1,5 +1,5 @@
-//! How far git-lfs is, by what it says of that: on standard error while it rewrites history, in a file
-//! it is given while it uploads. Neither is an interface that is kept: what cannot be read is not told.
+//! Progress of git-lfs, parsed from its output: standard error while it rewrites history, a file
+//! while it uploads. Neither is a stable interface: lines that cannot be parsed are skipped.
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -12,17 +12,17 @@ use crate::model::program_output::Listening;
 use crate::model::progress::{PartMeter, Unit};
 use crate::model::{Error, Result, World};
 
-/// Has git-lfs say how far it is although nobody looks on at a terminal.
+/// Makes git-lfs report progress without a terminal.
 const FORCE: &str = "GIT_LFS_FORCE_PROGRESS";
 
-/// Where git-lfs writes how far transfers are; it has to be absolute.
+/// The file into which git-lfs writes the progress of transfers; it must be an absolute path.
 const FILE: &str = "GIT_LFS_PROGRESS";
 
-/// How often that file is looked at.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often that file is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tells how many commits a `git lfs migrate` has written while it runs.
-pub(in crate::git) fn tell_commits(git: &mut Git, world: &World) {
+/// Reports how many commits a running `git lfs migrate` has rewritten.
+pub(in crate::git) fn report_commits(git: &mut Git, world: &World) {
     if !world.progress.is_heard() {
         return;
     }
@@ -38,11 +38,11 @@ pub(in crate::git) fn tell_commits(git: &mut Git, world: &World) {
     });
 }
 
-/// Runs `upload`, which is handed a command of git-lfs, and tells how far its transfers are meanwhile.
+/// Calls `upload` with a git-lfs command, and reports the progress of its transfers meanwhile.
 ///
 /// # Errors
-/// Those of `upload`; `io` where the file cannot be made.
-pub(in crate::git) fn tell_transfers<N, T>(
+/// Those of `upload`; `io` if the file cannot be created.
+pub(in crate::git) fn report_transfers<N, T>(
     world: &World,
     network: &mut N,
     git: impl FnOnce(&mut N) -> &mut Git,
@@ -64,9 +64,10 @@ pub(in crate::git) fn tell_transfers<N, T>(
         scope.spawn(move || {
             let (mut said, mut at) = (Listening::default(), 0);
             loop {
-                let is_over = end.recv_timeout(PAUSE) != Err(mpsc::RecvTimeoutError::Timeout);
+                let is_over =
+                    end.recv_timeout(POLL_INTERVAL) != Err(mpsc::RecvTimeoutError::Timeout);
                 let mut bytes = Vec::new();
-                // What cannot be read is not told.
+                // Lines that cannot be read are not reported.
                 let found = file.seek(SeekFrom::Start(at));
                 let read = found.and_then(|_| file.read_to_end(&mut bytes));
                 at += read.map_or(0, |count| count as u64);

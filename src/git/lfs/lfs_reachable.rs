@@ -1,4 +1,4 @@
-//! Which large files histories have, by one walk over all of them.
+//! The large files of histories, by one walk over all of them.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use crate::model::{Result, World};
 use super::lfs_pointer::{MAX_BYTES, Pointer};
 
 impl Repo {
-    /// Lists the pointers in the histories of some commits and tags, each large file once, by oid. Costs
-    /// one process and a look at every small object.
+    /// Lists the pointers in the histories of some commits and tags, each large file once, sorted
+    /// by oid. Starts one process and reads every small object.
     ///
     /// # Errors
-    /// `git-failed` for a history that is not all here, `interrupted`.
+    /// `git-failed` for an incomplete history, `interrupted`.
     pub fn pointers_below(&self, world: &World, tips: &[Oid]) -> Result<Vec<Pointer>> {
         let mut lines = String::new();
         for tip in tips {
@@ -21,10 +21,10 @@ impl Repo {
         }
         let mut git = self.git(world);
         git.args(["rev-list", "--objects", "--no-object-names", "--stdin"]);
-        // What is larger is no pointer.
+        // Larger blobs are not pointers.
         git.arg(format!("--filter=blob:limit={}", MAX_BYTES + 1));
         git.input(lines.into_bytes());
-        let printed = git.run_checked("list what is to be published")?;
+        let printed = git.run_checked("list the large files to publish")?;
         let mut found = BTreeMap::new();
         for (number, line) in printed.split(|&byte| byte == b'\n').enumerate() {
             if number.is_multiple_of(4096) {

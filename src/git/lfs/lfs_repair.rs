@@ -1,10 +1,10 @@
-//! What git-lfs leaves undone when it writes history again, done on the commits it has made: signatures
-//! that would be bad go, and `.gitattributes` keeps every line that was there and takes away what it took
-//! away. The lines of ours by which files stayed in git go.
+//! Completes the commits that git-lfs rewrote: removes signatures that the rewrite made invalid,
+//! keeps every line of `.gitattributes` and its exclusions, and removes git-colony's lines for
+//! files that stay in git.
 //!
-//! A commit that needs none of this, and has no such commit below it, stays the very commit that git-lfs has
-//! made. One that comes out as it was before is not rewritten at all, and keeps its signature. All other
-//! headers stay byte for byte, also `mergetag`: it is a text of its own, whose signature holds.
+//! A commit that needs none of this, and has no such ancestor, keeps the id that git-lfs gave it.
+//! One that equals its original is not rewritten at all, and keeps its signature. All other headers
+//! stay byte for byte, also `mergetag`: its signature covers only its own text.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,17 +18,17 @@ use crate::model::{Code, Error, Result, ResultExt as _, World};
 use super::exempt_lines;
 use super::lfs_import::Exempt;
 
-/// The file that git-lfs writes its patterns into, as it stands in a tree.
+/// The file into which git-lfs writes its patterns, as a tree entry.
 const FILES: [&[u8]; 2] = [b"100644 .gitattributes\0", b"100755 .gitattributes\0"];
 
 /// The headers of a signature.
 const SIGNATURES: [&[u8]; 2] = [b"gpgsig ", b"gpgsig-sha256 "];
 
-/// How a line ends that git-lfs has added for files it does not get.
+/// The end of a line that git-lfs adds for excluded files.
 const EXCLUDED: &[u8] = b" !text -filter -merge -diff";
 
-/// Returns what the commits of a map become when what git-lfs has made of them is mended; `lines` are those
-/// by which attributes take files away from it. `exempt` says what becomes of the lines of ours.
+/// Returns the final commits for a map of rewritten ones. `lines` are the attributes lines that
+/// exclude files; `exempt` says how to treat git-colony's lines.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`, `no-space`, `io`, `interrupted`.
@@ -60,16 +60,16 @@ struct Mender<'a> {
     map: &'a HashMap<Oid, Oid>,
     lines: &'a [String],
     exempt: Exempt,
-    /// What an attributes file becomes, by what it was and what git-lfs has made of it.
+    /// The result for each attributes file, by its original and its rewritten version.
     attributes: HashMap<(Option<Oid>, Oid), Oid>,
-    /// Which attributes files have lines of ours.
+    /// Whether attributes files contain git-colony's lines.
     with_exempt: HashMap<Oid, bool>,
-    /// What each commit becomes.
+    /// The result for each commit.
     done: HashMap<Oid, Oid>,
 }
 
 impl Mender<'_> {
-    /// Mends a commit and what is below it, from below.
+    /// Repairs a commit and its ancestors, oldest first.
     fn mend_history(&mut self, world: &World, tip: Oid) -> Result<()> {
         let mut open = vec![(tip, false)];
         while let Some((old, are_parents_done)) = open.pop() {
@@ -122,7 +122,7 @@ impl Mender<'_> {
         let Some((place, now)) = self.entry(&bytes)? else {
             return Ok(made);
         };
-        // Of what git-lfs has not touched only lines of ours are mended.
+        // In a commit that git-lfs did not touch, only git-colony's lines are removed.
         if original == made && !self.has_exempt(now)? {
             return Ok(made);
         }
@@ -138,7 +138,7 @@ impl Mender<'_> {
         self.write(Kind::Tree, &bytes)
     }
 
-    /// Finds the attributes file in a tree: where its id stands, and that.
+    /// Finds the attributes file in a tree: the offset of its id, and the id.
     fn entry(&self, tree: &[u8]) -> Result<Option<(usize, Oid)>> {
         let broken = || Error::new(Code::RepositoryBroken, "cannot read a tree");
         let id_len = self.repo.object_hash().len_in_bytes();
@@ -204,11 +204,11 @@ impl Mender<'_> {
     }
 }
 
-/// A commit as its bytes.
+/// A commit as bytes.
 struct RawCommit<'a> {
     tree: Oid,
     parents: Vec<Oid>,
-    /// Everything from the author on.
+    /// Everything from the author line on.
     rest: &'a [u8],
 }
 
@@ -239,13 +239,13 @@ impl<'a> RawCommit<'a> {
         })
     }
 
-    /// Returns everything from the author on but the signature.
+    /// Returns everything from the author line on, without the signature.
     fn without_signature(&self) -> Vec<u8> {
         let mut kept = Vec::with_capacity(self.rest.len());
         let (mut is_header, mut is_signature) = (true, false);
         for line in self.rest.split_inclusive(|&byte| byte == b'\n') {
             is_header &= line != b"\n";
-            // A line that goes on with the one before begins with a blank.
+            // A continuation line begins with a space.
             if is_header && !line.starts_with(b" ") {
                 is_signature = SIGNATURES.iter().any(|name| line.starts_with(name));
             }
@@ -257,8 +257,9 @@ impl<'a> RawCommit<'a> {
     }
 }
 
-/// Returns what an attributes file is to be: what it was, what git-lfs has added for the files that it gets,
-/// and the lines that take files away where these are not in force; without the lines of ours. `None` where it has done well.
+/// Returns the attributes file to write: the original, the lines that git-lfs added for its files,
+/// and the excluding lines that are not in effect yet; without git-colony's lines. `None` if
+/// git-lfs's version is right.
 fn mended_attributes(
     original: &[u8],
     made: &[u8],
@@ -298,13 +299,13 @@ fn mended_attributes(
     Ok(Some(whole))
 }
 
-/// Tells whether a file of attributes takes away what a line does.
+/// Returns `true` if an attributes file already excludes what a line excludes.
 fn is_in_force(attributes: &[u8], line: &str) -> Result<bool> {
     let Some(FilterLine {
         pattern: wanted, ..
     }) = filter_lines(line.as_bytes(), "lfs").pop()
     else {
-        // A line that says nothing is missed by nobody.
+        // A line without attributes has no effect.
         return Ok(true);
     };
     let said = filter_lines(attributes, "lfs");

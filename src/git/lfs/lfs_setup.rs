@@ -1,5 +1,5 @@
-//! What git-lfs writes into the configuration of a repository, made of a copy: so it comes into the file
-//! itself all at once, under a lock that is proven ours.
+//! The configuration that git-lfs writes, computed on a copy: the repository's own file is then
+//! replaced at once, under a lock that this process holds.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -11,10 +11,10 @@ use crate::git::scratch::Scratch;
 use crate::model::{Error, Result, World};
 
 impl Repo {
-    /// Returns what `git lfs install --local --skip-repo` makes of the bytes of a configuration file.
+    /// Returns a configuration file as `git lfs install --local --skip-repo` would change it.
     ///
     /// # Errors
-    /// `git-failed` with the words of git-lfs; `no-space`, `io`.
+    /// `git-failed` with git-lfs's message; `no-space`, `io`.
     pub fn configuration_with_large_files(
         &self,
         world: &World,
@@ -28,7 +28,7 @@ impl Repo {
             .and_then(|()| write(&file, configuration))
             .map_err(cannot)?;
         let mut git = git_at(world, folder);
-        // A worktree that the configuration names is not there.
+        // The configuration may name a working tree that does not exist.
         git.env("GIT_WORK_TREE", folder);
         git.args(["lfs", "install", "--local", "--skip-repo"]);
         git.run_checked("set up git-lfs")?;
@@ -36,7 +36,7 @@ impl Repo {
     }
 }
 
-/// Makes what git takes for a git directory, but for its configuration.
+/// Creates a minimal git directory without a configuration.
 fn make_git_dir(folder: &Path) -> std::io::Result<()> {
     fs::create_dir(folder.join("objects"))?;
     fs::create_dir(folder.join("refs"))?;

@@ -1,4 +1,4 @@
-//! Bringing large files to the server of a remote, before the refs that need them.
+//! Uploads large files to the server of a remote, before the refs that need them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,30 +12,30 @@ use crate::model::{Code, Error, Result};
 use super::lfs_pointer::LfsOid;
 use super::lfs_progress;
 
-/// How many objects are named by one command: their ids stand in its arguments.
+/// The number of objects per command: their ids are arguments.
 const NAMED_AT_ONCE: usize = 4000;
 
-/// Under it the hook of git-lfs for a push does nothing.
+/// With this variable git-lfs's pre-push hook does nothing.
 const NO_HOOK: &str = "GIT_LFS_SKIP_PUSH";
 
-/// What a server runs without it.
+/// The command on the server's side, without that variable.
 const RECEIVE_WITHOUT: &str = "unset GIT_LFS_SKIP_PUSH; git-receive-pack";
 
-/// Who uploads the large files of a push.
+/// The uploader of a push's large files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uploads {
-    /// The hook of git-lfs looks for them, ref by ref.
+    /// git-lfs's hook finds and uploads them, ref by ref.
     ByHook,
-    /// Nobody: the server has told that it has all of them, and the hook does nothing else.
+    /// All of them are on the server already, and the hook does nothing else.
     Done,
 }
 
 impl Remote<'_> {
-    /// Has git-lfs bring objects that are here to its server, as far as that lacks them. It ends well only
-    /// when the server has all of them.
+    /// Has git-lfs upload local objects that its server lacks. Succeeds only if the server has all
+    /// of them.
     ///
     /// # Errors
-    /// `lfs-missing` for an object that is not here; what the network says.
+    /// `lfs-missing` for an object that is not here; those of the network.
     pub fn upload_objects(&self, oids: &[LfsOid]) -> Result<()> {
         for some in oids.chunks(NAMED_AT_ONCE) {
             let mut network = self.network(Direction::Push)?;
@@ -47,7 +47,8 @@ impl Remote<'_> {
         Ok(())
     }
 
-    /// Does so with every object of the histories of `refs`, be it here or there; git-lfs walks each.
+    /// Uploads every object in the histories of `refs`, whether it is here or on the server;
+    /// git-lfs walks each history.
     ///
     /// # Errors
     /// As [`Remote::upload_objects`].
@@ -66,15 +67,15 @@ impl Remote<'_> {
     }
 
     fn upload(&self, mut network: Network) -> Result<()> {
-        let run = lfs_progress::tell_transfers;
+        let run = lfs_progress::report_transfers;
         let output = run(self.world, &mut network, Network::git, Network::run)?;
         if output.success() {
             return Ok(());
         }
-        // git-lfs says this one thing on standard output.
+        // git-lfs writes this one message to standard output.
         let printed = String::from_utf8_lossy(&output.stdout);
         let missing = printed.lines().find(|line| line.contains("(missing)"));
-        // An object that went since it was seen; its file is named.
+        // An object was deleted since it was listed; git-lfs names its file.
         let gone = |line: &&str| line.starts_with("Unable to stat local media path");
         let missing = missing.or_else(|| output.stderr.lines().find(gone));
         if let Some(line) = missing {
@@ -92,9 +93,9 @@ impl Remote<'_> {
         Err(network.failed(&wanted, &output))
     }
 
-    /// Spares the hook of git-lfs what is done; a server on this machine is not told of it, since its
-    /// hooks may push elsewhere.
-    pub(in crate::git) fn tell_of_uploads(&self, git: &mut Git, uploads: Uploads) {
+    /// Skips git-lfs's hook when the uploads are done. A server on this machine does not inherit
+    /// the variable, since its hooks may push elsewhere.
+    pub(in crate::git) fn skip_lfs_hook(&self, git: &mut Git, uploads: Uploads) {
         if uploads == Uploads::ByHook {
             return;
         }

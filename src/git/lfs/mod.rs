@@ -1,4 +1,4 @@
-//! What git-lfs keeps and does: pointers, objects, uploads, history that it rewrites.
+//! git-lfs: pointers, objects, uploads, and the history that it rewrites.
 
 pub mod exempt_lines;
 pub mod lfs_import;

@@ -1,4 +1,4 @@
-//! Merging by gix, on trees: what a pick does.
+//! Merges of trees by gix, for picks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl SideNames<'_> {
 }
 
 impl Repo {
-    /// Returns the same repository with new objects kept in memory, until
+    /// Returns the same repository with new objects held in memory, until
     /// [`Repo::keep_objects_from`].
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Repo {
         Repo::from_inner(inner, ObjectWrites::InMemory, &self.interrupt)
     }
 
-    /// Takes over the objects that were written to [`Repo::in_memory`].
+    /// Stores the objects that were written to [`Repo::in_memory`].
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -64,7 +64,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Merges `theirs` into `ours`, all three being trees.
+    /// Merges the tree `theirs` into `ours`, from the tree `base`.
     ///
     /// # Errors
     /// `object-missing`, `tree-too-large`, `no-space`, `io`.
@@ -123,7 +123,7 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Says in git's words what a conflict is.
+    /// Describes a conflict as git words it.
     fn note(&self, conflict: &Conflict) -> MergeNote {
         let kind = match &conflict.resolution {
             Err(failure) => of_failure(failure),
@@ -141,7 +141,7 @@ impl Repo {
         }
     }
 
-    /// Tells whether one of the blobs is no text, by git's measure: a NUL near its start.
+    /// Returns `true` if one of the blobs is binary by git's definition: a NUL near its start.
     fn is_binary(&self, conflict: &Conflict) -> bool {
         const LOOKED_AT: usize = 8_000;
         let entries = conflict.entries();

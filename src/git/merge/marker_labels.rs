@@ -1,5 +1,5 @@
-//! The names of the sides in conflict markers. `git merge-tree` calls a commit by its id where it has
-//! no other name; `git cherry-pick` says more.
+//! The names of the sides in conflict markers. `git merge-tree` shows the id of a commit without
+//! another name; `git cherry-pick` shows more.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::model::{RepoPath, Result};
 
 use super::merge_tree::Stages;
 
-/// An id that stands in markers, and what to call it.
+/// An id in markers, and the name to show instead.
 pub struct Label {
     /// The commit.
     pub commit: Oid,
@@ -17,7 +17,7 @@ pub struct Label {
 }
 
 impl Repo {
-    /// Returns what git calls a commit in the markers of a pick: its id and what it says it is.
+    /// Returns the name that git gives a commit in the markers of a pick: its id and subject.
     ///
     /// # Errors
     /// `object-missing`.
@@ -30,7 +30,7 @@ impl Repo {
         Ok(format!("{} ({subject})", commit.short()))
     }
 
-    /// Puts names in place of ids in the markers of the files in conflict; returns the new tree.
+    /// Replaces ids by names in the markers of conflicted files; returns the new tree.
     ///
     /// # Errors
     /// `object-missing`, `no-space`, `io`.

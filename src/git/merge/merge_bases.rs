@@ -1,16 +1,16 @@
-//! What two commits have in common, and whether a merge from there has an end: merges walk every path in
-//! which a side differs from what both began with, so that is counted before (`tree_weight`).
+//! Merge bases, and whether a merge is bounded: a merge walks every path in which a side differs
+//! from the base, so these are counted before (`tree_weight`).
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Result, ResultExt as _};
 
 use super::merge_tree::MergeCase;
 
-/// Histories that cross more often than this are looked at no further: git merges what was before, too.
+/// The maximum number of criss-cross merges to follow: git merges the older ones, too.
 const MAX_CROSSINGS: usize = 16;
 
 impl Repo {
-    /// Lists the best common ancestors of two commits; none for histories that are not related.
+    /// Lists the best common ancestors of two commits; none for unrelated histories.
     ///
     /// # Errors
     /// `object-missing`.
@@ -20,7 +20,7 @@ impl Repo {
         Ok(bases.into_iter().map(|id| id.detach().into()).collect())
     }
 
-    /// Lists the best common ancestors of each of many pairs; no commit is read twice.
+    /// Lists the best common ancestors of each of many pairs; reads each commit once.
     ///
     /// # Errors
     /// `object-missing`.
@@ -39,12 +39,12 @@ impl Repo {
         pairs.iter().map(&mut bases_of).collect()
     }
 
-    /// Tells whether the history is cut off.
+    /// Returns `true` if the history is shallow.
     pub fn is_shallow(&self) -> bool {
         self.inner.is_shallow().unwrap_or(false)
     }
 
-    /// Refuses to merge two commits that differ from their common ancestors in more than can be compared.
+    /// Refuses to merge two commits whose changes since their merge bases exceed the limits.
     ///
     /// # Errors
     /// `tree-too-large`, `object-missing`.
@@ -55,7 +55,7 @@ impl Repo {
             for base in &bases {
                 self.require_mergeable_from(*base, crossing)?;
             }
-            // Of several, git makes one by merging them.
+            // git merges several bases into one.
             let [one, other, ..] = bases.as_slice() else {
                 break;
             };
@@ -64,7 +64,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Refuses to merge two commits that differ from a third in more than can be compared.
+    /// Refuses to merge two commits whose changes since a third exceed the limits.
     ///
     /// # Errors
     /// `tree-too-large`, `object-missing`.
@@ -73,7 +73,7 @@ impl Repo {
         self.require_mergeable_trees(tree(base)?, (tree(ours)?, tree(theirs)?))
     }
 
-    /// Refuses to merge trees that differ from a third in more than can be compared.
+    /// Refuses to merge trees whose changes since a third exceed the limits.
     pub(in crate::git) fn require_mergeable_trees(
         &self,
         base: Oid,
@@ -83,7 +83,7 @@ impl Repo {
         self.require_comparable(base, theirs)
     }
 
-    /// Refuses cases of which one cannot be compared.
+    /// Refuses the cases if one of them cannot be compared.
     pub(in crate::git) fn require_cases(&self, cases: &[MergeCase]) -> Result<()> {
         let mut cases = cases.iter();
         cases.try_for_each(|case| self.require_mergeable_from(case.base, (case.ours, case.theirs)))

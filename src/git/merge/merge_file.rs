@@ -1,14 +1,14 @@
-//! Both sides of a conflicted file at once, by `git merge-file --union`.
+//! Both sides of a conflicted file, by `git merge-file --union`.
 
 use crate::git::scratch::Scratch;
 use crate::git::{Oid, Repo, process};
 use crate::model::{Code, Error, Result, World};
 
 impl Repo {
-    /// Merges two versions of a file so that of each conflict the lines of both sides stay.
+    /// Merges two versions of a file; keeps the lines of both sides of each conflict.
     ///
     /// # Errors
-    /// `invalid-value` when one of them is no text; `git-failed`, `object-missing`.
+    /// `invalid-value` for a binary file; `git-failed`, `object-missing`.
     pub fn merge_union(
         &self,
         world: &World,

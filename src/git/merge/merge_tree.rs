@@ -1,4 +1,5 @@
-//! Merging two commits on trees, by `git merge-tree`: git's own merge, without index and worktree.
+//! Merging two commits as trees, by `git merge-tree`: git's own merge, without index and working
+//! tree.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,25 +16,25 @@ use super::trivial_merge::Certain;
 /// The entries of a conflicted path: base, ours, theirs.
 pub type Stages = [Option<TreeEntry>; 3];
 
-/// What a merge came to.
+/// The result of a merge.
 #[derive(Debug)]
 pub struct Merged {
-    /// The merged tree; files in conflict stand in it as git would write them, with markers.
+    /// The merged tree; it holds conflicted files as git would write them, with markers.
     pub tree: Oid,
-    /// Whether nothing is left to be settled.
+    /// Whether there are no conflicts.
     pub is_clean: bool,
     /// The paths in conflict, sorted.
     pub stages: BTreeMap<RepoPath, Stages>,
-    /// What git says about paths, in its order.
+    /// git's messages about paths, in its order.
     pub notes: Vec<MergeNote>,
-    /// Our commit, where markers call it by its id.
+    /// Our commit, if markers show its id.
     pub ours: Option<Oid>,
-    /// Where the objects are that the merge made.
+    /// The folder of the objects that the merge created.
     pub(in crate::git) objects: Option<Scratch>,
 }
 
 impl Merged {
-    /// Returns a merge that left nothing to be settled.
+    /// Returns a merge without conflicts.
     pub(in crate::git) fn clean(tree: Oid) -> Merged {
         Merged {
             tree,
@@ -46,14 +47,14 @@ impl Merged {
     }
 }
 
-/// What a merge would leave to be settled; its tree is not known.
+/// The conflicts that a merge would have; its tree is unknown.
 #[derive(Debug)]
 pub struct Preview {
-    /// Whether nothing is left to be settled.
+    /// Whether there are no conflicts.
     pub is_clean: bool,
     /// The paths in conflict, sorted.
     pub stages: BTreeMap<RepoPath, Stages>,
-    /// What git says about paths.
+    /// git's messages about paths.
     pub notes: Vec<MergeNote>,
 }
 
@@ -82,7 +83,7 @@ impl From<Certain> for Preview {
 pub struct Pair {
     /// The best common ancestors.
     pub bases: Vec<Oid>,
-    /// Whether the first of them takes the place of those that the parents of commits tell.
+    /// Whether the first base replaces those that follow from the parents of commits.
     pub is_base_given: bool,
     /// Our commit.
     pub ours: Oid,
@@ -90,12 +91,12 @@ pub struct Pair {
     pub theirs: Oid,
 }
 
-/// What git says about some paths of a merge.
+/// A message of git about paths of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeNote {
-    /// The paths it is about.
+    /// The paths that it concerns.
     pub paths: Vec<RepoPath>,
-    /// Of which kind: `CONFLICT (contents)`, `Auto-merging`, ...
+    /// The kind: `CONFLICT (contents)`, `Auto-merging`, ...
     pub kind: String,
 }
 
@@ -104,26 +105,26 @@ pub struct MergeNote {
 pub struct MergeSide {
     /// The commit.
     pub commit: Oid,
-    /// What to call it in markers, where that name stands for the commit.
+    /// The name to show in markers, if it resolves to the commit.
     pub name: String,
 }
 
-/// A merge whose result is known, for git to be asked about.
+/// A merge with a known result, for git to verify.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeCase {
-    /// The commit both sides began with.
+    /// The merge base.
     pub base: Oid,
     /// Our commit.
     pub ours: Oid,
     /// Their commit.
     pub theirs: Oid,
-    /// The tree it is merged to.
+    /// The expected tree.
     pub expected: Oid,
 }
 
 impl Repo {
-    /// Merges `theirs` into `ours` on trees. The objects it makes are kept apart until
-    /// [`Repo::keep_objects_of`]; without that nothing stays.
+    /// Merges `theirs` into `ours` as trees. The new objects are temporary until
+    /// [`Repo::keep_objects_of`].
     ///
     /// # Errors
     /// `git-failed`, `object-missing`, `tree-too-large`.
@@ -152,7 +153,7 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Takes the objects that a merge made into the object store.
+    /// Stores the objects that a merge created.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -176,8 +177,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Tells what merging each pair would leave to be settled, and keeps no object; of a pair that cannot
-    /// be merged, why. Costs one process of git, none where every merge is certain.
+    /// Returns the conflicts that merging each pair would have, or why the pair cannot be merged;
+    /// stores no objects. One git process, none if every merge is certain.
     ///
     /// # Errors
     /// `git-failed`.
@@ -211,10 +212,10 @@ impl Repo {
         Ok(all)
     }
 
-    /// Merges many pairs in one process and keeps no object: for questions only.
+    /// Merges many pairs in one process and stores no objects: for questions only.
     ///
     /// # Errors
-    /// `git-failed`, `object-missing`; histories that are not related.
+    /// `git-failed`, `object-missing`; unrelated histories.
     pub fn preview_merges(&self, world: &World, pairs: &[(Oid, Oid)]) -> Result<Vec<Merged>> {
         if pairs.is_empty() {
             return Ok(Vec::new());
@@ -244,8 +245,8 @@ impl Repo {
         merges.collect()
     }
 
-    /// Merges as [`Repo::merge_commits`] does, from a base that is given. Git sees the objects
-    /// that are in memory, too.
+    /// Merges as [`Repo::merge_commits`] does, from a given base. git also sees the objects
+    /// that are in memory.
     ///
     /// # Errors
     /// `git-failed`, `tree-too-large`, `no-space`, `io`.
@@ -275,7 +276,7 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Writes what is in memory as loose objects into a folder.
+    /// Writes the objects in memory as loose objects into a folder.
     fn export_memory(&self, folder: &Path) -> Result<()> {
         use gix::objs::Write as _;
         let mut inner = self.inner.clone();
@@ -286,13 +287,13 @@ impl Repo {
         let store = gix::odb::loose::Store::at(folder.to_owned(), hash);
         for (kind, data) in objects.values() {
             let written = store.write_buf(*kind, data);
-            written.or_code(Code::Io, || "cannot show git what is in memory")?;
+            written.or_code(Code::Io, || "cannot pass the objects in memory to git")?;
         }
         Ok(())
     }
 
-    /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first that
-    /// it does not. Git sees the objects that are in memory, too.
+    /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first
+    /// case where it does not. git also sees the objects that are in memory.
     ///
     /// # Errors
     /// `git-failed`, `tree-too-large`.
@@ -328,14 +329,14 @@ impl Repo {
 
     /// Has a git command write its objects to `folder` and read all others from here.
     fn write_objects_to(&self, folder: &Path, git: &mut Git) {
-        // They are read once, if at all: neither small nor durable.
+        // The objects are read once at most: they need not be small or durable.
         git.args(["-c", "core.looseCompression=0", "-c", "core.fsync=none"]);
         git.env("GIT_OBJECT_DIRECTORY", folder);
         let objects = listed(&self.common_dir().join("objects"));
         git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
     }
 
-    /// Returns a name that stands for the commit, for markers and for `path~name`.
+    /// Returns a name that resolves to the commit, for markers and for `path~name`.
     fn label(&self, side: &MergeSide) -> String {
         let plain = !side.name.starts_with('-') && !side.name.contains(char::is_control);
         let resolved = self.resolve_commit(&side.name);

@@ -1,4 +1,4 @@
-//! What `git merge-tree -z` answers: a tree, the stages of conflicted paths, notes.
+//! Parses the output of `git merge-tree -z`: a tree, the stages of conflicted paths, notes.
 
 use crate::git::{Oid, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
@@ -7,7 +7,7 @@ use super::merge_tree::{MergeNote, Merged, Stages};
 
 type Pieces<'a> = std::slice::Split<'a, u8, fn(&u8) -> bool>;
 
-/// The output of `git merge-tree -z`, piece by piece.
+/// The fields of the output of `git merge-tree -z`.
 pub(in crate::git) struct Tokens<'a>(std::iter::Peekable<Pieces<'a>>);
 
 impl<'a> Tokens<'a> {
@@ -24,7 +24,7 @@ impl<'a> Tokens<'a> {
         Ok(String::from_utf8_lossy(self.next()?).into_owned())
     }
 
-    /// Skips the end of a merge that has nothing to tell.
+    /// Skips the end of a merge without notes.
     pub(in crate::git) fn skip_end(&mut self) {
         if self.0.peek().is_some_and(|token| token.is_empty()) {
             self.0.next();
@@ -48,7 +48,7 @@ impl<'a> Tokens<'a> {
             let stages: &mut Stages = merged.stages.entry(path).or_default();
             *stages.get_mut(stage).ok_or_else(unreadable)? = Some(entry);
         }
-        // What follows the last note is an empty piece, or the end.
+        // An empty field follows the last note, unless the output ends.
         while let Some(count) = self.0.next().filter(|count| !count.is_empty()) {
             let count = std::str::from_utf8(count).ok();
             let count: usize = count.and_then(|n| n.parse().ok()).ok_or_else(unreadable)?;
@@ -62,7 +62,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Reads `<mode> <object> <stage>\t<path>`; the stage counts from 0 here.
+/// Reads `<mode> <object> <stage>\t<path>`; the returned stage counts from 0.
 fn stage_of(line: &[u8]) -> Option<(RepoPath, usize, TreeEntry)> {
     let tab = line.iter().position(|&byte| byte == b'\t')?;
     let (words, path) = (line.get(..tab)?, line.get(tab + 1..)?);

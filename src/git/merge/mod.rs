@@ -1,4 +1,4 @@
-//! Merges on trees, by git, by gix, or without either where only one result is possible.
+//! Merges of trees by git, by gix, or by neither if only one result is possible.
 
 pub mod gix_merge;
 pub mod marker_labels;

@@ -1,25 +1,17 @@
-//! Text files that merge in one way only, whichever algorithm compares their lines.
-//!
-//! git's result depends on how it pairs lines up, and that on its algorithm and heuristics. Not here:
-//! only files are judged in which each side changed one stretch, with lines around it that occur once
-//! in all three versions. Such a line stands in what a side left alone, before or after its stretch.
-//! Every algorithm of git pairs it with itself (trimming for Myers and minimal; for patience and
-//! histogram, because what would cross it occurs twice in the base), and no group of changed lines
-//! slides over a line that is not among them. So it cuts the merge in two that know nothing of each
-//! other. Whatever else there is, git has to judge.
+//! Merges of text files that have only one possible result, whichever algorithm compares the lines.
 
 use std::collections::HashMap;
 
-/// What two sides made of one file.
+/// The result of merging a file that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::git) enum Meeting {
     /// Both changes, one after the other.
     Clean(Vec<u8>),
-    /// They changed the same place, differently.
+    /// Both sides changed the same place differently.
     Conflict,
 }
 
-/// Merges two versions of a file; `None` where it is not certain what git makes of them.
+/// Merges two versions of a file; `None` if git's result is not certain.
 pub(in crate::git) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Meeting> {
     let files = [lines_of(base)?, lines_of(ours)?, lines_of(theirs)?];
     let [base, ours, theirs] = &files;
@@ -36,14 +28,14 @@ pub(in crate::git) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<M
 
 type Lines<'a> = Vec<&'a [u8]>;
 
-/// Splits a text after each newline; `None` for what is no ordinary text.
+/// Splits a text after each newline; `None` for a binary file.
 fn lines_of(bytes: &[u8]) -> Option<Lines<'_>> {
-    const MOST_BYTES: usize = 4 << 20;
-    let ordinary = bytes.len() <= MOST_BYTES && bytes.ends_with(b"\n") && !bytes.contains(&0);
+    const MAX_BYTES: usize = 4 << 20;
+    let ordinary = bytes.len() <= MAX_BYTES && bytes.ends_with(b"\n") && !bytes.contains(&0);
     ordinary.then(|| bytes.split_inclusive(|&byte| byte == b'\n').collect())
 }
 
-/// The lines of the base that one side replaced, and how many are left after them.
+/// The lines of the base that one side replaced, and the number of lines after them.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: usize,
@@ -52,7 +44,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// Finds what is left between the lines both begin with and those both end with.
+    /// Finds the lines between the common beginning and the common end.
     fn of(base: &Lines<'_>, side: &Lines<'_>) -> Stretch {
         let same = |(one, other): &(&&[u8], &&[u8])| one == other;
         let start = base.iter().zip(side).take_while(same).count();
@@ -67,7 +59,7 @@ impl Stretch {
     }
 }
 
-/// How often each line occurs in each of three files.
+/// The number of occurrences of each line in each of three files.
 struct Counts<'a>(HashMap<&'a [u8], [u32; 3]>);
 
 impl<'a> Counts<'a> {
@@ -83,7 +75,7 @@ impl<'a> Counts<'a> {
         Counts(counts)
     }
 
-    /// Tells whether a line occurs once in each file.
+    /// Returns `true` if a line occurs once in each file.
     fn is_single(&self, line: &[u8]) -> bool {
         self.0.get(line) == Some(&[1, 1, 1])
     }
@@ -93,7 +85,7 @@ impl<'a> Counts<'a> {
     }
 }
 
-/// Puts the change that comes first, what is between, and the other change together.
+/// Joins the first change, the lines between the changes, and the second change.
 fn joined(
     base: &Lines<'_>,
     (first, one): (&Lines<'_>, Stretch),
@@ -107,8 +99,8 @@ fn joined(
     Some(parts.concat().concat())
 }
 
-/// Tells whether both sides put something else into the very same place, with single lines or an end
-/// of the file on both sides of it, and nothing in it that could be paired up.
+/// Returns `true` if both sides changed exactly the same place, lines that occur once or an end of
+/// the file enclose it, and none of its lines could be matched with each other.
 fn is_conflict(
     files: &[Lines<'_>; 3],
     (one, other): (Stretch, Stretch),
@@ -127,7 +119,7 @@ fn is_conflict(
     let (Some(our_part), Some(their_part)) = (of(ours), of(theirs)) else {
         return false;
     };
-    // Where nothing was there before, both have put something in.
+    // Where the base has no lines, both sides have added some.
     let both_act = !replaced.is_empty() || !(our_part.is_empty() || their_part.is_empty());
     let gone = |line: &&[u8]| {
         let rest = [ours, theirs].map(|side| side.get(start..side.len() - after));
@@ -168,7 +160,7 @@ mod tests {
         assert_eq!(merged("abc", "axc", "ayc"), Some(Meeting::Conflict));
         assert_eq!(merged("ab", "abx", "aby"), Some(Meeting::Conflict));
         assert_eq!(merged("abc", "ac", "ayc"), Some(Meeting::Conflict));
-        // One of them keeps a line of what the other replaces: git may tell the changes apart.
+        // One side keeps a line of what the other replaces: git may treat the changes as separate.
         assert_eq!(merged("abcd", "axcd", "axyd"), None);
     }
 

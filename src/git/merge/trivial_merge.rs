@@ -1,10 +1,11 @@
-//! Merges of trees that come out one way only, so that git need not be asked.
+//! Merges of trees that have only one possible result, so that git need not run.
 //!
-//! git looks for renames among what a side deleted and what it added; a side that did not do both
-//! renamed nothing, and no directory either. Then every path stands for itself: what one side changed
-//! is taken, what both changed alike is so, and a text that both changed may be certain by its lines
-//! (`certain_lines`). Whatever is left (renames, binary files, submodules or links changed twice, a
-//! file and a directory, merge drivers, more than one merge base) is not judged here.
+//! git looks for renames among the deleted and the added files of a side; a side that did not both
+//! delete and add has no renamed file or directory. Then each path is merged by itself: a change of
+//! one side is taken, an equal change of both as well, and a text that both changed may be certain
+//! by its lines (`trivial_lines`). All other cases are left to git: renames, binary files,
+//! submodules or symlinks changed twice, a file and a directory, merge drivers, several merge
+//! bases.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -20,36 +21,36 @@ use crate::model::{RepoPath, Result, World};
 use super::merge_tree::{MergeNote, Merged, Stages};
 use super::trivial_lines::{self, Meeting};
 
-/// Merges what can be merged with certainty; what was compared once is not compared again.
+/// Performs the merges that are certain; compares each pair of trees once.
 pub struct CertainMerges<'a> {
     repo: &'a Repo,
-    /// Whether any merge can be certain here.
+    /// Whether any merge in this repository can be certain.
     is_plain: bool,
     changes: HashMap<(Oid, Oid), Rc<Changes>>,
     attributes: Option<(gix::AttributeStack<'a>, RuleFiles)>,
 }
 
-/// What one side changed, by path.
+/// The changes of one side, by path.
 type Changes = BTreeMap<RepoPath, TreeChange>;
 
 /// A merge that is certain.
 #[derive(Debug, Default)]
 pub struct Certain {
-    /// What their side alone changes.
+    /// The changes of their side only.
     edits: Vec<TreeChange>,
-    /// The files that hold the changes of both, with our entry.
+    /// The files with the changes of both sides, and our entries.
     texts: Vec<(RepoPath, TreeEntry, Vec<u8>)>,
     /// The entries of each path in conflict.
     pub stages: BTreeMap<RepoPath, Stages>,
 }
 
 impl Certain {
-    /// Tells whether nothing is left to be settled.
+    /// Returns `true` if there are no conflicts.
     pub fn is_clean(&self) -> bool {
         self.stages.is_empty()
     }
 
-    /// Lists what a clean merge changes in the tree of our side, and writes nothing.
+    /// Lists the changes that a clean merge makes to our tree; writes nothing.
     ///
     /// # Errors
     /// `repository-broken` when a file looks like an attack on SHA-1.
@@ -66,7 +67,7 @@ impl Certain {
         Ok(changes)
     }
 
-    /// Says in git's words what is in conflict.
+    /// Describes the conflicts as git words them.
     pub fn notes(&self) -> Vec<MergeNote> {
         let note = |path: &RepoPath| MergeNote {
             paths: vec![path.clone()],
@@ -75,7 +76,7 @@ impl Certain {
         self.stages.keys().map(note).collect()
     }
 
-    /// Writes the tree of a clean merge into that of our side.
+    /// Writes the tree of a clean merge, based on our tree.
     ///
     /// # Errors
     /// `object-missing`, `no-space`, `io`.
@@ -91,10 +92,10 @@ impl Certain {
 }
 
 impl Repo {
-    /// Begins to merge with certainty. Reads no object yet.
+    /// Prepares certain merges. Reads no objects yet.
     pub fn certain_merges(&self, world: &World) -> CertainMerges<'_> {
         let unset = |key| self.config(key).is_none();
-        // What git would take from elsewhere: attributes, drivers, parents that no commit names.
+        // Settings that influence git's merge: attributes, drivers, replaced parents.
         let is_plain = unset("merge.default")
             && unset("attr.tree")
             && self.config_bool("merge.renormalize") != Some(true)
@@ -110,7 +111,7 @@ impl Repo {
 }
 
 impl CertainMerges<'_> {
-    /// Merges two commits whose merge bases are given; `None` where git has to be asked.
+    /// Merges two commits with the given merge bases; `None` if git has to do it.
     pub fn commits(&mut self, bases: &[Oid], (ours, theirs): (Oid, Oid)) -> Option<Certain> {
         let [base] = bases else {
             return None;
@@ -121,7 +122,7 @@ impl CertainMerges<'_> {
         self.trees(base, (ours, theirs))
     }
 
-    /// Merges two trees that began as `base`; `None` where git has to be asked, also because an object
+    /// Merges two trees that began as `base`; `None` if git has to do it, also when an object
     /// cannot be read here.
     pub fn trees(&mut self, base: Oid, (ours, theirs): (Oid, Oid)) -> Option<Certain> {
         if !self.is_plain {
@@ -145,7 +146,7 @@ impl CertainMerges<'_> {
         Some(certain)
     }
 
-    /// Compares two sides with their base, one on a thread of its own.
+    /// Compares both sides with their base, one on another thread.
     fn compare_at_once(&mut self, base: Oid, sides: [Oid; 2]) {
         if !self.is_plain
             || sides
@@ -158,7 +159,7 @@ impl CertainMerges<'_> {
         let Ok(other) = self.repo.for_thread() else {
             return;
         };
-        // What cannot be read is not certain, and nobody has to be told.
+        // If an object cannot be read the merge is not certain; git then reports the problem.
         let found = std::thread::scope(|scope| {
             let theirs = scope.spawn(move || other.diff_trees(base, theirs));
             self.changed(base, ours);
@@ -201,10 +202,12 @@ impl CertainMerges<'_> {
         Some(())
     }
 
-    /// Tells whether an attribute says how the file is merged; so it is when that cannot be told.
+    /// Returns `true` if an attribute determines how the file is merged, or if that cannot be found
+    /// out.
     fn has_driver(&mut self, path: &RepoPath) -> bool {
         if self.attributes.is_none() {
-            // git looks at the attribute files of the worktree, and at none that is only in the index.
+            // git reads the attributes files of the working tree, and not those that are only in
+            // the index.
             let none = gix::index::State::new(self.repo.inner.object_hash());
             let stack = self
                 .repo
@@ -239,13 +242,13 @@ fn by_path(changes: Vec<TreeChange>) -> Rc<Changes> {
     )
 }
 
-/// Tells whether git would look for renames: something went, and something new came.
+/// Returns `true` if git would look for renames: some paths were deleted and some added.
 fn may_rename(changes: &Changes) -> bool {
     let any = |test: fn(&TreeChange) -> bool| changes.values().any(test);
     any(|change| change.old.is_none()) && any(|change| change.new.is_none())
 }
 
-/// Tells whether one side has a file above something that the other has new.
+/// Returns `true` if one side has a file where the other added something below it.
 fn is_in_the_way(one: &Changes, other: &Changes) -> bool {
     let mut new = other.values().filter(|change| change.old.is_none());
     new.any(|change| {

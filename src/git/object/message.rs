@@ -6,7 +6,7 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, Result, ResultExt as _};
 
 impl Repo {
-    /// Reads the message of a commit; what is not UTF-8 is replaced.
+    /// Reads the message of a commit; bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// `object-missing`.

@@ -83,7 +83,7 @@ impl schemars::JsonSchema for Oid {
     }
 }
 
-/// A name, an address and a time, as they stand in commits and tags.
+/// A name, an address and a time, as commits and tags hold them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The name.
@@ -97,7 +97,7 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns the moment, if it can be told.
+    /// Returns the time, if it is a valid one.
     pub fn moment(&self) -> Option<Moment> {
         time::from_git(self.seconds, self.offset_seconds)
     }
@@ -149,7 +149,7 @@ impl TreeEntry {
         }
     }
 
-    /// Tells whether it is a regular file.
+    /// Returns `true` for a regular file that is not executable.
     pub fn is_plain_file(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Blob
     }
@@ -160,34 +160,34 @@ impl TreeEntry {
         TreeEntry { id, ..self }
     }
 
-    /// Tells whether it is a directory.
+    /// Returns `true` for a directory.
     pub fn is_directory(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Tree
     }
 
-    /// Tells whether it is a symbolic link.
+    /// Returns `true` for a symlink.
     pub fn is_link(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Link
     }
 
-    /// Tells whether it has the mode of another entry.
+    /// Returns `true` if both entries have the same mode.
     pub fn has_mode_of(&self, other: &TreeEntry) -> bool {
         self.kind == other.kind
     }
 
-    /// Tells whether it is a regular file, executable or not.
+    /// Returns `true` for a regular file, executable or not.
     pub fn is_file(&self) -> bool {
         let executable = gix::objs::tree::EntryKind::BlobExecutable;
         self.is_plain_file() || self.kind == executable
     }
 
-    /// Tells whether it is a submodule's commit.
+    /// Returns `true` for the commit of a submodule.
     pub fn is_submodule(&self) -> bool {
         self.kind == gix::objs::tree::EntryKind::Commit
     }
 }
 
-/// A commit to be written.
+/// A commit to write.
 pub struct NewCommit<'a> {
     /// Its tree.
     pub tree: Oid,
@@ -199,13 +199,13 @@ pub struct NewCommit<'a> {
     pub message: String,
 }
 
-/// A commit as read.
+/// A commit that was read.
 pub struct Commit {
     /// Its tree.
     pub tree: Oid,
     /// Its parents.
     pub parents: Vec<Oid>,
-    /// Who committed it, and when.
+    /// The committer and the time.
     pub committer: Signature,
     /// The first line of the message.
     pub subject: String,
@@ -217,7 +217,7 @@ impl Repo {
         Oid(gix::ObjectId::empty_tree(self.inner.object_hash()))
     }
 
-    /// Writes a blob, or finds it there already.
+    /// Writes a blob unless it exists.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -229,7 +229,7 @@ impl Repo {
         Ok(id.detach().into())
     }
 
-    /// Reads a blob whole.
+    /// Reads a whole blob.
     ///
     /// # Errors
     /// `object-missing`.
@@ -248,14 +248,14 @@ impl Repo {
             .map(|header| header.size())
     }
 
-    /// Tells whether an object is certainly not here: not where the store could not be read.
+    /// Returns `true` if an object is certainly missing; `false` if the store could not be read.
     pub fn is_gone(&self, id: Oid) -> bool {
         let is_missing = || matches!(self.inner.try_find_header(id.0), Ok(None));
-        // A file that cannot be looked at once, as on a disk that fails, is no file that is missing.
+        // A file that could not be read once, as on a failing disk, is not missing.
         id != self.empty_tree() && is_missing() && self.has_no_loose_file(id) && is_missing()
     }
 
-    /// Tells whether no folder of objects has a file of its own for an object, and each says so.
+    /// Returns `true` if every object folder reports that it has no loose file for an object.
     fn has_no_loose_file(&self, id: Oid) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         let store = self.inner.objects.store_ref();
@@ -307,7 +307,7 @@ impl Repo {
     /// Reads a commit.
     ///
     /// # Errors
-    /// `object-missing` when it is not there or not a commit.
+    /// `object-missing` when it does not exist or is not a commit.
     pub fn read_commit(&self, id: Oid) -> Result<Commit> {
         let missing = || format!("cannot read commit {id}");
         let commit = self
@@ -328,7 +328,7 @@ impl Repo {
     }
 }
 
-/// Makes the error for an object that ought to be a record of ours and is not.
+/// Returns the error for an object that should be a record of git-colony but is not.
 pub(crate) fn not_a_record(id: Oid) -> Error {
     Error::new(
         Code::RepositoryBroken,

@@ -1,6 +1,6 @@
-//! From a name or a tag to its commit. gix takes for granted that every tag and commit makes sense, and
-//! stops the program at one that does not: so it is asked for what a name holds, and every step from
-//! there is taken here.
+//! Peels a name or a tag to its commit. gix assumes that every tag and commit is well-formed and
+//! panics on one that is not. So gix only resolves a name, and this module takes every step from
+//! there.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use gix::revision::spec::parse::{ObjectKindHint, Options};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result};
 
-/// More tags that point to each other are not followed.
+/// The maximum number of nested tags.
 const MAX_TAG_DEPTH: usize = 64;
 
-/// Why no commit is at the end of a tag.
+/// The reason why a tag does not lead to a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoCommit {
-    /// An object is not there, or is not what its id says.
+    /// An object is missing or does not match its id.
     Missing(Oid),
-    /// An object makes no sense.
+    /// An object is malformed.
     Damaged(Oid),
     /// It is a tree or a blob.
     Other(Oid, Kind),
-    /// It is a tag of a tag of a tag.
+    /// Too many nested tags.
     TooDeep,
 }
 
 impl NoCommit {
-    /// Tells whether something is wrong with it: tags may point to trees and blobs.
+    /// Returns `true` for a defect: tags may point to trees and blobs.
     pub fn is_damage(self) -> bool {
         !matches!(self, NoCommit::Other(..))
     }
@@ -45,24 +45,24 @@ impl fmt::Display for NoCommit {
 }
 
 impl Repo {
-    /// Follows tags until a commit; `None` when there is none at the end.
+    /// Follows tags to a commit; `None` if they do not lead to one.
     pub fn peel_to_commit(&self, id: Oid) -> Option<Oid> {
         peel(&self.inner, id).ok()
     }
 
-    /// Follows tags until a commit.
+    /// Follows tags to a commit.
     ///
     /// # Errors
-    /// Why there is none at the end.
+    /// The reason why they do not lead to one.
     pub fn peel(&self, id: Oid) -> std::result::Result<Oid, NoCommit> {
         peel(&self.inner, id)
     }
 
-    /// Resolves a revision to a commit. Beyond what git knows, `checkpoint/<id>` is the checkpoint of that
-    /// id, so that what may follow a name in a revision may follow it.
+    /// Resolves a revision to a commit. In addition to git's syntax, `checkpoint/<id>` names the
+    /// checkpoint with that id, and git's suffixes may follow it.
     ///
     /// # Errors
-    /// `revision-not-found`; `repository-broken` for a tag that leads to nothing.
+    /// `revision-not-found`; `repository-broken` for a tag without a target.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         let not_found = || {
             let message = format!("no commit is named '{revision}'");
@@ -97,7 +97,7 @@ pub(in crate::git) fn peel(repo: &gix::Repository, id: Oid) -> std::result::Resu
     Err(NoCommit::TooDeep)
 }
 
-/// Resolves a revision to a commit; where nothing has that name, the error is the caller's.
+/// Resolves a revision to a commit; the caller makes the error for an unknown name.
 pub(in crate::git) fn resolve(
     repo: &gix::Repository,
     revision: &str,
@@ -108,10 +108,11 @@ pub(in crate::git) fn resolve(
         if !flaw.is_damage() {
             return not_found();
         }
-        let message = format!("'{revision}' leads to no commit: {flaw}; nothing has changed");
-        Error::new(Code::RepositoryBroken, message).hint("git fsck   # names what is damaged")
+        let message =
+            format!("'{revision}' does not lead to a commit: {flaw}; nothing has changed");
+        Error::new(Code::RepositoryBroken, message).hint("git fsck   # names the damaged objects")
     };
-    // A range is no commit, and gix would peel on the way to it.
+    // A range does not name a commit, and gix would peel while it resolves one.
     if name.starts_with('^') || name.contains("..") {
         return Err(not_found());
     }
@@ -130,7 +131,7 @@ pub(in crate::git) fn resolve(
         .ok_or_else(|| damaged(NoCommit::Damaged(commit)))
 }
 
-/// Returns what a name holds, unpeeled. Of objects whose ids begin alike, a commit is meant.
+/// Returns the unpeeled object of a name. If several ids share the prefix, the commit is meant.
 fn held(repo: &gix::Repository, name: &str) -> Option<Oid> {
     let options = Options {
         object_kind_hint: Some(ObjectKindHint::Commit),
@@ -140,7 +141,7 @@ fn held(repo: &gix::Repository, name: &str) -> Option<Oid> {
     Some(Oid(spec.single()?.detach()))
 }
 
-/// Returns where the name ends and the way from it begins; what stands in braces is part of the name.
+/// Returns the offset where the name ends and the steps begin; text in braces belongs to the name.
 fn end_of_name(revision: &str) -> usize {
     if revision.starts_with(":/") {
         return revision.len();
@@ -160,16 +161,16 @@ fn end_of_name(revision: &str) -> usize {
 /// One step from a commit to another.
 #[derive(Debug, PartialEq, Eq)]
 enum Step<'a> {
-    /// To its parent of this number; to itself for 0.
+    /// To the parent with this number; 0 is the commit itself.
     Parent(usize),
-    /// So many first parents back.
+    /// Back by this number of first parents.
     Back(usize),
-    /// To the newest from there whose message holds a text.
+    /// To the newest ancestor whose message contains a text.
     Message(&'a str),
 }
 
 impl Step<'_> {
-    /// Reads the first step of a way; the rest comes with it.
+    /// Parses the first step; returns it with the rest.
     fn read(way: &str) -> Option<(Step<'_>, &str)> {
         let number = |text: &str| {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -208,7 +209,7 @@ impl Step<'_> {
             Step::Parent(0) => Some(commit),
             Step::Parent(number) => parent(commit, number - 1),
             Step::Back(count) => (0..*count).try_fold(commit, |at, _| parent(at, 0)),
-            // The commit is one: gix peels nothing here.
+            // The start is a commit, so gix peels nothing here.
             Step::Message(text) => held(repo, &format!("{commit}^{{/{text}}}")),
         }
     }

@@ -1,19 +1,19 @@
-//! A commit made again elsewhere: its author and message, another tree and parent.
+//! A commit recreated elsewhere: with its author and message, another tree and parent.
 
 use gix::bstr::ByteSlice as _;
 
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Result, ResultExt as _, World};
 
-/// A commit to be made from another.
+/// A commit to create from another.
 pub struct Pick<'a> {
-    /// The commit it is made from.
+    /// The original commit.
     pub original: Oid,
     /// Its tree.
     pub tree: Oid,
     /// Its parent.
     pub parent: Oid,
-    /// Who makes it, and when; the author stays who it was.
+    /// The committer and the time; the author stays the same.
     pub committer: &'a Signature,
 }
 
@@ -22,12 +22,13 @@ pub struct Pick<'a> {
 pub enum Signed {
     /// By git, as it is configured.
     Yes,
-    /// Not at all.
+    /// The commit is not signed.
     No,
 }
 
 impl Repo {
-    /// Writes a picked commit that no ref points to yet; its last line says where it is from.
+    /// Writes a picked commit that no ref points to yet; the last line of its message names the
+    /// original.
     ///
     /// # Errors
     /// `object-missing`, `no-space`, `signing-failed`.
@@ -59,7 +60,7 @@ impl Repo {
     }
 }
 
-/// Adds the line by which git, too, says where a commit was picked from.
+/// Adds the line in which git records the origin of a pick.
 fn with_origin(message: &[u8], original: Oid) -> Vec<u8> {
     let mut text = message.trim_end().to_vec();
     let last = text.rsplit_str("\n\n").next().unwrap_or_default();

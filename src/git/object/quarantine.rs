@@ -1,5 +1,5 @@
-//! Objects that exist in memory only, for a git process to read: written into a folder outside the
-//! repository that is gone afterwards. The repository itself gets nothing.
+//! Makes objects in memory readable for a git process: it writes them into a temporary folder
+//! outside the object store. The repository itself is unchanged.
 
 use gix::objs::Write as _;
 
@@ -9,7 +9,7 @@ use crate::git::scratch::Scratch;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-/// A folder of objects beside the object store; it is removed when dropped.
+/// A temporary object folder; it is removed when dropped.
 pub struct Quarantine {
     folder: Scratch,
 }
@@ -25,7 +25,7 @@ impl Quarantine {
 }
 
 impl Repo {
-    /// Writes what is in memory into a quarantine; `None` where objects are not kept in memory.
+    /// Writes the objects in memory into a quarantine; `None` if objects are not kept in memory.
     ///
     /// # Errors
     /// `no-space`, `io`.
@@ -44,7 +44,7 @@ impl Repo {
         Ok(Some(Quarantine { folder }))
     }
 
-    /// Lets git itself make the blob of a file and takes it into memory; `run` runs `hash-object` and
+    /// Has git create the blob of a file, and reads it into memory; `run` runs `hash-object` and
     /// reads its answer.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Reading what a commit holds, from a repository with or without a worktree, on any thread.
+//! Reads the contents of commits, in a repository with or without a working tree, on any thread.
 
 use gix::bstr::BStr;
 
@@ -6,7 +6,7 @@ use crate::git::lfs::lfs_pointer::{self, Pointer};
 use crate::git::{BareRepo, Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
-/// The objects of a repository. Clones of it may be read by several threads at once.
+/// The objects of a repository. Several threads may read clones of it at once.
 #[derive(Clone)]
 pub struct Objects {
     inner: gix::Repository,
@@ -17,7 +17,7 @@ pub struct Objects {
 pub struct NamedEntry {
     /// Its name, without a slash.
     pub name: Vec<u8>,
-    /// What it is.
+    /// Its mode and object.
     pub entry: TreeEntry,
 }
 
@@ -90,7 +90,7 @@ impl Objects {
             .collect()
     }
 
-    /// Returns what stands at `path` in a tree; the root for an empty path.
+    /// Returns the entry at `path` in a tree; the root for an empty path.
     ///
     /// # Errors
     /// `object-missing`.
@@ -133,7 +133,7 @@ impl Objects {
             .map(|header| header.size())
     }
 
-    /// Reads a blob that is a pointer of git-lfs.
+    /// Reads a blob that is a git-lfs pointer.
     pub fn lfs_pointer(&self, id: Oid) -> Option<Pointer> {
         let small = self.size(id)? <= lfs_pointer::MAX_BYTES;
         small
@@ -143,8 +143,8 @@ impl Objects {
     }
 }
 
-/// Ignore files, as git reads them: the innermost that speaks of a path decides, and in it the last
-/// pattern.
+/// Ignore files with git's precedence: the innermost file with a matching pattern decides, and its
+/// last pattern wins.
 #[derive(Clone, Default)]
 pub struct IgnoreLists {
     lists: Vec<IgnoreList>,
@@ -157,7 +157,7 @@ struct IgnoreList {
 }
 
 impl IgnoreLists {
-    /// Adds the file of a directory, which is below that of every list so far, or the same.
+    /// Adds the file of a directory, which must be the same as or below that of every file so far.
     pub fn push(&mut self, directory: &RepoPath, bytes: &[u8]) {
         let mut search = gix::ignore::Search::default();
         let parse = gix::ignore::search::Ignore {
@@ -171,7 +171,7 @@ impl IgnoreLists {
         }
     }
 
-    /// Tells whether a path is ignored; no directory above it is.
+    /// Returns `true` if a path is ignored, assuming that its parent directories are not.
     pub fn ignores(&self, path: &RepoPath, is_directory: bool) -> bool {
         let decides = |list: &IgnoreList| {
             let below = path.below(&list.directory)?;

@@ -1,12 +1,12 @@
-//! Commits and annotated tags written again with other ids in them: author, times and message stay, a
-//! signature does not, since it would be one of something else.
+//! Rewrites commits and annotated tags with other ids in them. Author, times and message stay; a
+//! signature is dropped, since it would not match.
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Result, ResultExt as _};
 
-/// A commit to be written again.
+/// A commit to rewrite.
 pub struct Again<'a> {
-    /// The commit it is made from.
+    /// The original commit.
     pub original: Oid,
     /// Its tree.
     pub tree: Oid,
@@ -15,7 +15,7 @@ pub struct Again<'a> {
 }
 
 impl Repo {
-    /// Writes a commit again; `message` makes its message of the old one.
+    /// Rewrites a commit; `message` computes its message from the old one.
     ///
     /// # Errors
     /// `object-missing`, `no-space`, `io`.
@@ -47,11 +47,11 @@ impl Repo {
         Ok(id.detach().into())
     }
 
-    /// Writes an annotated tag again for another target of the same kind; `message` makes its message of
-    /// the old one, which comes without its signature.
+    /// Rewrites an annotated tag for another target of the same kind; `message` computes its
+    /// message from the old one, which is passed without its signature.
     ///
     /// # Errors
-    /// `repository-broken` where `id` is no annotated tag, `no-space`, `io`.
+    /// `repository-broken` if `id` is not an annotated tag, `no-space`, `io`.
     pub fn write_tag_again(
         &self,
         id: Oid,
@@ -77,7 +77,7 @@ impl Repo {
         Ok(id.detach().into())
     }
 
-    /// Returns what an annotated tag points to; `None` for every other object.
+    /// Returns the target of an annotated tag; `None` for any other object.
     pub fn tag_target(&self, id: Oid) -> Option<Oid> {
         let raw = self.raw_tag(id)?;
         let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash());

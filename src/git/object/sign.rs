@@ -1,9 +1,9 @@
-//! Signing commits and tags, by git: which key, which program and which format is the user's
-//! configuration, and git is who knows it.
+//! Signing of commits and tags, by git: it knows the key, the program and the format from the
+//! user's configuration.
 //!
-//! Nothing but objects is written to the repository. `git commit-tree -S` moves no ref; `git tag -s`
-//! does, so it works in a scratch repository that has our object store, no hooks and no templates.
-//! What is signed says exactly what the unsigned object would have said.
+//! Only objects are written to the repository. `git commit-tree -S` moves no refs; `git tag -s`
+//! does, so it runs in a scratch repository that borrows the object store and has no hooks and no
+//! templates. A signed object has exactly the content of the unsigned one.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use super::picked_commit::Pick;
 use super::tag::NewTag;
 use super::{NewCommit, with_newline};
 
-/// What of the configuration a scratch repository has to know.
+/// The settings that a scratch repository needs.
 const SETTINGS: [&str; 9] = [
     "user.signingKey",
     "gpg.format",
@@ -29,18 +29,18 @@ const SETTINGS: [&str; 9] = [
 ];
 
 impl Repo {
-    /// Tells whether the user wants commits signed.
+    /// Returns `true` if the user wants signed commits.
     ///
     /// # Errors
-    /// `invalid-value` when `commit.gpgSign` is neither yes nor no.
+    /// `invalid-value` when `commit.gpgSign` is not a boolean.
     pub fn signs_commits(&self) -> Result<bool> {
         Ok(self.require_config_bool("commit.gpgSign")? == Some(true))
     }
 
-    /// Tells whether the user wants annotated tags signed.
+    /// Returns `true` if the user wants signed annotated tags.
     ///
     /// # Errors
-    /// `invalid-value` when one of the two settings is neither yes nor no.
+    /// `invalid-value` when one of the two settings is not a boolean.
     pub fn signs_tags(&self) -> Result<bool> {
         let all = self.require_config_bool("tag.gpgSign")?;
         let annotated = self.require_config_bool("tag.forceSignAnnotated")?;
@@ -50,10 +50,10 @@ impl Repo {
     /// Writes a signed commit that no ref points to yet. One or two processes.
     ///
     /// # Errors
-    /// `signing-failed` with what git said.
+    /// `signing-failed` with git's message.
     pub fn write_signed_commit(&self, world: &World, commit: NewCommit<'_>) -> Result<Oid> {
         let mut git = self.git(world);
-        // Another encoding would be noted in the commit, though the message is UTF-8.
+        // git would record another encoding in the commit, though the message is UTF-8.
         git.args(["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"]);
         for parent in &commit.parents {
             git.arg("-p").arg(parent.to_string());
@@ -65,8 +65,8 @@ impl Repo {
         id_in(&printed, "commit")
     }
 
-    /// Writes a signed commit made from another one, as [`Repo::write_pick`] says; the message comes
-    /// with the name of its encoding.
+    /// Writes a signed commit made from another one, like [`Repo::write_pick`]; the message is
+    /// passed with the name of its encoding.
     pub(in crate::git) fn write_signed_pick(
         &self,
         world: &World,
@@ -87,11 +87,12 @@ impl Repo {
         id_in(&printed, "commit")
     }
 
-    /// Writes a signed tag object that no ref points to yet; `scratch` is a free path for a
-    /// repository that is gone afterwards. Four processes and what they start.
+    /// Writes a signed tag object that no ref points to yet; `scratch` is an unused path for a
+    /// temporary repository. Four processes and their children.
     ///
     /// # Errors
-    /// `signing-failed` with what git said, `git-failed` when there can be no scratch repository.
+    /// `signing-failed` with git's message, `git-failed` if the scratch repository cannot be
+    /// created.
     pub fn write_signed_tag(&self, world: &World, scratch: &Path, tag: NewTag<'_>) -> Result<Oid> {
         let scratch = Scratch::make(self, world, scratch)?;
         let mut git = scratch.git(self, world);
@@ -138,7 +139,7 @@ impl Scratch {
         let mut git = Git::new(world);
         git.env("GIT_DIR", &self.path);
         git.env("GIT_OBJECT_DIRECTORY", repo.common_dir().join("objects"));
-        // A signing key may be named relative to the worktree.
+        // A signing key may be named relative to the working tree.
         git.current_dir(repo.workdir());
         for key in SETTINGS {
             if let Some(value) = repo.config(key) {
@@ -152,12 +153,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left the next command sweeps away with the operation's other files.
+        // The next command removes leftovers, together with the operation's other files.
         std::fs::remove_dir_all(&self.path).ok();
     }
 }
 
-/// Lets git write this name and this time, whatever it would choose itself.
+/// Sets the name and the time that git writes.
 fn act_as(git: &mut Git, signature: &Signature) {
     for role in ["AUTHOR", "COMMITTER"] {
         be(git, role, signature);

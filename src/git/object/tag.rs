@@ -5,23 +5,23 @@ use crate::model::{Code, Result, ResultExt as _};
 
 use super::with_newline;
 
-/// A tag to be written.
+/// A tag to write.
 pub struct NewTag<'a> {
     /// Its name, without `refs/tags/`.
     pub name: &'a str,
     /// The commit it points to.
     pub target: Oid,
-    /// Who makes it, and when.
+    /// The tagger and the time.
     pub tagger: &'a Signature,
     /// The message; a final newline is added.
     pub message: String,
 }
 
-/// An annotated tag as read.
+/// An annotated tag that was read.
 pub struct Tag {
-    /// What it points to.
+    /// Its target.
     pub target: Oid,
-    /// Who made it, and when.
+    /// The tagger and the time.
     pub tagger: Option<Signature>,
     /// The message as bytes.
     pub message: Vec<u8>,
@@ -80,9 +80,9 @@ impl Repo {
     }
 }
 
-/// Returns the message of a tag without its signature, whatever made that.
+/// Returns the message of a tag without its signature, of any kind.
 ///
-/// As git sees it: the signature is from the last line that begins one to the end.
+/// As in git, the signature extends from the last line that begins one to the end.
 pub(in crate::git) fn unsigned(message: &[u8]) -> &[u8] {
     const BEGINNINGS: [&[u8]; 4] = [
         b"-----BEGIN PGP SIGNATURE-----",

@@ -1,7 +1,7 @@
-//! Brings objects from one repository to another on the same file system by hard links.
+//! Copies objects between repositories on the same file system by hard links.
 //!
-//! What an object points to is linked before the object itself, so that at every moment whatever the
-//! other repository has is whole: one look tells whether anything below is missing.
+//! The objects below an object are linked before it, so that at every moment the other repository
+//! is complete: if it has an object, it has everything below it.
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ impl BareRepo {
 impl ObjectStore {
     fn of(repo: &gix::Repository, common_dir: &Path) -> ObjectStore {
         let mut repo = repo.clone();
-        // A miss is the rule here: looking for new packs each time would cost more than the rest.
+        // Misses are the rule here: looking for new packs each time would cost more than the rest.
         repo.objects.refresh = gix::odb::store::RefreshMode::Never;
         ObjectStore {
             repo,
@@ -43,7 +43,8 @@ impl ObjectStore {
         }
     }
 
-    /// Tells whether the object is stored: gix knows the empty tree without, git wants it there.
+    /// Returns `true` if the object is stored: gix knows the empty tree without storing it, git
+    /// does not.
     fn has(&self, id: gix::ObjectId) -> bool {
         self.repo.objects.exists(&id)
     }
@@ -55,19 +56,19 @@ impl ObjectStore {
     }
 }
 
-/// Whether a transfer by links could be done.
+/// The result of a transfer by hard links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linked {
     /// Everything is there now.
     All,
-    /// Some objects are packed, or on another file system: git has to bring them.
+    /// Some objects are packed, or on another file system: git has to copy them.
     NotAll,
 }
 
-/// Links what `tips` and everything below need from one store into the other.
+/// Links `tips` and everything below them into the other store.
 ///
 /// # Errors
-/// `object-missing` where the source itself is not whole; `no-space`, `io`.
+/// `object-missing` if the source itself is incomplete; `no-space`, `io`.
 pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Result<Linked> {
     let mut transfer = Transfer {
         from,
@@ -82,11 +83,11 @@ pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Resul
     Ok(Linked::All)
 }
 
-/// Has git bring what `tips` need and `known` does not have: one pack, made by one repository and
-/// written by the other.
+/// Has git copy what `tips` need and `known` does not have: one repository makes a pack and the
+/// other writes it.
 ///
 /// # Errors
-/// `git-failed` with what git said, `interrupted`.
+/// `git-failed` with git's message, `interrupted`.
 pub fn send_pack(
     mut from: process::Git,
     mut to: process::Git,
@@ -116,7 +117,7 @@ impl Transfer<'_> {
         self.linked.contains(&id) || self.to.has(id)
     }
 
-    /// Links commits and tags, the oldest first, without recursion: histories are long.
+    /// Links commits and tags, oldest first, without recursion: histories are long.
     fn history(&mut self, tip: gix::ObjectId) -> Result<Linked> {
         let mut open = vec![tip];
         while let Some(&id) = open.last() {
@@ -139,7 +140,7 @@ impl Transfer<'_> {
         Ok(Linked::All)
     }
 
-    /// Returns the commits or tags an object stands on, and the tree it holds.
+    /// Returns the parents of a commit or the target of a tag, and the tree.
     fn look(&self, id: gix::ObjectId) -> Result<(Vec<gix::ObjectId>, Option<gix::ObjectId>)> {
         let missing = || format!("object {id} is missing here");
         let object = self.from.repo.find_object(id);
@@ -161,7 +162,7 @@ impl Transfer<'_> {
         })
     }
 
-    /// Links a tree after all that is in it; as deep as its directories.
+    /// Links a tree after its contents; recurses as deep as its directories.
     fn tree(&mut self, id: gix::ObjectId) -> Result<Linked> {
         if self.is_there(id) {
             return Ok(Linked::All);
@@ -193,7 +194,7 @@ impl Transfer<'_> {
         self.link(id)
     }
 
-    /// Writes the empty tree, which git reads also where nobody has stored it.
+    /// Writes the empty tree: git reads it even where it is not stored.
     fn write_empty_tree(&mut self) -> Result<Linked> {
         let written = self.to.repo.write_object(gix::objs::Tree::empty());
         written.or_code(Code::Io, || "cannot store the empty tree")?;
@@ -219,7 +220,8 @@ impl Transfer<'_> {
             Err(e) if e.kind() == ErrorKind::StorageFull => {
                 return Err(Error::io("cannot publish objects", e));
             }
-            // Packed, on another file system, or links are not allowed: git knows other ways.
+            // The object is packed, on another file system, or links are not allowed: git has to
+            // copy it.
             Err(_) => return Ok(Linked::NotAll),
         }
         self.linked.insert(id);

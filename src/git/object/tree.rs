@@ -1,4 +1,4 @@
-//! Trees and histories: looking into a tree, making one from another, walking commits.
+//! Trees and histories: looking up paths, editing trees, walking commits.
 
 use gix::bstr::BStr;
 
@@ -27,7 +27,7 @@ impl Repo {
     ) -> Result<Oid> {
         let cannot = || "cannot write a tree";
         let mut edits = edits.into_iter().peekable();
-        // The empty tree is one that git knows and 'git fsck' misses all the same.
+        // git knows the empty tree without storing it, but 'git fsck' reports it as missing.
         if edits.peek().is_none() && base != self.empty_tree() {
             return Ok(base);
         }
@@ -46,7 +46,7 @@ impl Repo {
                 editor.remove_leaf(path).or_code(Code::Io, cannot)?;
             }
         }
-        // Removals come first: a file may take the place of a directory, or the other way round.
+        // Removals come first: a file may replace a directory, or the other way round.
         for (path, entry) in additions {
             let path = BStr::new(path.as_bytes());
             editor
@@ -75,7 +75,7 @@ impl Repo {
         Ok(entry.map(|entry| entry.object_id().into()))
     }
 
-    /// Returns the file, link or submodule at `path` in `tree`; `None` for a directory too.
+    /// Returns the file, symlink or submodule at `path` in `tree`; `None` for a directory too.
     ///
     /// # Errors
     /// `object-missing`.
@@ -95,7 +95,7 @@ impl Repo {
         Ok(entry.filter(|entry| !entry.is_directory()))
     }
 
-    /// Returns the directory named `path` in `tree`; `None` for anything else that stands there.
+    /// Returns the directory named `path` in `tree`; `None` for anything else.
     ///
     /// # Errors
     /// `object-missing`.
@@ -112,10 +112,10 @@ impl Repo {
         Ok(directory.map(|entry| entry.object_id().into()))
     }
 
-    /// Lists what stands directly in a tree: names and entries, in git's order.
+    /// Lists the direct entries of a tree, in git's order.
     ///
     /// # Errors
-    /// `object-missing`; `repository-broken` for an entry that makes no sense.
+    /// `object-missing`; `repository-broken` for a malformed entry.
     pub fn entries_of(&self, tree: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let cannot = || format!("cannot read tree {tree}");
         if tree == self.empty_tree() {
@@ -133,7 +133,7 @@ impl Repo {
         entries.collect()
     }
 
-    /// Tells whether a branch at `now` has commits that it had not at `then`.
+    /// Returns `true` if a branch at `now` has commits that it did not have at `then`.
     ///
     /// # Errors
     /// `object-missing`.
@@ -141,8 +141,8 @@ impl Repo {
         Ok(!self.commits_between(now, &[then], 1)?.is_empty())
     }
 
-    /// Returns the commit without parents that the first parents of `tip` lead to. Where they pass
-    /// `known`, a commit of which it was found before, the walk ends there.
+    /// Returns the root commit on the first-parent chain of `tip`. The walk ends early at the
+    /// commit `known.0`, for which `known.1` was found before.
     ///
     /// # Errors
     /// `object-missing`; `revision-not-found` when the walk cannot start.

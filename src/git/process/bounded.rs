@@ -1,7 +1,8 @@
-//! Programs that read hostile files: with limits, without our environment, ended with all they start.
+//! Programs that read hostile files: run with limits and a minimal environment, and killed with all
+//! their children.
 //!
-//! A program gets bytes on standard input and nothing else: no file, no shell, of the environment
-//! only `PATH` and `LANG`. What it has not done within its limits it never will.
+//! A program gets bytes on standard input and nothing else: no files, no shell, and of the
+//! environment only `PATH` and `LANG`.
 
 use std::io::{Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -16,19 +17,19 @@ use crate::model::{Error, Result, World};
 
 use super::resource_limits::limit_address_space;
 
-/// What ends a program that has done nothing wrong.
+/// The signals that end a program from outside.
 const FROM_OTHERS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
 
-/// More of what a program says on standard error is not kept.
-const MOST_ERROR_BYTES: u64 = 64 << 10;
+/// The amount of standard error that is kept.
+const MAX_ERROR_BYTES: u64 = 64 << 10;
 
-/// How long the streams of a program that has ended may take to end, too.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long the streams of a program may stay open after it has ended.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a program may use.
+/// The resources that a program may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time on the clock.
+    /// Wall-clock time.
     pub time: Duration,
     /// Address space; on Linux only.
     pub memory_bytes: u64,
@@ -41,17 +42,17 @@ pub struct Limits {
 pub enum End {
     /// By itself, with this code.
     Exited(i32),
-    /// By a signal of its own: it crashed, or had no memory left.
+    /// By a signal of its own: it crashed, or ran out of memory.
     Crashed,
-    /// By a signal that others send: somebody ended it.
+    /// By a signal from another process.
     Killed,
-    /// It was ended at the limit of time.
+    /// It was killed at the time limit.
     TimedOut,
-    /// It was ended because it wrote too much.
+    /// It was killed because it wrote too much.
     TooMuchOutput,
 }
 
-/// What a program left.
+/// The result of a program.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
@@ -62,11 +63,11 @@ pub struct Finished {
     pub stderr: String,
 }
 
-/// Runs a program, named by its absolute path, to its end or its limits; `None` when it cannot be
+/// Runs a program, named by its absolute path, to its end or its limits; `None` if it cannot be
 /// started.
 ///
 /// # Errors
-/// `interrupted` when a signal ended us.
+/// `interrupted` when a signal ended this process.
 pub fn run(
     world: &World,
     program: &Path,
@@ -94,7 +95,7 @@ fn command(world: &World, program: &Path, args: &[&str]) -> Command {
     if let Some(path) = world.variable("PATH") {
         command.env("PATH", path);
     }
-    // A group of its own, so that all it starts can be ended with it.
+    // A process group of its own, so that all its children can be killed with it.
     command.process_group(0).current_dir("/").args(args);
     command
         .stdin(Stdio::piped())
@@ -107,32 +108,32 @@ fn pid(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
-/// Feeds a child, listens to it and sees it end.
+/// Writes to a child, reads its output and waits for its end.
 fn attend(child: &mut Child, input: Vec<u8>, limits: Limits) -> Result<Finished> {
     let stdin = child.stdin.take();
-    // A child that stops reading says why on standard error and in its code.
+    // A child that stops reading reports why on standard error and in its exit code.
     std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
     let stdout = listen(child.stdout.take(), limits.output_bytes.saturating_add(1));
-    let stderr = listen(child.stderr.take(), MOST_ERROR_BYTES);
+    let stderr = listen(child.stderr.take(), MAX_ERROR_BYTES);
     let id = pid(child.id());
     let (ended, end) = mpsc::channel();
-    // Only looked at, not reaped: until we do so, nobody else gets the number of its group.
+    // Wait without reaping: until it is reaped, the number of its group cannot be reused.
     std::thread::spawn(move || {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let seen = id.is_some_and(|id| waitid(WaitId::Pid(id), options).is_ok());
-        // Nobody listens any more when the time is up.
+        // The receiver is gone after a timeout.
         ended.send(seen).ok();
     });
     let in_time = end.recv_timeout(limits.time).is_ok();
     if let Some(id) = id {
-        // What it has started has nobody left to work for.
+        // Its children have no purpose any more.
         kill_process_group(id, Signal::KILL).ok();
     }
     let status = child
         .wait()
         .map_err(|e| Error::io("cannot wait for a program", e))?;
-    let stdout = stdout.recv_timeout(GRACE).unwrap_or_default();
-    let stderr = stderr.recv_timeout(GRACE).unwrap_or_default();
+    let stdout = stdout.recv_timeout(STREAM_TIMEOUT).unwrap_or_default();
+    let stderr = stderr.recv_timeout(STREAM_TIMEOUT).unwrap_or_default();
     let end = if !in_time {
         End::TimedOut
     } else if stdout.len() as u64 > limits.output_bytes {
@@ -152,7 +153,7 @@ fn attend(child: &mut Child, input: Vec<u8>, limits: Limits) -> Result<Finished>
     })
 }
 
-/// Reads a stream up to so many bytes; then it is closed, which ends who writes on.
+/// Reads a stream up to a limit and then closes it, which ends a program that continues to write.
 fn listen(stream: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
     let (heard, bytes) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! Configuration for one git command by variables: added after what the caller has set that way.
+//! Configuration for one git command through variables: added after the caller's.
 //!
-//! git reads `GIT_CONFIG_COUNT` first and `GIT_CONFIG_PARAMETERS` (what `git -c` makes) after it. An
-//! entry that has to be the last word therefore stands in both where the caller uses both.
+//! git reads `GIT_CONFIG_COUNT` first and then `GIT_CONFIG_PARAMETERS` (from `git -c`). So an entry
+//! that has to win is in both if the caller uses both.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -11,7 +11,7 @@ use crate::model::{Code, Error, Result, World};
 const COUNT: &str = "GIT_CONFIG_COUNT";
 const PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
-/// What the caller has set, and what is added.
+/// The caller's configuration, and additions.
 pub(in crate::git) struct CommandConfig {
     count: Option<OsString>,
     parameters: Option<OsString>,
@@ -19,7 +19,7 @@ pub(in crate::git) struct CommandConfig {
 }
 
 impl CommandConfig {
-    /// Starts from what the caller has set.
+    /// Starts from the caller's configuration.
     pub(in crate::git) fn inherited(world: &World) -> CommandConfig {
         CommandConfig {
             count: world.variable(COUNT).map(OsStr::to_owned),
@@ -33,10 +33,10 @@ impl CommandConfig {
         self.added.push((key.to_owned(), value));
     }
 
-    /// Returns the variables that say it all; none where nothing was added.
+    /// Returns the variables to set; none if nothing was added.
     ///
     /// # Errors
-    /// `invalid-value` where the caller's count is no number: git would stop at it, too.
+    /// `invalid-value` if the caller's count is not a number: git would refuse it, too.
     pub(in crate::git) fn variables(&self) -> Result<Vec<(String, OsString)>> {
         if self.added.is_empty() {
             return Ok(Vec::new());
@@ -46,7 +46,7 @@ impl CommandConfig {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!(
-                    "'{COUNT}' is '{}': wanted a number",
+                    "'{COUNT}' is '{}': expected a number",
                     count.to_string_lossy()
                 ),
             )

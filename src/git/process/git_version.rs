@@ -121,7 +121,7 @@ fn remembered(world: &World, program: &str) -> bool {
     read().is_some_and(|text| text == line(program))
 }
 
-/// Writes down that a program is new enough for this version of ours; where that cannot be done, the next
+/// Records that a program is new enough for this version of ours; where that cannot be done, the next
 /// command asks again.
 fn remember(world: &World, program: &str) {
     let write = || -> Option<()> {

@@ -1,26 +1,26 @@
-//! A file that a command and all that it starts keep open: whoever holds a lock on it knows by that
-//! whether any of them lives, also once the process that started them is gone.
+//! A file that a command and all its children keep open. A lock on it shows whether any of them is
+//! alive, even after the process that started them is gone.
 //!
-//! A child has the file in place of one of its streams, and a shell makes another descriptor of it on the
-//! way to becoming git. So no other child that is started at the same time gets it. ssh closes what it
-//! inherits, and so does a server elsewhere; git, git-lfs and hooks do not.
+//! The child gets the file in place of one of its streams, and a shell duplicates it to another
+//! descriptor before it becomes git. So no other child that is started at the same time inherits
+//! it. ssh and remote servers close inherited files; git, git-lfs and hooks do not.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result};
 
-/// Which stream of a child has the file until it is descriptor 8.
+/// The stream of a child that holds the file until it is descriptor 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::git) enum InPlaceOf {
-    /// Standard input, which is empty from then on.
+    /// Standard input, which is empty afterwards.
     Input,
-    /// Standard error, which goes to standard output from then on.
+    /// Standard error, which is redirected to standard output afterwards.
     Errors,
 }
 
 impl InPlaceOf {
-    /// Becomes the command in its arguments.
+    /// Replaces itself by the command in its arguments.
     fn script(self) -> &'static str {
         match self {
             InPlaceOf::Input => r#"exec "$@" 8<&0 </dev/null"#,
@@ -29,7 +29,7 @@ impl InPlaceOf {
     }
 }
 
-/// Makes a command that keeps `file` open; its other streams are still to be set.
+/// Makes a command that keeps `file` open; the caller sets its other streams.
 #[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
 pub(in crate::git) fn keeping(
     file: &File,

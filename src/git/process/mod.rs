@@ -1,4 +1,5 @@
-//! The one gate for child processes: git with a scrubbed environment, ended when we are.
+//! The one gate for child processes: git with a scrubbed environment, killed when this program is
+//! interrupted.
 
 pub mod bounded;
 pub(crate) mod command_config;
@@ -30,16 +31,16 @@ use streaming::{End, Listener, Pipe};
 
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};
 
-/// The variable our children see: the operation they are part of. A changing command of ours that
-/// finds it set (in a hook, say) does nothing.
+/// The variable that names the current operation to child processes. A changing command of
+/// git-colony that finds it set (in a hook, say) does nothing.
 pub const OPERATION_VARIABLE: &str = "COLONY_OPERATION";
 
-/// The variable under which a merge driver of ours writes nothing but the merged file: a merge that
-/// is only tried sets it for git.
+/// With this variable a merge driver of git-colony writes only the merged file: set when git only
+/// previews a merge.
 pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
 
-/// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those that
-/// would let the caller's settings run programs. Never inherited.
+/// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those
+/// through which the caller's settings could run programs. Never inherited.
 pub(super) const SCRUBBED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -62,7 +63,7 @@ pub(super) const SCRUBBED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// A git command in the making.
+/// A git command to run.
 pub struct Git {
     command: Command,
     interrupt: Interrupt,
@@ -74,11 +75,11 @@ pub struct Git {
     config: CommandConfig,
     listener: Option<Listener>,
     kept_open: Option<File>,
-    /// Why it must not be started.
+    /// The reason why it must not be started.
     refusal: Option<Error>,
 }
 
-/// What a finished command left.
+/// The result of a finished command.
 pub struct Output {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
@@ -89,15 +90,15 @@ pub struct Output {
 }
 
 impl Output {
-    /// Tells whether it exited with 0.
+    /// Returns `true` if it exited with 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
     }
 }
 
 impl Git {
-    /// Starts from the world's environment less everything that points at a repository. A git that is too old
-    /// fails when it is run.
+    /// Starts from the world's environment, without the variables that point to a repository. A git that
+    /// is too old fails when it is run.
     pub fn new(world: &World) -> Git {
         Git {
             refusal: git_version::require(world).err(),
@@ -146,14 +147,14 @@ impl Git {
         self
     }
 
-    /// Takes a variable from the child.
+    /// Removes a variable for the child.
     pub fn env_remove(&mut self, name: &str) -> &mut Self {
         self.command.env_remove(name);
         self
     }
 
-    /// Sets a value of git's configuration for the child and its children, after all the caller has
-    /// set. It is in no argument and in no file.
+    /// Sets a git configuration value for the child and its children, after the caller's values. It
+    /// does not appear in arguments or files.
     pub fn config(&mut self, key: &str, value: impl Into<OsString>) -> &mut Self {
         self.config.add(key, value.into());
         self
@@ -171,26 +172,26 @@ impl Git {
         self
     }
 
-    /// Lets its standard output go nowhere: it may be as large as any file.
+    /// Discards its standard output: it may be as large as any file.
     pub fn discard_output(&mut self) -> &mut Self {
         self.keeps_output = false;
         self
     }
 
-    /// Reads at most so many bytes of its standard output; what it would say after them ends it.
+    /// Reads at most this many bytes of its standard output; then the command is ended.
     pub fn limit_output(&mut self, bytes: u64) -> &mut Self {
         self.most_output_bytes = bytes;
         self
     }
 
-    /// Has `listener` told what it says on standard error as it comes, in any pieces.
+    /// Passes its standard error to `listener` as it arrives, in pieces of any size.
     pub fn listen(&mut self, listener: impl FnMut(&[u8]) + Send + 'static) -> &mut Self {
         self.listener = Some(Box::new(listener));
         self
     }
 
-    /// Has it and all it starts keep a file open, with the locks on it; not where it is given bytes. In a
-    /// conversation what it says on standard error comes on standard output then.
+    /// Has it and all its children keep a file open, with the locks on it; not together with input.
+    /// In a conversation its standard error is then merged into standard output.
     ///
     /// # Errors
     /// `io`.
@@ -200,13 +201,14 @@ impl Git {
         Ok(self)
     }
 
-    /// Ends it, and on Linux all it has started, after so long.
+    /// Kills it after this time, on Linux together with all its children.
     pub fn limit_time(&mut self, time: Duration) -> &mut Self {
         self.most_time = Some(time);
         self
     }
 
-    /// Has the system limit what it may use; on Linux only. That holds also when we are killed.
+    /// Has the system limit its resources; on Linux only. The limits hold even if this program is
+    /// killed.
     pub(super) fn limit_resources(&mut self, resources: Resources) -> &mut Self {
         self.resources = Some(resources);
         self
@@ -215,7 +217,7 @@ impl Git {
     /// Runs it to its end and collects both streams.
     ///
     /// # Errors
-    /// `git-failed` when git cannot be started, `interrupted` when a signal ended us.
+    /// `git-failed` when git cannot be started, `interrupted` when a signal ended this process.
     pub fn run(&mut self) -> Result<Output> {
         self.interrupt.check()?;
         let input = self.input.take();
@@ -238,7 +240,8 @@ impl Git {
             scope.spawn(move || over.announce(id, pipes, &is_read));
             scope.spawn(|| {
                 if let (Some(pipe), Some(bytes)) = (stdin.take(), &input) {
-                    // A child that stops reading says why on stderr and in its exit code.
+                    // A child that stops reading reports why on standard error and in its exit
+                    // code.
                     drop({ pipe }.write_all(bytes));
                 }
             });
@@ -247,17 +250,17 @@ impl Git {
                 let pipe = stderr.take();
                 pipe.map(|pipe| over.read((&of_err, pipe), &mut err, listener.as_mut()))
             });
-            // The pipe closes here: a git that has more to say is ended by that.
+            // The pipe closes here, which ends a git that continues to write.
             let read = stdout.take();
             let read = read.map(|pipe| over.read((&of_out, pipe.take(most)), &mut out, None));
-            // Who says nothing more on either has ended, or is about to.
+            // When both streams are closed, the child has ended or is about to.
             drop(heard.join());
             drop((ended, done));
             read
         })
         .transpose()
         .map_err(cannot)?;
-        // For another run.
+        // Keep the input for another run.
         self.input = input;
         let status = child.wait();
         self.interrupt.release(child.id());
@@ -274,10 +277,10 @@ impl Git {
         })
     }
 
-    /// Runs it and returns its output, or git's own words as the error.
+    /// Runs it and returns its output, or git's message as the error.
     ///
     /// # Errors
-    /// `git-failed` with what git said.
+    /// `git-failed` with git's message.
     pub fn run_checked(&mut self, wanted: &str) -> Result<Vec<u8>> {
         let output = self.run()?;
         if output.success() {
@@ -351,27 +354,28 @@ impl Git {
     }
 }
 
-/// Ends a child and all it has started when the time is up before it has ended.
+/// Kills a child and all its children if it has not ended within the limit.
 fn end_late(child: u32, limit: Duration, end: &mpsc::Receiver<()>) {
     if end.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout) {
         return;
     }
-    // Nobody has waited for the child yet, so its number is still its own.
+    // The child has not been reaped, so its number is still its own.
     kill(&[descendants(child), vec![child]].concat());
 }
 
-/// Makes the error for a git command that failed; `locked` where a lock file stood in its way.
+/// Returns the error for a git command that failed; `locked` if a lock file was in its way.
 pub fn failed(wanted: &str, stderr: &str) -> Error {
     if let Some(lock) = lock_file::named_in(stderr) {
-        return lock_file::stands(&format!("cannot {wanted}"), &lock);
+        return lock_file::in_the_way(&format!("cannot {wanted}"), &lock);
     }
     let said = stderr.lines().last().unwrap_or("git gave no reason");
     Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
 }
 
-/// Ends the children of a program that was asked to stop, and theirs: politely, then for good.
+/// Ends the children of a program that was asked to stop, and their children: by SIGTERM, then by
+/// SIGKILL.
 ///
-/// Filters are started by gix and not by this gate, so on Linux all descendants are looked up.
+/// gix, not this gate, starts filters, so on Linux all descendants are looked up.
 pub fn end_children(interrupt: &Interrupt) {
     let mut children = descendants(std::process::id());
     children.extend(interrupt.children());
@@ -385,12 +389,12 @@ pub fn end_children(interrupt: &Interrupt) {
     kill(&descendants(std::process::id()));
 }
 
-/// Asks processes to end.
+/// Sends SIGTERM to processes.
 pub fn ask_to_end(pids: &[u32]) {
     signal_all(pids, Signal::TERM);
 }
 
-/// Ends processes.
+/// Sends SIGKILL to processes.
 pub fn kill(pids: &[u32]) {
     signal_all(pids, Signal::KILL);
 }
@@ -398,12 +402,12 @@ pub fn kill(pids: &[u32]) {
 fn signal_all(pids: &[u32], signal: Signal) {
     for pid in pids {
         let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-        // One that is gone already is what we want.
+        // The process may be gone already.
         pid.map(|pid| kill_process(pid, signal).ok());
     }
 }
 
-/// Lists the children of a process and theirs; empty where the system does not tell.
+/// Lists all descendants of a process; empty if the system does not provide them.
 pub(super) fn descendants(pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()

@@ -10,13 +10,13 @@ use super::{OPERATION_VARIABLE, Output};
 pub struct CommitHook<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What git gives it.
+    /// The arguments that git passes.
     pub args: &'a [String],
-    /// The index it sees and may add to.
+    /// The index that it sees and may add to.
     pub index: &'a Path,
 }
 
-/// Runs a hook of a commit to be, if there is one; its output goes to the person.
+/// Runs a hook for a new commit, if the repository has it; the user sees its output.
 ///
 /// # Errors
 /// `git-failed` when git cannot be started.
@@ -28,7 +28,7 @@ pub fn run_commit_hook(
     let mut git = repo.git(world);
     git.env(OPERATION_VARIABLE, hook.name);
     git.env("GIT_INDEX_FILE", hook.index);
-    // The message is given: no editor comes up.
+    // The message is given, so no editor is needed.
     git.env("GIT_EDITOR", ":");
     git.args(["hook", "run", "--ignore-missing", hook.name, "--"]);
     let output = git.args(hook.args).run()?;
@@ -38,9 +38,9 @@ pub fn run_commit_hook(
     Ok(output)
 }
 
-/// Runs a hook of the repository, if there is one, as git would.
+/// Runs a hook of the repository as git would, if there is one.
 ///
-/// Its output goes to the person; its exit code is returned, not judged.
+/// The user sees its output; its exit code is returned, not judged.
 ///
 /// # Errors
 /// `git-failed` when git cannot be started.

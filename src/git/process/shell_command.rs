@@ -1,7 +1,8 @@
-//! Commands of a shell that are no git: each in a process group of its own, which ends with it.
+//! Shell commands other than git: each in its own process group, which is killed when the command
+//! ends.
 //!
-//! They get the caller's environment less what ties git to a repository, what is ours, and the tokens
-//! that we know of. Whether a command may run at all is decided elsewhere.
+//! They get the caller's environment without the variables that tie git to a repository, those of
+//! git-colony, and the known tokens. Whether a command may run at all is decided elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, PipeReader, Read as _};
@@ -19,28 +20,27 @@ use crate::model::{Error, Result, World};
 
 use super::{SCRUBBED, descendants};
 
-/// Tokens under their usual names, whatever the settings call ours.
+/// The usual variables for tokens, in addition to those that the settings name.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"];
 
-/// How long a group has between being asked to end and being ended, and how long what is left of its
-/// output is waited for.
-const GRACE: Duration = Duration::from_secs(1);
+/// The time between SIGTERM and SIGKILL for a group, and the maximum wait for its remaining output.
+const TERM_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often to look.
-const BEAT: Duration = Duration::from_millis(10);
+/// The interval between checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With an exit code; `None` where a signal ended it.
+    /// With an exit code; `None` if a signal ended it.
     Exited(Option<i32>),
-    /// It had not ended in time, and was ended.
+    /// It exceeded its time limit and was killed.
     OutOfTime,
 }
 
-/// Runs a command by `sh -c` in the world's directory; its output goes to the person, line by line.
+/// Runs a command by `sh -c` in the world's directory; the user sees its output, line by line.
 ///
-/// Nothing that it has started in its process group outlives it.
+/// Nothing that it started in its process group outlives it.
 ///
 /// # Errors
 /// `interrupted`; `io` when no shell can be started; those of [`credentials::sources`].
@@ -67,7 +67,7 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
     Ok(ending)
 }
 
-/// Makes the command of a shell; both streams are still to be set.
+/// Makes a shell command; the caller sets both streams.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 fn shell(world: &World, text: &str) -> Result<Command> {
     let ours = credentials::sources(world)?;
@@ -85,11 +85,11 @@ fn shell(world: &World, text: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Tells whether a variable belongs to the command that is run here and not to what it starts.
+/// Returns `true` for a variable that concerns this command and must not be inherited.
 fn is_tied(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     let ours = name.starts_with(b"COLONY_") && name != b"COLONY_SHARED_ROOT";
-    // Configuration of one command may hold credentials.
+    // Configuration for one command may hold credentials.
     let config = [
         b"GIT_CONFIG_COUNT".as_slice(),
         b"GIT_CONFIG_KEY_",
@@ -100,7 +100,7 @@ fn is_tied(name: &OsStr) -> bool {
         || SCRUBBED.iter().any(|known| name == known.as_bytes())
 }
 
-/// A command with all that it has started.
+/// A command with all its children.
 struct Group<'a> {
     child: Child,
     pid: Pid,
@@ -118,16 +118,16 @@ impl Group<'_> {
                 break;
             }
             if !self.lines.tell()? {
-                std::thread::sleep(BEAT);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
-        // The process is not reaped yet: its number still stands for this group and no other.
+        // The process is not reaped yet: its number still identifies this group.
         self.signal(Signal::KILL);
         let status = self.child.wait()?;
-        let patience = Instant::now() + GRACE;
+        let patience = Instant::now() + TERM_TIMEOUT;
         while !self.lines.ended && Instant::now() < patience {
             if !self.lines.tell()? {
-                std::thread::sleep(BEAT);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
         self.lines.finish();
@@ -138,37 +138,37 @@ impl Group<'_> {
         })
     }
 
-    /// Tells whether the shell has ended, and leaves it to be reaped.
+    /// Returns `true` if the shell has ended; does not reap it.
     fn has_ended(&self) -> std::io::Result<bool> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         Ok(waitid(WaitId::Pid(self.pid), look)?.is_some())
     }
 
-    /// Ends it politely, then for good, with what has left the group meanwhile.
+    /// Ends the group by SIGTERM, then by SIGKILL, with the processes that have left it meanwhile.
     fn end(&mut self) -> std::io::Result<()> {
         let below = descendants(self.child.id());
         self.signal(Signal::TERM);
-        let patience = Instant::now() + GRACE;
+        let patience = Instant::now() + TERM_TIMEOUT;
         while !self.has_ended()? && Instant::now() < patience {
             if !self.lines.tell()? {
-                std::thread::sleep(BEAT);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
         for pid in below {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            // One that is gone already is what we want.
+            // The process may be gone already.
             pid.map(|pid| kill_process(pid, Signal::KILL).ok());
         }
         Ok(())
     }
 
     fn signal(&self, signal: Signal) {
-        // A group that is gone already is what we want.
+        // The group may be gone already.
         kill_process_group(self.pid, signal).ok();
     }
 }
 
-/// What a command says, told as it comes.
+/// Passes on the output of a command, line by line.
 struct Lines<'a> {
     world: &'a World,
     reader: PipeReader,
@@ -186,7 +186,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Tells what there is; false when there was nothing.
+    /// Passes on the available output; returns `false` if there was none.
     fn tell(&mut self) -> std::io::Result<bool> {
         let mut bytes = [0_u8; 16 * 1024];
         let count = match self.reader.read(&mut bytes) {

@@ -1,8 +1,8 @@
-//! Reading what a command says while it says it, to its end.
+//! Streaming of a command's output until the command ends.
 //!
-//! What a hook leaves running in the background keeps the pipes of its git open. git waits for nothing of that
-//! kind, and neither do we: once the command has ended, a reader that still waits is woken by bytes of our own
-//! at the end of all that the command has said.
+//! A process that a hook leaves in the background keeps the pipes of its git open. git does not
+//! wait for it, and neither does this module: once the command has ended, a marker written into the
+//! pipe wakes a reader that still waits.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{ErrorKind, Read, Write as _};
@@ -14,33 +14,36 @@ use std::time::Duration;
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-/// Is told what a command says, in any pieces.
+/// Receives the output of a command, in pieces of any size.
 pub(in crate::git) type Listener = Box<dyn FnMut(&[u8]) + Send>;
 
-/// How long a pipe may stay open after the command has ended: a reader that is only late needs no waking.
-const GRACE: Duration = Duration::from_millis(100);
+/// How long a pipe may stay open after the command has ended: a reader that is only late needs no
+/// marker.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// More than any pipe holds: what comes then is not of the command.
-const MOST_LEFT_BYTES: usize = 1 << 20;
+/// More than any pipe holds: bytes beyond it are not from the command.
+const MAX_LEFT_BYTES: usize = 1 << 20;
 
-/// Whether a command has ended, for those who read what it says.
+/// Whether a command has ended, for the readers of its output.
 pub(in crate::git) struct End {
-    /// What stands behind the last byte of the command; nobody can have said it before.
+    /// The marker after the last byte of the command; it is random, so the command cannot have
+    /// written it.
     mark: Vec<u8>,
     is_over: AtomicBool,
 }
 
-/// A pipe, as long as somebody reads it.
+/// A pipe, while it is being read.
 pub(in crate::git) struct Pipe(Mutex<Option<OwnedFd>>);
 
 impl Pipe {
-    /// Takes note of a pipe. Where the process may open no more files, its reader waits for its end.
+    /// Remembers a pipe. If the process cannot open more files, the reader waits for the end of the
+    /// pipe.
     pub(in crate::git) fn of(pipe: Option<&impl AsFd>) -> Pipe {
         let known = pipe.and_then(|pipe| pipe.as_fd().try_clone_to_owned().ok());
         Pipe(Mutex::new(known))
     }
 
-    /// Lets go of it, which ends who writes on.
+    /// Closes the pipe, which ends a program that continues to write.
     fn close(&self) {
         drop(self.opened().take());
     }
@@ -49,7 +52,8 @@ impl Pipe {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes its reader, if one waits. Where the system does not let a pipe be opened anew, that waits on.
+    /// Wakes a waiting reader. If the system does not let the pipe be opened again, the reader
+    /// waits on.
     fn wake(&self, mark: &[u8]) -> std::io::Result<()> {
         let opened = self.opened();
         let Some(pipe) = opened.as_ref() else {
@@ -73,8 +77,8 @@ impl End {
         }
     }
 
-    /// Reads a pipe to its end, or up to where the command has ended, and passes on what comes; then closes
-    /// it.
+    /// Reads a pipe to its end, or to the end of the command, and passes on the output; then closes
+    /// the pipe.
     pub(in crate::git) fn read(
         &self,
         (known, mut pipe): (&Pipe, impl Read),
@@ -96,7 +100,7 @@ impl End {
         loop {
             let count = match pipe.read(&mut part) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                // Only where it is over: the mark may not have fitted in.
+                // Only after the end of the command: the marker may not have fitted in.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 count => count?,
             };
@@ -107,7 +111,7 @@ impl End {
             all.extend_from_slice(read);
             if self.is_over.load(Ordering::SeqCst) {
                 left += count;
-                if self.cut(all, fresh) || left > MOST_LEFT_BYTES {
+                if self.cut(all, fresh) || left > MAX_LEFT_BYTES {
                     return Ok(());
                 }
             }
@@ -117,7 +121,7 @@ impl End {
         }
     }
 
-    /// Cuts off the mark and what comes after it.
+    /// Cuts off the marker and everything after it.
     fn cut(&self, all: &mut Vec<u8>, fresh: usize) -> bool {
         let from = fresh.saturating_sub(self.mark.len());
         let recent = all.get(from..).unwrap_or_default();
@@ -129,16 +133,16 @@ impl End {
         at.is_some()
     }
 
-    /// Waits for the end of a child, which is left to be waited for, and for its readers, whose end `read`
-    /// tells; then wakes them.
+    /// Waits for the end of a child without reaping it, and for its readers, whose end `read`
+    /// reports; then wakes them.
     pub(in crate::git) fn announce(&self, child: u32, pipes: [&Pipe; 2], read: &Receiver<()>) {
         let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let has_ended = pid.is_some_and(|pid| waitid(WaitId::Pid(pid), options).is_ok());
-        if has_ended && read.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+        if has_ended && read.recv_timeout(CLOSE_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             self.is_over.store(true, Ordering::SeqCst);
             for pipe in pipes {
-                // Its reader waits on then, as for a command that has not ended.
+                // If this fails, the reader waits on, as for a running command.
                 pipe.wake(&self.mark).ok();
             }
         }

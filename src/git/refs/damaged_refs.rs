@@ -1,7 +1,8 @@
-//! Loose refs that hold no object's name: a file that a power cut left empty, or that something wrote into.
+//! Loose refs that do not hold an object id: a file that a power cut left empty, or that another
+//! program wrote into.
 //!
-//! git passes over such a ref in some commands, fails on it in others, and deletes it in none, since it cannot
-//! read what it is to delete.
+//! git skips such a ref in some commands, fails on it in others, and deletes it in none, since it
+//! cannot read it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Read as _;
@@ -14,31 +15,31 @@ use serde::Serialize;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{Error, Result};
 
-/// No ref is longer: a name of a ref, or an object id.
-const MOST_READ_BYTES: u64 = 4_200;
+/// The maximum length of a ref file: a ref name or an object id.
+const MAX_READ_BYTES: u64 = 4_200;
 
-/// How much of what one holds is told.
-const TOLD_CHARACTERS: usize = 80;
+/// How much of its content is reported.
+const MAX_REPORTED_CHARACTERS: usize = 80;
 
-/// A loose ref that is not what a ref is.
+/// A loose ref with invalid content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DamagedRef {
     /// The full name.
     pub name: RefName,
-    /// What the file has in place of an object id, its beginning.
+    /// The beginning of the content.
     pub holds: String,
-    /// Whether it is a symbolic ref, which nobody makes among refs of git-colony.
+    /// Whether it is a symbolic ref, which git-colony never creates among its refs.
     pub is_symbolic: bool,
-    /// The file as read.
+    /// The file's bytes.
     #[serde(skip)]
     bytes: Vec<u8>,
 }
 
 impl Repo {
-    /// Lists the loose refs below a prefix that ends with `/` and hold no object id, sorted by name; symbolic
-    /// ones are among them.
+    /// Lists the loose refs below a prefix that ends with `/` and do not hold an object id, sorted
+    /// by name, symbolic refs included.
     ///
-    /// Costs opening each loose ref. What cannot be opened is left out.
+    /// Opens each loose ref. Refs that cannot be opened are skipped.
     pub fn damaged_refs_below(&self, prefix: &str) -> Vec<DamagedRef> {
         let names = self.loose_ref_names_below(prefix).into_iter();
         let damaged = names.filter_map(|name| {
@@ -54,9 +55,9 @@ impl Repo {
         damaged.collect()
     }
 
-    /// Removes a damaged ref as it was found; `false` where something else stands there by now.
+    /// Removes a damaged ref as it was found; returns `false` if the file has changed.
     ///
-    /// It is renamed into a folder of ours first, so that nothing is removed that was not looked at.
+    /// It is first renamed into a folder of git-colony, so that a newer file is never removed.
     ///
     /// # Errors
     /// `io`.
@@ -75,7 +76,7 @@ impl Repo {
         if read(&aside).map_err(cannot)? == damaged.bytes {
             return Ok(true);
         }
-        // Written anew since; what has been written since then counts.
+        // A newer version was written meanwhile; it stays.
         match fs::hard_link(&aside, &path) {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(cannot(e)),
             _ => Ok(false),
@@ -83,7 +84,7 @@ impl Repo {
     }
 
     fn holds_an_id(&self, bytes: &[u8]) -> bool {
-        // git reads no further than white space.
+        // git reads up to the first white space.
         let id = bytes.get(..self.hex_len()).unwrap_or_default();
         let ends = bytes.get(id.len()).is_none_or(u8::is_ascii_whitespace);
         ends && std::str::from_utf8(id).is_ok_and(|id| Oid::parse(id).is_some())
@@ -104,11 +105,14 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     options.read(true).custom_flags(flags.bits().cast_signed());
     let file: File = options.open(path)?;
     let mut bytes = Vec::new();
-    file.take(MOST_READ_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn told(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    text.trim_end().chars().take(TOLD_CHARACTERS).collect()
+    text.trim_end()
+        .chars()
+        .take(MAX_REPORTED_CHARACTERS)
+        .collect()
 }

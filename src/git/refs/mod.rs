@@ -1,9 +1,9 @@
-//! Refs: read with gix, moved by `git update-ref`, and our own private ones as loose files.
+//! Refs: read with gix, moved by `git update-ref`; private refs of git-colony are loose files.
 //!
-//! A gix ref update that is killed can leave locks that stop every ref of a repository, while
-//! `git update-ref --stdin` drops its locks when the pipe to it closes. So the user's refs move by
-//! git's own transaction, held open between `prepare` and `commit`; refs below
-//! `refs/colony-local/` are created by one `link(2)`, which is atomic and cannot overwrite.
+//! A gix ref update that is killed can leave locks that block every ref of a repository, while `git
+//! update-ref --stdin` drops its locks when its pipe closes. So the user's refs move by git's own
+//! transaction, held open between `prepare` and `commit`. Refs below `refs/colony-local/` are
+//! created by one `link(2)`, which is atomic and cannot overwrite.
 
 pub mod damaged_refs;
 mod ref_listing;
@@ -25,7 +25,7 @@ use super::process::{Git, OPERATION_VARIABLE};
 use super::{Oid, Repo, Signature};
 pub use ref_transaction::PreparedRefs;
 
-/// A full ref name; bytes, because branches may be named anything.
+/// A full ref name in bytes, because a branch name need not be UTF-8.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -52,13 +52,13 @@ impl RefName {
         short.unwrap_or(&full).to_owned()
     }
 
-    /// Tells whether git accepts it as the name of a ref.
+    /// Returns `true` if git accepts the ref name.
     pub fn is_valid(&self) -> bool {
         let name = gix::bstr::BStr::new(self.as_bytes());
         gix::validate::reference::name(name).is_ok()
     }
 
-    /// Returns where the files backend keeps it below `directory`.
+    /// Returns its path below `directory` in the files backend.
     pub fn under(&self, directory: &Path) -> PathBuf {
         self.0.under(directory)
     }
@@ -76,19 +76,19 @@ impl fmt::Display for RefName {
     }
 }
 
-/// One ref that an operation moves. `None` means that it does not exist.
+/// A ref that an operation moves. `None` means that the ref does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefChange {
     /// The full name.
     pub name: RefName,
-    /// What it points to before.
+    /// The target before.
     pub old: Option<Oid>,
-    /// What it points to after.
+    /// The target after.
     pub new: Option<Oid>,
 }
 
 impl RefChange {
-    /// Returns the change that takes this one back.
+    /// Returns the change that undoes this one.
     #[must_use]
     pub fn inverse(&self) -> RefChange {
         RefChange {
@@ -109,7 +109,7 @@ pub struct FoundRef {
 }
 
 impl Repo {
-    /// Returns what a ref holds now, unpeeled; `None` when it does not exist.
+    /// Returns the current unpeeled target of a ref; `None` when it does not exist.
     ///
     /// # Errors
     /// `repository-broken` when it cannot be read.
@@ -120,7 +120,7 @@ impl Repo {
         find_ref(&self.inner, name)
     }
 
-    /// Returns what a symbolic ref points to; `None` when it is none.
+    /// Returns the target of a symbolic ref; `None` if it is not symbolic.
     pub fn symbolic_target(&self, name: &RefName) -> Option<RefName> {
         symbolic_target(&self.inner, name)
     }
@@ -133,7 +133,7 @@ impl Repo {
         refs_below(&self.inner, prefix)
     }
 
-    /// Creates a ref of our own below `refs/colony-local/`: one atomic `link`, then durable.
+    /// Creates a ref below `refs/colony-local/` by one atomic `link`, then makes it durable.
     ///
     /// # Errors
     /// `ref-moved` when it exists already; `io`.
@@ -169,13 +169,13 @@ impl Repo {
         std::fs::hard_link(file.path(), path)?;
         let durable = std::fs::File::open(parent).and_then(|directory| directory.sync_all());
         if durable.is_err() {
-            // It may vanish with the power: then it must not be believed now either.
+            // A power cut may undo it, so it must not count now either.
             std::fs::remove_file(path)?;
         }
         durable
     }
 
-    /// Starts a transaction over refs; nothing is locked yet.
+    /// Starts a transaction over refs and locks them.
     ///
     /// # Errors
     /// `ref-moved` when a ref is not at its old value or is locked.
@@ -189,8 +189,8 @@ impl Repo {
         self.begin_transaction(world, git, (changes, reason))
     }
 
-    /// Does that for refs that nobody but us moves: no hook runs, and git keeps `lock` open as long as it
-    /// lives.
+    /// Like [`Repo::prepare_refs`], for refs that only git-colony moves: runs no hook, and git
+    /// keeps `lock` open while it runs.
     ///
     /// # Errors
     /// As [`Repo::prepare_refs`].
@@ -219,7 +219,8 @@ impl Repo {
         PreparedRefs::prepare(git.converse()?, world.interrupt.clone(), &commands)
     }
 
-    /// Puts HEAD on a branch, or on `commit` itself when `name` is `HEAD`. Nothing else changes.
+    /// Points HEAD to a branch, or detaches it at `commit` if `name` is `HEAD`. Changes nothing
+    /// else.
     ///
     /// # Errors
     /// `locked`, `git-failed`.
@@ -269,7 +270,7 @@ pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<
 pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<FoundRef>> {
     let cannot = || format!("cannot list refs below '{prefix}'");
     let platform = repo.references().or_code(Code::RepositoryBroken, cannot)?;
-    // gix takes no prefix that some system would not take for a path.
+    // gix refuses prefixes that could be paths on some system.
     let iter = platform.prefixed(prefix).or_else(|_| platform.all());
     let iter = iter.or_code(Code::RepositoryBroken, cannot)?;
     let mut found = Vec::new();
@@ -290,7 +291,7 @@ pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<Fou
     Ok(found)
 }
 
-/// Returns what `git update-ref --stdin -z` is told, up to `prepare`.
+/// Returns the input of `git update-ref --stdin -z`, up to `prepare`.
 pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
     let zero = "0".repeat(hex_len);
     let hex = |id: Option<Oid>| id.map_or(zero.clone(), |id| id.to_string());
@@ -305,13 +306,13 @@ pub(super) fn commands(changes: &[RefChange], hex_len: usize) -> Vec<u8> {
     text
 }
 
-/// Why refs move, for the reflog.
+/// The reason why refs move, for the reflog.
 pub struct ReflogReason<'a> {
     /// The reflog message.
     pub text: &'a str,
-    /// Who moves them, and when.
+    /// The person and the time.
     pub who: &'a Signature,
-    /// The operation, told to hooks through `COLONY_OPERATION`.
+    /// The operation, passed to hooks as `COLONY_OPERATION`.
     pub operation: &'a str,
 }
 
@@ -324,7 +325,7 @@ impl ReflogReason<'_> {
     }
 }
 
-/// The modes a new file gets from the process, not the private ones of a temporary file.
+/// Returns the permissions of a new file by the umask, instead of those of a temporary file.
 fn as_umask_says() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
@@ -341,8 +342,8 @@ fn git_date(who: &Signature) -> String {
     )
 }
 
-/// Lists what a default branch may be called where no manifest says it: what the remote calls its HEAD, what
-/// `init.defaultBranch` names, `main`, `master`.
+/// Lists the likely names of the default branch, for a repository without a manifest: the remote's
+/// HEAD, `init.defaultBranch`, `main`, `master`.
 pub fn usual_default_branches(
     remote_head: Option<RefName>,
     configured: Option<String>,

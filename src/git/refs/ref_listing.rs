@@ -1,4 +1,4 @@
-//! Names of refs without what they hold: as fast as listing directories, for completion and prompts.
+//! Ref names without their targets: as fast as listing directories, for completion and prompts.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,7 +9,7 @@ use crate::git::{RefName, Repo};
 impl Repo {
     /// Lists the names of the refs below a prefix that ends with `/`, sorted.
     ///
-    /// No ref is opened, so a broken one is listed too. What cannot be read is left out.
+    /// Opens no refs, so broken ones are listed too. Unreadable directories are skipped.
     pub fn ref_names_below(&self, prefix: &str) -> Vec<RefName> {
         let mut names = self.loose(prefix);
         if let Ok(Some(packed)) = self.inner.refs.cached_packed_buffer()
@@ -20,7 +20,7 @@ impl Repo {
         names.into_iter().map(RefName::new).collect()
     }
 
-    /// Lists those that are files, as [`Repo::ref_names_below`] does.
+    /// Lists the loose refs, like [`Repo::ref_names_below`].
     pub(in crate::git) fn loose_ref_names_below(&self, prefix: &str) -> Vec<RefName> {
         self.loose(prefix).into_iter().map(RefName::new).collect()
     }
@@ -41,7 +41,7 @@ fn collect_loose(common_dir: &Path, prefix: &[u8], names: &mut BTreeSet<Vec<u8>>
             Ok(kind) if kind.is_dir() => {
                 collect_loose(common_dir, &[&name, &b"/"[..]].concat(), names);
             }
-            // A lock is no ref; git forbids the ending for names.
+            // A lock file is not a ref; git forbids the ending in names.
             Ok(kind) if kind.is_file() && !name.ends_with(b".lock") => {
                 names.insert(name);
             }

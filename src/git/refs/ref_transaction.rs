@@ -1,4 +1,4 @@
-//! A transaction over refs, held open by a git that is told over a pipe what to do.
+//! A ref transaction, held open by a git process that reads its commands from a pipe.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -14,7 +14,7 @@ pub struct PreparedRefs {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     interrupt: Interrupt,
-    /// What it said besides its answers, where both come the same way.
+    /// Its error output, where it shares a pipe with the answers.
     said: String,
 }
 
@@ -37,7 +37,7 @@ impl PreparedRefs {
             interrupt,
             said: String::new(),
         };
-        // A refusal closes the pipe; the reason is on stderr, read below.
+        // On a refusal the pipe is closed; the reason is on standard error, read below.
         let sent = prepared.send(commands);
         let answered =
             sent.is_ok() && prepared.expect("start: ok") && prepared.expect("prepare: ok");
@@ -51,7 +51,7 @@ impl PreparedRefs {
     /// Moves the refs.
     ///
     /// # Errors
-    /// `ref-moved` with what git said; some refs may have moved then.
+    /// `ref-moved` with git's message; some refs may have moved then.
     pub fn commit(mut self) -> Result<()> {
         let sent = self.send(b"commit\0");
         if sent.is_ok() && self.expect("commit: ok") {
@@ -71,7 +71,7 @@ impl PreparedRefs {
     fn expect(&mut self, answer: &str) -> bool {
         loop {
             let mut line = Vec::new();
-            // It has ended, or cannot be heard.
+            // It has ended, or its output cannot be read.
             if !matches!(self.stdout.read_until(b'\n', &mut line), Ok(1..)) {
                 return false;
             }
@@ -86,7 +86,7 @@ impl PreparedRefs {
         self.stdin = None;
         let mut said = std::mem::take(&mut self.said);
         let mut rest = Vec::new();
-        // Without its words the refusal is still reported.
+        // Without git's message the refusal is still reported.
         drop(match self.child.stderr.take() {
             Some(mut stderr) => stderr.read_to_end(&mut rest),
             None => self.stdout.read_to_end(&mut rest),
@@ -101,8 +101,8 @@ impl PreparedRefs {
             return interrupted;
         }
         if said.is_empty() {
-            // Killed, most likely: the locks it held then stay, and only git can name them.
-            return Error::new(Code::GitFailed, "git update-ref ended without a word")
+            // Most likely it was killed: its locks stay, and only git can name them.
+            return Error::new(Code::GitFailed, "git update-ref ended without an answer")
                 .hint("run the command again; git names the lock files that were left, if any");
         }
         let error = Error::new(Code::RefMoved, format!("git cannot move the refs: {said}"));
@@ -112,13 +112,15 @@ impl PreparedRefs {
                 .hint("the reference-transaction hook of this repository refused");
         }
         if let Some(lock) = lock_file::named_in(said) {
-            return lock_file::stands("git cannot lock the refs", &lock);
+            return lock_file::in_the_way("git cannot lock the refs", &lock);
         }
         if said.contains("File exists") || said.contains("Unable to create") {
             return Error::new(Code::Locked, format!("git cannot lock the refs: {said}"))
-                .hint("git colony doctor   # names the locks that stand");
+                .hint("git colony doctor   # names the lock files that are left");
         }
-        error.hint("git colony status   # somebody moved a ref; look, then run it again")
+        error.hint(
+            "git colony status   # another process moved a ref: check, then run the command again",
+        )
     }
 }
 

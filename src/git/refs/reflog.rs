@@ -1,11 +1,12 @@
-//! The reflog of HEAD: what git says it did to this worktree. Only read; whatever it says is a hint.
+//! The reflog of HEAD: git's record of changes to this worktree. It is only read, and only used as
+//! a hint.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 use crate::git::{Oid, RefName, Repo};
 
-/// More than this since the last look is not read.
+/// The maximum number of bytes to read since the last time.
 const READ_BYTES: u64 = 1 << 20;
 
 /// One movement of HEAD.
@@ -15,25 +16,25 @@ pub struct ReflogEntry {
     pub old: Option<Oid>,
     /// The commit after.
     pub new: Option<Oid>,
-    /// What git says it was, as in `commit: subject`; one line, of anybody's making.
+    /// git's description, as in `commit: subject`; one line with arbitrary content.
     pub message: String,
 }
 
 impl Repo {
-    /// Returns the length of the reflog in bytes, to read on from there later.
+    /// Returns the length of the reflog in bytes, to continue from there later.
     pub fn head_reflog_length(&self) -> u64 {
         std::fs::metadata(self.head_reflog()).map_or(0, |metadata| metadata.len())
     }
 
-    /// Returns the entries from byte `start` on, oldest first; `None` when they cannot be known:
-    /// there is no reflog, it was rewritten, or it has become too long.
+    /// Returns the entries from byte `start` on, oldest first; `None` if there is no reflog, it was
+    /// rewritten, or it has become too long.
     pub fn head_reflog_since(&self, start: u64) -> Option<Vec<ReflogEntry>> {
         let mut file = std::fs::File::open(self.head_reflog()).ok()?;
         let length = file.metadata().ok()?.len();
         if length < start || length - start > READ_BYTES {
             return None;
         }
-        // The newline before shows that an entry begins there.
+        // The newline before `start` shows that an entry begins there.
         let from = start.saturating_sub(1);
         file.seek(SeekFrom::Start(from)).ok()?;
         let mut bytes = Vec::new();

@@ -1,10 +1,10 @@
-//! Tokens for hosts: which variable holds the one for a host, and the credential helper that hands
-//! it to git.
+//! Tokens for hosts: the variable that holds the token for a host, and the credential helper that
+//! passes it to git.
 //!
-//! A token goes from the caller's environment to git over a pipe, in answer to a question for one
-//! host over https, and nowhere else: it is in no argument, no file, no configuration and no message.
-//! Which variable goes to which host say the built-in table and the user (`git config --system` or
-//! `--global`, `git -c`); the configuration of a repository is not asked.
+//! A token goes from the caller's environment to git over a pipe, in answer to a question about one
+//! host over https, and nowhere else: not into arguments, files, configuration or messages. The
+//! built-in table and the user (`git config --system` or `--global`, `git -c`) determine which
+//! variable belongs to which host; the configuration of a repository is not consulted.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
@@ -18,10 +18,10 @@ use crate::model::{Code, Error, Result, World};
 
 use super::url::{Provenance, RemoteUrl};
 
-/// Where a token comes from and which host it is for.
+/// The origin of a token and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSource {
-    /// The host in lower case, with its port where that is not 443.
+    /// The host in lower case, with its port unless that is 443.
     pub host: String,
     /// The environment variable that holds the token.
     pub variable: String,
@@ -30,7 +30,7 @@ pub struct TokenSource {
 }
 
 impl TokenSource {
-    /// The one that needs no setting.
+    /// The built-in source.
     fn github() -> TokenSource {
         TokenSource {
             host: "github.com".to_owned(),
@@ -39,19 +39,19 @@ impl TokenSource {
         }
     }
 
-    /// Tells whether its variable is set.
+    /// Returns `true` if its variable is set.
     pub fn is_set(&self, world: &World) -> bool {
         world.variable(&self.variable).is_some()
     }
 
-    /// Has git ask us, and no other helper, when it needs to know who asks at this host. The list of
-    /// helpers is emptied first: git would give the token to every helper of the user to store.
+    /// Has git use this helper, and no other, for credentials of this host. The list of helpers is
+    /// emptied first: git would pass the token to each of the user's helpers to store it.
     ///
-    /// Once the host has refused the token, a file appears in `notes`, and nothing is answered any
-    /// more: git-lfs asks again for ever.
+    /// Once the host has refused the token, a file appears in `notes` and the helper no longer
+    /// answers: git-lfs would ask again forever.
     ///
     /// # Errors
-    /// `invalid-value` when the variable cannot be a token; its value is not shown.
+    /// `invalid-value` when the variable cannot hold a token; its value is not shown.
     pub fn arrange(&self, git: &mut Git, world: &World, notes: &Path) -> Result<()> {
         self.token(world)?;
         let key = format!("credential.https://{}.helper", self.host);
@@ -74,10 +74,10 @@ impl TokenSource {
         Ok(())
     }
 
-    /// Answers git's question: a user and a password, or nothing; a token that was refused ends the
-    /// conversation.
+    /// Answers git's question with a user and a password, or with nothing; after a refused token it
+    /// ends the conversation.
     ///
-    /// Nothing is said to another host, over anything but https, or where somebody else is asked for.
+    /// Answers only for this host, over https, and for this user name.
     ///
     /// # Errors
     /// As [`TokenSource::arrange`].
@@ -95,7 +95,7 @@ impl TokenSource {
         Ok(answer)
     }
 
-    /// Notes that the host has refused the token, in an empty file.
+    /// Records that the host refused the token, by an empty file.
     ///
     /// # Errors
     /// As [`TokenSource::arrange`], `io`.
@@ -111,7 +111,7 @@ impl TokenSource {
             .open(refused);
         match made {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                Err(Error::io("cannot note that the token was refused", error))
+                Err(Error::io("cannot record that the token was refused", error))
             }
             _ => Ok(()),
         }
@@ -136,7 +136,7 @@ impl TokenSource {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!(
-                    "the value of '{}' is no token: it holds spaces or control characters; nothing was sent",
+                    "the value of '{}' is not a token: it holds spaces or control characters; nothing was sent",
                     self.variable
                 ),
             )
@@ -146,7 +146,7 @@ impl TokenSource {
     }
 }
 
-/// Returns the last value of an attribute, as gitcredentials has it.
+/// Returns the last value of an attribute, by the rules of gitcredentials.
 fn value_of<'a>(question: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let lines = question.split(|&byte| byte == b'\n');
     let mut values = lines.filter_map(|line| line.strip_prefix(name.as_bytes()));
@@ -158,15 +158,15 @@ pub(in crate::git) fn ask_for(variable: &str) -> String {
     format!("read -rs {variable} && export {variable}")
 }
 
-/// Returns every source of tokens there is, set or not, one per host.
+/// Returns all token sources, set or not, one per host.
 ///
 /// # Errors
-/// `git-failed`; `invalid-value` for a setting that names no host or no variable.
+/// `git-failed`; `invalid-value` for a setting without a valid host or variable.
 pub fn sources(world: &World) -> Result<Vec<TokenSource>> {
     let mut git = Git::new(world);
     git.args(["config", "--show-scope", "-z", "--get-regexp"]);
     let output = git.arg(r"^colony\.credential\.").run()?;
-    // 1 says that there is no such setting.
+    // Exit code 1: there is no such setting.
     if !matches!(output.code, Some(0 | 1)) {
         return Err(crate::git::process::failed(
             "read the settings of credentials",
@@ -184,7 +184,7 @@ pub fn sources(world: &World) -> Result<Vec<TokenSource>> {
     Ok(sources)
 }
 
-/// Takes in one setting, `colony.credential.<host>.<name>` and its value below it.
+/// Adds a setting, `colony.credential.<host>.<name>` with its value on the next line.
 fn add(sources: &mut Vec<TokenSource>, entry: &str) -> Result<()> {
     let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
     let rest = key.strip_prefix("colony.credential.").unwrap_or_default();
@@ -194,7 +194,7 @@ fn add(sources: &mut Vec<TokenSource>, entry: &str) -> Result<()> {
     let invalid = |wanted: &str| {
         Error::new(
             Code::InvalidValue,
-            format!("'{key}' is '{value}': wanted {wanted}"),
+            format!("'{key}' is '{value}': expected {wanted}"),
         )
         .hint(format!("git config --show-origin --get-all {key}"))
     };
@@ -236,7 +236,7 @@ fn add(sources: &mut Vec<TokenSource>, entry: &str) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a shell takes it for a variable; nothing means that there is none.
+/// Returns `true` for a valid shell variable name, or an empty string (no variable).
 fn is_variable(name: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().all(known) && !name.starts_with(|c: char| c.is_ascii_digit())

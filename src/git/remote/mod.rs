@@ -1,8 +1,8 @@
-//! Refs of a remote: listed, fetched by name, pushed with a lease for each.
+//! Refs of a remote: listed, fetched by name, and pushed with a lease for each.
 //!
-//! What a remote says is hostile: a name that git would not accept is not read, a symbolic ref is only
-//! the object it leads to, and fetched refs get names of ours until somebody has looked at them. No
-//! name becomes an option. A push moves a ref only from the value that was seen.
+//! The output of a remote is hostile: invalid ref names are skipped, a symbolic ref counts only as
+//! its target object, and fetched refs get private names until they are checked. No name can act as
+//! an option. A push moves a ref only from the value that was seen.
 
 pub mod credentials;
 pub mod network;
@@ -23,13 +23,13 @@ use super::{Oid, RefChange, RefName, RemoteUrl, Repo};
 use network::{Direction, Network};
 use url::{Provenance, Transport, redact};
 
-/// How much of a list of refs is read: some 600,000 of them.
-const MOST_LISTED_BYTES: u64 = 64 << 20;
+/// The maximum size of a list of refs: some 600,000 of them.
+const MAX_LISTED_BYTES: u64 = 64 << 20;
 
-/// How many refs are pushed by one command: their names stand in its arguments.
+/// The number of refs per push command: their names are arguments.
 pub(super) const PUSHED_AT_ONCE: usize = 500;
 
-/// A remote that git's configuration names.
+/// A remote in git's configuration.
 pub struct Remote<'a> {
     pub(super) repo: &'a Repo,
     pub(super) world: &'a World,
@@ -39,23 +39,23 @@ pub struct Remote<'a> {
     kept_open: Option<&'a File>,
 }
 
-/// What became of a ref that was pushed.
+/// The result for a ref that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// It is where it was to go.
+    /// It was pushed.
     Done,
-    /// It was no more where it was seen, or somebody else moves it right now.
+    /// It is not where it was seen, or another process is moving it right now.
     Moved,
-    /// The server does not want it, for this reason.
+    /// The server refuses it, for this reason.
     Refused(String),
 }
 
-/// What a push came to.
+/// The result of a push.
 #[derive(Clone, Debug, Default)]
 pub struct PushResult {
-    /// What became of each ref.
+    /// The result for each ref.
     pub refs: BTreeMap<RefName, Pushed>,
-    /// The lines that the server said, without credentials: data, whatever stands in them.
+    /// The server's messages, without credentials: to be treated as data.
     pub said: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Remote<'a> {
     /// Finds a remote.
     ///
     /// # Errors
-    /// `remote-not-found` where the configuration has none of that name, `url-refused`.
+    /// `remote-not-found` for a name that is not configured, `url-refused`.
     pub fn find(repo: &'a Repo, world: &'a World, name: &str) -> Result<Remote<'a>> {
         let is_name = RefName::from(format!("refs/remotes/{name}/x").as_str()).is_valid();
         let plain = is_name && !name.starts_with('-') && !name.contains(char::is_control);
@@ -93,7 +93,7 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Has every command that changes the remote, and all that it starts, keep a file open.
+    /// Has every command that changes the remote, and all its children, keep a file open.
     #[must_use]
     pub fn keeping_open(mut self, file: &'a File) -> Remote<'a> {
         self.kept_open = Some(file);
@@ -105,30 +105,30 @@ impl<'a> Remote<'a> {
         &self.name
     }
 
-    /// Returns where it fetches from, without credentials.
+    /// Returns its fetch URL, without credentials.
     pub fn fetch_url(&self) -> String {
         self.fetch_url.without_credentials()
     }
 
-    /// Tells whether it pushes into a repository on this machine.
+    /// Returns `true` if it pushes to a repository on this machine.
     pub(super) fn is_local(&self) -> bool {
         self.push_url.transport() == Transport::Local
     }
 
-    /// Returns where it pushes to, without credentials.
+    /// Returns its push URL, without credentials.
     pub fn push_url(&self) -> String {
         self.push_url.without_credentials()
     }
 
-    /// Asks git for every place that a push goes to: a remote may have several, and the configuration may
-    /// put others in their place. One process.
+    /// Asks git for all URLs of a push: a remote may have several, and the configuration may
+    /// rewrite them. One process.
     ///
     /// # Errors
     /// `url-refused`, `git-failed`.
     pub fn push_targets(&self) -> Result<Vec<RemoteUrl>> {
         let mut git = self.repo.git(self.world);
         git.args(["remote", "get-url", "--push", "--all", "--", &self.name]);
-        let printed = git.run_checked(&format!("tell where a push to '{}' goes", self.name))?;
+        let printed = git.run_checked(&format!("list the push URLs of '{}'", self.name))?;
         let printed = String::from_utf8_lossy(&printed);
         let parse = |url| RemoteUrl::parse(url, Provenance::User, self.repo.workdir());
         let mut targets = printed.lines().map(parse).collect::<Result<Vec<_>>>()?;
@@ -136,14 +136,14 @@ impl<'a> Remote<'a> {
         Ok(targets)
     }
 
-    /// Lists its refs that git accepts and `wanted` does, by name. One process, one connection.
+    /// Lists its refs that git and `wanted` accept, by name. One process, one connection.
     ///
     /// # Errors
-    /// What the network says.
+    /// Those of the network.
     pub fn list(&self, wanted: impl Fn(&RefName) -> bool) -> Result<BTreeMap<RefName, Oid>> {
         let mut network = self.network(Direction::Fetch)?;
         let git = network.git();
-        git.limit_output(MOST_LISTED_BYTES);
+        git.limit_output(MAX_LISTED_BYTES);
         git.args(["ls-remote", "--refs", "--", &self.name]);
         let printed = network.run_checked(&format!("list the refs of '{}'", self.name))?;
         let read = |line: &[u8]| {
@@ -158,11 +158,11 @@ impl<'a> Remote<'a> {
             .collect())
     }
 
-    /// Brings `refs/remotes/` up to date, as `git fetch` is configured to, without tags: git would bring
-    /// those back that somebody has deleted here. Does nothing where nothing is configured.
+    /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
+    /// tags that the user deleted here. Does nothing without a configured refspec.
     ///
     /// # Errors
-    /// What the network says.
+    /// Those of the network.
     pub fn fetch_branches(&self) -> Result<()> {
         let key = format!("remote.{}.fetch", self.name);
         if self.repo.config(&key).is_none() {
@@ -175,11 +175,11 @@ impl<'a> Remote<'a> {
         network.run_checked(&wanted).map(drop)
     }
 
-    /// Fetches refs with all below them, as `<into><number>`, counted from 0 in the order of `names`;
-    /// returns what each of them holds. A ref of that name is written over.
+    /// Fetches refs as `<into><number>`, counted from 0 in the order of `names`; returns their
+    /// targets. Overwrites existing refs of these names.
     ///
     /// # Errors
-    /// `ref-moved` where the remote has no more a ref of that name; what the network says.
+    /// `ref-moved` if the remote no longer has a ref; those of the network.
     pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
         if names.is_empty() {
             return Ok(Vec::new());
@@ -214,10 +214,11 @@ impl<'a> Remote<'a> {
         Ok(fetched)
     }
 
-    /// Pushes refs, each from its old value to its new one or not at all; returns what became of each.
+    /// Pushes refs, each from its old value to its new one or not at all; returns the result for
+    /// each.
     ///
     /// # Errors
-    /// What the network says, where git says nothing of a single ref.
+    /// Those of the network, if git reports nothing about a single ref.
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
@@ -226,11 +227,11 @@ impl<'a> Remote<'a> {
         Ok(pushed)
     }
 
-    /// Pushes refs, all of them or none, each only from its old value; returns what became of each, and
-    /// what the server said. Of a push that went wrong none is [`Pushed::Done`].
+    /// Pushes refs, all of them or none, each only from its old value; returns the result for each,
+    /// and the server's messages. In a failed push, none is [`Pushed::Done`].
     ///
     /// # Errors
-    /// What the network says, where git says nothing of a single ref.
+    /// Those of the network, if git reports nothing about a single ref.
     pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<PushResult> {
         if changes.is_empty() {
             return Ok(PushResult::default());
@@ -247,7 +248,7 @@ impl<'a> Remote<'a> {
         network.once();
         let git = network.git();
         git.args(["push", "--porcelain", "--no-follow-tags", "--no-progress"]);
-        self.tell_of_uploads(git, uploads);
+        self.skip_lfs_hook(git, uploads);
         git.args(["--recurse-submodules=no", "--no-signed", atomic]);
         let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
         for change in changes {
@@ -266,7 +267,7 @@ impl<'a> Remote<'a> {
             return Err(network.failed(&format!("push to '{}'", self.name), &output));
         }
         let result = |change: &RefChange| {
-            let silent = || Pushed::Refused("git said nothing of it".to_owned());
+            let silent = || Pushed::Refused("git reported nothing about it".to_owned());
             told.get(&change.name).cloned().unwrap_or_else(silent)
         };
         let named = changes.iter();
@@ -284,12 +285,12 @@ impl<'a> Remote<'a> {
         };
         let mut git: Git = match direction {
             Direction::Fetch => self.repo.git(self.world),
-            // The hooks of the user see what they see under a push of theirs.
+            // The user's hooks see the environment of a normal push.
             Direction::Push => self.repo.git_of_user(self.world),
         };
-        // A hook of ours that fires on the way has nothing to do.
+        // git-colony's own hooks have nothing to do here.
         git.env(OPERATION_VARIABLE, "sync");
-        // A mirror would take no list of refs.
+        // A mirror would refuse a list of refs.
         git.config(&format!("remote.{}.mirror", self.name), "false");
         if let Some(file) = self.kept_open.filter(|_| direction == Direction::Push) {
             git.keep_open(file)?;
@@ -299,14 +300,14 @@ impl<'a> Remote<'a> {
 }
 
 impl Repo {
-    /// Returns the names of the remotes that are configured, sorted; one that is not UTF-8 is left out.
+    /// Returns the names of the configured remotes, sorted; skips those that are not UTF-8.
     pub fn remote_names(&self) -> Vec<String> {
         let names = self.inner.remote_names();
         let names = names.iter().map(|name| std::str::from_utf8(name).ok());
         names.flatten().map(str::to_owned).collect()
     }
 
-    /// Tells whether it is a partial clone: objects that are not here may be with a remote.
+    /// Returns `true` for a partial clone: a remote may have the objects that are missing here.
     pub fn is_partial(&self) -> bool {
         let promises =
             |name: &String| self.config_bool(&format!("remote.{name}.promisor")) == Some(true);
@@ -314,7 +315,7 @@ impl Repo {
     }
 }
 
-/// How everything is fetched.
+/// The options of every fetch.
 const FETCH: [&str; 5] = [
     "fetch",
     "-q",
@@ -323,18 +324,18 @@ const FETCH: [&str; 5] = [
     "--recurse-submodules=no",
 ];
 
-/// Finds what a server said among what git printed; not more than a screen of it.
+/// Finds the server's messages in git's output; at most a screen of them.
 fn words_of_server(stderr: &str) -> Vec<String> {
-    const MOST_LINES: usize = 20;
-    const MOST_CHARACTERS: usize = 500;
+    const MAX_LINES: usize = 20;
+    const MAX_CHARACTERS: usize = 500;
     let lines = stderr.split(['\n', '\r']);
     let said = lines.filter_map(|line| line.strip_prefix("remote: "));
-    let said = said.map(|line| line.trim_end().chars().take(MOST_CHARACTERS).collect());
+    let said = said.map(|line| line.trim_end().chars().take(MAX_CHARACTERS).collect());
     let said = said.filter(|line: &String| !line.is_empty());
-    said.take(MOST_LINES).collect()
+    said.take(MAX_LINES).collect()
 }
 
-/// Reads what `git push --porcelain` says of each ref: `<flag> TAB <from>:<to> TAB <what> (<why>)`.
+/// Parses `git push --porcelain`: `<flag> TAB <from>:<to> TAB <what> (<why>)`.
 fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {
     let mut told = BTreeMap::new();
     for line in printed.split(|&byte| byte == b'\n') {
@@ -357,7 +358,7 @@ fn read_porcelain(printed: &[u8]) -> BTreeMap<RefName, Pushed> {
     told
 }
 
-/// Tells a lost race from a server that does not want the ref.
+/// Distinguishes a lost race from a server that refuses the ref.
 fn refusal(what: &str) -> Pushed {
     const RACES: [&str; 9] = [
         "stale info",

@@ -1,9 +1,9 @@
-//! The gate for git commands that go over the network: tokens, protocols, what a failure means.
+//! The gate for git commands that use the network: tokens, protocols, and the meaning of failures.
 //!
-//! A command started here has our credential helper for every host the user has a token for, speaks
-//! no protocol that runs a command (`ext`, `fd`), and asks nothing on the terminal; an askpass program
-//! of the user may still ask where there is no token. What it says is redacted. A failure that would be
-//! the same the next time is not tried again: the remote may lock the account.
+//! A command started here has git-colony's credential helper for every host that the user has a
+//! token for, speaks no protocol that runs a command (`ext`, `fd`), and does not prompt on the
+//! terminal; the user's askpass program may still prompt if there is no token. Its output is
+//! redacted. A failure that would repeat is not retried: the remote may lock the account.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -20,37 +20,37 @@ use crate::model::{Code, Error, Result, World};
 use super::credentials::{self, TokenSource};
 use super::url::{Provenance, RemoteUrl, Transport, redact};
 
-/// How long to wait before the second and the third attempt.
-const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1200)];
+/// The delays before the second and the third attempt.
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1200)];
 
-/// What git said of a failure, for programs.
+/// git's message about a failure, for programs.
 #[derive(Debug, Serialize)]
 struct GitSaid {
-    /// Its exit code; `None` where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     exit: Option<i32>,
     /// Its standard error.
     stderr: String,
 }
 
-/// A git command that goes over the network.
+/// A git command that uses the network.
 pub struct Network {
     git: Git,
     world: World,
     url: Option<RemoteUrl>,
     sources: Vec<TokenSource>,
     pauses: &'static [Duration],
-    /// Where the helper notes that a token was refused; it goes with the command.
+    /// The folder in which the helper records a refused token; it is removed with the command.
     _notes: Option<Scratch>,
 }
 
 impl Network {
-    /// Prepares a command that goes to `url`, or wherever git-lfs finds its server.
+    /// Prepares a command for `url`, or for the server that git-lfs finds.
     ///
-    /// A URL with credentials of its own passes untouched, and so does ssh. One process spawn, to
-    /// read the user's settings.
+    /// A URL that contains credentials is used as it is, and so is ssh. One process spawn, to read
+    /// the user's settings.
     ///
     /// # Errors
-    /// `invalid-value` for a setting or a token that cannot be one, `git-failed`.
+    /// `invalid-value` for an invalid setting or token, `git-failed`.
     pub fn new(world: &World, mut git: Git, url: Option<&RemoteUrl>) -> Result<Network> {
         let sources = credentials::sources(world)?;
         let own = url.filter(|url| url.has_credentials());
@@ -66,7 +66,7 @@ impl Network {
             let notes = notes.as_ref().map_or(Path::new("/"), Scratch::path);
             source.arrange(&mut git, world, notes)?;
         }
-        // Whatever the caller traces, no header is written with what it holds.
+        // If the caller traces, git must not log credentials in headers.
         git.env("GIT_TRACE_REDACT", "1");
         limit_protocols(&mut git, world, url);
         Ok(Network {
@@ -74,7 +74,7 @@ impl Network {
             world: world.clone(),
             url: url.cloned(),
             sources,
-            pauses: &PAUSES,
+            pauses: &RETRY_DELAYS,
             _notes: notes,
         })
     }
@@ -84,14 +84,14 @@ impl Network {
         &mut self.git
     }
 
-    /// Has it run once only, even where another attempt might go through.
+    /// Disables retries.
     pub fn once(&mut self) -> &mut Self {
         self.pauses = &[];
         self
     }
 
-    /// Runs it; where the remote could not be reached, twice more. Its standard error comes back
-    /// without credentials.
+    /// Runs it, and up to twice more if the remote cannot be reached. Its standard error is
+    /// returned without credentials.
     ///
     /// # Errors
     /// `git-failed` when git cannot be started, `interrupted`.
@@ -121,8 +121,8 @@ impl Network {
         Err(self.failed(wanted, &output))
     }
 
-    /// Makes the error for a command that failed, as [`Network::failure`] does; the detail `git` keeps the exit
-    /// code and all that it said, without credentials.
+    /// Returns the error for a failed command, like [`Network::failure`]; the detail `git` has the
+    /// exit code and all of its output, without credentials.
     pub fn failed(&self, wanted: &str, output: &Output) -> Error {
         let said = GitSaid {
             exit: output.code,
@@ -131,7 +131,7 @@ impl Network {
         self.failure(wanted, &output.stderr).detail("git", said)
     }
 
-    /// Puts `***` for the tokens of the user, wherever a remote may have said them.
+    /// Replaces the user's tokens by `***`, in case a remote repeats them.
     fn without_tokens(&self, text: &str) -> String {
         let tokens = self.sources.iter();
         let tokens = tokens.filter_map(|source| self.world.text_variable(&source.variable));
@@ -142,8 +142,8 @@ impl Network {
             })
     }
 
-    /// Makes the error for what git, or git-lfs, said when it failed: `authentication-failed`,
-    /// `remote-not-found`, `remote-unreachable`, or `git-failed` for everything else.
+    /// Returns the error for a message of git or git-lfs: `authentication-failed`,
+    /// `remote-not-found`, `remote-unreachable`, or otherwise `git-failed`.
     pub fn failure(&self, wanted: &str, stderr: &str) -> Error {
         let stderr = self.without_tokens(&redact(stderr));
         let (code, said) = reason(&stderr);
@@ -153,7 +153,7 @@ impl Network {
         let try_it = format!("git ls-remote {}", shell_word(&url.without_credentials()));
         match code {
             Code::AuthenticationFailed if url.transport() == Transport::Ssh => error.hint(format!(
-                "{try_it}   # asks for what ssh needs: a key, or trust in the host"
+                "{try_it}   # prompts for what ssh needs: a key, or trust in the host"
             )),
             Code::AuthenticationFailed => self.with_token_hint(error, url),
             Code::RemoteNotFound if url.transport() == Transport::Https => {
@@ -169,7 +169,7 @@ impl Network {
         }
     }
 
-    /// Says which variable is to hold a token.
+    /// Adds a hint that names the variable for the token.
     fn with_token_hint(&self, error: Error, url: &RemoteUrl) -> Error {
         let host = url.host().unwrap_or_default();
         let source = self.sources.iter().find(|source| source.host == host);
@@ -184,7 +184,7 @@ impl Network {
         } else if source.is_set(&self.world) {
             "the token in it was not accepted: it may have expired or lack the right for this repository"
         } else {
-            "it is to hold a token for this host, with the right to read and write the repository"
+            "set it to a token for this host, with the right to read and write the repository"
         };
         let hint = format!("{}   # {found}", credentials::ask_for(variable));
         error.hint(hint).detail("variable", variable)
@@ -202,7 +202,7 @@ impl Network {
     }
 }
 
-/// Which way objects go.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the remote.
@@ -212,7 +212,7 @@ pub enum Direction {
 }
 
 impl Repo {
-    /// Returns the URL of a remote as it is configured; `None` where there is none.
+    /// Returns the configured URL of a remote; `None` if there is no such remote.
     ///
     /// # Errors
     /// `url-refused`.
@@ -225,11 +225,11 @@ impl Repo {
     }
 }
 
-/// Lets git speak the protocols that the URL asks for: http and git only for a URL that says so, and
-/// none that runs a command. What the caller forbids stays forbidden.
+/// Limits git to the protocols that the URL needs: http and git only for such a URL, and none that
+/// runs a command. The caller's own limits still apply.
 ///
-/// For a URL of the user it is git's configuration that says so: `GIT_ALLOW_PROTOCOL` would allow
-/// local paths for the submodules of a repository as well.
+/// For the user's URL the limit is set through git's configuration: `GIT_ALLOW_PROTOCOL` would also
+/// allow local paths for the submodules of a repository.
 fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
     const CALLERS: &str = "GIT_ALLOW_PROTOCOL";
     let asked = match url.map(RemoteUrl::transport) {
@@ -238,7 +238,7 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
         _ => "",
     };
     let is_content = url.is_some_and(|url| url.provenance() == Provenance::Repository);
-    // An empty list is a list: it allows nothing.
+    // An empty list is valid: it allows nothing.
     let callers = world.variables.get(OsStr::new(CALLERS));
     let callers = callers.map(|list| list.to_string_lossy().into_owned());
     if callers.is_some() || is_content {
@@ -260,7 +260,7 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
     }
 }
 
-/// What a failure says of itself, in lower case, and the code for it; the first that fits counts.
+/// The messages of failures in lower case, and their codes; the first match wins.
 const REASONS: &[(Code, &[&str])] = &[
     (
         Code::AuthenticationFailed,
@@ -313,7 +313,7 @@ const REASONS: &[(Code, &[&str])] = &[
     ),
 ];
 
-/// Finds what kind of failure it was and the line that says so.
+/// Returns the kind of a failure and the line that shows it.
 fn reason(stderr: &str) -> (Code, String) {
     for (code, phrases) in REASONS {
         let said = stderr.lines().find(|line| {
@@ -387,7 +387,7 @@ mod tests {
                 Code::RemoteUnreachable,
                 "unable to access 'https://h/': The requested URL returned error: 503",
             ),
-            // A file of this machine is no remote that refuses.
+            // A local file, not a remote that refuses.
             (
                 "error: cannot open '.git/FETCH_HEAD': Permission denied",
                 Code::GitFailed,

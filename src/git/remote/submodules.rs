@@ -1,9 +1,9 @@
-//! The submodules of any tree: name, path, URL, branch and the commit that is pinned.
+//! The submodules of any tree: name, path, URL, branch and pinned commit.
 //!
-//! `.gitmodules` is read by git's own parser (`git config --blob`) from the tree and never from the
-//! worktree; nothing is checked out, configured or fetched. A submodule is refused, by name and line,
-//! where its name, path or URL would lead git, or us, to another place than the path says, or run a
-//! program. Commits that stand in the tree and are not in `.gitmodules` are not looked for.
+//! git's own parser (`git config --blob`) reads `.gitmodules` from the tree, never from the working
+//! tree; nothing is checked out, configured or fetched. A submodule is refused, by name and line,
+//! if its name, path or URL would lead git or git-colony to another place than the path says, or
+//! would run a program. Submodule commits in the tree that `.gitmodules` does not list are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,17 +21,17 @@ use super::url::{Provenance, RemoteUrl};
 /// The file of a tree that names its submodules.
 pub const FILE: &str = ".gitmodules";
 
-/// A longer file is refused.
+/// The maximum size of the file.
 const MAX_BYTES: u64 = 512 * 1024;
 
-/// What a tree says of its submodules.
+/// The submodules of a tree.
 #[derive(Debug)]
 pub struct Submodules {
     /// Whether the tree has a `.gitmodules`.
     pub has_file: bool,
-    /// Those that are as they should be, by path.
+    /// The valid ones, by path.
     pub found: Vec<Submodule>,
-    /// Those that are refused, by line.
+    /// The refused ones, by line.
     pub refused: Vec<RefusedSubmodule>,
 }
 
@@ -40,11 +40,11 @@ pub struct Submodules {
 pub struct Submodule {
     /// Its name in `.gitmodules`.
     pub name: String,
-    /// Where it stands in the tree.
+    /// Its path in the tree.
     pub path: RepoPath,
-    /// Where it comes from; what was relative is resolved.
+    /// Its URL; a relative one is resolved.
     pub url: RemoteUrl,
-    /// The branch it follows; `.` is the one of the repository around it.
+    /// The branch that it follows; `.` is that of the superproject.
     pub branch: Option<String>,
     /// The commit that the tree pins.
     pub commit: Oid,
@@ -55,19 +55,20 @@ pub struct Submodule {
 pub struct RefusedSubmodule {
     /// Its name in `.gitmodules`.
     pub name: String,
-    /// The line where it begins, from 1; `None` where git and we count differently.
+    /// The line where it begins, from 1; `None` if git and this parser count differently.
     pub line: Option<usize>,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
-    /// Where it says that it stands.
+    /// The path that it claims.
     #[serde(skip)]
     pub path: Option<RepoPath>,
-    /// The commit there, where nothing but its URL is missing or refused: the user may have said another.
+    /// The commit at its path, if only its URL is missing or refused: the user may have configured
+    /// another.
     #[serde(skip)]
     pub pinned: Option<Oid>,
 }
 
-/// Why a submodule is refused.
+/// The reason why a submodule is refused.
 struct Refusal {
     reason: String,
     pinned: Option<Oid>,
@@ -80,7 +81,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// What a submodule says of itself.
+/// The values of a submodule.
 struct Said {
     path: RepoPath,
     branch: Option<String>,
@@ -91,13 +92,13 @@ struct Said {
 type Values = BTreeMap<String, Vec<Vec<u8>>>;
 
 impl Repo {
-    /// Reads the submodules of a tree; relative URLs start at `base`, the remote the tree is from.
+    /// Reads the submodules of a tree; relative URLs start at `base`, the remote of the tree.
     ///
-    /// One process spawn where there is a `.gitmodules`.
+    /// One process spawn if there is a `.gitmodules`.
     ///
     /// # Errors
-    /// `repository-broken` where `.gitmodules` is no plain file, too long, or not to be parsed;
-    /// `object-missing`, `git-failed`.
+    /// `repository-broken` if `.gitmodules` is not a regular file, is too long, or cannot be
+    /// parsed; `object-missing`, `git-failed`.
     pub fn submodules(
         &self,
         world: &World,
@@ -114,7 +115,7 @@ impl Repo {
         };
         submodules.has_file = true;
         if !file.is_file() {
-            return Err(broken("it is no plain file"));
+            return Err(broken("it is not a plain file"));
         }
         if self
             .object_size(file.id)
@@ -164,7 +165,7 @@ impl Repo {
             let Some(rest) = key.strip_prefix(b"submodule.") else {
                 continue;
             };
-            // A name may hold dots: what follows the last is the key.
+            // A name may contain dots: the key follows the last one.
             if let Some((name, key)) = rest.rsplit_once_str(".") {
                 let key = String::from_utf8_lossy(key).into_owned();
                 let values = all.entry(name.to_vec()).or_default();
@@ -174,7 +175,7 @@ impl Repo {
         Ok(all)
     }
 
-    /// Looks at one submodule; the inner error says why it is refused.
+    /// Checks one submodule; the inner error is the reason why it is refused.
     fn submodule(
         &self,
         tree: Oid,
@@ -189,7 +190,7 @@ impl Repo {
         let mut parent = tree;
         for directory in said.path.ancestors() {
             if self.has_link(parent, directory.name())? {
-                let reason = format!("'{directory}' on the way to it is a symbolic link");
+                let reason = format!("'{directory}' on the way to it is a symlink");
                 return Ok(Err(reason.into()));
             }
             match self.tree_in(tree, &directory.to_string())? {
@@ -198,7 +199,7 @@ impl Repo {
             }
         }
         if self.has_link(parent, said.path.name())? {
-            let reason = "a symbolic link stands at its path".to_owned();
+            let reason = "its path is a symlink".to_owned();
             return Ok(Err(reason.into()));
         }
         let entry = self.leaf_in(tree, &said.path)?;
@@ -224,7 +225,8 @@ impl Repo {
         })
     }
 
-    /// Returns the URL that the user's configuration has for a submodule, as `git submodule init` notes it.
+    /// Returns the URL that the user's configuration has for a submodule, as `git submodule init`
+    /// records it.
     ///
     /// # Errors
     /// `url-refused`.
@@ -235,7 +237,7 @@ impl Repo {
         configured.map(parse).transpose()
     }
 
-    /// Tells whether a tree holds a link that some file system takes for `name`.
+    /// Returns `true` if a tree holds a symlink that some file system treats as `name`.
     fn has_link(&self, tree: Oid, name: &[u8]) -> Result<bool> {
         let cannot = || format!("cannot read tree {tree}");
         let found = self
@@ -253,10 +255,10 @@ impl Repo {
 }
 
 fn no_commit() -> String {
-    "no commit stands at its path".to_owned()
+    "its path has no commit".to_owned()
 }
 
-/// Reads the values of a submodule: its name, and what it says. An URL that is refused is noted.
+/// Reads the name and the values of a submodule. Records a refused URL.
 fn read(
     name: &[u8],
     values: &Values,
@@ -269,7 +271,7 @@ fn read(
         return Err("its name would leave the folder that git keeps submodules in".to_owned());
     }
     if has_twin {
-        return Err("its name or its path is that of another".to_owned());
+        return Err("another submodule has the same name or path".to_owned());
     }
     let one = |key: &str| match values.get(key).map(Vec::as_slice) {
         None | Some([]) => Ok(None),
@@ -286,7 +288,7 @@ fn read(
         .as_ref()
         .is_some_and(|branch| branch.is_empty() || branch.starts_with('-'))
     {
-        return Err("'branch' names no branch".to_owned());
+        return Err("'branch' is not a valid branch name".to_owned());
     }
     let url = one("url")?.ok_or_else(|| "it has no url".to_owned());
     let url = url.and_then(|url| read_url(&url, base));
@@ -312,7 +314,7 @@ fn text(bytes: &[u8], what: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Refuses a path that is none below the worktree, on any file system.
+/// Refuses a path that would not be below the working tree on some file system.
 fn check_path(path: &str) -> Result<(), String> {
     let options = gix::validate::path::component::Options {
         protect_windows: false,
@@ -323,13 +325,13 @@ fn check_path(path: &str) -> Result<(), String> {
         checked.is_ok() && !part.ends_with([' ', '.']) && !part.contains('\\')
     };
     if path.starts_with('-') || !RepoPath::from(path).is_safe() || !path.split('/').all(is_safe) {
-        return Err("its path is none that a worktree may hold".to_owned());
+        return Err("its path is not allowed in a working tree".to_owned());
     }
     Ok(())
 }
 
-/// Returns the names that, or whose paths, are not told apart where case does not count, or that
-/// stand inside one another.
+/// Returns the names that collide, by themselves or by their paths, on a file system that ignores
+/// case, and those whose paths contain one another.
 fn twins(all: &BTreeMap<Vec<u8>, Values>) -> BTreeSet<Vec<u8>> {
     let names = all.keys().map(|name| (name, fold(name)));
     let path = |values: &Values| values.get("path")?.last().map(|path| fold(path));
@@ -341,7 +343,7 @@ fn twins(all: &BTreeMap<Vec<u8>, Values>) -> BTreeSet<Vec<u8>> {
     twins
 }
 
-/// Returns the names whose place is that of another, inside it, or around it.
+/// Returns the names whose path equals, contains or is below that of another.
 fn meeting(places: &[(&Vec<u8>, String)]) -> BTreeSet<Vec<u8>> {
     let mut first: BTreeMap<&str, &Vec<u8>> = BTreeMap::new();
     let mut meeting = BTreeSet::new();
@@ -362,7 +364,7 @@ fn meeting(places: &[(&Vec<u8>, String)]) -> BTreeSet<Vec<u8>> {
     meeting
 }
 
-/// Folds what some file systems do not tell apart.
+/// Folds characters that some file systems do not distinguish.
 fn fold(name: &[u8]) -> String {
     String::from_utf8_lossy(name).to_lowercase()
 }
@@ -393,7 +395,7 @@ fn lines(bytes: &[u8]) -> BTreeMap<Vec<u8>, usize> {
 fn broken(why: &str) -> Error {
     Error::new(
         Code::RepositoryBroken,
-        format!("cannot read '{FILE}' of that tree: {why}; nothing has changed"),
+        format!("cannot read '{FILE}' of this tree: {why}; nothing has changed"),
     )
     .hint(format!("git log --oneline -- {FILE}   # who changed it"))
 }

@@ -1,8 +1,8 @@
-//! Writes files of a tree into an empty folder of ours, through the smudge filters.
+//! Writes files of a tree into an empty private folder, through the smudge filters.
 //!
 //! A restore stages every file before its commit point, so that a failing filter, a missing object
-//! or a full disk is found while nothing has changed; putting them in place is renames only. The
-//! folder is empty, which is the only mode of gix's checkout that cannot touch a file of the user's.
+//! or a full disk is found while nothing has changed; afterwards it only renames. The folder is
+//! empty: this is the only mode of gix's checkout that cannot touch the user's files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::git::{Oid, Repo, full_disk};
 use crate::model::progress::Progress;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-/// How often is told how many files are written.
-const TELL_INTERVAL: Duration = Duration::from_millis(100);
+/// The interval between reports of the number of files written.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Counts what gix has gone through.
+/// Counts the files that gix has processed.
 #[derive(Default)]
 struct Written(Arc<AtomicUsize>);
 
@@ -47,15 +47,16 @@ impl Count for Written {
 }
 
 impl Written {
-    /// Tells how far it is while `act` runs. gix counts what it leaves out as well, so at most `wanted`.
-    fn told<T>(&self, progress: &Progress, wanted: usize, act: impl FnOnce() -> T) -> T {
+    /// Reports progress while `act` runs. gix also counts the files that it skips, so at most
+    /// `wanted` is reported.
+    fn reporting<T>(&self, progress: &Progress, wanted: usize, act: impl FnOnce() -> T) -> T {
         if !progress.is_heard() {
             return act();
         }
         let (ended, end) = mpsc::channel::<()>();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                while end.recv_timeout(TELL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                while end.recv_timeout(PROGRESS_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                     progress.tell_files("write files", self.step().min(wanted));
                 }
             });
@@ -105,7 +106,7 @@ impl Repo {
         let objects = self.inner.objects.clone().into_arc();
         let objects = objects.or_code(Code::Io, cannot)?;
         let written = Written::default();
-        let outcome = written.told(&world.progress, wanted.len(), || {
+        let outcome = written.reporting(&world.progress, wanted.len(), || {
             gix::worktree::state::checkout(
                 &mut index,
                 folder,
@@ -119,7 +120,7 @@ impl Repo {
         let outcome = outcome
             .or_code(Code::FilterFailed, cannot)
             .and_then(|outcome| refuse_incomplete(&outcome));
-        // What a filter has said of its progress.
+        // Ends the progress line of a filter.
         world.progress.end();
         world.interrupt.check()?;
         outcome
@@ -128,7 +129,7 @@ impl Repo {
         self.restage_reencoded(world, (tree, &index), wanted, folder)
     }
 
-    /// Finds out whether a filter failed because git-lfs lacks objects, and names them.
+    /// Checks whether a filter failed because git-lfs lacks objects, and names them.
     fn missing_large_objects(
         &self,
         index: &gix::index::File,
@@ -177,8 +178,8 @@ impl Repo {
         Ok(pointers.filter(|pointer| !objects.has(pointer)).collect())
     }
 
-    /// Writes files with a `working-tree-encoding` again, as git encodes them: gix follows the
-    /// tables of the web, where UTF-16 is never written.
+    /// Rewrites files with a `working-tree-encoding` as git encodes them: gix follows the tables of
+    /// the web, which never write UTF-16.
     pub(in crate::git) fn restage_reencoded(
         &self,
         world: &World,
@@ -221,7 +222,7 @@ impl Repo {
     ) -> Result<Vec<u8>> {
         let mut name = std::ffi::OsString::from("--path=");
         name.push(path.as_path());
-        // Older versions of git take the attributes of the worktree instead.
+        // Older versions of git take the attributes of the working tree instead.
         for source in [Some(format!("--attr-source={tree}")), None] {
             let mut git = self.git(world);
             git.args(source.iter())
@@ -252,14 +253,17 @@ pub(in crate::git) fn refuse_incomplete(
     if let Some(collision) = outcome.collisions.first() {
         return Err(Error::new(
             Code::PathCollision,
-            format!("'{}' falls together with another path here", collision.path),
+            format!(
+                "'{}' collides with another path: this file system does not distinguish their names",
+                collision.path
+            ),
         ));
     }
     let delayed = outcome.delayed_paths_unprocessed.first();
     if let Some(path) = delayed.or(outcome.delayed_paths_unknown.first()) {
         return Err(Error::new(
             Code::FilterFailed,
-            format!("a filter did not deliver '{path}'; nothing has changed"),
+            format!("a filter did not return '{path}'; nothing has changed"),
         ));
     }
     match outcome.errors.first() {

@@ -1,11 +1,11 @@
-//! Bytes as git would store them as a file: through the clean filters, by git itself.
+//! The blob that git would store for a file: bytes through the clean filters, by git itself.
 
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 impl Repo {
-    /// Stores what `git add` would store for a file of these bytes at a path. One process; where objects
-    /// are kept in memory the bytes are stored as they are, since filters leave traces.
+    /// Stores the blob that `git add` would store for a file of these bytes at a path. One process.
+    /// If objects are kept in memory, the bytes are stored unfiltered, since filters leave traces.
     ///
     /// # Errors
     /// `filter-failed`, `no-space`.

@@ -1,8 +1,8 @@
-//! The clean filters of one command, and where that of git-lfs puts the large files it stores.
+//! The clean filters of one command, and the folder in which git-lfs's filter stores large files.
 //!
-//! `git lfs prune` takes every object that no ref holds at the moment it looks, and may delete it long
-//! after. What an operation is about to commit is therefore stored in a folder of its own, as git keeps
-//! the objects of a push in quarantine, and reaches the store of git-lfs when a ref holds it.
+//! `git lfs prune` lists every object that no ref holds, and may delete it long after. So the large
+//! files that an operation is about to commit are stored in a folder of its own, as git keeps the
+//! objects of a push in quarantine. They reach git-lfs's store when a ref holds them.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use crate::git::process::Git;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-/// The setting that says where git-lfs stores.
+/// The setting for git-lfs's storage folder.
 const STORAGE: &str = "lfs.storage";
 
 impl Repo {
-    /// Has git-lfs store what the clean filters make below a folder, from now on; `None` has it store
-    /// in its own store again.
+    /// Has git-lfs store the large files of clean filters below a folder from now on; `None`
+    /// restores its own store.
     pub fn store_large_files_in(&self, folder: Option<PathBuf>) {
         self.large_files_in.replace(folder);
     }
 
-    /// Has git-lfs store a file of the worktree; returns the blob that stands for it, which is not
-    /// written. One process.
+    /// Has git-lfs store a file of the working tree; returns the id of its pointer's blob, which is
+    /// not written. One process.
     ///
     /// # Errors
     /// When git cannot be started.
@@ -40,7 +40,7 @@ impl Repo {
         Ok(id.filter(|_| output.success()))
     }
 
-    /// Has a git command that runs clean filters store large files where this repository's go.
+    /// Has a git command with clean filters store large files where this repository does.
     pub(in crate::git) fn direct_large_files(&self, git: &mut Git) {
         if let Some(folder) = &*self.large_files_in.borrow() {
             git.config(STORAGE, folder.as_os_str());
@@ -76,7 +76,8 @@ impl CleanFilters {
         })
     }
 
-    /// Returns what git would store of a file; see `gix::filter::Pipeline::convert_to_git`.
+    /// Returns the content that git would store for a file; see
+    /// `gix::filter::Pipeline::convert_to_git`.
     pub(in crate::git) fn clean<R: std::io::Read>(
         &mut self,
         repo: &Repo,
@@ -95,7 +96,7 @@ impl CleanFilters {
             &mut |_, found| {
                 entry.matching_attributes(found);
             },
-            // Only what is wrapped by carriage returns in the index already stays so.
+            // Only files whose indexed version has carriage returns keep them.
             &mut |buffer| {
                 let Some(entry) = index.entry_by_path(name) else {
                     return Ok(None);
@@ -107,9 +108,9 @@ impl CleanFilters {
     }
 }
 
-/// Returns the command of a filter, which a shell reads, with one more setting for the git in it.
+/// Returns the shell command of a filter, with one more git setting.
 fn directed(command: &BString, folder: &Path) -> BString {
-    // git's own form of a list of settings; what the caller has set stays before it.
+    // git's own format for settings; the caller's come first.
     let setting = [STORAGE.as_bytes(), b"=", folder.as_os_str().as_bytes()].concat();
     let quoted = |bytes: &[u8]| -> Vec<u8> {
         let mut quoted = vec![b'\''];

@@ -1,7 +1,7 @@
-//! One file of the worktree as git would store it: cleaned, hashed, written or only compared.
+//! One file of the working tree as git would store it: cleaned, hashed, written or only compared.
 //!
-//! gix runs the filters; git itself does the files gix cannot do as git would: those in another
-//! encoding, very large ones, and those whose filter fails.
+//! gix runs the filters; git itself handles files where gix would differ: other encodings, very
+//! large files, and failing filters.
 
 use std::fs::Metadata;
 
@@ -18,23 +18,23 @@ use super::safe_open::{self, Fault};
 use super::scan::Scan;
 use super::snapshot::WorktreeFile;
 
-/// Files above this are hashed by git itself, as a stream.
+/// git itself hashes larger files, as a stream.
 pub(in crate::git) const STREAM_ABOVE_BYTES: u64 = 512 * 1024 * 1024;
 
-/// What stands at a path, as git would store it.
+/// The entry at a path, as git would store it.
 pub(in crate::git) enum Written {
-    /// Byte for byte what the index has, whatever a filter of today would make of it.
+    /// Byte for byte the indexed version, whatever the current filter would make of it.
     AsIndexed,
-    /// Nothing that git can hold stands there.
+    /// No file, or one that git cannot store.
     Absent,
-    /// A blob, link or submodule.
+    /// A blob, symlink or submodule.
     File(Box<WorktreeFile>),
 }
 
-/// What became of one file.
+/// The result for one file.
 enum Stored {
     Blob(Oid, Box<Metadata>),
-    /// None is there any more.
+    /// The file is gone.
     Nothing,
     /// A filter is missing or fails.
     NotFiltered,
@@ -55,7 +55,7 @@ pub(in crate::git) struct FileWriter<'a> {
 impl<'a> FileWriter<'a> {
     pub(in crate::git) fn new(repo: &'a Repo, world: &'a World, scan: &'a Scan) -> Result<Self> {
         rule_files::require_own(repo, RuleFile::Attributes)?;
-        // The index is the one that was scanned: it is read once for the whole command.
+        // The index is the one that was scanned: it is read once per command.
         let attributes = || {
             let source = gix::worktree::stack::state::attributes::Source::WorktreeThenIdMapping;
             let attributes = repo.inner.attributes_only(&scan.index, source);
@@ -112,7 +112,7 @@ impl<'a> FileWriter<'a> {
             match self.store_file(path)? {
                 Stored::Blob(id, opened) => Some((id, EntryKind::Blob, *opened)),
                 Stored::Nothing => None,
-                // git knows best what a missing or failing filter means for this file.
+                // git decides what a missing or failing filter means for this file.
                 Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
             }
         } else if metadata.is_symlink() {
@@ -133,7 +133,7 @@ impl<'a> FileWriter<'a> {
         Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
     }
 
-    /// Cleans a file and writes it as a blob, from the one file that is opened here.
+    /// Cleans a file and writes it as a blob, from the one file that it opens.
     fn store_file(&mut self, path: &RepoPath) -> Result<Stored> {
         use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
         let cannot = |e| Error::io(format!("cannot read '{path}'"), e);
@@ -172,12 +172,12 @@ impl<'a> FileWriter<'a> {
         let mut pipeline = pipeline.or_code(Code::RepositoryBroken, cannot)?;
         let found = pipeline.worktree_file_to_object(name, &self.scan.index);
         let found = found.or_code(Code::Io, cannot)?;
-        // Nothing but a folder was meant.
+        // A plain folder is not a submodule.
         let found = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
         Ok(found.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
     }
 
-    /// Tells whether a file, cleaned as git would store it, is not what the index has; writes
+    /// Returns `true` if a file, cleaned as git would store it, differs from the index; writes
     /// nothing.
     pub(in crate::git) fn differs(&mut self, path: &RepoPath) -> Result<bool> {
         let Some(entry) = self.scan.entry(path) else {
@@ -200,7 +200,7 @@ impl<'a> FileWriter<'a> {
         if metadata.len() > STREAM_ABOVE_BYTES {
             return Ok(true);
         }
-        // A file that cannot be read is certainly not known to be the same.
+        // A file that cannot be read is not known to be the same.
         let bytes = match self.repo.read_file(path, STREAM_ABOVE_BYTES) {
             Ok(Some(bytes)) => bytes,
             Err(Fault::Interrupted(error)) => return Err(error),
@@ -214,12 +214,12 @@ impl<'a> FileWriter<'a> {
         } else {
             self.clean(path, &bytes)
         };
-        // Whoever stores the file hears why it cannot be cleaned; looking does not fail.
+        // Storing the file reports why it cannot be cleaned; a comparison does not fail.
         let cleaned = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
         Ok(cleaned != Some(indexed))
     }
 
-    /// Cleans bytes and hashes what git would store; `None` when a filter fails.
+    /// Cleans bytes and hashes the result; `None` when a filter fails.
     fn clean(&mut self, path: &RepoPath, bytes: &[u8]) -> Option<Oid> {
         use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
         let index: &gix::index::State = &self.scan.index;
@@ -235,8 +235,8 @@ impl<'a> FileWriter<'a> {
         }
     }
 
-    /// Compares raw bytes with the indexed blob: a file nobody edited is not converted because a
-    /// new attribute (an LFS pattern, say) would now clean it.
+    /// Compares raw bytes with the indexed blob: an unedited file is not converted because a new
+    /// attribute (an LFS pattern, say) would clean it now.
     fn equals_blob(
         &self,
         entry: &gix::index::Entry,
@@ -259,12 +259,12 @@ impl<'a> FileWriter<'a> {
             Ok(Some(bytes)) => Ok(self.repo.hash_blob(&bytes)? == id),
             Err(Fault::Unreadable(e)) => Err(Error::io(format!("cannot read '{path}'"), e)),
             Err(Fault::Interrupted(error)) => Err(error),
-            // It is something else by now.
+            // The file has been replaced meanwhile.
             Ok(None) | Err(_) => Ok(false),
         }
     }
 
-    /// Returns the kind git would record, where the file system keeps no modes or no links.
+    /// Returns the mode that git would record on a file system without modes or symlinks.
     fn kind(
         &self,
         on_disk: EntryKind,
@@ -320,14 +320,14 @@ impl<'a> FileWriter<'a> {
         read_id(path, &mut git)
     }
 
-    /// Tells whether git stores the file in another encoding than it has on disk, which it does by
-    /// other tables than gix.
+    /// Returns `true` if git stores the file in another encoding than on disk; git's tables differ
+    /// from gix's.
     fn is_reencoded(&mut self, path: &RepoPath) -> Result<bool> {
         is_reencoded(&mut self.attributes, path)
     }
 }
 
-/// Lets git say the id of what it makes of a file.
+/// Has git compute the blob id of a file.
 fn read_id(path: &RepoPath, git: &mut Git) -> Result<Oid> {
     let output = git.run()?;
     let hex = String::from_utf8_lossy(&output.stdout);
@@ -335,11 +335,11 @@ fn read_id(path: &RepoPath, git: &mut Git) -> Result<Oid> {
     id.ok_or_else(|| {
         let said = output.stderr.lines().last().unwrap_or_default().to_owned();
         Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
-            .hint("mend the file or its filter, or leave it out by .gitignore")
+            .hint("fix the file or its filter, or add it to .gitignore")
     })
 }
 
-/// Tells whether `working-tree-encoding` is set for a path.
+/// Returns `true` if `working-tree-encoding` is set for a path.
 pub(in crate::git) fn is_reencoded(
     attributes: &mut gix::AttributeStack<'_>,
     path: &RepoPath,
@@ -357,7 +357,7 @@ pub(in crate::git) fn is_reencoded(
     Ok(is_set)
 }
 
-/// Reads the metadata of a worktree path; `None` when it is not there, or only behind a symlink.
+/// Reads the metadata of a path; `None` if it does not exist, or only behind a symlink.
 pub(in crate::git) fn metadata_without_links(
     repo: &Repo,
     path: &RepoPath,

@@ -1,9 +1,9 @@
-//! The working tree of a repository of somebody else, read with the configuration of one's own.
+//! Reads the working tree of another user's repository with this repository's configuration.
 //!
-//! Who works there may have set up filters, a file system monitor, hooks: none of them runs. What looks gets
-//! a git directory in a temporary folder, which borrows HEAD, index and objects of the other repository and
-//! has nothing of its configuration but what that says of its file system. New objects stay in memory;
-//! nothing is locked and nothing is written there.
+//! That user may have configured filters, a file system monitor or hooks: none of them runs. The
+//! view uses a temporary git directory that borrows HEAD, index and objects of the other
+//! repository; of its configuration it takes only the settings about its file system. New objects
+//! stay in memory; nothing is locked or written there.
 
 use std::fs::{self, File, FileTimes};
 use std::io::Write as _;
@@ -21,10 +21,10 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::safe_open;
 
-/// What decides how a file is stored.
+/// The settings that determine how a file is stored.
 const SECTIONS: [&str; 3] = ["core", "filter", "lfs"];
 
-/// What a repository says of the file system it is on.
+/// The settings that describe the repository's file system.
 const OF_FILE_SYSTEM: [&str; 6] = [
     "fileMode",
     "symlinks",
@@ -34,7 +34,7 @@ const OF_FILE_SYSTEM: [&str; 6] = [
     "sparseCheckoutCone",
 ];
 
-/// Files of a git directory that say which paths count.
+/// Files of a git directory that select paths.
 const RULES: [&str; 4] = [
     "info/exclude",
     "info/attributes",
@@ -42,23 +42,23 @@ const RULES: [&str; 4] = [
     "shallow",
 ];
 
-/// How often HEAD and the index are read anew because somebody commits meanwhile.
-const TRIES: usize = 5;
+/// The maximum number of attempts to read HEAD and the index during concurrent commits.
+const MAX_ATTEMPTS: usize = 5;
 
-/// An index of more bytes is not read.
+/// The maximum size of the index.
 const MAX_INDEX_BYTES: u64 = 4 << 30;
 
-/// How much is taken over of what nobody has published.
+/// The maximum amount of unpublished objects that are copied.
 const MAX_TAKEN_BYTES: usize = 1 << 30;
 
-/// The configuration of a repository, for a look at the working trees of others.
+/// A repository's configuration for reading other working trees.
 #[derive(Clone)]
 pub struct OwnConfig {
     text: Vec<u8>,
 }
 
 impl Repo {
-    /// Returns the configuration with which this repository looks at the working trees of others.
+    /// Returns the configuration with which this repository reads other working trees.
     ///
     /// # Errors
     /// `io`.
@@ -67,7 +67,7 @@ impl Repo {
         let mut text = Vec::new();
         let counts = |section: &gix::config::file::SectionRef<'_>| {
             let name = section.header().name().to_string().to_ascii_lowercase();
-            // What this one command was told is told to whatever looks, too.
+            // Settings for this one command apply to the view, too.
             let is_file = !matches!(
                 section.meta().source,
                 Source::Env | Source::Cli | Source::Api | Source::EnvOverride
@@ -80,8 +80,8 @@ impl Repo {
         Ok(OwnConfig { text })
     }
 
-    /// Opens the repository in a folder of somebody else's, with that folder as its working tree. What is
-    /// no plain file where git has one is refused, not opened: a pipe would have whoever reads it wait.
+    /// Opens another user's repository with `folder` as its working tree. Anything but a regular
+    /// file in place of git's files is refused without opening it: reading a pipe would block.
     ///
     /// # Errors
     /// As [`Repo::open`]; `repository-broken`.
@@ -91,8 +91,8 @@ impl Repo {
         Repo::open(&seen_from(world, folder, &git_dir), ObjectWrites::InMemory)
     }
 
-    /// Writes what `tips` need and this repository lacks, as `from` has it, each object after those it needs:
-    /// what is here is whole, also where this is cut off.
+    /// Copies the objects that `tips` need and this repository lacks from `from`, each after those
+    /// that it needs: this repository stays complete, even if the copy is interrupted.
     ///
     /// # Errors
     /// `object-missing`, `repository-broken`, `tree-too-large`, `no-space`, `io`, `interrupted`.
@@ -102,7 +102,7 @@ impl Repo {
         let mut taken_bytes = 0;
         while let Some((id, children)) = open.pop() {
             self.interrupt.check()?;
-            // git knows this one without a file, and `fsck` wants it all the same.
+            // git knows it without a file, but `fsck` reports it as missing.
             let is_implicit = id == self.empty_tree();
             if !is_implicit && self.object_size(id).is_some() {
                 continue;
@@ -119,8 +119,8 @@ impl Repo {
             }
             taken_bytes += object.data.len();
             if taken_bytes > MAX_TAKEN_BYTES {
-                let message = "more than 1 GiB of it is in its clone alone; nothing was done";
-                let hint = "git colony agents   # names its clone: a checkpoint there publishes what it has";
+                let message = "more than 1 GiB of it is only in its clone; nothing has changed";
+                let hint = "git colony agents   # names its clone: a checkpoint there publishes its commits";
                 return Err(Error::new(Code::TreeTooLarge, message).hint(hint));
             }
             let written = self.inner.objects.write_buf(object.kind, &object.data);
@@ -129,9 +129,9 @@ impl Repo {
         Ok(())
     }
 
-    /// Reads an object and holds it against its id.
+    /// Reads an object and verifies its id.
     fn sound_object(&self, id: Oid) -> Result<gix::Object<'_>> {
-        let missing = || format!("cannot read object {id}, which is needed; nothing has changed");
+        let missing = || format!("cannot read the required object {id}; nothing has changed");
         let object = self.inner.find_object(id.0);
         let object = object.or_code(Code::ObjectMissing, missing)?;
         let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
@@ -139,7 +139,7 @@ impl Repo {
             return Ok(object);
         }
         let message =
-            format!("object {id} holds something else than its id says; nothing has changed");
+            format!("the content of object {id} does not match its id; nothing has changed");
         Err(Error::new(Code::RepositoryBroken, message))
     }
 }
@@ -152,7 +152,7 @@ enum Children {
 }
 
 impl OwnConfig {
-    /// Opens the working tree of another repository to look at it.
+    /// Opens the working tree of another repository for reading.
     ///
     /// # Errors
     /// `repository-broken`, `no-space`, `io`.
@@ -166,9 +166,9 @@ impl OwnConfig {
         objects.push(b'\n');
         write(&folder.join("objects/info/alternates"), &objects)?;
         let mut head = other.head()?;
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             copy_index(other, folder)?;
-            // A commit made meanwhile would look as if it were not committed.
+            // A commit made meanwhile would look uncommitted.
             let now = other.head()?;
             if now == head {
                 break;
@@ -192,7 +192,7 @@ impl OwnConfig {
         Ok(repo)
     }
 
-    /// Returns the configuration for a look at another repository.
+    /// Returns the configuration for reading another repository.
     fn text_for(&self, other: &Repo) -> Vec<u8> {
         let mut lines = vec![
             ConfigEntry::plain("core", "repositoryFormatVersion", "1"),
@@ -200,7 +200,7 @@ impl OwnConfig {
             ConfigEntry::plain("core", "fsmonitor", "false"),
             ConfigEntry::plain("core", "untrackedCache", "false"),
             ConfigEntry::plain("core", "hooksPath", "/dev/null"),
-            // Of what is cleaned nothing stays.
+            // Discards the results of clean filters.
             ConfigEntry::plain("lfs", "storage", "lfs"),
         ];
         if other.hex_len() == 64 {
@@ -217,7 +217,7 @@ impl OwnConfig {
     }
 }
 
-/// Returns the surroundings in which a working tree is looked at by way of a git directory.
+/// Returns the environment for reading a working tree through a git directory.
 fn seen_from(world: &World, workdir: &Path, git_dir: &Path) -> World {
     let mut world = world.standing_in(workdir);
     let variables = [("GIT_DIR", git_dir), ("GIT_WORK_TREE", workdir)];
@@ -226,7 +226,7 @@ fn seen_from(world: &World, workdir: &Path, git_dir: &Path) -> World {
     world
 }
 
-/// Writes HEAD, and the branch it is on.
+/// Writes HEAD, and its branch.
 fn write_head(folder: &Path, head: &Head) -> Result<()> {
     let text = match head {
         Head::Detached { commit } => format!("{commit}\n").into_bytes(),
@@ -243,7 +243,7 @@ fn write_head(folder: &Path, head: &Head) -> Result<()> {
     write(&folder.join("HEAD"), &text)
 }
 
-/// Copies the index with its time: a file as young as it may have changed since.
+/// Copies the index with its time: files as young as it may have changed since.
 fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
     let name = RepoPath::from("index");
     let cannot = |e| Error::io("cannot read the index", e);
@@ -265,7 +265,7 @@ fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
         .map_err(cannot_make)
 }
 
-/// Copies the files that a split index has its entries in.
+/// Copies the shared files of a split index.
 fn copy_shared_index(other: &Repo, folder: &Path) -> Result<()> {
     let entries = fs::read_dir(other.git_dir())
         .into_iter()
@@ -292,7 +292,7 @@ fn cannot_make(error: std::io::Error) -> Error {
     Error::io("cannot make a temporary git directory", error)
 }
 
-/// Returns what an object cannot be used without.
+/// Returns the objects that an object needs.
 fn needed_by(kind: Kind, object: &gix::Object<'_>) -> Result<Vec<Oid>> {
     let broken = || format!("cannot read object {}", object.id);
     Ok(match kind {

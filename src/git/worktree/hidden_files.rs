@@ -1,5 +1,5 @@
-//! Files that git was told not to look at, `assume-unchanged` or `skip-worktree`, and that are there all the
-//! same: an edit of one is seen by nobody.
+//! Files with `assume-unchanged` or `skip-worktree` that exist all the same: git does not notice
+//! their edits.
 
 use gix::index::Entry;
 use gix::index::entry::{Flags, Stage};
@@ -12,7 +12,8 @@ use super::file_writer::STREAM_ABOVE_BYTES;
 use super::scan::Scan;
 
 impl Repo {
-    /// Lists those of them that are whole in git, are wanted, and are no more what the index says.
+    /// Lists those of the wanted ones that are stored in git, not in git-lfs, and differ from the
+    /// index.
     ///
     /// # Errors
     /// `io`, `interrupted`.
@@ -35,19 +36,19 @@ impl Repo {
         self.changed_by_content(world, scan, &unclear)
     }
 
-    /// Has git look at files whose times are not what the index has noted, and note them where they are what
-    /// it says. What git cannot do now, somebody else's git does later.
+    /// Has git check files whose times differ from the index, and record the times of those that
+    /// are unchanged. If git cannot do that now, a later git command does.
     ///
     /// # Errors
-    /// `interrupted`, and what keeps git from starting.
+    /// `interrupted`, and the reason why git cannot be started.
     pub fn refresh_index(&self, world: &World) -> Result<()> {
         let mut git = self.git(world);
         git.args(["-c", "core.fsmonitor=false", "update-index", "-q"]);
         git.arg("--refresh").run().map(drop)
     }
 
-    /// Has git look at every tracked file that is there again; returns how many it did not look at. For a
-    /// clone that goes: what was set up in it on purpose is lost by this.
+    /// Has git check every hidden file that exists; returns how many were hidden. For a clone that
+    /// is being removed: the flags are lost.
     ///
     /// # Errors
     /// `repository-broken`, `git-failed`.
@@ -63,31 +64,31 @@ impl Repo {
         }
         let list = there.iter().flat_map(|path| [path.as_bytes(), b"\0"]);
         let list: Vec<u8> = list.flatten().copied().collect();
-        // git takes one of them at a time.
+        // git accepts one of them at a time.
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
             let mut git = self.git(world);
             git.args(["-c", "core.fsmonitor=false", "update-index", flag]);
             git.args(["-z", "--stdin"]).input(list.clone());
-            git.run_checked("look at the files of a clone that goes")?;
+            git.run_checked("check the files of a clone that is being removed")?;
         }
         Ok(there.len())
     }
 }
 
-/// Tells whether a file that is too long to be read has the size and time that the index has noted.
+/// Returns `true` if a file that is too large to read has the size and time that the index records.
 fn is_as_noted(entry: &Entry, there: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let noted = (
         i64::from(entry.stat.mtime.secs),
         i64::from(entry.stat.mtime.nsecs),
     );
-    // The index has the last 32 bits of a size.
+    // The index holds the low 32 bits of a size.
     there.len() > STREAM_ABOVE_BYTES
         && u64::from(entry.stat.size) == there.len() & u64::from(u32::MAX)
         && noted == (there.mtime(), there.mtime_nsec())
 }
 
-/// Lists the entries that git was told not to look at.
+/// Lists the entries with one of these flags.
 fn hidden(index: &gix::index::File) -> impl Iterator<Item = (RepoPath, &Entry)> {
     let hidden = index.entries().iter().filter(|entry| {
         let flags = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;

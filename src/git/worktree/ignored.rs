@@ -1,7 +1,7 @@
-//! What is ignored now and would no longer be under the ignore files of another tree.
+//! Files that are ignored now, and that the ignore files of another tree would no longer ignore.
 //!
-//! The ignore files are taken from the tree, so that it is known before any file moves. A directory
-//! that an ignore file of its own hides altogether, as tools make them, stays hidden.
+//! The ignore files are read from the tree, so the answer is known before any file moves. A
+//! directory that its own ignore file hides completely, as tools create them, stays hidden.
 
 use gix::bstr::BStr;
 use gix::index::entry::Mode;
@@ -14,11 +14,11 @@ use super::safe_open::MAX_RULES_BYTES;
 use super::scan::Scan;
 use super::untracked::{self, is_repository};
 
-/// A directory with more below it is taken for visible as a whole, unread.
-const MOST_READ: usize = 5_000;
+/// A directory with more entries below it counts as visible as a whole, unread.
+const MAX_READ: usize = 5_000;
 
 impl Repo {
-    /// Lists what is ignored, sorted; a directory that is ignored as a whole stands for all below it.
+    /// Lists the ignored paths, sorted; an ignored directory is listed without its contents.
     ///
     /// # Errors
     /// `io` for a directory that cannot be read; `interrupted`.
@@ -26,8 +26,8 @@ impl Repo {
         untracked::ignored(world, self, &scan.index)
     }
 
-    /// Lists what is ignored now and not by the ignore files of `tree`, sorted; a directory stands
-    /// for all below it where all of it becomes visible.
+    /// Lists the paths that are ignored now but not by the ignore files of `tree`, sorted; a
+    /// directory that becomes visible as a whole is listed without its contents.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`, `io`, `interrupted`.
@@ -74,15 +74,15 @@ impl Repo {
     }
 }
 
-/// What becomes of an ignored path.
+/// The result for an ignored path.
 enum Seen {
-    /// There is nothing git would show.
+    /// It contains nothing that git would show.
     Nothing,
     /// It stays ignored.
     Ignored,
     /// All of it becomes visible.
     Whole,
-    /// These paths below it do.
+    /// These paths below it become visible.
     Parts(Vec<RepoPath>),
 }
 
@@ -91,7 +91,7 @@ struct Rules<'a> {
     repo: &'a Repo,
     index: &'a gix::index::File,
     excludes: gix::AttributeStack<'a>,
-    /// How many paths were looked at below the top.
+    /// The number of paths visited below the top.
     read: usize,
 }
 
@@ -134,14 +134,14 @@ impl<'a> Rules<'a> {
         }
         if !kind.is_dir() {
             let tracked = self.index.entry_by_path(BStr::new(path.as_bytes()));
-            // What the tree has at the path takes its place.
+            // The tree's file at the path replaces it.
             return Ok(if tracked.is_some() {
                 Seen::Nothing
             } else {
                 Seen::Whole
             });
         }
-        if is_repository(&on_disk) || self.read > MOST_READ {
+        if is_repository(&on_disk) || self.read > MAX_READ {
             return Ok(Seen::Whole);
         }
         if self.hides_itself(path) {
@@ -184,7 +184,7 @@ impl<'a> Rules<'a> {
         })
     }
 
-    /// Tells whether a directory has an ignore file of its own, not from the tree, that hides all.
+    /// Returns `true` if an ignore file in the directory, not from the tree, hides all of it.
     fn hides_itself(&self, path: &RepoPath) -> bool {
         let mut name = path.as_bytes().to_vec();
         name.extend_from_slice(b"/.gitignore");

@@ -1,4 +1,4 @@
-//! Files of the working tree: looked at, read, stored, written; and what is left alone.
+//! Files of the working tree: scanned, read, stored, written; and files that are skipped.
 
 pub mod checkout;
 mod clean;

@@ -1,4 +1,4 @@
-//! The other worktrees of a repository, and which of them works on a branch.
+//! The other worktrees of a repository, and which of them uses a branch.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -8,33 +8,33 @@ use crate::git::{RefName, Repo};
 /// Another worktree.
 #[derive(Clone, Debug)]
 pub struct OtherWorktree {
-    /// Where its files are, or were.
+    /// The path of its files, even if they are gone.
     pub root: PathBuf,
-    /// What can be done about it.
+    /// Its kind.
     pub sort: WorktreeSort,
 }
 
-/// Which worktree it is.
+/// The kind of a worktree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorktreeSort {
-    /// The one that the repository was made with: it cannot be removed.
+    /// The main one: it cannot be removed.
     Main,
-    /// One that was added.
+    /// A linked one.
     Linked,
-    /// One that was added, and whose files are gone.
+    /// A linked one whose files are gone.
     Gone,
-    /// The same, and git was told to keep what it knows of it.
+    /// A linked one whose files are gone, locked with `git worktree lock`.
     GoneAndLocked,
 }
 
 impl Repo {
-    /// Returns the root of another worktree that has the branch checked out, or that rebases it; the
-    /// git directory of one whose files are gone.
+    /// Returns the root of another worktree that has the branch checked out or rebases it; for one
+    /// whose files are gone, its git directory.
     pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
         let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
         let linked = linked.into_iter().flatten().flatten();
         let linked = linked.map(|entry| entry.path());
-        // A bare repository has a HEAD as well, and nothing checked out.
+        // A bare repository has a HEAD but nothing checked out.
         let is_bare = self.config_bool("core.bare") == Some(true);
         let main = (!is_bare).then(|| self.common_dir().to_owned());
         let mut others = linked
@@ -91,7 +91,7 @@ impl Repo {
     }
 }
 
-/// Returns where a linked worktree is, or was.
+/// Returns the recorded path of a linked worktree.
 fn noted_root(git_dir: &Path) -> Option<PathBuf> {
     let bytes = std::fs::read(git_dir.join("gitdir")).ok()?;
     let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));

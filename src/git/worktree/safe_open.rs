@@ -1,8 +1,8 @@
-//! Opens what stands in the worktree: the one way to read a file that a stranger may have put there.
+//! Opens files of the working tree: the only safe way to read a file that may come from a stranger.
 //!
-//! No link is followed on the way, so that a folder that becomes one while a command runs leads
-//! nowhere; nothing is waited for; nothing but a regular file is read, up to a limit, and no longer than
-//! until somebody asks to stop.
+//! No symlink on the way is followed, so a directory that is replaced by one during a command leads
+//! nowhere. Opening never blocks. Only regular files are read, up to a limit, and until an
+//! interrupt.
 
 use std::fmt;
 use std::fs::File;
@@ -17,34 +17,35 @@ use crate::git::Repo;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, text};
 
-/// `.gitattributes` and `.gitignore`: a line of them takes a hundred times its bytes in memory.
+/// The limit for `.gitattributes` and `.gitignore`: their lines take a hundred times their size in
+/// memory.
 pub const MAX_RULES_BYTES: u64 = 4 << 20;
 
-/// Records of ours in the tree: the manifest, the registry of tools.
+/// The limit for git-colony's records in the tree: the manifest, the registry of tools.
 pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// How much is read before the next look at whether somebody asked to stop.
+/// The number of bytes to read between checks for an interrupt.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// Why a file is not read.
+/// The reason why a file is not read.
 #[derive(Debug)]
 pub enum Fault {
-    /// It, or a folder above it, is a symbolic link.
+    /// The file, or a directory above it, is a symlink.
     Link,
     /// It is a directory, a pipe, a device.
     NoPlainFile,
     /// It is larger than this many bytes.
     TooLarge(u64),
-    /// What the system says.
+    /// The error of the system.
     Unreadable(std::io::Error),
-    /// Somebody asked to stop.
+    /// An interrupt.
     Interrupted(Error),
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Link => write!(f, "it is reached through a symbolic link"),
+            Fault::Link => write!(f, "it is reached through a symlink"),
             Fault::NoPlainFile => write!(f, "it is not a plain file"),
             Fault::TooLarge(limit) => write!(f, "it is larger than {}", Size(*limit)),
             Fault::Unreadable(why) => write!(f, "it cannot be read: {why}"),
@@ -54,7 +55,7 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// Makes the error of a command that needs the file.
+    /// Returns the error of a command that needs the file.
     pub fn error(self, code: Code, path: &RepoPath) -> Error {
         match self {
             Fault::Interrupted(error) => error,
@@ -69,12 +70,12 @@ impl Fault {
     }
 }
 
-/// Returns the command that shows what stands at a path.
+/// Returns a command that shows the file at a path.
 pub fn look_at(path: &RepoPath) -> String {
     format!("ls -ld {}", text::shell_word(&path.to_string()))
 }
 
-/// A limit, in the largest unit it is a multiple of.
+/// A limit, formatted in the largest unit that divides it.
 struct Size(u64);
 
 impl fmt::Display for Size {
@@ -88,12 +89,12 @@ impl fmt::Display for Size {
 }
 
 impl Repo {
-    /// Reads a file of the worktree; `None` where nothing stands.
+    /// Reads a file of the working tree; `None` if there is none.
     ///
     /// # Errors
-    /// Why it is not read.
+    /// The reason why it is not read.
     pub fn read_file(&self, path: &RepoPath, limit_bytes: u64) -> Result<Option<Vec<u8>>, Fault> {
-        // A byte more tells a file that has grown since it was looked at.
+        // One byte more, to detect a file that has grown.
         let most_bytes = limit_bytes.saturating_add(1);
         let Some(file) = open(self.workdir(), path, limit_bytes)? else {
             return Ok(None);
@@ -105,10 +106,10 @@ impl Repo {
         Ok(Some(bytes))
     }
 
-    /// Reads the first `most_bytes` of a file of the worktree; `None` where nothing stands.
+    /// Reads the first `most_bytes` of a file of the working tree; `None` if there is none.
     ///
     /// # Errors
-    /// Why it is not read; never for its size.
+    /// The reason why it is not read; never its size.
     pub fn read_beginning(
         &self,
         path: &RepoPath,
@@ -117,14 +118,14 @@ impl Repo {
         beginning(&self.interrupt, self.workdir(), path, most_bytes)
     }
 
-    /// Returns the text of `.gitattributes` at the root; nothing where it is not there or not to be read.
+    /// Returns the text of the root `.gitattributes`; empty if it does not exist or cannot be read.
     pub fn root_attributes(&self) -> String {
         let bytes = self.read_file(&RepoPath::from(".gitattributes"), MAX_RULES_BYTES);
         String::from_utf8_lossy(&bytes.ok().flatten().unwrap_or_default()).into_owned()
     }
 }
 
-/// Reads the first `most_bytes` of a file below a folder; `None` where nothing stands.
+/// Reads the first `most_bytes` of a file below a folder; `None` if there is none.
 pub(in crate::git) fn beginning(
     interrupt: &Interrupt,
     folder: &Path,
@@ -136,7 +137,7 @@ pub(in crate::git) fn beginning(
         .transpose()
 }
 
-/// Reads a file to its end or to a limit; stops where somebody asks to.
+/// Reads a file to its end or to a limit; stops at an interrupt.
 fn read(interrupt: &Interrupt, file: File, most_bytes: u64) -> Result<Vec<u8>, Fault> {
     let mut file = file.take(most_bytes);
     let mut bytes = Vec::new();
@@ -149,10 +150,10 @@ fn read(interrupt: &Interrupt, file: File, most_bytes: u64) -> Result<Vec<u8>, F
     }
 }
 
-/// Opens a file for reading; `None` where none stands there, or only behind a link.
+/// Opens a file for reading; `None` if it does not exist, or only behind a symlink.
 ///
 /// # Errors
-/// As the system has it.
+/// Those of the system.
 pub(in crate::git) fn open_file(workdir: &Path, path: &RepoPath) -> std::io::Result<Option<File>> {
     match open(workdir, path, u64::MAX) {
         Ok(file) => Ok(file),
@@ -161,16 +162,16 @@ pub(in crate::git) fn open_file(workdir: &Path, path: &RepoPath) -> std::io::Res
     }
 }
 
-/// Returns why a file may not be read, where that is a matter of permissions.
+/// Returns the reason why a file must not be read, if permissions forbid it.
 pub(in crate::git) fn forbidden(workdir: &Path, path: &RepoPath) -> Option<std::io::Error> {
     let error = open_file(workdir, path).err()?;
     (error.kind() == std::io::ErrorKind::PermissionDenied).then_some(error)
 }
 
-/// Reads where a link leads; `None` where none stands there, or only behind another one.
+/// Reads the target of a symlink; `None` if it does not exist, or only behind another one.
 ///
 /// # Errors
-/// As the system has it.
+/// Those of the system.
 pub(in crate::git) fn read_link(
     workdir: &Path,
     path: &RepoPath,
@@ -182,14 +183,14 @@ pub(in crate::git) fn read_link(
         Err(other) => return Err(std::io::Error::other(other.to_string())),
     };
     match rustix::fs::readlinkat(folder, name_of(path), Vec::new()) {
-        // It is something else by now.
+        // The symlink has been replaced meanwhile.
         Err(Errno::INVAL | Errno::NOENT) => Ok(None),
         read => Ok(Some(read?.into_bytes())),
     }
 }
 
-/// Opens a file for reading; `None` where nothing stands. What is not a plain file, or larger than the
-/// limit, is not even opened.
+/// Opens a file for reading; `None` if there is none. Does not open anything but a regular file
+/// within the limit.
 fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File>, Fault> {
     let Some(folder) = open_folder(workdir, path)? else {
         return Ok(None);
@@ -207,7 +208,7 @@ fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File
         FileType::Symlink => return Err(Fault::Link),
         _ => return Err(Fault::NoPlainFile),
     }
-    // Something else may stand there by now; a pipe would let us wait for ever.
+    // The file may have been replaced meanwhile; opening a pipe must not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -223,9 +224,9 @@ fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File
     }
 }
 
-/// Opens the folder that a path is in; `None` where there is none.
+/// Opens the directory of a path; `None` if there is none.
 fn open_folder(workdir: &Path, path: &RepoPath) -> Result<Option<OwnedFd>, Fault> {
-    // What is in a folder that may not be listed may still be read.
+    // A directory that cannot be listed may still contain readable files.
     let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let below = top | OFlags::NOFOLLOW;
     let system = |error: Errno| Fault::Unreadable(error.into());

@@ -1,4 +1,4 @@
-//! Paths that content of a repository names: what is refused, and why.
+//! Checks of paths that come from repository content: which are refused, and why.
 
 use gix::bstr::BStr;
 use gix::index::entry::Mode;
@@ -6,8 +6,8 @@ use gix::validate::path::{self, component};
 
 use crate::git::Repo;
 
-/// Which names git puts into no tree of a repository, by `core.protectHFS` and `core.protectNTFS`: what
-/// stands for `.git` on some file system, and `.gitmodules` as a link.
+/// The names that git refuses in trees, by `core.protectHFS` and `core.protectNTFS`: names that
+/// mean `.git` on some file system, and `.gitmodules` as a symlink.
 #[derive(Clone, Copy)]
 pub(in crate::git) struct RefusedNames(component::Options);
 
@@ -21,15 +21,15 @@ impl RefusedNames {
         })
     }
 
-    /// Tells whether a name, without slashes, is one of them for an entry of that mode.
+    /// Returns `true` if a name without slashes is refused for an entry of this mode.
     pub(in crate::git) fn has(self, name: &[u8], mode: Mode) -> bool {
         let link = (mode == Mode::SYMLINK).then_some(component::Mode::Symlink);
         path::component(BStr::new(name), link, self.0).is_err()
     }
 }
 
-/// Says why a text is no path below the root of a repository, on any file system; `None` for one that
-/// is. Slashes separate; none stands at either end.
+/// Returns why a text is not a path below the root of a repository on every file system; `None` for
+/// a valid path. Slashes separate; there is none at either end.
 pub fn refusal(path: &str) -> Option<&'static str> {
     let mut letters = path.chars();
     let drive =
@@ -38,16 +38,18 @@ pub fn refusal(path: &str) -> Option<&'static str> {
         return Some("is empty");
     }
     if path.chars().any(char::is_control) {
-        return Some("holds a control character");
+        return Some("contains a control character");
     }
     if path.starts_with('/') {
-        return Some("is absolute, wanted a path below the root of the repository");
+        return Some("is absolute, expected a path below the root of the repository");
     }
     if drive {
-        return Some("begins with a drive letter, wanted a path below the root of the repository");
+        return Some(
+            "begins with a drive letter, expected a path below the root of the repository",
+        );
     }
     if path.contains('\\') {
-        return Some("holds a backslash, wanted '/' between directories");
+        return Some("contains a backslash, expected '/' between directories");
     }
     path.split('/').find_map(part_refusal)
 }

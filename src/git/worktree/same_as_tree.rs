@@ -1,7 +1,7 @@
-//! Tells from outside whether a file is what a tree has: no filter runs, nothing is written.
+//! Compares a file with a tree's entry from outside: no filter runs, nothing is written.
 //!
-//! A file that a filter changes on its way into a tree is known only where git-lfs stores it, by its digest.
-//! Any other such file counts as different, since only its filter could say.
+//! A file that a filter changes is comparable only if git-lfs stores it, by its digest. Any other
+//! such file counts as different, since only its filter could decide.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -12,11 +12,12 @@ use crate::model::RepoPath;
 
 use super::{file_writer, safe_open};
 
-/// A larger file is not read, and counts as different.
+/// The maximum size of a file to read; larger ones count as different.
 const MAX_READ_BYTES: u64 = 64 << 20;
 
 impl Repo {
-    /// Returns `true` where what stands at `path` is surely what `entry` holds, or where neither is there.
+    /// Returns `true` if the file at `path` certainly has the content of `entry`, or if both are
+    /// absent.
     pub fn is_surely_as(&self, path: &RepoPath, entry: Option<TreeEntry>) -> bool {
         let Ok(found) = file_writer::metadata_without_links(self, path) else {
             return false;
@@ -36,7 +37,7 @@ impl Repo {
         found.is_file() && entry.is_file() && has_mode && self.has_bytes_of(path, &entry)
     }
 
-    /// Compares the bytes of a file with a blob, or with what the pointer in it stands for.
+    /// Compares a file with a blob, or with the large file of the pointer in it.
     fn has_bytes_of(&self, path: &RepoPath, entry: &TreeEntry) -> bool {
         let Ok(Some(bytes)) = self.read_file(path, MAX_READ_BYTES) else {
             return false;

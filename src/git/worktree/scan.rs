@@ -1,6 +1,7 @@
-//! One look at the worktree: what differs between HEAD, index and files, and what is untracked.
+//! A scan of the working tree: the differences between HEAD, index and files, and the untracked
+//! files.
 //!
-//! Never writes anything, not even refreshed stats: reads leave the index as it is.
+//! Never writes anything, not even refreshed stats: reads leave the index unchanged.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 use super::tracked::{self, Rules};
 use super::untracked;
 
-/// What a look at the worktree found.
+/// The result of a scan.
 pub struct Scan {
     /// HEAD when the scan began.
     pub head: Head,
@@ -26,18 +27,18 @@ pub struct Scan {
     pub(in crate::git) index: Arc<gix::index::File>,
     /// HEAD's tree against the index, stage 0, intent-to-add left out.
     pub staged: Vec<TreeChange>,
-    /// Tracked paths whose file is no longer what the index says.
+    /// Tracked paths whose files differ from the index.
     pub unstaged: Vec<RepoPath>,
-    /// Files, nested repositories and what git refuses by name, neither tracked nor ignored, and what
-    /// could not be looked at.
+    /// Files, nested repositories and names that git refuses, neither tracked nor ignored, and
+    /// unreadable paths.
     pub untracked: Vec<Untracked>,
     /// Paths with conflict stages.
     pub conflicts: Vec<RepoPath>,
-    /// Those of `unstaged` that only their content told, whatever becomes of that list.
+    /// The paths of `unstaged` that only a comparison of content found.
     edited: Vec<RepoPath>,
 }
 
-/// HEAD and the index, as they were without a look at any file.
+/// HEAD and the index, read without checking any file.
 pub struct IndexLook {
     /// HEAD.
     pub head: Head,
@@ -47,54 +48,56 @@ pub struct IndexLook {
     pub tree: Oid,
 }
 
-/// Something on disk that git does not track and does not ignore.
+/// An untracked path that is not ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untracked {
-    /// Where it is; for a nested repository, or a directory that git refuses, that one.
+    /// The path; for a nested repository or a refused directory, that directory.
     pub path: RepoPath,
-    /// What it is.
+    /// Its kind.
     pub kind: UntrackedKind,
     /// Its size in bytes (0 for all but files).
     pub size_bytes: u64,
 }
 
-/// What an untracked path is on disk.
+/// The kind of an untracked path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UntrackedKind {
-    /// A regular file or a symbolic link.
+    /// A regular file or a symlink.
     File,
-    /// A directory that is a repository of its own.
+    /// A nested repository.
     Repository,
-    /// A file or directory whose name git puts into no tree.
+    /// A file or directory with a name that git refuses in trees.
     Refused,
-    /// Something that could not be looked at: a directory that cannot be read or searched, a path that is
-    /// too long. What git tracks below counts as unchanged.
+    /// A path that cannot be read: a directory without permission, a path that is too long. Tracked
+    /// files below it count as unchanged.
     Unreadable,
 }
 
 impl Scan {
-    /// Returns the entry at stage 0; look-ups without a stage would also give "ours" of a conflict.
+    /// Returns the entry at stage 0; a lookup without a stage would also return "ours" of a
+    /// conflict.
     pub(in crate::git) fn entry(&self, path: &RepoPath) -> Option<&gix::index::Entry> {
         let path = BStr::new(path.as_bytes());
         self.index
             .entry_by_path_and_stage(path, Stage::Unconflicted)
     }
 
-    /// Returns a copy of the index the scan read. It may be dated to when the scan began: the content of
-    /// every entry that was too young to trust has been compared, and those that differ are forgotten.
+    /// Returns a copy of the scanned index. It may be dated to the beginning of the scan: the
+    /// content of every entry that was too young to trust has been compared, and the stat data of
+    /// differing ones are cleared.
     pub fn index(&self) -> Index {
         let mut index = Index::new((*self.index).clone());
         index.forget(&self.edited);
         index
     }
 
-    /// Tells whether the index has an entry for the path, at any stage.
+    /// Returns `true` if the index has an entry for the path, at any stage.
     pub fn is_tracked(&self, path: &RepoPath) -> bool {
         let path = gix::bstr::BStr::new(path.as_bytes());
         self.index.entry_range(path).is_some()
     }
 
-    /// Tells whether an index entry is left out of the worktree by sparse checkout.
+    /// Returns `true` if sparse checkout leaves an index entry out of the working tree.
     pub fn is_skipped(&self, path: &RepoPath) -> bool {
         let entry = self.entry(path);
         entry.is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE))
@@ -102,9 +105,9 @@ impl Scan {
 }
 
 impl Repo {
-    /// Compares HEAD, index and files, and lists what is untracked.
+    /// Compares HEAD, index and files, and lists the untracked files.
     ///
-    /// Cost: one `lstat` per tracked file and one walk of the directories, side by side; content is
+    /// Cost: one `lstat` per tracked file and one walk of the directories, in parallel; content is
     /// read and filters run only for files whose stat data changed or that are as young as the
     /// index.
     ///
@@ -120,7 +123,7 @@ impl Repo {
             let tracked = scope.spawn(move || tracked::look(world, workdir, &tracked_index, rules));
             let untracked = untracked::find(world, self, &index);
             let staged = self.staged(head_tree, &index);
-            let gone = || Error::new(Code::Io, "the thread that looks at files has died");
+            let gone = || Error::new(Code::Io, "the thread that checks files has died");
             (
                 tracked.join().unwrap_or_else(|_| Err(gone())),
                 untracked,
@@ -147,13 +150,13 @@ impl Repo {
         scan.edited = self.changed_by_content(world, &scan, &suspects.unclear)?;
         scan.unstaged.extend_from_slice(&scan.edited);
         scan.unstaged.sort();
-        // A path in conflict has no entry to differ from.
+        // A conflicted path has no entry to differ from.
         scan.staged
             .retain(|change| scan.conflicts.binary_search(&change.path).is_err());
         Ok(scan)
     }
 
-    /// Writes stage 0 of the index as a tree, without a look at any file.
+    /// Writes stage 0 of the index as a tree, without checking any file.
     ///
     /// # Errors
     /// `no-space`, `io`, `unsupported` for a sparse index.
@@ -161,7 +164,7 @@ impl Repo {
         Ok(self.look_at_index()?.tree)
     }
 
-    /// Looks at HEAD and the index, and writes stage 0 as a tree; at no file.
+    /// Reads HEAD and the index, and writes stage 0 as a tree; checks no files.
     ///
     /// # Errors
     /// As [`Repo::write_tree_of_index`].
@@ -223,7 +226,7 @@ impl Repo {
         }
     }
 
-    /// Tells whether a submodule's HEAD is another commit than the index says.
+    /// Returns `true` if a submodule's HEAD differs from the commit in the index.
     fn submodule_moved(&self, scan: &Scan, path: &RepoPath) -> bool {
         let options = self.inner.open_options().clone();
         let Ok(inner) = gix::open_opts(path.under(self.workdir()), options) else {
@@ -274,7 +277,7 @@ impl<'a> Entries<'a> {
         self.peeked
     }
 
-    /// Returns the entry that was peeked at and looks at the one after it.
+    /// Returns the current entry and reads the next one.
     fn next(&mut self) -> Option<(&'a BStr, TreeEntry)> {
         let paths = self.paths;
         let next = self.rest.by_ref().find_map(|entry| {

@@ -1,5 +1,5 @@
-//! Turns what a scan found into trees: the index as a tree, and the worktree as `git add -A`
-//! would write it.
+//! Turns the result of a scan into trees: the index, and the working tree as `git add -A` would
+//! write it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -12,32 +12,32 @@ use super::file_writer::{FileWriter, Written};
 use super::scan::{Scan, Untracked};
 use super::{safe_open, untracked};
 
-/// The worktree and the index, written as trees.
+/// The working tree and the index, written as trees.
 pub struct Snapshot {
     /// Stage 0 of the index.
     pub index_tree: Oid,
-    /// The files: the index with every change and every chosen untracked file.
+    /// The files: the index with every change and the selected untracked files.
     pub worktree_tree: Oid,
-    /// What differs between index and files, with the stat data seen before reading.
+    /// The differences between index and files, with the stat data from before reading.
     pub changes: BTreeMap<RepoPath, Option<WorktreeFile>>,
-    /// What stands there and could not be stored: it cannot be read, or its filter fails.
+    /// Files that could not be stored: unreadable, or with a failing filter.
     pub unstored: BTreeSet<RepoPath>,
-    /// Which untracked files are left out because they may not be read.
+    /// Untracked files that are left out because they are unreadable.
     pub unreadable: Vec<RepoPath>,
 }
 
-/// What happens to a file that cannot be stored: one that cannot be read, or whose filter fails.
+/// The treatment of a file that cannot be stored: an unreadable one, or one whose filter fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unstorable {
-    /// The snapshot fails: it was asked to keep everything.
+    /// The snapshot fails: it must be complete.
     Refuse,
-    /// As `Refuse`, but an untracked file that may not be read is left out, and named by a warning.
+    /// Like `Refuse`, but an untracked file without read permission is left out with a warning.
     NameUnreadable,
     /// The file is left out: its bytes are kept in another way.
     LeaveOut,
 }
 
-/// Tells errors that are not about one file.
+/// Returns `true` for errors that do not concern one file.
 fn is_final(error: &Error) -> bool {
     matches!(error.code(), Code::NoSpace | Code::Interrupted)
 }
@@ -78,7 +78,7 @@ impl Repo {
         let mut unreadable = Vec::new();
         let meter = FileMeter::begin(&world.progress, "store changes".to_owned());
         let tracked = scan.unstaged.iter().chain(&scan.conflicts);
-        // No checkpoint goes without what is tracked.
+        // A checkpoint must contain all tracked files.
         let of_tracked = match unstorable {
             Unstorable::LeaveOut => Unstorable::LeaveOut,
             Unstorable::NameUnreadable | Unstorable::Refuse => Unstorable::Refuse,
@@ -123,8 +123,8 @@ impl Repo {
 }
 
 impl Repo {
-    /// Reads the files among `unclear` and returns those whose content, cleaned as git would store
-    /// it, is not what the index has.
+    /// Returns the files of `unclear` whose content, cleaned as git would store it, differs from
+    /// the index.
     ///
     /// # Errors
     /// `filter-failed`, `io`, `interrupted`.

@@ -1,4 +1,4 @@
-//! Which paths sparse checkout leaves out of the worktree. Git alone reads its rules.
+//! Which paths sparse checkout leaves out of the working tree. Only git reads its rules.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 impl Repo {
-    /// Reads the directories of a cone as they are typed, from the top of the worktree.
+    /// Checks the directories of a cone as typed, from the root of the working tree.
     ///
     /// # Errors
-    /// `path-outside` for what is no plain path below the top, `path-not-found` for what is no directory
-    /// of `tree`.
+    /// `path-outside` for anything but a plain path below the root, `path-not-found` if it is not a
+    /// directory of `tree`.
     pub fn cone_of(&self, tree: Oid, typed: &[String]) -> Result<()> {
         for name in typed {
             let path = cone_path(name)?;
@@ -25,7 +25,7 @@ impl Repo {
             {
                 return Err(Error::new(
                     Code::PathNotFound,
-                    format!("'{name}' is no directory there, and a cone is made of directories; nothing has changed"),
+                    format!("'{name}' is not a directory there, and a sparse checkout consists of directories; nothing has changed"),
                 )
                 .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
             }
@@ -33,8 +33,8 @@ impl Repo {
         Ok(())
     }
 
-    /// Makes the checkout sparse: files at the top, and what is at and below the directories as typed. The
-    /// worktree is still empty. One process.
+    /// Makes the checkout sparse: the files at the root, and the given directories with everything
+    /// below. The working tree is still empty. One process.
     ///
     /// # Errors
     /// `path-outside`, `git-failed`.
@@ -50,8 +50,8 @@ impl Repo {
         git.run_checked("make the checkout sparse").map(drop)
     }
 
-    /// Keeps those of `paths` that sparse checkout leaves out of the worktree. One process, where the
-    /// checkout is sparse at all.
+    /// Keeps those of `paths` that sparse checkout leaves out of the working tree. One process if
+    /// the checkout is sparse.
     ///
     /// # Errors
     /// `git-failed`.
@@ -76,8 +76,8 @@ impl Repo {
 }
 
 impl Repo {
-    /// Lists the directories of the cone, which the index may stand for; none where all files are here. One
-    /// process where there is one.
+    /// Lists the directories of the cone, which the index may represent as one entry each; empty
+    /// without a sparse checkout. One process if it is sparse.
     ///
     /// # Errors
     /// `git-failed`.
@@ -93,33 +93,38 @@ impl Repo {
     }
 }
 
-/// Tells whether a name can be a directory of a cone: a plain path below the top that git keeps as it is.
+/// Returns `true` for a name that can be a directory of a cone: a plain path below the root that
+/// git stores unchanged.
 pub fn is_cone_directory(name: &str) -> bool {
     cone_path(name).is_ok()
 }
 
-/// Reads one directory of a cone.
+/// Parses one directory of a cone.
 fn cone_path(typed: &str) -> Result<RepoPath> {
     let path = RepoPath::from(typed.trim_end_matches('/'));
     if path.as_bytes().contains(&b'\n') || path.as_bytes().trim_ascii() != path.as_bytes() {
         return Err(Error::new(
             Code::Unsupported,
-            format!("git keeps no line end and no outer blank of '{typed}' in a cone; nothing has changed"),
+            format!("'{typed}' cannot be a sparse-checkout directory: newlines and leading or trailing whitespace are not supported; nothing has changed"),
         )
-        .hint("name the directory above it"));
+        .hint("name its parent directory"));
     }
     if !path.is_safe() {
         return Err(Error::new(
             Code::PathOutside,
-            format!("'{typed}' is no directory below the top of a worktree; nothing has changed"),
+            format!(
+                "'{typed}' is not a path below the root of a working tree; nothing has changed"
+            ),
         )
-        .hint("git colony agents new NAME --sparse DIRECTORY   # from the top, as in 'docs/api'"));
+        .hint(
+            "git colony agents new NAME --sparse DIRECTORY   # from the root, as in 'docs/api'",
+        ));
     }
     Ok(path)
 }
 
 impl Index {
-    /// Marks entries as left out of the worktree.
+    /// Marks entries as left out of the working tree.
     pub fn skip_worktree(&mut self, paths: &BTreeSet<RepoPath>) {
         for path in paths {
             let name = BStr::new(path.as_bytes());

@@ -1,7 +1,7 @@
-//! Which tracked files are no longer what the index says: one `lstat` each, by directory.
+//! Which tracked files differ from the index: one `lstat` each, by directory.
 //!
-//! Stat data tells for nearly all of them; the few whose stat data differ, or that are as young as
-//! the index, are read and cleaned as git would store them, and compared by content.
+//! Stat data decide for nearly all files. The few whose stat data differ, or that are as young as
+//! the index, are read, cleaned as git would store them, and compared by content.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,22 +20,22 @@ use crate::git::index::MEANINGFUL;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
-/// What stat data alone say of the tracked files.
+/// The state of the tracked files by stat data alone.
 #[derive(Default)]
 pub(in crate::git) struct Suspects {
-    /// Certainly not what the index says: gone, another kind, or wanted by intent-to-add.
+    /// Certainly different from the index: deleted, of another kind, or intent-to-add.
     pub(in crate::git) changed: Vec<RepoPath>,
-    /// Perhaps changed: only their content tells.
+    /// Possibly changed: only the content shows it.
     pub(in crate::git) unclear: Vec<RepoPath>,
-    /// Submodules that are there.
+    /// Submodules that exist.
     pub(in crate::git) submodules: Vec<RepoPath>,
     /// Paths with conflict stages.
     pub(in crate::git) conflicts: Vec<RepoPath>,
-    /// Directories that keep what is in them from being looked at: it counts as unchanged, as for git.
+    /// Directories without search permission: their contents count as unchanged, as for git.
     pub(in crate::git) unsearchable: BTreeMap<RepoPath, Errno>,
 }
 
-/// How stat data are to be read.
+/// The settings for comparing stat data.
 #[derive(Clone, Copy)]
 pub(in crate::git) struct Rules {
     stat: stat::Options,
@@ -54,10 +54,10 @@ impl Rules {
     }
 }
 
-/// Looks at every tracked file once.
+/// Checks every tracked file once.
 ///
 /// # Errors
-/// `io` when the worktree cannot be opened; `interrupted`.
+/// `io` when the working tree cannot be opened; `interrupted`.
 pub(in crate::git) fn look(
     world: &World,
     workdir: &Path,
@@ -102,9 +102,9 @@ pub(in crate::git) fn look(
 }
 
 impl Repo {
-    /// Tells whether the index equals HEAD's tree, nothing is in conflict, and each path that `changes`
-    /// (from HEAD's tree to another) would touch is on disk as the index says: the same file by its stat
-    /// data, or nothing. False also where that is not certain, as for submodules.
+    /// Returns `true` if the index equals HEAD's tree, there are no conflicts, and each path that
+    /// `changes` (from HEAD's tree to another) would touch is unchanged on disk: the same file by
+    /// stat data, or no file. Returns `false` if that is not certain, as for submodules.
     ///
     /// Costs reading the index and one `lstat` per change.
     ///
@@ -155,8 +155,8 @@ impl Repo {
 }
 
 impl Repo {
-    /// Has entries count that a sparse checkout leaves out and whose files stand there all the same, as git
-    /// does whenever it reads an index: somebody has written them.
+    /// Clears skip-worktree for entries that a sparse checkout leaves out but whose files exist, as
+    /// git does whenever it reads an index: another program has written them.
     ///
     /// # Errors
     /// `io`.
@@ -233,16 +233,16 @@ fn judge(
     }
 }
 
-/// A file that is written to twice within this time may have the same time twice: the clocks of file
-/// systems go by the ticks of the system, 10 ms at most.
+/// Two writes within this time may leave the same time: the clocks of file systems advance by
+/// system ticks, 10 ms at most.
 const TICK_NANOSECONDS: u32 = 20_000_000;
 
-/// Tells whether stat data cannot be trusted because the file may have been written to after they were
-/// taken and still have them; `written` is the date of the index that holds them.
+/// Returns `true` if stat data cannot be trusted because a later write may have left them
+/// unchanged; `written` is the date of the index that holds them.
 ///
-/// git goes by whole seconds. Within the second of the index the nanoseconds decide where the file system
-/// counts them, the file has those of the entry to the last, and they are older than the index by more
-/// than its clock may be late.
+/// git compares whole seconds. Within the second of the index the nanoseconds decide, if the file
+/// system counts them, the file's are exactly those of the entry, and they are older than the index
+/// by more than the clock's tick.
 pub(in crate::git) fn is_too_young(
     entry: &Stat,
     found: &Stat,
@@ -259,15 +259,15 @@ pub(in crate::git) fn is_too_young(
     !(is_very_same && is_counted && is_older)
 }
 
-/// What a look at a path found.
+/// The result of checking a path.
 enum Look {
-    /// Stat data; `None` when it is not there, or only behind a link.
+    /// Stat data; `None` if it does not exist, or only behind a symlink.
     Found(Option<rustix::fs::Stat>),
-    /// This directory lets nobody look at what is in it.
+    /// This directory may not be searched.
     Unsearchable(RepoPath, Errno),
 }
 
-/// Keeps the directory of the last path open: entries of one directory stand together.
+/// Keeps the directory of the last path open: entries of one directory follow each other.
 struct Looker {
     root: OwnedFd,
     directory: Vec<u8>,
@@ -282,7 +282,7 @@ enum Opened {
     Unsearchable(RepoPath, Errno),
 }
 
-/// To look at what is in a directory needs no permission to list it.
+/// Checking entries of a directory does not require permission to list it.
 const LOOK_IN: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -292,7 +292,7 @@ impl Looker {
     fn open(workdir: &Path) -> Result<Looker> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(workdir, flags, FileMode::empty());
-        let root = root.or_code(Code::Io, || "cannot open the worktree")?;
+        let root = root.or_code(Code::Io, || "cannot open the working tree")?;
         Ok(Looker {
             root,
             directory: Vec::new(),
@@ -300,7 +300,7 @@ impl Looker {
         })
     }
 
-    /// Tells whether surely nothing stands at a path, and no file or link above it.
+    /// Returns `true` if there is certainly nothing at a path, and no file or symlink above it.
     fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
             match self.look(BStr::new(above.as_bytes()))? {
@@ -314,7 +314,7 @@ impl Looker {
         Ok(matches!(found, Look::Found(None)))
     }
 
-    /// Looks at a path, following no link on the way.
+    /// Reads the stat data of a path without following symlinks.
     fn look(&mut self, path: &BStr) -> Result<Look> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
@@ -344,10 +344,10 @@ impl Looker {
     }
 }
 
-/// Opens a directory without following links.
+/// Opens a directory without following symlinks.
 ///
 /// # Errors
-/// `io` for all but a directory that is missing or must not be searched.
+/// `io`, unless the directory is missing or may not be searched.
 fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
     let mut current: Option<OwnedFd> = None;
     let mut above = 0;

@@ -1,7 +1,7 @@
-//! Finds what is on disk and neither tracked nor ignored, by one walk of the directories.
+//! Finds untracked files that are not ignored, by one walk of the directories.
 //!
-//! Directories are read in order beside the sorted index, so that a tracked file costs no look-up
-//! of its own; ignore rules are asked only about names the index does not have.
+//! Directories are read in order beside the sorted index, so that a tracked file needs no lookup;
+//! ignore rules are consulted only for names that the index does not have.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -24,14 +24,14 @@ use super::safe_open;
 use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
 
-/// A `.git` file is one path; none is longer.
+/// The maximum size of a `.git` file: it holds one path.
 const MAX_LINK_BYTES: u64 = 8 * 1024;
 
 /// Lists untracked files and nested repositories, sorted by path.
 ///
 /// # Errors
-/// `io` when the worktree itself cannot be read; `path-in-the-way` for an ignore file that must not be
-/// read; `interrupted`.
+/// `io` when the root cannot be read; `path-in-the-way` for an ignore file that must not be read;
+/// `interrupted`.
 pub(in crate::git) fn find(
     world: &World,
     repo: &Repo,
@@ -43,7 +43,7 @@ pub(in crate::git) fn find(
     Ok(walk.found)
 }
 
-/// Lists what is ignored, sorted; ignored directories are not entered.
+/// Lists the ignored paths, sorted; does not enter ignored directories.
 ///
 /// # Errors
 /// As [`find`].
@@ -60,7 +60,8 @@ pub(in crate::git) fn ignored(
     Ok(ignored)
 }
 
-/// Adds directories whose tracked files could not be looked at; one such directory stands for all below it.
+/// Adds the directories whose tracked files could not be checked; such a directory is listed
+/// without its contents.
 pub(in crate::git) fn add_unsearchable(
     world: &World,
     found: &mut Vec<Untracked>,
@@ -91,9 +92,9 @@ struct Walk<'a> {
     excludes: gix::AttributeStack<'a>,
     rules: RuleFiles,
     found: Vec<Untracked>,
-    /// What is ignored, if somebody wants to know.
+    /// The ignored paths, if they were asked for.
     ignored: Option<Vec<RepoPath>>,
-    /// The directory the walk is in, with a final slash; empty at the top.
+    /// The current directory of the walk, with a trailing slash; empty at the root.
     path: Vec<u8>,
 }
 
@@ -132,7 +133,7 @@ impl<'a> Walk<'a> {
         let entries = match self.read() {
             Ok(entries) => entries,
             Err(error) if self.path.is_empty() => {
-                return Err(Error::io("cannot read the worktree", error));
+                return Err(Error::io("cannot read the working tree", error));
             }
             Err(error) => {
                 self.unreadable(self.here(), &error);
@@ -152,7 +153,7 @@ impl<'a> Walk<'a> {
                     self.directory(range)?;
                 }
                 Below::Unknown => {
-                    // Where they cannot be looked for, gix cannot read the rules.
+                    // gix reads rule files, so they are checked first.
                     if !std::mem::replace(&mut has_looked_for_rules, true) {
                         self.path.truncate(depth);
                         let rules = self.here().join(&RepoPath::from(".gitignore"));
@@ -170,7 +171,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Returns the directory the walk is in.
+    /// Returns the current directory of the walk.
     fn here(&self) -> RepoPath {
         RepoPath::new(self.path.strip_suffix(b"/").unwrap_or_default())
     }
@@ -178,7 +179,7 @@ impl<'a> Walk<'a> {
     fn read(&self) -> std::io::Result<Vec<(Vec<u8>, OnDisk)>> {
         let entries = match std::fs::read_dir(self.here().under(self.workdir)) {
             Ok(entries) => entries,
-            // Gone since its parent was read.
+            // Deleted since its parent was read.
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(e),
         };
@@ -196,7 +197,7 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Tells what the index has at the current path.
+    /// Returns what the index has at the current path.
     fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> Below {
         let entries = self
             .index
@@ -233,7 +234,8 @@ impl<'a> Walk<'a> {
         Below::Directory(tracked.start + start..tracked.start + start + count)
     }
 
-    /// Where names fold, a file tracked under another spelling is not untracked.
+    /// Returns `true` if the file is tracked under a spelling that this file system does not
+    /// distinguish.
     fn is_folded(&self, kind: OnDisk) -> bool {
         if !self.folds_case || kind != OnDisk::File {
             return false;
@@ -246,7 +248,7 @@ impl<'a> Walk<'a> {
             .any(|entry| entry.path_in(backing).to_lowercase() == path)
     }
 
-    /// Notes what cannot be looked at, as git does: it says so and goes on.
+    /// Records an unreadable path with a warning and continues, as git does.
     fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
         if self.ignored.is_none() {
             self.found
@@ -312,14 +314,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Says that something cannot be read, as git does.
+/// Warns about an unreadable path, as git does.
 pub(in crate::git) fn warn_unreadable(world: &World, path: &RepoPath, error: &dyn fmt::Display) {
     let told = format!("warning: cannot read '{path}', which is left out: {error}");
     (world.narrate)(&told);
 }
 
 impl Untracked {
-    /// Notes what cannot be looked at, and says so.
+    /// Records an unreadable path, with a warning.
     fn unreadable(world: &World, path: RepoPath, error: &dyn fmt::Display) -> Untracked {
         warn_unreadable(world, &path, error);
         Untracked {
@@ -330,7 +332,7 @@ impl Untracked {
     }
 }
 
-/// Looks at what stands at a path; `None` for what is gone by now.
+/// Reads the metadata of a path; `None` if it is gone.
 fn metadata_of(path: &Path) -> std::io::Result<Option<std::fs::Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -349,15 +351,15 @@ enum Below {
 }
 
 impl Repo {
-    /// Returns the outermost directory above a path that is the worktree of a repository of its own.
+    /// Returns the outermost directory above a path that is a nested repository.
     pub fn repository_around(&self, path: &RepoPath) -> Option<RepoPath> {
         path.ancestors()
             .find(|directory| is_repository(&directory.under(self.workdir())))
     }
 }
 
-/// Tells whether a directory is the worktree of a repository of its own: its `.git` is a git
-/// directory, or a file that leads to one.
+/// Returns `true` if a directory is a nested repository: its `.git` is a git directory, or a file
+/// that points to one.
 pub(in crate::git) fn is_repository(directory: &Path) -> bool {
     let git = directory.join(".git");
     let target = match std::fs::symlink_metadata(&git) {

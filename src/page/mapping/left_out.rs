@@ -1,4 +1,4 @@
-//! Files that have no record and should have one, as the directories they are in have noted them.
+//! Files that should have a record but do not, as recorded with their directories.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,46 +8,46 @@ use crate::page::listing::unusable;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 
-/// A file that has no record and should have one: no rule leaves it out.
+/// A file that should have a record but does not: no rule excludes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnmappedFile {
-    /// Which file.
+    /// The path.
     pub path: RepoPath,
-    /// Why.
+    /// The reason.
     pub reason: LeftOutReason,
 }
 
-/// Why a file has no record. Each is a failure: what globs, ignore files, the binary policy or the format leave
-/// out is a choice, and is not told.
+/// The reason why a file has no record. Each is a failure: files that globs, ignore files, the
+/// binary policy or the format exclude are a choice, and are not reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutReason {
-    /// Its path alone needs more tokens than a page may hold.
+    /// Its path alone exceeds the tokens of a page.
     PathTooLong,
-    /// It has more bytes than are read.
+    /// It exceeds the maximum size.
     TooLarge,
     /// Its blob is not in the repository.
     ObjectMissing,
-    /// It is kept by git-lfs, and its content is not here.
+    /// It is stored by git-lfs, and its content is not here.
     LfsMissing,
-    /// A password is needed to read it.
+    /// Reading it requires a password.
     Encrypted,
-    /// It is not what its name says, or damaged.
+    /// It is damaged, or its content does not match its extension.
     Broken,
-    /// Somebody ended the program that reads it.
+    /// Another process ended the reader.
     ReaderEnded,
-    /// It has pages, but no text: pictures of pages.
+    /// It contains images of pages, but no text.
     Scanned,
     /// Reading it took too long.
     TimedOut,
-    /// It is no text.
+    /// It is a binary file.
     Binary,
-    /// Nothing here reads its format.
+    /// No installed program reads its format.
     ExtractorMissing,
 }
 
 impl LeftOutReason {
-    /// Tells whether it may be otherwise the next time, though the file is the same.
+    /// Returns `true` if the next attempt may succeed with the same file.
     pub(super) fn may_pass(self) -> bool {
         matches!(
             self,
@@ -59,25 +59,25 @@ impl LeftOutReason {
         )
     }
 
-    /// Says it in words that follow the path.
+    /// Returns the reason as text that follows the path.
     pub fn words(self) -> &'static str {
         match self {
             LeftOutReason::PathTooLong => "has a path too long for the pages of its source",
             LeftOutReason::TooLarge => "has more than 256 MiB",
             LeftOutReason::ObjectMissing => "is not in this repository",
-            LeftOutReason::LfsMissing => "is kept by git-lfs, and its content is not here",
+            LeftOutReason::LfsMissing => "is stored by git-lfs, and its content is not here",
             LeftOutReason::Encrypted => "needs a password",
-            LeftOutReason::Broken => "is damaged, or not what its name says",
+            LeftOutReason::Broken => "is damaged, or does not match its extension",
             LeftOutReason::ReaderEnded => "could not be read: its reader was ended",
-            LeftOutReason::Scanned => "has pictures of pages and no text",
+            LeftOutReason::Scanned => "has images of pages and no text",
             LeftOutReason::TimedOut => "takes too long to read",
-            LeftOutReason::Binary => "is no text",
+            LeftOutReason::Binary => "is binary",
             LeftOutReason::ExtractorMissing => "cannot be read here: install pdftotext",
         }
     }
 }
 
-/// Lists the files of a scope that have no record and should have one, by path of their directories.
+/// Lists the files of a scope that should have a record but do not, sorted by their directories.
 ///
 /// # Errors
 /// `cache-unusable`.

@@ -1,5 +1,5 @@
-//! Mapping a tree: which pages its directories become. From scratch and after an edit it is the same
-//! code: a directory whose tree and rules are known is left as it is.
+//! Mapping a tree: computes the pages of its directories. The code is the same from scratch and
+//! after an edit: a directory whose tree and rules are known is skipped.
 
 mod cutting;
 mod left_out;
@@ -24,54 +24,54 @@ use crate::text::tokenizer::Tokenizer;
 use cutting::{Cut, Cutter};
 pub use left_out::{LeftOutReason, UnmappedFile, left_out};
 
-/// So many files are cut before their directories are packed.
+/// The number of files that are cut before their directories are packed.
 const BATCH: usize = 1024;
 
-/// What is to be mapped, and how.
+/// The input of a mapping.
 pub struct Job<'a> {
-    /// The surroundings.
+    /// The world.
     pub world: &'a World,
-    /// Where the tree is.
+    /// The objects of the tree.
     pub objects: &'a Objects,
     /// The tree of the commit.
     pub tree: Oid,
-    /// The scope it becomes.
+    /// The scope to write.
     pub scope_id: &'a str,
-    /// What is taken of it.
+    /// The files to include.
     pub selection: &'a Selection,
-    /// What a page may hold.
+    /// The limits of a page.
     pub limits: Limits,
-    /// Whose tokens are counted.
+    /// The tokenizer.
     pub tokenizer: Tokenizer,
-    /// Most files and directories that are listed.
+    /// The maximum number of files and directories to list.
     pub most_entries: usize,
-    /// How documents are read, where these are what is mapped.
+    /// How to read documents, if literature is mapped.
     pub literature: Option<Shelf<'a>>,
 }
 
-/// How documents are read.
+/// How to read documents.
 pub struct Shelf<'a> {
-    /// Who reads them, and cuts them in chunks.
+    /// The reader, which cuts them into chunks.
     pub reader: &'a Literature<'a>,
-    /// Where they are.
+    /// The storage of the documents.
     pub library: Library<'a>,
-    /// Fetches what git-lfs has not here.
+    /// Fetches missing git-lfs objects.
     pub fetch: Option<Fetch<'a>>,
 }
 
-/// What has come of it.
+/// The result of a mapping.
 #[derive(Debug, Default)]
 pub struct MappingOutcome {
-    /// What is to be written into the page table.
+    /// The changes to write into the page table.
     pub changes: Changes,
-    /// Pages that were not there before.
+    /// The new pages.
     pub added: Vec<PageId>,
-    /// Pages that are no longer there.
+    /// The pages that no longer exist.
     pub removed: Vec<PageId>,
 }
 
 impl Job<'_> {
-    /// Returns what is listed.
+    /// Returns the tree to list.
     pub fn listed(&self) -> Listed<'_> {
         Listed {
             objects: self.objects,
@@ -80,7 +80,7 @@ impl Job<'_> {
         }
     }
 
-    /// Returns a digest of all that decides on the pages, but for the tree.
+    /// Returns a digest of everything that determines the pages, except the tree.
     ///
     /// # Errors
     /// `interrupted`.
@@ -104,10 +104,12 @@ impl Job<'_> {
     }
 }
 
-/// Maps a tree. `known` is what the page table has of the scope, if it was made by the same recipe.
+/// Maps a tree. `known` holds the page table's data of the scope, if it was made by the same
+/// recipe.
 ///
 /// # Errors
-/// `object-missing` for a tree, `tree-too-large`, `interrupted`; `cache-unusable` where the table cannot be read.
+/// `object-missing` for a tree, `tree-too-large`, `interrupted`; `cache-unusable` if the table
+/// cannot be read.
 pub fn map(
     job: &Job<'_>,
     table: &PageTable,
@@ -142,13 +144,13 @@ struct Mapper<'a, 'c> {
     table: &'a PageTable,
     known: Option<&'a ScopeRow>,
     cutter: Cutter<'a, 'c>,
-    /// Directories whose files are not cut yet.
+    /// Directories whose files have not been cut yet.
     waiting: Vec<Directory>,
-    /// How many files that are.
+    /// The number of these files.
     files: usize,
     outcome: MappingOutcome,
     entered: bool,
-    /// Directories that are looked at again whatever their tree is.
+    /// Directories to check again next time, even if their tree is unchanged.
     unsettled: BTreeSet<RepoPath>,
 }
 
@@ -168,7 +170,7 @@ impl Visitor for Mapper<'_, '_> {
             let before = self.table.below(known, &directory.found.path);
             for path in before.map_err(unusable)? {
                 if !now.contains(&path) {
-                    self.take_away(known, path)?;
+                    self.note_removed(known, path)?;
                 }
             }
         }
@@ -199,14 +201,14 @@ impl Mapper<'_, '_> {
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
             self.note_changes(&before, &pages);
             let parent = self.parent(&directory.found.path);
-            let row = write_down(&directory.found, parent, (&pages, &left_out))?;
+            let row = encode(&directory.found, parent, (&pages, &left_out))?;
             self.outcome.changes.packed.push(row);
         }
         Ok(())
     }
 
-    /// Puts the records of a directory together. Of a file that cannot be read for now, what was
-    /// mapped of the same content before stays; such a directory is looked at again the next time.
+    /// Collects the records of a directory. For a file that is temporarily unreadable, the earlier
+    /// records of the same content stay; its directory is checked again the next time.
     fn records(
         &mut self,
         directory: &Directory,
@@ -239,10 +241,10 @@ impl Mapper<'_, '_> {
         (records, left_out)
     }
 
-    /// Notes that a directory has to be looked at again, and so those above it.
+    /// Marks a directory and its parents to be checked again.
     fn note_unsettled(&mut self, path: &RepoPath) {
         let mut at = Some(path.clone());
-        // Those above one that is noted are, too.
+        // The parents of a marked directory are marked already.
         while let Some(path) = at.filter(|path| !self.unsettled.contains(path)) {
             at = self.parent(&path);
             self.unsettled.insert(path);
@@ -262,8 +264,8 @@ impl Mapper<'_, '_> {
         self.outcome.removed.extend(before.difference(&now));
     }
 
-    /// Notes that a directory is gone, with all below it.
-    fn take_away(&mut self, known: &ScopeRow, path: RepoPath) -> Result<()> {
+    /// Records that a directory is gone, with everything below it.
+    fn note_removed(&mut self, known: &ScopeRow, path: RepoPath) -> Result<()> {
         let mut left = vec![path.clone()];
         while let Some(path) = left.pop() {
             if let Some(row) = self.row(&path)? {
@@ -275,7 +277,7 @@ impl Mapper<'_, '_> {
         Ok(())
     }
 
-    /// Where the directory to start in is not there (any more), there is nothing.
+    /// If the start directory does not exist (any more), the result is empty.
     fn finish(&mut self) -> Result<()> {
         for row in &mut self.outcome.changes.packed {
             if self.unsettled.contains(&row.path) {
@@ -284,7 +286,7 @@ impl Mapper<'_, '_> {
         }
         if let Some(known) = self.known.filter(|_| !self.entered) {
             let start = self.job.selection.start_dir.clone();
-            self.take_away(known, start)?;
+            self.note_removed(known, start)?;
             self.outcome.changes.afresh = true;
         }
         Ok(())
@@ -294,14 +296,14 @@ impl Mapper<'_, '_> {
 /// Reads the pages of a directory.
 ///
 /// # Errors
-/// `cache-unusable` where they are not as they were written.
+/// `cache-unusable` if they are damaged.
 pub fn read_pages(row: &DirectoryRow) -> Result<Vec<Page>> {
     let pages = serde_json::from_slice::<Vec<Page>>(&row.packed).ok();
     let sound = pages.filter(|pages| totals(pages) == row.totals);
     sound.ok_or_else(|| unusable(Unusable::because("it is damaged")))
 }
 
-/// What a directory had of the same content of a file.
+/// Returns a directory's records of the same content of a file.
 fn records_of(pages: &[Page], file: &ListedFile) -> Vec<Record> {
     let records = pages.iter().flat_map(|page| &page.records);
     let mut own: Vec<Record> = records
@@ -316,12 +318,12 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
     pages.iter().map(|page| page.id).collect()
 }
 
-fn write_down(
+fn encode(
     found: &FoundDirectory,
     parent: Option<RepoPath>,
     (pages, left_out): (&[Page], &[UnmappedFile]),
 ) -> Result<DirectoryRow> {
-    let cannot = || format!("cannot write down the pages of '{}'", found.path);
+    let cannot = || format!("cannot encode the pages of '{}'", found.path);
     let left_out = (!left_out.is_empty()).then(|| serde_json::to_vec(left_out));
     Ok(DirectoryRow {
         tree: found.tree.to_string(),

@@ -348,6 +348,6 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
         None => wanted(setting.kind),
     };
     Some(format!(
-        "'{name}' has a value of the wrong kind: wanted {wanted}"
+        "'{name}' has a value of the wrong kind: expected {wanted}"
     ))
 }

@@ -1,54 +1,54 @@
-//! Prose in chunks: as full as the limit allows, ending where a reader would pause.
+//! Prose in chunks: as full as the limit allows, with natural ends.
 //!
-//! A pure function of the text, the size and the count of tokens. Each byte that is not white space
-//! is in at least one chunk; a chunk is a range of its text, nothing in it is changed; no chunk has
-//! more tokens than asked for. A chunk begins with the last sentences of the one before, and always
-//! goes beyond it: no chunk is a part of another.
+//! A pure function of the text, the size and the token count. Each byte other than white space is
+//! in at least one chunk; a chunk is an unchanged range of the text; no chunk exceeds its token
+//! limit. A chunk begins with the last sentences of the previous one and always ends after it: no
+//! chunk is contained in another.
 //!
-//! Where several ends are as good as each other, a digest of the text before them chooses. So two
-//! versions of a text have the same chunks again some way after a difference.
+//! Among equally good ends, a digest of the text before them decides. So two versions of a text
+//! have the same chunks again some distance after a difference.
 
 use super::units::{self, Ending, Unit};
 
-/// The tokens of a chunk by default.
+/// The default size of a chunk in tokens.
 pub const DEFAULT_TARGET_TOKENS: usize = 800;
 
-/// The tokens that a chunk repeats of the one before, by default.
+/// The default number of tokens that a chunk repeats from the previous one.
 pub const DEFAULT_OVERLAP_TOKENS: usize = 100;
 
-/// A smaller target is refused: a single character in its quotes may need as much.
-pub const LEAST_TARGET_TOKENS: usize = 16;
+/// The minimum target: a single character in quotes may need as much.
+pub const MIN_TARGET_TOKENS: usize = 16;
 
-/// How large chunks are.
+/// The size of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkSize {
     target: usize,
     overlap: usize,
 }
 
-/// Changes whenever the same text might be cut otherwise; part of what results are remembered by.
+/// Changes whenever the same text might be cut differently; part of the cache keys.
 pub const VERSION: u32 = 2;
 
-/// So many ends are tried one after the other before one that fits is searched for.
-const FEW_TRIES: usize = 6;
+/// The number of ends that are tried one by one before a binary search.
+const FEW_ATTEMPTS: usize = 6;
 
-/// Why a size cannot be had.
+/// The reason why a size is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeFault {
-    /// The target is below [`LEAST_TARGET_TOKENS`].
+    /// The target is below [`MIN_TARGET_TOKENS`].
     TargetTooSmall,
     /// The overlap is not less than the target.
     OverlapTooLarge,
 }
 
 impl ChunkSize {
-    /// Makes a size of the greatest number of tokens of a chunk, and about how many of them repeat
-    /// the chunk before.
+    /// Creates a size from the maximum number of tokens of a chunk, and the approximate number that
+    /// repeat the previous one.
     ///
     /// # Errors
-    /// The target is too small, or the overlap not less than it.
+    /// The target is too small, or the overlap is not less than it.
     pub fn new(target: usize, overlap: usize) -> Result<ChunkSize, SizeFault> {
-        if target < LEAST_TARGET_TOKENS {
+        if target < MIN_TARGET_TOKENS {
             return Err(SizeFault::TargetTooSmall);
         }
         if overlap >= target {
@@ -57,22 +57,22 @@ impl ChunkSize {
         Ok(ChunkSize { target, overlap })
     }
 
-    /// Returns the greatest number of tokens of a chunk.
+    /// Returns the maximum number of tokens of a chunk.
     pub fn target(self) -> usize {
         self.target
     }
 
-    /// Returns about how many tokens of a chunk repeat the one before.
+    /// Returns the approximate number of tokens that repeat the previous chunk.
     pub fn overlap(self) -> usize {
         self.overlap
     }
 
-    /// The tokens that a chunk may stay below its target for a better end.
+    /// Returns how many tokens a chunk may stay below its target for a better end.
     fn slack(self) -> usize {
         self.target / 10
     }
 
-    /// The tokens of the largest piece that is not cut further.
+    /// Returns the tokens of the largest piece that is not cut further.
     fn piece(self) -> usize {
         let overlap = if self.overlap == 0 {
             self.target
@@ -101,21 +101,20 @@ pub struct Chunk {
     pub end: usize,
     /// Its tokens, exact.
     pub tokens: usize,
-    /// How many of its first bytes are also in the chunk before.
+    /// The number of its first bytes that are also in the previous chunk.
     pub overlap_bytes: usize,
 }
 
-/// Cuts a text. `count` tells the exact tokens of the JSON string of a text, quotes included.
+/// Cuts a text. `count` returns the exact tokens of the JSON string of a text, including quotes.
 ///
-/// Every unit is counted once, and every chunk once more as a whole, or a few times where its units
-/// are more tokens together than apart.
+/// Counts each unit once, and each chunk once as a whole, or a few times if its units have more
+/// tokens together than apart.
 pub fn chunk(text: &str, size: ChunkSize, count: &dyn Fn(&str) -> usize) -> Vec<Chunk> {
     chunk_sections(text, &[], size, count)
 }
 
-/// Cuts a text in which sections begin at `sections`, in order. A chunk ends before a heading where
-/// that leaves it full but for a fifth, and the next one repeats nothing then; small sections share a
-/// chunk.
+/// Cuts a text whose sections begin at `sections`, in order. A chunk ends before a heading if it is
+/// at least four fifths full then, and the next one repeats nothing; small sections share a chunk.
 pub fn chunk_sections(
     text: &str,
     sections: &[usize],
@@ -145,23 +144,23 @@ struct Filling<'a> {
     count: &'a dyn Fn(&str) -> usize,
     quotes: usize,
     units: Vec<Unit>,
-    /// The joined tokens of the units before each.
+    /// The running sum of the units' tokens.
     sums: Vec<usize>,
 }
 
 impl Filling<'_> {
     fn chunks(&self) -> Vec<Chunk> {
         let mut chunks: Vec<Chunk> = Vec::new();
-        // The unit a chunk begins with, and the first that no chunk has yet.
+        // The first unit of the chunk, and the first that is in no chunk yet.
         let (mut first, mut fresh) = (0, 0);
         while fresh < self.units.len() {
             let filled = self.fill(first, fresh);
             if filled.is_none() && first < fresh {
-                // What is repeated leaves no place for anything new.
+                // The repeated part leaves no room for new text.
                 first += 1;
                 continue;
             }
-            // A unit alone is within the limit by the way it was cut.
+            // A single unit never exceeds the limit.
             let (last, tokens) = filled.unwrap_or_else(|| (fresh, self.exactly(fresh, fresh)));
             let (start, end) = self.range(first, last);
             let before = chunks.last().map_or(start, |chunk| chunk.end);
@@ -177,8 +176,8 @@ impl Filling<'_> {
         chunks
     }
 
-    /// Finds the unit to end with and the exact tokens up to it; `None` when not even the first
-    /// fresh unit fits.
+    /// Finds the last unit of a chunk and the exact tokens up to it; `None` if not even the first
+    /// new unit fits.
     fn fill(&self, first: usize, fresh: usize) -> Option<(usize, usize)> {
         let mut most = self.reach(first)?;
         let mut tries = 0;
@@ -189,7 +188,7 @@ impl Filling<'_> {
                 return Some((last, tokens));
             }
             tries += 1;
-            most = if tries < FEW_TRIES {
+            most = if tries < FEW_ATTEMPTS {
                 last.checked_sub(1)?
             } else {
                 self.last_fitting(first, fresh, last)?
@@ -198,8 +197,8 @@ impl Filling<'_> {
         None
     }
 
-    /// Finds the last unit before one that does not fit; for texts whose units are more tokens together
-    /// than apart.
+    /// Finds the last unit before one that does not fit; for texts whose units have more tokens
+    /// together than apart.
     fn last_fitting(&self, first: usize, fresh: usize, beyond: usize) -> Option<usize> {
         let units: Vec<usize> = (fresh..beyond).collect();
         let fits = |&last: &usize| self.exactly(first, last) <= self.size.target;
@@ -207,14 +206,14 @@ impl Filling<'_> {
         units.get(fitting.checked_sub(1)?).copied()
     }
 
-    /// Finds the last unit that seems to fit.
+    /// Finds the last unit that fits by the estimate.
     fn reach(&self, first: usize) -> Option<usize> {
         let fits = |last: &usize| self.about(first, *last) <= self.size.target;
         (first..self.units.len()).take_while(fits).last()
     }
 
-    /// Chooses the unit to end with: the last heading in the last fifth, else the best ending within
-    /// the slack.
+    /// Chooses the last unit: the last heading in the last fifth, otherwise the best end within the
+    /// slack.
     fn best_end(&self, first: usize, fresh: usize, most: usize) -> usize {
         if most + 1 == self.units.len() {
             return most;
@@ -233,7 +232,7 @@ impl Filling<'_> {
         ends.max_by_key(better).unwrap_or(most)
     }
 
-    /// Finds the unit that the next chunk begins with: whole units of at most the overlap, from the
+    /// Finds the first unit of the next chunk: whole units of at most the overlap, from the
     /// beginning of a sentence if there is one among them, and nothing before a heading.
     fn repeated_from(&self, first: usize, last: usize) -> usize {
         let fits = |from: &usize| {
@@ -273,7 +272,7 @@ impl Filling<'_> {
         self.quotes + alone + sum(last + 1).saturating_sub(sum(first + 1))
     }
 
-    /// FNV-1a of a unit: the same on every machine, and cheap.
+    /// Returns the FNV-1a hash of a unit: the same on every machine, and cheap.
     fn digest(&self, index: usize) -> u64 {
         let (start, end) = self.range(index, index);
         let bytes = self.text.as_bytes().get(start..end).unwrap_or_default();

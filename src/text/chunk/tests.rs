@@ -1,4 +1,4 @@
-//! What is promised of chunks, held against texts of every kind.
+//! The guarantees for chunks, tested with texts of every kind.
 
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn cut(text: &str, target: usize, overlap: usize) -> Vec<Chunk> {
     chunk(text, ChunkSize::new(target, overlap).unwrap(), &o200k)
 }
 
-/// Holds chunks against all that is promised of them.
+/// Checks chunks against all guarantees.
 fn hold(text: &str, size: ChunkSize, chunks: &[Chunk]) {
     let mut covered = 0;
     let mut before = 0;
@@ -44,7 +44,7 @@ fn prose(sentences: usize) -> String {
     (0..sentences).map(sentence).collect()
 }
 
-/// Texts that give a reader nowhere to pause, or nowhere not to.
+/// Texts with no natural ends, or with nothing else.
 fn unlike_prose() -> Vec<String> {
     let runs = [
         "\u{1f600}",
@@ -85,7 +85,7 @@ fn what_is_counted_grows_with_the_text_only() {
         let chunks = chunk_sections(&text, &sections, size, &count);
         let sample: String = text.chars().take(8).collect();
         let times = counted.get() / text.len();
-        // To take one unit off after the other would be hundreds of times the text.
+        // Removing one unit after the other would count hundreds of times the text.
         assert!(times < 32, "{sample:?}: {times} times the text");
         let last = chunks.last().unwrap();
         assert_eq!(last.end, text.trim_end().len(), "{sample:?}");
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn any_text_is_covered_within_the_limit(
         text in pieces(),
-        target in LEAST_TARGET_TOKENS..200,
+        target in MIN_TARGET_TOKENS..200,
         share in 0_usize..100,
     ) {
         let size = ChunkSize::new(target, target * share / 100).unwrap();

@@ -2,21 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How bytes were read as text.
+/// The encoding in which bytes were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum Encoding {
-    /// UTF-8; a byte-order mark is taken off.
+    /// UTF-8; a byte-order mark is removed.
     #[serde(rename = "utf-8")]
     Utf8,
     /// UTF-16 with a byte-order mark.
     #[serde(rename = "utf-16")]
     Utf16,
-    /// Neither: each byte is a character of Latin-1. A guess.
+    /// Neither: each byte is a Latin-1 character. A guess.
     #[serde(rename = "latin-1")]
     Latin1,
 }
 
-/// Reads bytes as text; `None` when there is a NUL in it.
+/// Decodes bytes; `None` if they contain a NUL.
 pub(super) fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
     let decoded = if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         (utf16(rest, u16::from_le_bytes), Encoding::Utf16)

@@ -1,28 +1,28 @@
-//! The links of markdown: where one stands, and where it leads.
+//! The links of markdown: their positions and destinations.
 //!
-//! Inline links and images (`[text](path)`) and definitions (`[label]: path`). What stands in a fenced
-//! block, a comment or a code span is none; a link over two lines is not seen. It costs time in
-//! proportion to the text, whatever that is.
+//! Finds inline links and images (`[text](path)`) and definitions (`[label]: path`), but not in
+//! fenced blocks, comments and code spans; a link over two lines is not found. The time is linear
+//! in any text.
 
 use super::markdown::Blocks;
 use super::outline::{Line, lines};
 
-/// A longer line has no links: nobody wrote it.
-const LONGEST_LINE: usize = 8 * 1024;
+/// The maximum length of a line with links.
+const MAX_LINE_BYTES: usize = 8 * 1024;
 
-/// A longer destination is none.
-const LONGEST_TARGET: usize = 1024;
+/// The maximum length of a destination.
+const MAX_TARGET_BYTES: usize = 1024;
 
-/// More parentheses inside each other are no destination, as in `CommonMark`.
-const DEEPEST: usize = 32;
+/// The maximum nesting of parentheses in a destination, as in `CommonMark`.
+const MAX_DEPTH: usize = 32;
 
-/// Links beyond so many are not seen.
+/// The maximum number of links.
 const MOST: usize = 1000;
 
-/// A link as it is written.
+/// A link as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where its destination begins, in bytes of the text.
+    /// The start of its destination, in bytes of the text.
     pub at: usize,
     /// Its destination.
     pub target: String,
@@ -33,7 +33,7 @@ pub fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     let mut blocks = Blocks::default();
     for line in lines(text) {
-        if blocks.is_prose(line.text) && line.text.len() <= LONGEST_LINE {
+        if blocks.is_prose(line.text) && line.text.len() <= MAX_LINE_BYTES {
             of_line(&line, &mut found);
         }
         if found.len() >= MOST {
@@ -79,7 +79,7 @@ fn of_line(line: &Line<'_>, found: &mut Vec<Link>) {
     }
 }
 
-/// Where the destination of `[label]: destination` begins.
+/// Returns the start of the destination in `[label]: destination`.
 fn definition(text: &str) -> Option<usize> {
     let indent = text.len() - text.trim_start_matches(' ').len();
     let rest = text.get(indent..).filter(|_| indent <= 3)?;
@@ -91,7 +91,7 @@ fn definition(text: &str) -> Option<usize> {
     })
 }
 
-/// Skips a code span; backticks that nothing closes are text.
+/// Skips a code span; unclosed backticks are text.
 fn after_code(bytes: &[u8], at: usize) -> usize {
     let run = |from: usize| {
         let rest = bytes.get(from..).unwrap_or_default();
@@ -109,29 +109,32 @@ fn after_code(bytes: &[u8], at: usize) -> usize {
     at + length
 }
 
-/// Finds where a destination begins and ends; one without `<` ends at white space or at a closing
-/// parenthesis of its own.
+/// Finds the start and end of a destination; without `<` it ends at white space or at an unmatched
+/// closing parenthesis.
 fn destination(text: &str, closing: &[u8]) -> Option<(usize, usize)> {
     let skipped = text.len() - text.trim_start().len();
     let rest = text.get(skipped..)?;
     if let Some(rest) = rest.strip_prefix('<') {
-        let end = rest.bytes().take(LONGEST_TARGET).position(|b| b == b'>')?;
+        let end = rest
+            .bytes()
+            .take(MAX_TARGET_BYTES)
+            .position(|b| b == b'>')?;
         return Some((skipped + 1, skipped + 1 + end));
     }
     let (mut depth, mut escaped) = (0_usize, false);
-    for (at, byte) in rest.bytes().enumerate().take(LONGEST_TARGET) {
+    for (at, byte) in rest.bytes().enumerate().take(MAX_TARGET_BYTES) {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
             b' ' | b'\t' => return Some((skipped, skipped + at)),
-            b'(' if depth == DEEPEST => return None,
+            b'(' if depth == MAX_DEPTH => return None,
             b'(' => depth += 1,
             b')' if depth > 0 => depth -= 1,
             other if closing.contains(&other) => return Some((skipped, skipped + at)),
             _ => {}
         }
     }
-    let whole = closing.is_empty() && rest.len() <= LONGEST_TARGET;
+    let whole = closing.is_empty() && rest.len() <= MAX_TARGET_BYTES;
     whole.then_some((skipped, skipped + rest.len()))
 }
 
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn a_hostile_text_costs_no_more_than_its_length() {
         for line in ["](", "`", "](((((", "[a](", "]( ", "\\"] {
-            let line = line.repeat(LONGEST_LINE / line.len()) + "\n";
+            let line = line.repeat(MAX_LINE_BYTES / line.len()) + "\n";
             let text = line.repeat(64);
             assert!(links(&text).len() <= MOST);
         }

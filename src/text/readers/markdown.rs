@@ -1,11 +1,11 @@
-//! The headings of markdown, as `CommonMark` has them at the top level of a document.
+//! The headings of markdown, as `CommonMark` defines them at the top level of a document.
 //!
-//! What stands in a fenced or indented block, in an HTML comment or in front matter is no heading;
-//! neither is one in a list or a quotation.
+//! Fenced and indented blocks, HTML comments, front matter, lists and quotations contain no
+//! headings.
 
 use super::outline::{Heading, Line, lines};
 
-/// What lines are read as.
+/// The state of the line parser.
 #[derive(Default)]
 enum State {
     #[default]
@@ -17,14 +17,15 @@ enum State {
     Comment,
 }
 
-/// Tells prose from what stands in a fenced block or in a comment, line after line.
+/// Separates prose from fenced blocks and comments, line by line.
 #[derive(Default)]
 pub(super) struct Blocks {
     state: State,
 }
 
 impl Blocks {
-    /// Takes the next line; the lines that open and close a block belong to it.
+    /// Reads the next line; returns `true` for prose. The lines that open and close a block belong
+    /// to it.
     pub(super) fn is_prose(&mut self, line: &str) -> bool {
         let next = match self.state {
             State::Fence { mark, length } => closes(line, mark, length).then_some(State::Text),
@@ -46,7 +47,7 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
     let lines = lines(text);
     let mut found = Vec::new();
     let mut blocks = Blocks::default();
-    // Where the paragraph began that a line of `=` or `-` would make a heading.
+    // The start of the paragraph that a line of `=` or `-` would make a heading.
     let mut paragraph: Option<usize> = None;
     for (index, line) in lines.iter().enumerate().skip(front_matter(&lines)) {
         if !blocks.is_prose(line.text) {
@@ -77,7 +78,7 @@ fn front_matter(lines: &[Line<'_>]) -> usize {
     end.map_or(0, |end| end + 2)
 }
 
-/// Takes off up to three spaces; `None` when there are more, which makes a line code.
+/// Removes up to three spaces; `None` if there are more, which makes the line code.
 fn outdented(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(' ');
     (text.len() - rest.len() <= 3 && !rest.starts_with('\t')).then_some(rest)
@@ -102,7 +103,7 @@ fn atx(line: &Line<'_>) -> Option<Heading> {
     })
 }
 
-/// Reads a line below a paragraph that makes it a heading.
+/// Parses a line that makes the paragraph above it a heading.
 fn underline(text: &str) -> Option<usize> {
     let text = outdented(text)?;
     let all = |mark: char| !text.is_empty() && text.chars().all(|c| c == mark);
@@ -123,7 +124,7 @@ fn setext(lines: &[Line<'_>], range: std::ops::Range<usize>, level: usize) -> Op
     })
 }
 
-/// Reads a line that opens a block in which nothing is a heading.
+/// Parses a line that opens a block without headings.
 fn opens(text: &str) -> Option<State> {
     let text = outdented(text)?;
     if let Some(rest) = text.strip_prefix("<!--") {
@@ -140,7 +141,7 @@ fn closes(text: &str, mark: char, length: usize) -> bool {
     outdented(text).is_some_and(|text| text.len() >= length && text.chars().all(|c| c == mark))
 }
 
-/// Says where the paragraph began that this line belongs to; `None` when it belongs to none.
+/// Returns the start of the paragraph that this line belongs to; `None` if it belongs to none.
 fn continued(paragraph: Option<usize>, index: usize, text: &str) -> Option<usize> {
     if text.trim().is_empty() || is_break(text) {
         return None;
@@ -162,7 +163,7 @@ fn is_break(text: &str) -> bool {
     })
 }
 
-/// Tells whether a line begins a list item, a quotation, a table or HTML.
+/// Returns `true` if a line begins a list item, a quotation, a table or HTML.
 fn is_block(text: &str) -> bool {
     if text.starts_with(['>', '|', '<']) {
         return true;

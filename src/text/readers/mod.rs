@@ -1,7 +1,7 @@
 //! Documents: a file of literature as text in sections.
 //!
-//! Nothing is normalized: a section is a range of the text, and all sections together are the whole
-//! text but for white space between them. What cannot be read is a fault with a name, never an empty
+//! Nothing is normalized: a section is a range of the text, and the sections together cover the
+//! whole text except white space between them. An unreadable file is a named fault, never an empty
 //! document.
 
 mod decode;
@@ -21,13 +21,13 @@ use crate::model::RepoPath;
 
 pub use decode::Encoding;
 
-/// A larger file of text is not read.
-pub const MOST_TEXT_BYTES: u64 = 64 << 20;
+/// The maximum size of a text file.
+pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// A larger PDF is not read.
-pub const MOST_PDF_BYTES: u64 = 512 << 20;
+/// The maximum size of a PDF.
+pub const MAX_PDF_BYTES: u64 = 512 << 20;
 
-/// What kind of document a file is, by its name.
+/// The format of a document, by its file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -42,7 +42,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Tells the format by the extension, in letters of either case; `None` for what is no
+    /// Returns the format for a file extension, ignoring case; `None` for a file that is not
     /// literature.
     pub fn of(path: &RepoPath) -> Option<Format> {
         let bytes = path.as_bytes();
@@ -58,11 +58,11 @@ impl Format {
         }
     }
 
-    /// Returns the size above which a file of this format is not read.
+    /// Returns the maximum size of a file in this format.
     pub fn most_bytes(self) -> u64 {
         match self {
-            Format::Pdf => MOST_PDF_BYTES,
-            Format::Markdown | Format::Rst | Format::Text => MOST_TEXT_BYTES,
+            Format::Pdf => MAX_PDF_BYTES,
+            Format::Markdown | Format::Rst | Format::Text => MAX_TEXT_BYTES,
         }
     }
 }
@@ -72,11 +72,11 @@ impl Format {
 pub struct Document {
     /// Its format.
     pub format: Format,
-    /// How its bytes were read as text.
+    /// The encoding in which its bytes were read.
     pub encoding: Encoding,
-    /// Its text; of a PDF, the pages with a form feed between them.
+    /// Its text; for a PDF, the pages separated by form feeds.
     pub text: String,
-    /// Its sections, in order; one without any word is left out.
+    /// Its sections, in order; empty ones are left out.
     pub sections: Vec<Section>,
 }
 
@@ -92,60 +92,61 @@ impl Document {
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its place among the sections: counters like `2/1`, `0` for what stands before the first
-    /// heading, `1` for a text without headings, the number of the page in a PDF.
+    /// Its position among the sections: counters like `2/1`, `0` for text before the first heading,
+    /// `1` for a text without headings, the page number in a PDF.
     pub path: String,
-    /// Its heading, without marks.
+    /// Its heading, without markup.
     pub heading: Option<String>,
     /// Its page, from 1.
     pub page: Option<u32>,
-    /// Where it begins in the text of the document, in bytes; its heading belongs to it.
+    /// Its start in the text of the document, in bytes, including its heading.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
 }
 
-/// Why a file could not be read.
+/// The reason why a file could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum ReadFault {
-    /// A password is needed, or its author does not allow that text is taken out.
+    /// It requires a password, or its author does not allow text extraction.
     Encrypted,
-    /// It is not what its name says, or damaged.
+    /// It is damaged, or does not match its extension.
     Broken {
-        /// What the reader said.
+        /// The reader's message.
         reason: String,
-        /// Whether another try may come to something else: somebody ended the reader.
+        /// Whether another attempt may succeed: another process ended the reader.
         #[serde(default)]
         passing: bool,
     },
-    /// It has pages, but no text: pictures of pages.
+    /// It contains images of pages, but no text.
     Scanned,
-    /// It is larger than what is read, or its text is.
+    /// It, or its text, exceeds the maximum size.
     TooLarge {
-        /// How many bytes are read at most.
+        /// The maximum size.
         most_bytes: u64,
     },
-    /// Reading it took longer than is allowed.
+    /// Reading it exceeded the time limit.
     TimedOut {
-        /// How many seconds are allowed.
+        /// The limit in seconds.
         seconds: u64,
     },
-    /// It is no text.
+    /// It is a binary file.
     Binary,
-    /// It is kept by git-lfs, and its content is not here.
+    /// It is stored by git-lfs, and its content is not here.
     LfsMissing {
         /// The object.
         oid: String,
-        /// Why it could not be fetched, in the words of git-lfs; `None` when that was not tried.
+        /// The reason why it could not be fetched, in git-lfs's words; `None` if that was not
+        /// tried.
         reason: Option<String>,
     },
-    /// Nothing here reads this format.
+    /// No installed program reads this format.
     ExtractorMissing,
 }
 
 impl ReadFault {
-    /// Returns its name, as it stands in JSON.
+    /// Returns its name in JSON.
     pub fn code(&self) -> &'static str {
         match self {
             ReadFault::Encrypted => "encrypted",
@@ -159,7 +160,7 @@ impl ReadFault {
         }
     }
 
-    /// Tells whether the same bytes and the same reader give it again, on any machine.
+    /// Returns `true` if the same bytes and reader give the same fault on any machine.
     pub fn is_lasting(&self) -> bool {
         match self {
             ReadFault::Encrypted
@@ -186,7 +187,7 @@ impl fmt::Display for ReadFault {
             ReadFault::TimedOut { seconds } => {
                 write!(f, "reading it took longer than {seconds} s")
             }
-            ReadFault::Binary => f.write_str("it is no text"),
+            ReadFault::Binary => f.write_str("it is binary"),
             ReadFault::LfsMissing { oid, reason: None } => {
                 write!(f, "its content is not here: git-lfs object {oid}")
             }
@@ -194,21 +195,21 @@ impl fmt::Display for ReadFault {
                 oid,
                 reason: Some(reason),
             } => write!(f, "git-lfs object {oid} could not be fetched: {reason}"),
-            ReadFault::ExtractorMissing => {
-                f.write_str("nothing here reads PDF: neither git-colony-extract nor pdftotext")
-            }
+            ReadFault::ExtractorMissing => f.write_str(
+                "no program for PDF is installed: neither git-colony-extract nor pdftotext",
+            ),
         }
     }
 }
 
-/// Reads a file of text: everything but PDF, for which see [`pdf`].
+/// Reads a text file: every format but PDF, for which see [`pdf`].
 ///
 /// # Errors
-/// `Binary` for what has a NUL or is a PDF, `TooLarge`.
+/// `Binary` for a file that contains a NUL or is a PDF, `TooLarge`.
 pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
-    if bytes.len() as u64 > MOST_TEXT_BYTES {
+    if bytes.len() as u64 > MAX_TEXT_BYTES {
         return Err(ReadFault::TooLarge {
-            most_bytes: MOST_TEXT_BYTES,
+            most_bytes: MAX_TEXT_BYTES,
         });
     }
     let (text, encoding) = decode::decode(bytes).ok_or(ReadFault::Binary)?;

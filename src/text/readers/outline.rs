@@ -1,24 +1,24 @@
-//! Headings into sections.
+//! Turns headings into sections.
 
 use super::Section;
 
 /// A heading of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// Where its first line begins.
+    /// The start of its first line.
     pub(super) start: usize,
-    /// Its level: the smaller, the higher.
+    /// Its level: lower numbers are higher levels.
     pub(super) level: usize,
-    /// What it says.
+    /// Its text.
     pub(super) title: String,
 }
 
 /// A line of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
-    /// Where it begins.
+    /// Its start.
     pub(super) start: usize,
-    /// What it says, without white space at its end.
+    /// Its text, without trailing white space.
     pub(super) text: &'a str,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     lines.collect()
 }
 
-/// Makes the whole text one section, unless there is no word in it.
+/// Makes the whole text one section, unless it is empty.
 pub(super) fn whole(text: &str) -> Vec<Section> {
     let section = Section {
         path: "1".to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn whole(text: &str) -> Vec<Section> {
     has_words.then_some(section).into_iter().collect()
 }
 
-/// Cuts a text before each heading.
+/// Splits a text before each heading.
 pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
     let mut found = Vec::new();
     let first = headings.first().map_or(text.len(), |heading| heading.start);
@@ -78,13 +78,12 @@ pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
     found
 }
 
-/// The headings above the one that is read: (level, how many so far at this depth).
+/// The headings above the current one: (level, number so far at this depth).
 #[derive(Default)]
 struct Counters(Vec<(usize, usize)>);
 
 impl Counters {
-    /// Counts a heading and returns its path. Levels that are skipped make no depth of their own, and
-    /// no path comes twice.
+    /// Counts a heading and returns its path. Skipped levels add no depth, and each path is unique.
     fn next(&mut self, level: usize) -> String {
         let mut count = 0;
         while let Some((_, last)) = self.0.pop_if(|(above, _)| *above >= level) {

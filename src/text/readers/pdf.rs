@@ -2,10 +2,10 @@
 
 use super::{Document, Encoding, Format, ReadFault, Section};
 
-/// Makes a document of the text of its pages: a section for each page that has any.
+/// Makes a document of the text of its pages: a section for each page with text.
 ///
 /// # Errors
-/// `Scanned` when no page has.
+/// `Scanned` if no page has text.
 pub fn document(pages: &[String]) -> Result<Document, ReadFault> {
     let mut text = String::new();
     let mut sections = Vec::new();

@@ -1,6 +1,8 @@
-//! The program that takes text out of PDF: ours where it was built, else `pdftotext` of poppler.
+//! The program that extracts text from PDF: `git-colony-extract` if it was built, otherwise
+//! `pdftotext` of poppler.
 //!
-//! It is a child with limits, whatever it is: a PDF can make any reader of it run in circles.
+//! It is a child process with limits in either case: a PDF can send any reader into an endless
+//! loop.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,25 +10,25 @@ use std::time::Duration;
 use crate::git::process::bounded::{self, End, Finished, Limits};
 use crate::model::{Result, World};
 
-use super::{MOST_PDF_BYTES, MOST_TEXT_BYTES, ReadFault};
+use super::{MAX_PDF_BYTES, MAX_TEXT_BYTES, ReadFault};
 
-/// Our own program, built with the feature `pdf`; it stands beside `git-colony`.
+/// The project's own program, built with the feature `pdf`; it is installed beside `git-colony`.
 const OWN: &str = "git-colony-extract";
 
-/// What one document may take.
+/// The limits for one document.
 const LIMITS: Limits = Limits {
     time: Duration::from_mins(1),
     memory_bytes: 2 << 30,
-    output_bytes: MOST_TEXT_BYTES,
+    output_bytes: MAX_TEXT_BYTES,
 };
 
-/// What a document may take at least, in seconds, however many have taken too long.
-const LEAST_SECONDS: u64 = 2;
+/// The minimum time for a document, in seconds, however many have timed out.
+const MIN_SECONDS: u64 = 2;
 
-/// Both programs exit with it when a password is missing or taking text out is not allowed.
+/// The exit code of both programs if a password is missing or text extraction is not allowed.
 const EXIT_NOT_ALLOWED: i32 = 3;
 
-/// A program that takes text out of PDF.
+/// A program that extracts text from PDF.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extractor {
     program: PathBuf,
@@ -42,7 +44,7 @@ enum Kind {
 }
 
 impl Extractor {
-    /// Finds the program; starts it once to hear its version.
+    /// Finds the program; starts it once to read its version.
     ///
     /// # Errors
     /// `interrupted`.
@@ -65,7 +67,7 @@ impl Extractor {
         Ok(None)
     }
 
-    /// Returns the same with another limit of time.
+    /// Returns the same with another time limit.
     #[must_use]
     pub fn within_seconds(self, seconds: u64) -> Extractor {
         Extractor {
@@ -74,17 +76,17 @@ impl Extractor {
         }
     }
 
-    /// Returns the same with less time for each document, where so many have taken too long already: a
-    /// folder of them costs two minutes, not a minute each.
+    /// Returns the same with a shorter time limit, depending on how many documents have timed out:
+    /// a folder of them costs two minutes, not a minute each.
     #[must_use]
-    pub fn less_patient(&self, timed_out: u32) -> Extractor {
+    pub fn with_less_time(&self, timed_out: u32) -> Extractor {
         let seconds = self.limits_seconds.checked_shr(timed_out).unwrap_or(0);
-        let least = LEAST_SECONDS.min(self.limits_seconds);
+        let least = MIN_SECONDS.min(self.limits_seconds);
         self.clone().within_seconds(seconds.max(least))
     }
 
-    /// Returns its name and version, like `pdftotext-22.12.0`: a part of every key under which
-    /// something that depends on the text is kept.
+    /// Returns its name and version, like `pdftotext-22.12.0`: part of every cache key that depends
+    /// on the text.
     pub fn id(&self) -> String {
         let name = match self.kind {
             Kind::Own => "pdf_oxide",
@@ -93,24 +95,24 @@ impl Extractor {
         format!("{name}-{}", self.version)
     }
 
-    /// Takes the text out of a document, page by page; a page may be empty.
+    /// Extracts the text of a document, page by page; a page may be empty.
     ///
     /// # Errors
-    /// `interrupted`; inside, why there is no text.
+    /// `interrupted`; the inner error is the reason why there is no text.
     pub fn pages(
         &self,
         world: &World,
         bytes: Vec<u8>,
     ) -> Result<std::result::Result<Vec<String>, ReadFault>> {
-        if bytes.len() as u64 > MOST_PDF_BYTES {
+        if bytes.len() as u64 > MAX_PDF_BYTES {
             return Ok(Err(ReadFault::TooLarge {
-                most_bytes: MOST_PDF_BYTES,
+                most_bytes: MAX_PDF_BYTES,
             }));
         }
-        // The header may stand behind some bytes of a mail or a printer.
+        // The header may follow some bytes of a mail or a printer.
         let head = bytes.get(..1024).unwrap_or(&bytes);
         if !head.windows(5).any(|window| window == b"%PDF-") {
-            return Ok(Err(broken("it does not begin as a PDF does")));
+            return Ok(Err(broken("it does not begin with a PDF header")));
         }
         let args: &[&str] = match self.kind {
             Kind::Own => &[],
@@ -159,7 +161,7 @@ impl Extractor {
             }
         }
         let text = String::from_utf8_lossy(&finished.stdout);
-        // Each page ends with a form feed. A NUL would make the text none.
+        // Each page ends with a form feed. With a NUL the text would be binary.
         let text = text.strip_suffix('\u{c}').unwrap_or(&text);
         let page = |page: &str| page.replace('\0', "\u{fffd}");
         Ok(text.split('\u{c}').map(page).collect())
@@ -167,7 +169,7 @@ impl Extractor {
 }
 
 fn broken(reason: &str) -> ReadFault {
-    // Whatever a reader of hostile files says, a line of it is enough.
+    // One line of the reader's message is enough; it is untrusted.
     let reason = reason.chars().filter(|c| !c.is_control()).take(200);
     ReadFault::Broken {
         reason: reason.collect(),
@@ -188,7 +190,7 @@ fn on_path(world: &World, name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// Asks a program for its version; `None` when it does not say one.
+/// Asks a program for its version; `None` if it does not print one.
 fn version(world: &World, program: &Path, kind: Kind) -> Result<Option<String>> {
     let limits = Limits {
         time: Duration::from_secs(10),
@@ -205,7 +207,7 @@ fn version(world: &World, program: &Path, kind: Kind) -> Result<Option<String>> 
     let stdout = String::from_utf8_lossy(&finished.stdout);
     let said = match kind {
         Kind::Own => stdout.as_ref(),
-        // poppler says it on standard error.
+        // poppler prints it to standard error.
         Kind::Poppler => finished.stderr.as_str(),
     };
     let word = said.lines().next().unwrap_or_default().rsplit(' ').next();

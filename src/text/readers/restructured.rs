@@ -1,8 +1,9 @@
-//! The titles of reStructuredText: a line with a line of one mark below it, and maybe above.
+//! The titles of reStructuredText: a line with a line of one repeated mark below it, and optionally
+//! above.
 
 use super::outline::{Heading, Line, lines};
 
-/// Finds the titles. The first kind of line that is met is the highest level, and so on.
+/// Finds the titles. The first kind of underline that occurs is the highest level, and so on.
 pub(super) fn headings(text: &str) -> Vec<Heading> {
     let lines = lines(text);
     let mut kinds: Vec<(char, bool)> = Vec::new();
@@ -36,7 +37,7 @@ struct Title<'a> {
     has_overline: bool,
 }
 
-/// Reads a title whose first line is this one.
+/// Parses a title that begins with this line.
 fn title_at<'a>(lines: &[Line<'a>], index: usize) -> Option<Title<'a>> {
     let line = |ahead: usize| lines.get(index + ahead).map(|line| line.text);
     let before = index.checked_sub(1).and_then(|before| lines.get(before));
@@ -66,13 +67,13 @@ fn title_at<'a>(lines: &[Line<'a>], index: usize) -> Option<Title<'a>> {
     })
 }
 
-/// Returns the mark that a line is made of.
+/// Returns the mark that a line consists of.
 fn mark_of(text: &str) -> Option<char> {
     let mark = text.chars().next().filter(char::is_ascii_punctuation)?;
     (text.len() >= 2 && text.chars().all(|c| c == mark)).then_some(mark)
 }
 
-/// Tells whether a line of marks is as long as the title.
+/// Returns `true` if a line of marks is as long as the title.
 fn spans(marks: &str, title: &str) -> bool {
     marks.len() >= title.trim().chars().count()
 }

@@ -12,10 +12,10 @@ use crate::support::Sandbox;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
 
 /// A command that takes longer hangs.
-const MOST_SECONDS: &str = "20";
+const MAX_SECONDS: &str = "20";
 
 /// In units of 1,024 bytes: what a command may have of memory. The sparse file is larger.
-const MOST_MEMORY: &str = "2000000";
+const MAX_MEMORY: &str = "2000000";
 
 const SPARSE_BYTES: u64 = 3 << 30;
 
@@ -76,7 +76,7 @@ const COMMANDS: [&[&str]; 20] = [
 fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
     let bounded = r#"ulimit -v "$0"; exec "$@""#;
     Command::new("timeout")
-        .args(["-s", "KILL", MOST_SECONDS, "sh", "-c", bounded, MOST_MEMORY])
+        .args(["-s", "KILL", MAX_SECONDS, "sh", "-c", bounded, MAX_MEMORY])
         .arg(PROGRAM)
         .args(args)
         .env_clear()
@@ -197,7 +197,7 @@ fn doctor_on(put: impl Fn(&Sandbox, &Path)) -> String {
 #[test]
 fn doctor_says_why_a_file_cannot_be_read() {
     let of = |why: &str| format!("'.colony/manifest.json' cannot be used: {why}");
-    let link = of("it is reached through a symbolic link");
+    let link = of("it is reached through a symlink");
     let other = of("it is not a plain file");
     assert_eq!(
         doctor_on(|_, file| symlink("/dev/zero", file).unwrap()),
@@ -246,7 +246,7 @@ fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
     let pid = child.id().to_string();
     assert!(Command::new("kill").arg(&pid).status().unwrap().success());
     let mut guard = Command::new("sh")
-        .args(["-c", &format!("sleep {MOST_SECONDS}; kill -9 {pid}")])
+        .args(["-c", &format!("sleep {MAX_SECONDS}; kill -9 {pid}")])
         .spawn()
         .unwrap();
     let ended = child.wait().unwrap();

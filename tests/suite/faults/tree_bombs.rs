@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{Sandbox, id_of};
 
 /// The memory that a command may reach, which is what it maps: its own 130 MB and its stacks included.
-const MOST_KILOBYTES: u64 = 1_500_000;
+const MAX_KILOBYTES: u64 = 1_500_000;
 
 /// A repository with the branch `bomb`: ten levels of ten, 10^10 files.
 fn with_bomb() -> Sandbox {
@@ -40,7 +40,7 @@ fn branch(sandbox: &Sandbox, name: &str, tree: &str) {
 
 /// Runs the program as a process with little memory and time.
 fn bounded(sandbox: &Sandbox, args: &[&str]) -> Output {
-    let script = format!("ulimit -v {MOST_KILOBYTES}; exec timeout -s KILL 60 \"$0\" \"$@\"");
+    let script = format!("ulimit -v {MAX_KILOBYTES}; exec timeout -s KILL 60 \"$0\" \"$@\"");
     let output = Command::new("sh")
         .args(["-c", &script])
         .arg(assert_cmd::cargo::cargo_bin!("git-colony"))

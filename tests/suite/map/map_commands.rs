@@ -26,13 +26,13 @@ fn check_looks_at_the_file_that_is_edited_and_at_a_commit_when_asked() {
     assert_eq!(run.code, 1);
     insta::assert_snapshot!(run.stdout, @r"
     '.colony/repo_map.yaml' has 1 problem, 1 warning
-    .colony/repo_map.yaml:5:5: 'start_dri' is no key of a source: the nearest is 'start_dir'
+    .colony/repo_map.yaml:5:5: 'start_dri' is not a key of a source: the nearest is 'start_dir'
     .colony/repo_map.yaml:8:5: warning: 'binary_policy' has no effect on a source of type literature
     ");
     let answer = sandbox.json(&["map", "check"]);
     assert_eq!(answer["ok"], false);
     assert_eq!(answer["count"], 1);
-    let message = "'start_dri' is no key of a source: the nearest is 'start_dir'";
+    let message = "'start_dri' is not a key of a source: the nearest is 'start_dir'";
     let wanted = json!([{"line": 5, "column": 5, "message": message}]);
     assert_eq!(answer["problems"], wanted);
     assert_eq!(answer["commit"], Value::Null);
@@ -112,23 +112,23 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(checked(&[]), "it is reached through a symbolic link");
+    assert_eq!(checked(&[]), "it is reached through a symlink");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "link"]);
     assert_eq!(
         checked(&["--rev", "HEAD"]),
-        "it is a link or a submodule, wanted a plain file"
+        "it is a link or a submodule, expected a plain file"
     );
     assert_eq!(sandbox.json(&["map", "show"])["raw"], Value::Null);
     sandbox.remove(".colony");
     symlink(sandbox.outside(), sandbox.path(".colony")).unwrap();
-    assert_eq!(checked(&[]), "it is reached through a symbolic link");
+    assert_eq!(checked(&[]), "it is reached through a symlink");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "folder"]);
     let message = checked(&["--rev", "HEAD"]);
     assert_eq!(
         message,
-        "'.colony' is a link, a file or a submodule, wanted a directory"
+        "'.colony' is a link, a file or a submodule, expected a directory"
     );
     sandbox.remove(".colony");
     std::fs::create_dir_all(sandbox.path(MAP)).unwrap();
@@ -138,7 +138,7 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
     sandbox.git(&["commit", "-qm", "directory"]);
     assert_eq!(
         checked(&["--rev", "HEAD"]),
-        "it is a directory, wanted a file"
+        "it is a directory, expected a file"
     );
 }
 
@@ -260,8 +260,8 @@ fn map_settings_come_from_the_repository_too_and_are_checked() {
     assert_eq!(
         messages,
         [
-            "'map.tokenizer' has a value of the wrong kind: wanted one of o200k, cl100k, bytes",
-            "'map.flushTokenBudget' has a value of the wrong kind: wanted a whole number from 16 to 10000000",
+            "'map.tokenizer' has a value of the wrong kind: expected one of o200k, cl100k, bytes",
+            "'map.flushTokenBudget' has a value of the wrong kind: expected a whole number from 16 to 10000000",
         ]
     );
     sandbox.git(&["config", "colony.map.chunkOverlapTokens", "many"]);

@@ -43,7 +43,7 @@ fn a_file_that_cannot_be_mapped_is_told_each_time_with_exit_1() {
     }
     let run = sandbox.run(&["map"]);
     assert_eq!(run.code, 1);
-    let line = "left out: lit/deep/bad.pdf is damaged, or not what its name says\n";
+    let line = "left out: lit/deep/bad.pdf is damaged, or does not match its extension\n";
     assert!(run.stdout.ends_with(line), "{}", run.stdout);
     assert!(run.stderr.contains("'exclude_globs'"), "{}", run.stderr);
 
@@ -140,7 +140,7 @@ fn check_and_map_agree_on_the_overlap_of_chunks() {
         let problem = &check["problems"][0];
         assert_eq!(problem["line"], line, "{check:#}");
         let message = problem["message"].as_str().unwrap();
-        let end = format!("wanted less than 'chunk_target_tokens', {target}");
+        let end = format!("expected less than 'chunk_target_tokens', {target}");
         assert!(message.ends_with(&end), "{message}");
         let told = map["results"][0]["message"].as_str();
         let told = told.or(map["message"].as_str()).unwrap();
@@ -192,14 +192,14 @@ fn each_fault_of_a_submodule_has_a_message_of_its_own() {
     sandbox.git(&["add", ".gitmodules"]);
     assert_eq!(
         submodule(&sandbox, "third"),
-        at("third") + "'.gitmodules' does not name it, but: here"
+        at("third") + "'.gitmodules' does not list it, but: here"
     );
     let none = "[submodule \"none\"]\n\tpath = none\n\turl = https://h.example/b\n";
     sandbox.write(".gitmodules", format!("{here}{none}"));
     sandbox.git(&["add", ".gitmodules"]);
     assert_eq!(
         submodule(&sandbox, "none"),
-        at("none") + "'.gitmodules' names it, but no commit stands at its path"
+        at("none") + "'.gitmodules' lists it, but its path has no commit"
     );
     pin("lost");
     sandbox.write(
@@ -209,7 +209,7 @@ fn each_fault_of_a_submodule_has_a_message_of_its_own() {
     sandbox.git(&["add", ".gitmodules"]);
     assert_eq!(
         submodule(&sandbox, "lost"),
-        at("lost") + "'.gitmodules' names it, but it has no url"
+        at("lost") + "'.gitmodules' lists it, but it has no url"
     );
 }
 
@@ -231,7 +231,7 @@ fn a_word_that_was_a_truth_value_once_is_a_text_where_a_text_is_wanted() {
     write_map(&sandbox, "  - {name: a, type: git_repo, submodule: true}\n");
     assert_eq!(
         sandbox.json(&["map", "check"])["problems"][0]["message"],
-        "'submodule' is a truth value, wanted a text: put it in quotes"
+        "'submodule' is a truth value, expected a text: put it in quotes"
     );
 }
 
@@ -244,14 +244,14 @@ fn a_number_that_is_not_whole_and_a_manifest_that_is_a_list_are_told_as_what_the
     );
     assert_eq!(
         sandbox.json(&["map", "check"])["problems"][0]["message"],
-        "'flush_threshold' is 8.5, wanted a whole number from 1 to 100000"
+        "'flush_threshold' is 8.5, expected a whole number from 1 to 100000"
     );
     sandbox.remove(MAP);
     for (manifest, kind) in [("[]", "a list"), ("7", "a number"), ("null", "null")] {
         sandbox.write(".colony/manifest.json", manifest);
         commit(&sandbox);
         let message = format!(
-            "'.colony/manifest.json' is not a manifest: it is {kind}, wanted an object; nothing has changed"
+            "'.colony/manifest.json' is not a manifest: it is {kind}, expected an object; nothing has changed"
         );
         assert_eq!(sandbox.json(&["map"])["message"], message);
     }

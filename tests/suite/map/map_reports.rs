@@ -48,7 +48,7 @@ fn whatever_may_be_a_credential_in_an_address_is_warned_of_and_not_repeated() {
         let run = sandbox.run(&["map", "check"]);
         assert_eq!(run.code, 0, "{url}: {}", run.stdout);
         assert_eq!(
-            run.stdout.contains("warning: 'origin_url' has "),
+            run.stdout.contains("warning: 'origin_url' contains "),
             warned,
             "{url}"
         );
@@ -208,7 +208,7 @@ fn check_warns_of_credentials_and_points_to_what_looks_further() {
         "{told}"
     );
     assert!(
-        told.contains("warning: 'origin_url' has credentials") && !told.contains("secret"),
+        told.contains("warning: 'origin_url' contains credentials") && !told.contains("secret"),
         "{told}"
     );
 }

@@ -179,7 +179,7 @@ fn a_key_that_a_row_has_counts_and_only_an_absent_one_is_inherited() {
     assert_eq!(answer["ok"], false);
     assert_eq!(answer["rows"][1]["mmap_kwargs"]["branch"], "main");
     assert_eq!(answer["rows"][0]["mmap_kwargs"]["branch"], "side");
-    let message = "no branch is named 'nowhere', here or at the remote";
+    let message = "no branch is named 'nowhere', here or on the remote";
     assert_eq!(answer["rows"][5]["error"], message);
 }
 
@@ -541,14 +541,14 @@ fn records_that_others_wrote_are_read_with_more_fields_and_refused_by_name() {
         .map(|one| format!("{}: {}", one.name, one.reason))
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r"
-    another: it speaks of another scope
-    file: it is no directory
+    another: it belongs to another scope
+    file: it is not a directory
     future: it was written by a newer git-colony
-    huge: 'scope.json' is no plain file of at most 256 KiB
-    link: 'scope.json' is no plain file of at most 256 KiB
-    no%41encoding: its name stands for no scope
+    huge: 'scope.json' is not a plain file of at most 256 KiB
+    link: 'scope.json' is not a plain file of at most 256 KiB
+    no%41encoding: its name is not an encoded scope id
     none: it has no 'scope.json'
-    text: 'scope.json' is no record: expected value at line 1 column 1
+    text: 'scope.json' is not a record: expected value at line 1 column 1
     ");
     // What cannot be read stays as it is when others are written.
     assert!(record(&sandbox));

@@ -182,31 +182,35 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "path = sub\npath = dir/sub\nurl = https://h/a",
         "'path' is set more than once",
     ),
-    ("x", "path = dir\nurl = https://h/a", "no commit stands"),
+    (
+        "x",
+        "path = dir\nurl = https://h/a",
+        "its path has no commit",
+    ),
     (
         "x",
         "path = nothing/there\nurl = https://h/a",
-        "no commit stands",
+        "its path has no commit",
     ),
     (
         "x",
         "path = .gitmodules\nurl = https://h/a",
-        "no commit stands",
+        "its path has no commit",
     ),
     (
         "x",
         "path = Link\nurl = https://h/a",
-        "a symbolic link stands",
+        "its path is a symlink",
     ),
     (
         "x",
         "path = Link/sub\nurl = https://h/a",
-        "'Link' on the way to it is a symbolic link",
+        "'Link' on the way to it is a symlink",
     ),
     (
         "x",
         "path = link/sub\nurl = https://h/a",
-        "'link' on the way to it is a symbolic link",
+        "'link' on the way to it is a symlink",
     ),
     // URLs and what else git would act on.
     (
@@ -246,7 +250,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "x",
         "path = sub\nurl = https://h/a\nbranch = --upload-pack=x",
-        "'branch' names no branch",
+        "'branch' is not a valid branch name",
     ),
     ("x", "path = sub", "it has no url"),
     ("x", "url = https://h/a", "it has no path"),

@@ -209,9 +209,9 @@ fn a_folder_of_documents_without_end_takes_no_minute_for_each() {
     let sandbox = Sandbox::new();
     let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", "sleep 1000")));
     let extractor = Extractor::find(&world).unwrap().unwrap();
-    let fault = extractor.less_patient(9).pages(&world, pdf(&["x"], ""));
+    let fault = extractor.with_less_time(9).pages(&world, pdf(&["x"], ""));
     assert_eq!(fault.unwrap(), Err(ReadFault::TimedOut { seconds: 2 }));
-    let impatient = extractor.within_seconds(1).less_patient(40);
+    let impatient = extractor.within_seconds(1).with_less_time(40);
     let fault = impatient.pages(&world, pdf(&["x"], "")).unwrap();
     assert_eq!(fault, Err(ReadFault::TimedOut { seconds: 1 }));
 }

@@ -119,7 +119,7 @@ fn a_page_is_printed_as_json_lines_and_as_it_stands_in_the_files() {
     assert_eq!(printed_values.len(), 3);
     assert!(printed.is_ascii(), "{printed}");
     let plain = "==> a.txt <==\none\u{202e}\n\ttwo\u{9b}\n\
-        ==> b.bin <==\n(3 bytes that are no text)\n==> c.txt <==\nno end of line\n";
+        ==> b.bin <==\n(binary, 3 bytes)\n==> c.txt <==\nno end of line\n";
     let as_text = ["pages", "show", id, "--format", "text"];
     assert_eq!(sandbox.colony(&as_text), plain);
     let answer = sandbox.json(&as_text);

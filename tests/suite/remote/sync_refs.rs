@@ -654,7 +654,7 @@ fn until_done(sandbox: &Sandbox, root: &Path, args: &[&str]) {
     let tries = (0..5).map(|_| output(sandbox, root, args));
     let last = tries.take_while(|output| !output.status.success()).last();
     let said = last.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-    let known = ["somebody moved a ref", "exists already"];
+    let known = ["another process moved a ref", "exists already"];
     let is_race = |said: &String| known.iter().any(|known| said.contains(known));
     assert!(said.as_ref().is_none_or(is_race), "{args:?}: {said:?}");
 }

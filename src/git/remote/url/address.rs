@@ -24,9 +24,9 @@ pub(super) struct HostUrl {
     login: Option<String>,
     /// In lower case.
     host: String,
-    /// Only where it is not the one of the scheme.
+    /// Only if it is not the default of the scheme.
     port: Option<u16>,
-    /// As written, with its slash where there is one.
+    /// As written, with its leading slash if there is one.
     pub(super) path: String,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Scheme {
     Https,
     Http,
     Ssh,
-    /// `user@host:path`: the path starts at the home of the user.
+    /// `user@host:path`: the path is relative to the user's home.
     Scp,
     Git,
 }
@@ -76,7 +76,7 @@ impl HostUrl {
         }
     }
 
-    /// Follows `./` and `../` from the path.
+    /// Resolves `./` and `../` against the path.
     pub(super) fn below(&self, relative: &str) -> Result<String, &'static str> {
         let root = if self.path.starts_with('/') { "/" } else { "" };
         let mut parts: Vec<&str> = self
@@ -90,14 +90,14 @@ impl HostUrl {
                 rest = next;
             } else if let Some(next) = rest.strip_prefix("../") {
                 rest = next;
-                parts.pop().ok_or("it leaves the host it is relative to")?;
+                parts.pop().ok_or("it would leave the host")?;
             } else {
                 break;
             }
         }
         let rest = rest.trim_end_matches('/');
         if rest.split('/').any(|part| matches!(part, "" | "." | "..")) {
-            return Err("it goes up in the middle");
+            return Err("it has '..' in the middle");
         }
         parts.push(rest);
         Ok(format!("{root}{}", parts.join("/")))
@@ -130,7 +130,7 @@ impl HostUrl {
     }
 }
 
-/// Refuses what no URL holds, whatever its form.
+/// Refuses bytes that no form of URL may contain.
 pub(super) fn check_bytes(text: &str) -> Result<(), &'static str> {
     let lower = text.to_ascii_lowercase();
     let hidden = ["%00", "%0a", "%0d"]
@@ -151,13 +151,13 @@ pub(super) fn check_bytes(text: &str) -> Result<(), &'static str> {
     }
 }
 
-/// Tells whether git takes it for `<helper>::<address>`.
+/// Returns `true` if git reads it as `<helper>::<address>`.
 fn is_helper(text: &str) -> bool {
     let name = text.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
     name.starts_with("::")
 }
 
-/// Splits at `://` where a scheme stands before it.
+/// Splits at `://` if a scheme precedes it.
 pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let mut bytes = scheme.bytes();
@@ -168,7 +168,7 @@ pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Reads what follows `<scheme>://`.
+/// Parses the part after `<scheme>://`.
 pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static str> {
     let scheme = match scheme {
         "https" => Scheme::Https,
@@ -186,14 +186,14 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
     let may_be_cut = login.map_or(authority.contains(':'), |login| login.contains(':'));
     if may_be_cut && path.contains('@') {
         return Err(
-            "part of a password may stand in the path: '/' in one is written '%2F', '@' in a path '%40'",
+            "the path may contain part of a password: write '/' in a password as '%2F', '@' in a path as '%40'",
         );
     }
     if path.contains(['?', '#']) {
-        return Err("a query or fragment is no part of a repository's address");
+        return Err("a repository's address has no query or fragment");
     }
     if path.trim_matches('/').is_empty() {
-        return Err("it names no repository on that host");
+        return Err("it does not name a repository on the host");
     }
     Ok(Address::Network(HostUrl {
         scheme,
@@ -204,10 +204,10 @@ pub(super) fn with_scheme(scheme: &str, rest: &str) -> Result<Address, &'static 
     }))
 }
 
-/// A path of this machine; git decodes it, and what stands before the path is part of it.
+/// Parses a local path; git decodes it, and includes what precedes the path.
 fn local_url(rest: &str) -> Result<Address, &'static str> {
     if !rest.starts_with('/') && rest.contains('@') {
-        return Err("a path of this machine has no user or password");
+        return Err("a local path has no user or password");
     }
     let path = if rest.starts_with('/') {
         decode(rest)?
@@ -217,10 +217,10 @@ fn local_url(rest: &str) -> Result<Address, &'static str> {
     Ok(Address::Local(PathBuf::from(path)))
 }
 
-/// What no host is called: a URL whose slashes were forgotten is none of ssh.
+/// Names that are not hosts: a web URL whose slashes are missing is not ssh.
 const WEB_SCHEMES: [&str; 5] = ["https", "http", "ftp", "ftps", "file"];
 
-/// Reads a URL without a scheme: `host:path` with no slash before the colon is ssh, as git has it.
+/// Parses a URL without a scheme: `host:path` with no slash before the colon is ssh, as in git.
 pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'static str> {
     let is_bracketed = text.starts_with('[') || text.contains("@[");
     let host_end = if is_bracketed {
@@ -236,7 +236,9 @@ pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'stati
         let may_be_login =
             !text.starts_with(['/', '.']) && text.contains(':') && text.contains('@');
         if may_be_login {
-            return Err("a path with ':' and '@' begins with './': else it may hold a password");
+            return Err(
+                "begin a path with ':' and '@' with './': otherwise it may contain a password",
+            );
         }
         return Ok(Address::Local(base.join(text)));
     };
@@ -252,14 +254,14 @@ pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'stati
     }
     if path.contains('@') {
         return Err(
-            "what stands before the last '@' may be a password: 'ssh://' takes a path with one",
+            "the text before the last '@' may be a password: write the URL with 'ssh://' if the path contains one",
         );
     }
     if path.contains(['?', '#']) {
-        return Err("a query or fragment is no part of a repository's address");
+        return Err("a repository's address has no query or fragment");
     }
     if path.is_empty() {
-        return Err("it names no repository on that host");
+        return Err("it does not name a repository on the host");
     }
     if path.starts_with('-') {
         return Err("its path begins with '-' and would be an option");
@@ -277,9 +279,9 @@ fn split_login(authority: &str) -> Result<(Option<&str>, &str), &'static str> {
     let Some((login, host)) = authority.split_once('@') else {
         return Ok((None, authority));
     };
-    // git takes what follows the first '@' for the host, curl what follows the last.
+    // git reads the host after the first '@', curl after the last.
     if host.contains('@') {
-        return Err("it has more than one '@' before the path: one in a password is written '%40'");
+        return Err("it has more than one '@' before the path: write one in a password as '%40'");
     }
     Ok((Some(login), host))
 }
@@ -294,7 +296,7 @@ fn split_port(host: &str) -> Result<(&str, Option<u16>), &'static str> {
     let number = port.parse().ok().filter(|port| digits && *port != 0);
     number
         .map(|port| (host, Some(port)))
-        .ok_or("its port is no number")
+        .ok_or("its port is not a number")
 }
 
 fn check_login(scheme: Scheme, login: Option<&str>) -> Result<(), &'static str> {
@@ -305,7 +307,7 @@ fn check_login(scheme: Scheme, login: Option<&str>) -> Result<(), &'static str> 
     if login.starts_with('-') {
         Err("its user begins with '-' and would be an option")
     } else if odd || login.contains(['?', '#', ' ', '\\']) {
-        Err("its user or password has characters that end it elsewhere for git")
+        Err("git would end its user or password at another character")
     } else {
         Ok(())
     }
@@ -322,11 +324,11 @@ fn check_host(host: &str) -> Result<(), &'static str> {
             .all(|c| c.is_alphanumeric() || "._-".contains(c)),
     };
     if host.is_empty() {
-        Err("it names no host")
+        Err("it has no host")
     } else if host.starts_with('-') {
         Err("its host begins with '-' and would be an option")
     } else if !is_known {
-        Err("its host has characters that no host has")
+        Err("its host has invalid characters")
     } else {
         Ok(())
     }
@@ -342,7 +344,7 @@ fn decode(text: &str) -> Result<String, &'static str> {
         decoded.push(value.unwrap_or(byte));
         at += value.map_or(1, |_| 3);
     }
-    let decoded = String::from_utf8(decoded).map_err(|_| "it is not UTF-8 once decoded")?;
+    let decoded = String::from_utf8(decoded).map_err(|_| "it is not UTF-8 after decoding")?;
     if decoded.chars().any(char::is_control) {
         return Err("it holds control characters");
     }

@@ -1,8 +1,8 @@
-//! The URL of a remote: what is refused, what may be shown, and which repository it names.
+//! The URL of a remote: which are refused, how one is shown, and which repository it names.
 //!
-//! A URL is refused before git sees it where git would take it for an option, or run a program for
-//! it, or where git and we would read it differently. It is shown without credentials, always:
-//! `Display`, `Debug` and serde give the redacted form, and only [`RemoteUrl::for_git`] the whole.
+//! A URL is refused before git sees it if git would read it as an option, would run a program for
+//! it, or would read it differently from this module. It is always shown without credentials:
+//! `Display`, `Debug` and serde give the redacted form, only [`RemoteUrl::for_git`] the full one.
 
 mod address;
 
@@ -15,7 +15,7 @@ use crate::model::{Code, Error, Result};
 
 use address::{Address, HostUrl};
 
-/// Who says that this is the URL.
+/// The source of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
     /// The user: on the command line, or in git's configuration.
@@ -24,7 +24,7 @@ pub enum Provenance {
     Repository,
 }
 
-/// How git gets there.
+/// The protocol of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// `https://`
@@ -39,20 +39,20 @@ pub enum Transport {
     Local,
 }
 
-/// The URL of a remote that git may be given.
+/// The URL of a remote that may be passed to git.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteUrl {
-    /// As it was said, less the case of the scheme.
+    /// As given, with the scheme in lower case.
     text: String,
     address: Address,
     provenance: Provenance,
 }
 
 impl RemoteUrl {
-    /// Reads a URL; a relative path starts at `base`.
+    /// Parses a URL; a relative path starts at `base`.
     ///
     /// # Errors
-    /// `url-refused`; the message holds no credentials.
+    /// `url-refused`; the message contains no credentials.
     pub fn parse(text: &str, provenance: Provenance, base: &Path) -> Result<RemoteUrl> {
         let refused = |why: &str| refusal(text, why);
         address::check_bytes(text).map_err(refused)?;
@@ -81,15 +81,15 @@ impl RemoteUrl {
         Ok(url)
     }
 
-    /// Returns what a relative URL of `.gitmodules` stands for (`./x`, `../x`) where this is the URL of
-    /// the repository around it: the same host, below its root.
+    /// Resolves a relative URL of `.gitmodules` (`./x`, `../x`) against this URL of the
+    /// superproject: it stays on the same host, below its root.
     ///
     /// # Errors
-    /// `url-refused`; always where this is a path of the machine, which no content names.
+    /// `url-refused`; always if this is a local path, which repository content must not name.
     pub fn resolve(&self, relative: &str) -> Result<RemoteUrl> {
         let refused = |why: &str| refusal(relative, why);
         let Some(place) = self.place() else {
-            return Err(refused("it is relative to a path of this machine"));
+            return Err(refused("it is relative to a local path"));
         };
         let path = place.below(relative).map_err(refused)?;
         let prefix = self.text.strip_suffix(&place.path).unwrap_or(&self.text);
@@ -100,17 +100,17 @@ impl RemoteUrl {
         )
     }
 
-    /// Returns the URL as git needs it, credentials included: for git alone, never to be shown.
+    /// Returns the full URL with credentials: for git only, never to be shown.
     pub fn for_git(&self) -> &str {
         &self.text
     }
 
-    /// Returns who said it.
+    /// Returns its source.
     pub fn provenance(&self) -> Provenance {
         self.provenance
     }
 
-    /// Returns how git gets there.
+    /// Returns its protocol.
     pub fn transport(&self) -> Transport {
         match &self.address {
             Address::Network(place) => place.scheme.transport(),
@@ -118,17 +118,17 @@ impl RemoteUrl {
         }
     }
 
-    /// Returns the host in lower case, with the port where it is not the usual one.
+    /// Returns the host in lower case, with the port unless it is the default.
     pub fn host(&self) -> Option<String> {
         self.place().map(HostUrl::host_and_port)
     }
 
-    /// Tells whether the URL says who is asking: a user of https, or any password.
+    /// Returns `true` if the URL contains a user for https, or any password.
     pub fn has_credentials(&self) -> bool {
         self.place().is_some_and(HostUrl::has_credentials)
     }
 
-    /// Returns the absolute path of a repository on this machine, as it was said.
+    /// Returns the absolute path of a local repository, as given.
     pub fn local_path(&self) -> Option<&Path> {
         match &self.address {
             Address::Local(path) => Some(path),
@@ -148,13 +148,13 @@ impl RemoteUrl {
         }
     }
 
-    /// Returns the URL without credentials, for what others read.
+    /// Returns the URL without credentials, for other people to read.
     pub fn without_credentials(&self) -> String {
         self.redacted().replacen("://***@", "://", 1)
     }
 
-    /// Returns the same in full, for what is read in other places later: a path of this machine that was
-    /// said relative to a directory begins at the root, and no step of it leads nowhere.
+    /// Returns the URL in full, to be read elsewhere later: a relative local path becomes absolute
+    /// and is normalized.
     pub fn in_full(&self) -> String {
         match &self.address {
             Address::Local(path)
@@ -166,12 +166,12 @@ impl RemoteUrl {
         }
     }
 
-    /// Returns the key of the repository: the same for every way to write its URL.
+    /// Returns the key of the repository: the same for every spelling of its URL.
     ///
     /// `https://GitHub.com/a/b.git/`, `git@github.com:a/b` and `ssh://git@github.com:22/a/b.git`
-    /// give `github.com/a/b`. Other users of ssh than `git` have homes of their own, and what comes
-    /// over http or git is not known to be the same: their keys keep the scheme. A local repository
-    /// has its path with links resolved.
+    /// give `github.com/a/b`. ssh users other than `git` have their own homes, and http or git may
+    /// serve other repositories: their keys keep the scheme. A local repository has its path with
+    /// symlinks resolved.
     pub fn normalized(&self) -> String {
         match &self.address {
             Address::Network(place) => place.normalized(),
@@ -208,11 +208,11 @@ impl Serialize for RemoteUrl {
     }
 }
 
-/// Puts `***` for whatever may be a credential in any text, such as what git says.
+/// Replaces everything in a text, such as git's output, that may be a credential by `***`.
 ///
-/// Of a word with a scheme everything up to its last `@` goes: a URL that nobody could read is not
-/// known to end its password at the first. So it does of a word with a colon before an `@`, and of any
-/// URL goes what follows a `?` or `#`.
+/// In a word with a scheme, everything up to the last `@` goes: a password may contain that
+/// character. The same applies to a word with a colon before an `@`. In any URL, everything after a
+/// `?` or `#` goes.
 pub fn redact(text: &str) -> String {
     let ends = |c: char| c.is_whitespace() || "'\"<>".contains(c);
     let mut shown = String::with_capacity(text.len());
@@ -225,7 +225,7 @@ pub fn redact(text: &str) -> String {
 }
 
 fn redact_word(word: &str) -> String {
-    // A scheme with one slash is one that was mistyped.
+    // A scheme with one slash is a typing error.
     let scheme = word.split_once(":/").map(|(scheme, _)| scheme);
     let scheme = scheme.filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
     let start = scheme.map_or(0, |scheme| {
@@ -236,7 +236,7 @@ fn redact_word(word: &str) -> String {
     let is_url = start > 0 || rest.contains(['@', ':']);
     let (login, query) = (rest.rfind('@'), rest.find(['?', '#']));
     match (login, query.filter(|_| is_url)) {
-        // Either may be part of the other.
+        // Either may contain the other.
         (Some(login), Some(query)) if query < login => format!("{scheme}***"),
         (login, query) => {
             let host = login.map_or(0, |at| at + 1);
@@ -255,8 +255,8 @@ fn redact_word(word: &str) -> String {
     }
 }
 
-/// Puts `***` for whatever may be a credential in a text that is meant to be one URL, and that may not be
-/// one: a password may hold anything, quotes and spaces too.
+/// Replaces everything that may be a credential in a text that should be one URL but may not be: a
+/// password may contain anything, also quotes and spaces.
 pub fn redact_refused(text: &str) -> String {
     let words: String = text
         .chars()
@@ -269,7 +269,7 @@ pub fn redact_refused(text: &str) -> String {
         })
         .collect();
     let shown = redact_word(&words);
-    // Where nothing had to go, all of it is as it was said.
+    // If nothing was replaced, keep the original spacing.
     if shown == words {
         text.to_owned()
     } else {
@@ -283,7 +283,7 @@ fn is_user(login: &str) -> bool {
         .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-/// Redacts a URL that was understood: its credentials end where its host begins.
+/// Redacts a valid URL: its credentials end where its host begins.
 fn redact_login(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -298,10 +298,10 @@ fn refusal(text: &str, why: &str) -> Error {
         format!("cannot use '{short}' as the URL of a repository: {why}; nothing has changed"),
     )
     .detail("url", short)
-    .hint("git help fetch   # the section 'GIT URLS' shows every form; of these https, ssh and local paths are accepted")
+    .hint("git help fetch   # the section 'GIT URLS' shows all forms; https, ssh and local paths are accepted")
 }
 
-/// Takes `.` and `..` out of a path that does not exist.
+/// Resolves `.` and `..` in a path that does not exist.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! Tables of URLs: what is refused, what is shown, what is the same.
+//! Tables of URLs: which are refused, how they are shown, which are equal.
 
 use proptest::prelude::*;
 
@@ -290,7 +290,7 @@ proptest! {
         host in "(host|[a-z]{1,5}:[0-9]{1,6}|-x|\\[::1\\])",
         path in "[ -~]{0,12}",
     ) {
-        // A password, whatever stands around it and whether the URL is accepted or not.
+        // A password, in any surroundings and whether or not the URL is accepted.
         let secret = "S3CRETtoken";
         let text = format!("{scheme}://{user}:{odd}{secret}@{host}/{path}");
         for provenance in [Provenance::User, Provenance::Repository] {
@@ -316,7 +316,7 @@ proptest! {
         tail in "[-/a-z0-9.@:]{0,6}",
     ) {
         let secret = "S3CRETtoken";
-        // Whatever stands around it in the password or query.
+        // With any characters around it in the password or query.
         let text = format!("{}{tail}", form.replace('Z', &format!("{odd}{secret}")));
         for provenance in [Provenance::User, Provenance::Repository] {
             let shown = match RemoteUrl::parse(&text, provenance, Path::new("/base")) {
@@ -339,7 +339,7 @@ proptest! {
     }
 }
 
-/// Tells whether git takes it for `<helper>::<address>`.
+/// Returns `true` if git reads it as `<helper>::<address>`.
 fn begins_a_helper(url: &str) -> bool {
     let rest = url.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
     rest.starts_with("::")

@@ -1,4 +1,4 @@
-//! Cutting the files of many directories into records, on all processors, and remembering how.
+//! Cuts the files of many directories into records, on all processors, with a cache.
 
 mod shelved;
 
@@ -18,11 +18,11 @@ use crate::store::cache::cut_cache::{CutCache, CutKey};
 use crate::text::tokenizer::Tokenizer;
 use shelved::Shelved;
 
-/// Larger files are not read, in bytes.
-const MOST_BYTES: u64 = 256 << 20;
+/// The maximum size of a file, in bytes.
+const MAX_BYTES: u64 = 256 << 20;
 
-/// More threads than this wait for memory.
-const MOST_THREADS: usize = 8;
+/// The maximum number of threads: more would wait for memory.
+const MAX_THREADS: usize = 8;
 
 /// Makes records of files.
 pub(super) struct Cutter<'a, 'c> {
@@ -33,7 +33,7 @@ pub(super) struct Cutter<'a, 'c> {
     meter: FileMeter,
 }
 
-/// What decides on the records of a file.
+/// The inputs that determine the records of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Files<'a> {
     world: &'a World,
@@ -42,13 +42,13 @@ pub(super) struct Files<'a> {
     takes_binary: bool,
 }
 
-/// What came of one file.
+/// The result for one file.
 pub(super) enum Cut {
-    /// Its records, in their order.
+    /// Its records, in order.
     Records(Vec<Record>),
-    /// It has none, and that is to be told.
+    /// It has none, which is reported.
     LeftOut(LeftOutReason),
-    /// It has none, as the selection wants it.
+    /// It has none, as the selection says.
     Nothing,
 }
 
@@ -70,7 +70,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
         }
     }
 
-    /// Cuts the files of each directory, in their order.
+    /// Cuts the files of each directory, in order.
     pub(super) fn cut(&mut self, directories: &[Directory]) -> Result<Vec<Vec<Cut>>> {
         let files: Vec<&ListedFile> = directories.iter().flat_map(|one| &one.files).collect();
         let cut = match self.literature {
@@ -107,7 +107,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
         Ok(cut)
     }
 
-    /// Does the same with each file, on as many threads as there is work for.
+    /// Applies a function to each file, on as many threads as there is work for.
     fn in_parallel<T: Send>(
         &self,
         files: &[&ListedFile],
@@ -129,7 +129,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
             }
         };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = processors.min(MOST_THREADS).min(files.len().div_ceil(8));
+        let threads = processors.min(MAX_THREADS).min(files.len().div_ceil(8));
         let objects: Vec<Objects> = (1..threads).map(|_| self.objects.clone()).collect();
         std::thread::scope(|scope| {
             let start = |objects: Objects| scope.spawn(|| worker(&{ objects }));
@@ -161,11 +161,11 @@ impl Files<'_> {
         key
     }
 
-    /// How many tokens the text of a part may have; `None` where the path leaves no room.
+    /// Returns the token budget for the text of a part; `None` if the path leaves no room.
     fn budget(&self, path: &RepoPath) -> Option<usize> {
         let frame = record::frame_bound(self.tokenizer, path);
         let budget = self.page_tokens.checked_sub(frame)?;
-        (budget >= parts::LEAST_BUDGET).then_some(budget)
+        (budget >= parts::MIN_BUDGET).then_some(budget)
     }
 
     fn cut_file(
@@ -181,7 +181,7 @@ impl Files<'_> {
         if let Some(content) = known {
             return (self.records(file, content), None);
         }
-        if objects.size(file.entry.id) > Some(MOST_BYTES) {
+        if objects.size(file.entry.id) > Some(MAX_BYTES) {
             return (Cut::LeftOut(LeftOutReason::TooLarge), None);
         }
         let Ok(bytes) = objects.blob(file.entry.id) else {
@@ -243,7 +243,7 @@ impl Files<'_> {
     }
 }
 
-/// Names a part by its text; of several with the same name the later ones get a number.
+/// Names a part by its text; adds a number to repeated names.
 fn name_part(digest: u64, seen: &mut BTreeMap<u64, usize>) -> String {
     let shown = digest >> 32;
     let count = seen.entry(shown).or_insert(0);

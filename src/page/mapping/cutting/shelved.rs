@@ -1,4 +1,4 @@
-//! Documents as records: each chunk of prose is one.
+//! Documents as records: one per chunk of prose.
 
 use super::{Cut, Files};
 use crate::model::progress::FileMeter;
@@ -9,7 +9,7 @@ use crate::source::literature::ChunkRecord;
 use crate::source::record::{self, Record, RecordKind};
 use crate::text::readers::ReadFault;
 
-/// Cuts documents. One after the other: what takes long are programs of others.
+/// Cuts documents, one after the other: other programs take most of the time.
 pub(super) struct Shelved<'a> {
     pub(super) shelf: &'a Shelf<'a>,
     pub(super) how: Files<'a>,
