@@ -2,6 +2,7 @@
 
 mod imports;
 mod rooms;
+mod words;
 
 use std::collections::BTreeSet;
 use std::fs;
