@@ -141,7 +141,7 @@ impl<'a> Layers<'a> {
                     path: path.unwrap_or_default(),
                     line,
                     column,
-                    message: format!("'{key}' is '{value}' ({origin}): wanted {wanted}"),
+                    message: format!("'{key}' is '{value}' ({origin}): expected {wanted}"),
                 });
             }
         }
@@ -302,7 +302,7 @@ impl Resolved {
         let Effective {
             key, value, origin, ..
         } = self.effective();
-        let message = format!("'{key}' is '{value}' ({origin}): wanted {wanted}");
+        let message = format!("'{key}' is '{value}' ({origin}): expected {wanted}");
         Error::new(Code::InvalidValue, message)
             .hint(format!("git colony config get {key} --show-origin"))
     }

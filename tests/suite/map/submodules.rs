@@ -137,35 +137,47 @@ const REFUSED: &[(&str, &str, &str)] = &[
     (
         "x",
         "path = .git/hooks\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
     (
         "x",
         "path = .GIT/hooks\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
     (
         "x",
         "path = git~1/hooks\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
     (
         "x",
         "path = .g\u{200c}it\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
-    ("x", "path = ../sub\nurl = https://h/a", "its path is none"),
-    ("x", "path = /sub\nurl = https://h/a", "its path is none"),
-    ("x", "path = -sub\nurl = https://h/a", "its path is none"),
+    (
+        "x",
+        "path = ../sub\nurl = https://h/a",
+        "its path is not allowed",
+    ),
+    (
+        "x",
+        "path = /sub\nurl = https://h/a",
+        "its path is not allowed",
+    ),
+    (
+        "x",
+        "path = -sub\nurl = https://h/a",
+        "its path is not allowed",
+    ),
     (
         "x",
         "path = dir//sub\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
     (
         "x",
         "path = \"dir\\\\sub\"\nurl = https://h/a",
-        "its path is none",
+        "its path is not allowed",
     ),
     (
         "x",
@@ -288,7 +300,7 @@ fn submodules_that_share_a_place_are_all_refused() {
         assert!(
             refused
                 .iter()
-                .all(|(_, reason)| reason.contains("that of another")),
+                .all(|(_, reason)| reason.contains("the same name or path")),
             "{refused:?}"
         );
     }

@@ -142,15 +142,20 @@ const REFUSED: [(&str, Option<u64>, Option<u64>, &str); 9] = [
         "maxNewFiles = 1.5\n",
         Some(1),
         Some(1),
-        "wanted a whole number",
+        "expected a whole number",
     ),
     (
         "maxNewFiles = -1\n",
         Some(1),
         Some(1),
-        "wanted a whole number",
+        "expected a whole number",
     ),
-    ("[maxNewFiles]\n", Some(1), Some(2), "wanted a whole number"),
+    (
+        "[maxNewFiles]\n",
+        Some(1),
+        Some(2),
+        "expected a whole number",
+    ),
     (
         "maxNewFiles = 1\nmaxNewFiles = 2\n",
         Some(2),
