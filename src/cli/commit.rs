@@ -2,26 +2,30 @@
 
 use std::path::PathBuf;
 
+use crate::design::commit::pending_paths::Choice;
 use crate::design::commit::{self, CommitReport, Request};
+use crate::model::Error;
 use crate::model::time::Moment;
-use crate::model::{Error, RepoPath};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
 use super::{Face, Run, Stop, paths};
 
-/// Commit chosen paths, or everything, with the hooks of the repository
+/// Commit chosen paths or everything, with the repository's hooks
 ///
 /// Of the named paths everything is committed that has changed, new files among it; what else is
 /// staged stays staged. The hooks pre-commit, prepare-commit-msg, commit-msg and post-commit run as
 /// they do for 'git commit', and a refusal of theirs commits nothing.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["all", "paths"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["tracked", "all", "paths"]))]
 pub(super) struct Args {
     /// Use MESSAGE; each further one becomes a paragraph
     #[arg(short = 'm', long = "message", value_name = "MESSAGE", required = true)]
     messages: Vec<String>,
+    /// Commit everything that is tracked and has changed, as 'git commit -a' does
+    #[arg(short = 'a')]
+    tracked: bool,
     /// Commit everything that is tracked, and everything untracked that is not ignored
     #[arg(long)]
     all: bool,
@@ -36,16 +40,18 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
     let session = face.session(run)?;
-    let paths = if args.all {
-        vec![RepoPath::default()]
+    let choice = if args.all {
+        Choice::Everything
+    } else if args.tracked {
+        Choice::Tracked
     } else {
         let typed = args.paths.iter();
         let paths = typed.map(|path| paths::repo_path(&session, path));
-        paths.collect::<Result<_, Error>>()?
+        Choice::Paths(paths.collect::<Result<_, Error>>()?)
     };
     let request = Request {
         message: args.messages.join("\n\n"),
-        paths,
+        choice,
     };
     let report = match run {
         Run::Dry => commit::preview(&session, &request)?,

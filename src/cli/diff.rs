@@ -1,26 +1,39 @@
 //! `git colony diff`
 
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::design::checkpoint::checkpoints;
 use crate::design::diff::{
-    self, ChangeType, DiffEntry, DiffReport, Named, Request, WORKTREE, WithPatch,
+    self, ChangeType, DiffEntry, DiffReport, Named, Request, Since, WORKTREE, WithPatch,
 };
 use crate::flow::agents::{agent_places, agent_state};
 use crate::model::Error;
 use crate::model::time::Moment;
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
-use super::{Face, Opening, Stop};
+use super::{Face, Opening, Stop, paths};
 
 /// Compare two states: revisions, checkpoints, forks, the worktree
 ///
 /// Without A, HEAD is compared with the worktree; with A alone, A with HEAD. Of the worktree all
 /// counts that a checkpoint would keep, untracked files among it. Renames are found, also of edited
 /// files; lines of binary files are not counted. AGENT is what the agent has committed, AGENT@ what it has
-/// in its working tree now.
+/// in its working tree now. 'A..B' is 'A B', and 'A...B' is what B has changed since the two parted; a side
+/// that is left out is HEAD.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "git colony diff [OPTIONS] [A [B]]\n       \
-    git colony diff [OPTIONS] --checkpoint <ID> [--worktree]")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+#[command(
+    override_usage = "git colony diff [OPTIONS] [A [B] | A..B | A...B] [-- PATH...]\n       \
+    git colony diff [OPTIONS] --checkpoint <ID> [--worktree] [-- PATH...]"
+)]
 pub(super) struct Args {
     /// The first state: a revision, a fork (with or without 'fork/'), a checkpoint, AGENT, AGENT@
     #[arg(value_name = "A")]
@@ -35,52 +48,143 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "to")]
     worktree: bool,
     /// Show the patch, at most 256 KiB of it
-    #[arg(long)]
+    #[arg(short, long)]
     patch: bool,
+    /// List the paths with the lines added and deleted (the default)
+    #[arg(long)]
+    stat: bool,
+    /// List the paths alone, as git quotes them
+    #[arg(long, conflicts_with_all = ["patch", "stat"])]
+    name_only: bool,
+    /// Compare only these files, or what is below these directories
+    #[arg(last = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+/// What two revisions in one word stand for.
+struct Range {
+    from: String,
+    to: String,
+    since: Since,
+}
+
+impl Range {
+    /// Reads 'A..B' or 'A...B'; a path such as '../a' is neither.
+    fn read(typed: &str) -> Option<Range> {
+        let (from, rest) = typed.split_once("..")?;
+        let (to, since) = match rest.strip_prefix('.') {
+            Some(to) => (to, Since::MergeBase),
+            None => (rest, Since::First),
+        };
+        if to.starts_with('/') {
+            return None;
+        }
+        let end = |name: &str| {
+            let name = if name.is_empty() { "HEAD" } else { name };
+            name.to_owned()
+        };
+        Some(Range {
+            from: end(from),
+            to: end(to),
+            since,
+        })
+    }
+}
+
+pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
     // Looking at the worktree makes objects: they stay in memory.
     let typed: Vec<String> = args.from.iter().chain(&args.to).cloned().collect();
     let session = face.session_among_others(Opening::Look, &typed)?;
-    let head = || Named::Any("HEAD".to_owned());
+    let since = read_range(&session, &mut args)?;
     let named = |name: String| -> Result<Named, Error> {
         Ok(match agent_state::find(&session, &name)? {
             Some(state) => Named::State(state.to_compare(&session)?),
             None => Named::Any(name),
         })
     };
+    let head = || Named::Any("HEAD".to_owned());
     let nothing_named = args.from.is_none() && args.checkpoint.is_none();
     let from = match (args.checkpoint, args.from) {
         (Some(checkpoint), _) => Named::Checkpoint(checkpoint),
         (None, Some(name)) => named(name)?,
         (None, None) => head(),
     };
-    let report = diff::diff(
-        &session,
-        &Request {
-            from,
-            to: match args.to {
-                Some(name) => named(name)?,
-                None if args.worktree || nothing_named => Named::Worktree,
-                None => head(),
-            },
-            patch: if args.patch {
-                WithPatch::Yes
-            } else {
-                WithPatch::No
-            },
+    let paths = args.paths.iter();
+    let paths = paths.map(|path| paths::repo_path(&session, path));
+    let request = Request {
+        from,
+        to: match args.to {
+            Some(name) => named(name)?,
+            None if args.worktree || nothing_named => Named::Worktree,
+            None => head(),
         },
-    );
+        since,
+        paths: paths.collect::<Result<_, Error>>()?,
+        patch: if args.patch {
+            WithPatch::Yes
+        } else {
+            WithPatch::No
+        },
+    };
+    let report = diff::diff(&session, &request);
     let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);
     let of_tree = |error: Error| error.of_tree(&typed.join("' and '"));
-    face.answer(&report.map_err(of_tree).map_err(explained)?)
+    let report = report.map_err(of_tree).map_err(explained)?;
+    if args.name_only {
+        return face.answer(&Names(report));
+    }
+    face.answer(&report)
+}
+
+/// Takes two revisions in one word apart, where no checkpoint is called so.
+fn read_range(session: &Session, args: &mut Args) -> Result<Since, Error> {
+    let Some(typed) = args.from.as_deref().filter(|_| args.to.is_none()) else {
+        return Ok(Since::First);
+    };
+    let range = Range::read(typed);
+    let Some(range) = range.filter(|_| !args.worktree) else {
+        return Ok(Since::First);
+    };
+    if checkpoints::is_whole_name(&session.repo, typed)? {
+        return Ok(Since::First);
+    }
+    args.from = Some(range.from);
+    args.to = Some(range.to);
+    Ok(range.since)
+}
+
+/// What differs, as a list of names for scripts.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Names(DiffReport);
+
+impl Answer for Names {
+    fn message(&self) -> String {
+        self.0.message()
+    }
+
+    fn line(&self) -> String {
+        String::new()
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.0.left_out.iter().map(left_out_line).collect()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let entries = self.0.entries.iter();
+        entries.map(|entry| entry.path.to_string()).collect()
+    }
 }
 
 impl Answer for DiffReport {
     fn message(&self) -> String {
         let name = |name: &String| match name.as_str() {
             WORKTREE => "the worktree".to_owned(),
+            // Where two states parted.
+            id if self.commit_a.is_some_and(|commit| commit.to_string() == id) => {
+                format!("'{}'", id.get(..8).unwrap_or(id))
+            }
             other => format!("'{other}'"),
         };
         let (a, b) = (name(&self.ref_a), name(&self.ref_b));

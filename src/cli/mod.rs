@@ -30,6 +30,7 @@ mod fleet;
 mod fork;
 mod forks;
 mod guide;
+mod habits;
 mod help;
 mod hook;
 mod hooks;
@@ -90,7 +91,9 @@ const SIGHUP: i32 = 1;
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let parsed = grammar().try_get_matches_from(args);
+    let grammar = grammar();
+    let args = &habits::as_grammar_has_it(&grammar, args);
+    let parsed = grammar.try_get_matches_from(args);
     let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, (args, wants_json), env),

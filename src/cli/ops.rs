@@ -12,7 +12,7 @@ use crate::ui::text;
 use super::checkpoints::age;
 use super::{Face, Run, Stop};
 
-/// The log of operations, oldest first, and what each moved aside
+/// List what was done, oldest first
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -22,6 +22,9 @@ pub(super) struct Args {
     /// List the operations of a clone that was removed, from the hub: by its agent or its id
     #[arg(long, value_name = "NAME", conflicts_with = "all_worktrees")]
     removed: Option<String>,
+    /// List the N newest only
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -56,7 +59,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                 Some(name) => operations::list_removed(&session, name)?,
                 None => operations::list(&session, args.all_worktrees)?,
             };
-            face.answer(&report)
+            face.answer(&match args.limit {
+                Some(limit) => report.newest(limit),
+                None => report,
+            })
         }
         Some(Action::Show { id, removed }) => {
             let session = face.session(Run::ForReal)?;
@@ -106,7 +112,15 @@ fn of_removed(clone: &RemovedClone) -> String {
 
 impl Answer for OperationsReport {
     fn message(&self) -> String {
-        let count = text::count(self.count, "operation");
+        let count = if self.count < self.total {
+            format!(
+                "the newest {} of {}",
+                self.count,
+                text::count(self.total, "operation")
+            )
+        } else {
+            text::count(self.count, "operation")
+        };
         match self.removed.first() {
             Some(clone) => format!("{count} of {}", of_removed(clone)),
             None => count,

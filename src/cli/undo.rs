@@ -1,10 +1,13 @@
 //! `git colony undo` and `git colony redo`
 
 use crate::design::restore::abandoned_commits::LeavingCommits;
+use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
-use crate::design::undo::{self, Direction};
+use crate::design::undo::undo_steps::{self, Steps};
 use crate::flow::agents::agent_places;
+use crate::model::id::OperationId;
 use crate::model::time::Moment;
+use crate::model::{Code, Error};
 use crate::store::operation::LateFile;
 use crate::store::operation::last_act::LastAct;
 use crate::ui::answer::{Answer, Outcome};
@@ -15,10 +18,14 @@ use super::{Face, Run, Stop};
 /// Take back the newest operation of this worktree
 ///
 /// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
-/// back further. What plain git did since is a step as well: it takes --force. What is no step (agents, sync,
+/// back further, or say how far: 'undo 3' takes back three operations, each as a step of its own, so that
+/// 'redo 3' brings them back. What plain git did since is a step as well: it takes --force. What is no step (agents, sync,
 /// map, hooks) and came after it is named, each with its own way back.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
+    /// How many steps to take back, or the operation of the newest step, as in 'op-12' (default: 1)
+    #[arg(value_name = "N")]
+    steps: Option<String>,
     /// Take back what plain git did, and commits that are on a remote
     #[arg(short, long)]
     force: bool,
@@ -32,6 +39,9 @@ pub(super) struct UndoArgs {
 /// Possible until another operation is made.
 #[derive(Debug, clap::Args)]
 pub(super) struct RedoArgs {
+    /// How many steps to bring back, or the operation of the next one, as in 'op-12' (default: 1)
+    #[arg(value_name = "N")]
+    steps: Option<String>,
     /// Go on although commits leave the branch that are on a remote
     #[arg(short, long)]
     force: bool,
@@ -41,21 +51,48 @@ pub(super) struct RedoArgs {
 }
 
 pub(super) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outcome, Stop> {
-    run(face, Direction::Undo, args.force, Run::from(args.dry_run))
+    let steps = steps(args.steps.as_deref())?;
+    run(face, Direction::Undo, (steps, args.force), args.dry_run)
 }
 
 pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop> {
-    run(face, Direction::Redo, args.force, Run::from(args.dry_run))
+    let steps = steps(args.steps.as_deref())?;
+    run(face, Direction::Redo, (steps, args.force), args.dry_run)
 }
 
-fn run(face: &mut Face<'_>, direction: Direction, force: bool, run: Run) -> Result<Outcome, Stop> {
+fn run(
+    face: &mut Face<'_>,
+    direction: Direction,
+    how: (Steps, bool),
+    dry_run: bool,
+) -> Result<Outcome, Stop> {
+    let run = Run::from(dry_run);
     let session = face.session(run)?;
     let report = match run {
-        Run::Dry => undo::preview(&session, direction, force),
-        Run::ForReal => undo::run(&session, direction, force),
+        Run::Dry => undo_steps::preview(&session, direction, how),
+        Run::ForReal => undo_steps::run(&session, direction, how),
     };
     let explained = |error| agent_places::explain_nothing(&session, error);
     face.answer(&report.map_err(explained)?)
+}
+
+fn steps(typed: Option<&str>) -> Result<Steps, Error> {
+    let Some(typed) = typed else {
+        return Ok(Steps::Newest(1));
+    };
+    let operation = OperationId::parse(typed).filter(|_| typed.starts_with("op-"));
+    if let Some(operation) = operation {
+        return Ok(Steps::Of(operation));
+    }
+    match typed.parse() {
+        Ok(count) if count > 0 => Ok(Steps::Newest(count)),
+        _ => {
+            let message = format!(
+                "'{typed}' is neither a number of steps nor an operation (op-12); nothing was done"
+            );
+            Err(Error::new(Code::InvalidValue, message).hint("git colony ops"))
+        }
+    }
 }
 
 /// Says which commits leave a branch.
@@ -81,67 +118,78 @@ pub(super) fn leaving(commits: &LeavingCommits, run: Run) -> Vec<String> {
 
 impl Answer for UndoReport {
     fn message(&self) -> String {
+        let back = match self.direction {
+            Direction::Undo | Direction::Abort | Direction::AbortMigration => "take back",
+            Direction::Redo => "bring back",
+        };
+        let verb = match (self.dry_run, self.direction) {
+            (true, _) => format!("would {back}"),
+            (false, Direction::Redo) => "brought back".to_owned(),
+            (false, _) => "took back".to_owned(),
+        };
+        if !self.earlier.is_empty() {
+            let ops: Vec<_> = self.all().map(|step| step.undone.to_string()).collect();
+            return format!("{verb} {} steps: {}", ops.len(), text::list(&ops));
+        }
         let cut_off = if self.completed {
             "; this completes the command that was cut off, and does nothing else"
         } else {
             ""
         };
-        match (self.dry_run, self.direction) {
-            (true, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
-                format!("would take back {}: {}", self.undone, self.what)
-            }
-            (true, Direction::Redo) => format!("would bring back {}: {}", self.undone, self.what),
-            (false, Direction::Undo | Direction::Abort | Direction::AbortMigration) => {
-                format!("took back {}: {}{cut_off}", self.undone, self.what)
-            }
-            (false, Direction::Redo) => {
-                format!("brought back {}: {}{cut_off}", self.undone, self.what)
-            }
-        }
+        format!("{verb} {}: {}{cut_off}", self.undone, self.what)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = self.acts_since.iter().map(LastAct::words).collect();
-        if let Some(head) = &self.head {
-            lines.push(format!(
-                "  HEAD  {} -> {}",
-                head.old.short(),
-                head.new.short()
-            ));
+        if self.earlier.is_empty() {
+            return told(self);
         }
-        for change in &self.refs {
-            let name = change.name.short();
-            let (old, new) = (text::short(change.old), text::short(change.new));
-            lines.push(format!("  {name}  {old} -> {new}"));
-        }
-        lines.extend(
-            self.leaving_commits
-                .iter()
-                .flat_map(|left| leaving(left, self.dry_run.into())),
-        );
-        let back = match self.direction {
-            Direction::Undo | Direction::Abort | Direction::AbortMigration => "redo",
-            Direction::Redo => "undo",
+        let step = |step: &UndoReport| {
+            let head = format!("{}: {}", step.undone, step.what);
+            std::iter::once(head).chain(told(step)).collect::<Vec<_>>()
         };
-        let would = if self.dry_run { "would be" } else { "is" };
-        lines.extend(self.checkpoints_gone.iter().map(|gone| {
-            let label = &gone.label;
-            format!("checkpoint '{label}' {would} gone; it comes back with: git colony {back}")
-        }));
-        if !self.published.is_empty() {
-            let count = crate::ui::text::count(self.published.len(), "commit");
-            lines.push(format!("{count} of these on a remote already:"));
-            let shown = self.published.iter().take(10);
-            lines.extend(shown.map(|id| format!("  {}", id.short())));
-        }
-        if self.files_restored + self.files_moved_aside > 0 {
-            lines.push(format!(
-                "{} put back, {} moved aside",
-                text::count(self.files_restored, "file"),
-                self.files_moved_aside
-            ));
-        }
-        lines.extend(self.kept_late.iter().map(LateFile::sentence));
-        lines
+        self.all().flat_map(step).collect()
     }
+}
+
+/// Tells what one step moves.
+fn told(step: &UndoReport) -> Vec<String> {
+    let mut lines: Vec<String> = step.acts_since.iter().map(LastAct::words).collect();
+    if let Some(head) = &step.head {
+        lines.push(format!(
+            "  HEAD  {} -> {}",
+            head.old.short(),
+            head.new.short()
+        ));
+    }
+    for change in &step.refs {
+        let name = change.name.short();
+        let (old, new) = (text::short(change.old), text::short(change.new));
+        lines.push(format!("  {name}  {old} -> {new}"));
+    }
+    let left = step.leaving_commits.iter();
+    lines.extend(left.flat_map(|left| leaving(left, step.dry_run.into())));
+    let back = match step.direction {
+        Direction::Undo | Direction::Abort | Direction::AbortMigration => "redo",
+        Direction::Redo => "undo",
+    };
+    let would = if step.dry_run { "would be" } else { "is" };
+    lines.extend(step.checkpoints_gone.iter().map(|gone| {
+        let label = &gone.label;
+        format!("checkpoint '{label}' {would} gone; it comes back with: git colony {back}")
+    }));
+    if !step.published.is_empty() {
+        let count = text::count(step.published.len(), "commit");
+        lines.push(format!("{count} of these on a remote already:"));
+        let shown = step.published.iter().take(10);
+        lines.extend(shown.map(|id| format!("  {}", id.short())));
+    }
+    if step.files_restored + step.files_moved_aside > 0 {
+        lines.push(format!(
+            "{} put back, {} moved aside",
+            text::count(step.files_restored, "file"),
+            step.files_moved_aside
+        ));
+    }
+    lines.extend(step.kept_late.iter().map(LateFile::sentence));
+    lines
 }

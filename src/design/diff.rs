@@ -6,10 +6,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::compare::git_diff::{Compared, Difference};
+use crate::git::compare::git_diff::{Compared, Comparison, Difference};
 use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, RepoPath, Result};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 use super::checkpoint::left_out::{Allowances, LeftOut};
@@ -31,6 +32,10 @@ pub struct Request {
     pub from: Named,
     /// The second state.
     pub to: Named,
+    /// Whether it begins where the two parted.
+    pub since: Since,
+    /// Only what is at these paths or below them; none for all.
+    pub paths: Vec<RepoPath>,
     /// Whether the patch is wanted.
     pub patch: WithPatch,
 }
@@ -48,6 +53,15 @@ pub enum Named {
     State(DiffSide),
 }
 
+/// What the second state is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// The first state.
+    First,
+    /// The best common ancestor of both.
+    MergeBase,
+}
+
 /// Whether a patch is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithPatch {
@@ -60,7 +74,7 @@ pub enum WithPatch {
 /// The differences.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiffReport {
-    /// The first state, as the user named it.
+    /// The first state, as it was named; for 'A...B' the commit at which the two parted.
     pub ref_a: String,
     /// The second state, as the user named it; `worktree` for the files as they are now.
     pub ref_b: String,
@@ -119,19 +133,28 @@ pub struct DiffEntry {
 /// `revision-not-found`, `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`,
 /// `filter-failed`, `object-missing`.
 pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
-    let a = DiffSide::find(session, &request.from)?;
+    let first = DiffSide::find(session, &request.from)?;
     let b = DiffSide::find(session, &request.to)?;
     let (repo, world) = (&session.repo, &session.world);
-    let trees = (a.tree, b.tree);
-    let quarantine = if trees.0 == trees.1 {
+    let a = match request.since {
+        Since::First => first,
+        Since::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
+    };
+    let quarantine = if a.tree == b.tree {
         None
     } else {
         repo.quarantine(world)?
     };
-    let entries = repo.compare(world, trees, quarantine.as_ref())?;
+    let comparison = Comparison {
+        old: a.tree,
+        new: b.tree,
+        paths: &request.paths,
+        quarantine: quarantine.as_ref(),
+    };
+    let entries = repo.compare(world, comparison)?;
     let patch = match request.patch {
         WithPatch::No => None,
-        WithPatch::Yes => Some(repo.patch(world, trees, quarantine.as_ref(), PATCH_LIMIT_BYTES)?),
+        WithPatch::Yes => Some(repo.patch(world, comparison, PATCH_LIMIT_BYTES)?),
     };
     let left_out = [a.left_out, b.left_out].concat();
     Ok(DiffReport {
@@ -198,6 +221,40 @@ impl DiffSide {
             name,
             commit,
             tree,
+            left_out: Vec::new(),
+        })
+    }
+
+    /// Finds where two states parted, as git does for `A...B`: one of the best, where there are several.
+    fn of_merge_base(repo: &Repo, one: &DiffSide, other: &DiffSide) -> Result<DiffSide> {
+        let parted = |code: Code, why: &str| {
+            let message = format!(
+                "cannot tell where '{}' and '{}' parted: {why}",
+                one.name, other.name
+            );
+            Error::new(code, message).hint(format!(
+                "git colony diff {} {}",
+                shell_word(&one.name),
+                shell_word(&other.name)
+            ))
+        };
+        let Some((a, b)) = one.commit.zip(other.commit) else {
+            return Err(parted(
+                Code::RevisionNotFound,
+                "one of them is not committed",
+            ));
+        };
+        let bases = repo.merge_bases(a, b)?;
+        let Some(base) = bases.first().copied() else {
+            return Err(parted(
+                Code::UnrelatedHistories,
+                "they have no commit in common",
+            ));
+        };
+        Ok(DiffSide {
+            name: base.to_string(),
+            commit: Some(base),
+            tree: repo.tree_of(Some(base))?,
             left_out: Vec::new(),
         })
     }

@@ -321,6 +321,13 @@ impl Error {
         self.0.code
     }
 
+    /// Says first what was done before it came to this.
+    #[must_use]
+    pub fn after(mut self, done: &str) -> Self {
+        self.0.message = format!("{done}: {}", self.0.message);
+        self
+    }
+
     /// Returns the message with the chain of causes, in one line.
     pub fn message(&self) -> String {
         let mut text = self.0.message.clone();

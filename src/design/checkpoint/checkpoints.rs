@@ -285,7 +285,7 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
 ///
 /// # Errors
 /// `repository-broken`.
-pub(in crate::design) fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
+pub fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
     let [named, automatic] = [list(repo, Which::Named)?, list(repo, Which::Automatic)?];
     let mut all = named.sound.iter().chain(&automatic.sound);
     Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))

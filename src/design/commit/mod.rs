@@ -16,7 +16,7 @@ use crate::git::object::NewCommit;
 use crate::git::process::{self, CommitHook};
 use crate::git::{Oid, RefChange, Signature};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
@@ -27,15 +27,15 @@ use super::allowed_paths::path_gate;
 use super::checkpoint::left_out::LeftOut;
 use super::checkpoint::unignored;
 use super::worktree::{place, refuse_in_progress, tell_late};
-use pending_paths::Chosen;
+use pending_paths::{Choice, Chosen};
 
 /// The options of a commit.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The message.
     pub message: String,
-    /// The files and directories; the empty path stands for everything.
-    pub paths: Vec<RepoPath>,
+    /// Which changes.
+    pub choice: Choice,
 }
 
 /// The commit that was made.
@@ -78,7 +78,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
         },
     )?;
     refuse_in_progress(session, command)?;
-    let chosen = Chosen::look(session, &request.paths, &operation.unignored)?;
+    let chosen = Chosen::look(session, &request.choice, &operation.unignored)?;
     let tree = chosen.tree(session, &[])?;
     let mut report = report(session, &chosen, tree, &message)?;
     if !report.changed {
@@ -127,7 +127,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<CommitReport> {
     let message = cleaned(&request.message)?;
     session.identity()?;
     let unignored = unignored::current(session)?;
-    let chosen = Chosen::look(session, &request.paths, &unignored)?;
+    let chosen = Chosen::look(session, &request.choice, &unignored)?;
     let tree = chosen.tree(session, &[])?;
     path_gate::require_step(session, chosen.scan.head_tree, tree)?;
     let mut report = report(session, &chosen, tree, &message)?;

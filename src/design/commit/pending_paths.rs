@@ -4,6 +4,7 @@
 //! New files are included by the rules of a checkpoint: large files, likely secrets and nested
 //! repositories are left out and named, unless the file itself was named.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::design::checkpoint::left_out::{self, Allowances, LeaveOutReason, LeftOut};
@@ -16,7 +17,27 @@ use crate::store::Session;
 
 use super::exempt_moved::MovedLines;
 
-/// The changes of the chosen paths, as unreferenced objects.
+/// Which changes are chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Those of these files and directories, new files among them; the empty path is everything.
+    Paths(Vec<RepoPath>),
+    /// All, new files among them.
+    Everything,
+    /// All of what git tracks, and no new file.
+    Tracked,
+}
+
+impl Choice {
+    fn paths(&self) -> Cow<'_, [RepoPath]> {
+        match self {
+            Choice::Paths(paths) => Cow::Borrowed(paths),
+            Choice::Everything | Choice::Tracked => Cow::Owned(vec![RepoPath::default()]),
+        }
+    }
+}
+
+/// The changes of the chosen paths, as objects nobody refers to yet.
 pub(in crate::design) struct Chosen {
     /// HEAD, index and files; the lists of changed files hold chosen paths only.
     pub(in crate::design) scan: Scan,
@@ -32,19 +53,23 @@ pub(in crate::design) struct Chosen {
 }
 
 impl Chosen {
-    /// Scans the working tree and writes the chosen files; the empty path chooses everything.
+    /// Looks at the worktree and writes what is chosen.
     ///
     /// # Errors
     /// `path-not-found` for one that is neither tracked nor new, `unmerged-paths` for one in
     /// conflict, `filter-failed`, `no-space`.
     pub(in crate::design) fn look(
         session: &Session,
-        paths: &[RepoPath],
+        choice: &Choice,
         unignored: &[RepoPath],
     ) -> Result<Chosen> {
         let repo = &session.repo;
+        let paths = choice.paths();
         let mut scan = repo.scan(&session.world)?;
-        for path in paths {
+        if *choice == Choice::Tracked {
+            scan.untracked.clear();
+        }
+        for path in paths.iter() {
             require_something(session, &scan, path)?;
         }
         let index_tree = repo.write_index_tree(&scan)?;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::unignored;
-use crate::design::commit::pending_paths::Chosen;
+use crate::design::commit::pending_paths::{Choice, Chosen};
 use crate::design::commit::{branch_change, cleaned, scaffold, write_commit};
 use crate::design::decision;
 use crate::design::worktree::{place, refuse_in_progress, tell_late};
@@ -355,7 +355,8 @@ impl Made {
         unignored: &[RepoPath],
     ) -> Result<Made> {
         let repo = &session.repo;
-        let chosen = Chosen::look(session, &request.paths, unignored)?;
+        let choice = Choice::Paths(request.paths.clone());
+        let chosen = Chosen::look(session, &choice, unignored)?;
         let entry = TreeEntry::file(repo.write_blob(&record.bytes)?);
         let entry = (record.path.clone(), entry);
         let tree = chosen.tree(session, std::slice::from_ref(&entry))?;

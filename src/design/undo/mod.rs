@@ -10,6 +10,7 @@ pub mod undo_preview;
 mod undo_refs;
 pub mod undo_report;
 mod undo_settled;
+pub mod undo_steps;
 
 use crate::git::index::Index;
 use crate::git::worktree::snapshot::Unstorable;

@@ -17,7 +17,8 @@ use crate::store::operation::{FileMoves, Kind, LateFile, Record, late_files, mov
 use super::undo_settled::settled_since;
 use super::{Direction, plain_git};
 
-/// How the files are restored.
+/// How the files come back.
+#[derive(Default)]
 pub(in crate::design) struct FilesBack {
     pub(in crate::design) moves: FileMoves,
     /// Files that are restored from blobs: their kept copy is gone, or there was none.

@@ -1,6 +1,8 @@
 //! The report of an undo or redo.
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 
 use crate::design::checkpoint::tag_message::TagMessage;
@@ -64,11 +66,30 @@ pub struct UndoReport {
     pub acts_since: Vec<LastAct>,
     /// True if this completed an interrupted command: nothing else was done.
     pub completed: bool,
-    /// True if nothing was changed because of a dry run.
+    /// The steps that the same command took before this one, in that order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierStep>,
+    /// True when nothing was changed because a dry run was asked for.
     pub dry_run: bool,
 }
 
-/// A checkpoint that is gone after the refs moved.
+/// One of several steps; it has the fields of the answer, but no steps of its own.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct EarlierStep(UndoReport);
+
+impl JsonSchema for EarlierStep {
+    fn schema_name() -> Cow<'static, str> {
+        "EarlierStep".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        // By reference it would be the whole answer, which says more.
+        UndoReport::json_schema(generator)
+    }
+}
+
+/// A checkpoint that is no more where the refs have moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GoneCheckpoint {
     /// Its id.
@@ -165,11 +186,50 @@ impl UndoReport {
             not_undone: None,
             acts_since: Vec::new(),
             completed: false,
+            earlier: Vec::new(),
             dry_run: false,
         }
     }
 
-    /// Returns the report of an interrupted undo or redo that is complete now.
+    /// Tells of a step that others come before, by what the log has of it.
+    pub(super) fn planned(
+        (origin, record): (&Record, &Record),
+        direction: Direction,
+    ) -> UndoReport {
+        let refs = record.refs.iter().map(|change| RefChange {
+            name: change.name.clone(),
+            old: change.new,
+            new: change.old,
+        });
+        let gone = Gone {
+            refs: refs.collect(),
+            published: Vec::new(),
+            commits: Vec::new(),
+            checkpoints: Vec::new(),
+        };
+        let told = UndoReport::of_step((origin, record), direction, gone, &FilesBack::default());
+        UndoReport {
+            files_restored: record.files.aside.len(),
+            files_moved_aside: record.files.place.len(),
+            dry_run: true,
+            ..told
+        }
+    }
+
+    /// Puts the steps before this one to it.
+    pub(super) fn after(mut self, mut before: UndoReport) -> UndoReport {
+        self.earlier = std::mem::take(&mut before.earlier);
+        self.earlier.push(EarlierStep(before));
+        self
+    }
+
+    /// Returns all steps of the command, in the order in which they were taken.
+    pub fn all(&self) -> impl Iterator<Item = &UndoReport> {
+        let earlier = self.earlier.iter().map(|EarlierStep(step)| step);
+        earlier.chain(std::iter::once(self))
+    }
+
+    /// Tells of an undo or redo that was cut off and is complete now.
     pub(in crate::design) fn of_completed(
         repo: &Repo,
         log: &Log,
@@ -201,6 +261,7 @@ impl UndoReport {
             not_undone: None,
             acts_since: Vec::new(),
             completed: true,
+            earlier: Vec::new(),
             dry_run: false,
         }
     }

@@ -57,9 +57,27 @@ pub struct OperationsReport {
     pub ops: Vec<OperationInfo>,
     /// Their number.
     pub count: usize,
-    /// The removed clones with the given name, newest first: the operations belong to the first.
-    /// Empty unless a removed clone was requested.
+    /// How many there are, also where fewer were asked for.
+    pub total: usize,
+    /// The removed clones of the name that was asked for, newest first: the operations are those of the
+    /// first. Empty where no removed clone was asked for.
     pub removed: Vec<RemovedClone>,
+}
+
+impl OperationsReport {
+    /// Returns the report with the newest operations only, of several worktrees too.
+    #[must_use]
+    pub fn newest(mut self, limit: usize) -> OperationsReport {
+        let mut by_age: Vec<_> = self.ops.drain(..).enumerate().collect();
+        by_age.sort_by(|(at, one), (beside, other)| {
+            (&one.created_at, at).cmp(&(&other.created_at, beside))
+        });
+        let mut kept = by_age.split_off(by_age.len().saturating_sub(limit));
+        kept.sort_by_key(|(at, _)| *at);
+        self.ops = kept.into_iter().map(|(_, info)| info).collect();
+        self.count = self.ops.len();
+        self
+    }
 }
 
 /// One operation in full.
@@ -139,6 +157,7 @@ fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
     }
     OperationsReport {
         count: ops.len(),
+        total: ops.len(),
         ops,
         removed,
     }

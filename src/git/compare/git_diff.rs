@@ -56,24 +56,33 @@ pub struct Patch {
     pub truncated: bool,
 }
 
+/// What is compared.
+#[derive(Clone, Copy)]
+pub struct Comparison<'a> {
+    /// The first tree.
+    pub old: Oid,
+    /// The second tree.
+    pub new: Oid,
+    /// Only what is at these paths or below them; none for all.
+    pub paths: &'a [RepoPath],
+    /// Where objects are shown to git that are in memory only.
+    pub quarantine: Option<&'a Quarantine>,
+}
+
 impl Repo {
     /// Lists the differences between two trees, sorted by path. One process, none for equal trees.
     ///
     /// # Errors
     /// `git-failed`, `object-missing`, `tree-too-large`.
-    pub fn compare(
-        &self,
-        world: &World,
-        (old, new): (Oid, Oid),
-        quarantine: Option<&Quarantine>,
-    ) -> Result<Vec<Compared>> {
+    pub fn compare(&self, world: &World, comparison: Comparison<'_>) -> Result<Vec<Compared>> {
+        let Comparison { old, new, .. } = comparison;
         if old == new {
             return Ok(Vec::new());
         }
         self.require_comparable(old, new)?;
-        let mut git = self.diff_tree(world, quarantine);
+        let mut git = self.diff_tree(world, comparison.quarantine);
         git.args(["-z", "--raw", "--numstat"]);
-        git.arg(old.to_string()).arg(new.to_string());
+        comparison.name_to(&mut git);
         let printed = git.run_checked("compare two trees")?;
         read(&printed)
             .ok_or_else(|| Error::new(Code::GitFailed, "cannot parse the output of git diff-tree"))
@@ -84,20 +93,15 @@ impl Repo {
     ///
     /// # Errors
     /// `git-failed`, `object-missing`, `tree-too-large`.
-    pub fn patch(
-        &self,
-        world: &World,
-        (old, new): (Oid, Oid),
-        quarantine: Option<&Quarantine>,
-        limit: usize,
-    ) -> Result<Patch> {
+    pub fn patch(&self, world: &World, comparison: Comparison<'_>, limit: usize) -> Result<Patch> {
+        let Comparison { old, new, .. } = comparison;
         let (mut text, mut truncated) = (Vec::new(), false);
         if old != new {
             self.require_comparable(old, new)?;
-            let mut git = self.diff_tree(world, quarantine);
+            let mut git = self.diff_tree(world, comparison.quarantine);
             git.args(["-p", "-U3", "--full-index"]);
             git.args(["--src-prefix=a/", "--dst-prefix=b/"]);
-            git.arg(old.to_string()).arg(new.to_string());
+            comparison.name_to(&mut git);
             git.limit_output(u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1));
             let output = git.run()?;
             truncated = output.stdout.len() > limit;
@@ -121,6 +125,7 @@ impl Repo {
         if let Some(quarantine) = quarantine {
             quarantine.show_to(&mut git);
         }
+        git.arg("--literal-pathspecs");
         git.args(["diff-tree", "-r", "--find-renames", "--find-copies"]);
         git.args([
             "--no-ext-diff",
@@ -134,7 +139,17 @@ impl Repo {
     }
 }
 
-/// Returns the offset at which the last file begins: only that line of a patch has this prefix.
+impl Comparison<'_> {
+    fn name_to(&self, git: &mut Git) {
+        git.arg(self.old.to_string()).arg(self.new.to_string());
+        git.arg("--");
+        for path in self.paths {
+            git.arg(path.as_path());
+        }
+    }
+}
+
+/// Returns where the last file begins: a line of a patch that begins like this is nothing else.
 fn last_border(patch: &[u8]) -> usize {
     const BORDER: &[u8] = b"\ndiff --git ";
     let found = patch.windows(BORDER.len()).rposition(|part| part == BORDER);

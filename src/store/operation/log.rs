@@ -107,6 +107,18 @@ impl Log {
         self.stacks().undone.last().and_then(|id| self.find(*id))
     }
 
+    /// Returns what undo would take back, or redo bring back, step by step, the next one first.
+    pub fn steps(&self, kind: Kind) -> Vec<&LogEntry> {
+        let stacks = self.stacks();
+        let stack = if kind == Kind::Redo {
+            stacks.undone
+        } else {
+            stacks.done
+        };
+        let steps = stack.iter().rev();
+        steps.filter_map(|id| self.find(*id)).collect()
+    }
+
     /// Returns for every operation whether it is undone.
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
         let stacks = self.stacks();

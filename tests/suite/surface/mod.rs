@@ -4,6 +4,7 @@ mod as_process;
 mod completion;
 mod documents;
 mod faces;
+mod habits;
 mod manual;
 mod newcomer;
 mod readme;

@@ -1,0 +1,156 @@
+//! What hands type from git, before the grammar reads it: global options between a command and its action, and
+//! `list` or `ls` after a noun that lists by itself.
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+/// The nouns that list by themselves; after them `list` and `ls` say nothing more.
+const LISTING: [&str; 9] = [
+    "agents",
+    "checkpoints",
+    "clones",
+    "decisions",
+    "forks",
+    "ops",
+    "pages",
+    "scopes",
+    "tools",
+];
+
+/// Returns the command line as the grammar reads it. Only what stands before the first other word is touched,
+/// so that no value and no path is taken for anything else.
+pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsString> {
+    let Some((program, typed)) = args.split_first() else {
+        return Vec::new();
+    };
+    let mut front = vec![program.clone()];
+    let mut path = Vec::new();
+    let mut command = cli;
+    let mut rest = typed.iter();
+    while let Some(arg) = rest.as_slice().first() {
+        let word = arg.to_str().unwrap_or_default();
+        if let Some(option) = GlobalOption::read(cli, word) {
+            let taken = if option.takes_next { 2 } else { 1 };
+            let words: Vec<_> = rest.by_ref().take(taken).cloned().collect();
+            let is_repeated = option.is_flag && front.contains(arg);
+            front.extend(words.into_iter().filter(|_| !is_repeated));
+            continue;
+        }
+        if let Some(action) = command.find_subcommand(word) {
+            path.push(arg.clone());
+            command = action;
+        } else if !(lists(&path) && matches!(word, "list" | "ls")) {
+            break;
+        } else {
+            rest.next();
+            break;
+        }
+        rest.next();
+    }
+    front.into_iter().chain(path).chain(rest.cloned()).collect()
+}
+
+fn lists(path: &[OsString]) -> bool {
+    let [noun] = path else { return false };
+    LISTING.iter().any(|listing| noun == listing)
+}
+
+/// An option that every command takes.
+struct GlobalOption {
+    /// Whether it takes no value.
+    is_flag: bool,
+    /// Whether its value is the next word.
+    takes_next: bool,
+}
+
+impl GlobalOption {
+    fn read(cli: &Command, word: &str) -> Option<GlobalOption> {
+        let mut globals = cli.get_arguments().filter(|arg| arg.is_global_set());
+        let (arg, has_value) = if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = long.split_once('=').unzip();
+            let name = name.unwrap_or(long);
+            (
+                globals.find(|arg| arg.get_long() == Some(name))?,
+                value.is_some(),
+            )
+        } else {
+            let mut letters = word.strip_prefix('-')?.chars();
+            let letter = letters.next()?;
+            let arg = globals.find(|arg| arg.get_short() == Some(letter))?;
+            let has_value = letters.next().is_some();
+            // Several flags in one word, as in '-qn', are for the grammar.
+            if has_value && !arg.get_action().takes_values() {
+                return None;
+            }
+            (arg, has_value)
+        };
+        let takes_value = arg.get_action().takes_values();
+        Some(GlobalOption {
+            is_flag: !takes_value,
+            takes_next: takes_value && !has_value,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> String {
+        let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let read = as_grammar_has_it(&super::super::grammar(), &args);
+        let words: Vec<_> = read.iter().map(|word| word.to_str().unwrap()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn global_options_before_an_action_come_first() {
+        for (typed, expected) in [
+            (
+                "git-colony agents --json new x",
+                "git-colony --json agents new x",
+            ),
+            (
+                "git-colony agents -C /d new x",
+                "git-colony -C /d agents new x",
+            ),
+            (
+                "git-colony --json agents --json new x",
+                "git-colony --json agents new x",
+            ),
+            (
+                "git-colony agents --agent=bo path x",
+                "git-colony --agent=bo agents path x",
+            ),
+            ("git-colony agents -qn new x", "git-colony agents -qn new x"),
+            (
+                "git-colony restore x --json -- --json",
+                "git-colony restore x --json -- --json",
+            ),
+            ("git-colony -C", "git-colony -C"),
+        ] {
+            assert_eq!(read(typed), expected, "{typed}");
+        }
+    }
+
+    #[test]
+    fn list_after_a_noun_that_lists_says_nothing_more() {
+        for (typed, expected) in [
+            ("git-colony agents list", "git-colony agents"),
+            (
+                "git-colony checkpoints --json ls --auto",
+                "git-colony --json checkpoints --auto",
+            ),
+            ("git-colony clones list", "git-colony clones list"),
+            (
+                "git-colony forks delete list",
+                "git-colony forks delete list",
+            ),
+            ("git-colony restore list", "git-colony restore list"),
+            ("git-colony agents new list", "git-colony agents new list"),
+        ] {
+            assert_eq!(read(typed), expected, "{typed}");
+        }
+    }
+}
