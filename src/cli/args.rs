@@ -11,6 +11,9 @@ use super::{
     schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
+/// The heading in help of the options that every command takes.
+pub(super) const EVERYWHERE: &str = "Everywhere";
+
 /// Keep any state of a repository and get it back
 #[derive(Debug, Parser)]
 #[command(
@@ -26,27 +29,28 @@ use super::{
 )]
 pub(super) struct Cli {
     /// Run as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub(super) directory: Option<PathBuf>,
     /// Answer with one JSON object
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) json: bool,
     /// Act as AGENT
-    #[arg(long, value_name = "AGENT", global = true)]
+    #[arg(long, value_name = "AGENT", global = true, help_heading = EVERYWHERE)]
     pub(super) agent: Option<String>,
     /// Wait at most SECONDS for a lock (default: 10 for ours, 2 for git's)
     #[arg(
         long,
         value_name = "SECONDS",
         global = true,
+        help_heading = EVERYWHERE,
         allow_hyphen_values = true
     )]
     pub(super) timeout: Option<String>,
     /// Print nothing but errors
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(super) quiet: bool,
     /// Do not show how far long work is
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_progress: bool,
     /// Print the version
     #[arg(short = 'V', long)]

@@ -10,7 +10,7 @@ use super::agents::large_files;
 use super::cone::ConeArgs;
 use super::{Face, Stop};
 
-/// Clone a repository for an agent (--agent NAME), or for reading (--read-only)
+/// Clone a repository for an agent, or for reading
 ///
 /// The clone borrows its objects from the hub of the repository, which is made first if need be: from
 /// URL, from the repository this runs in, or from the one that 'git colony colony set' has noted.

@@ -14,7 +14,9 @@ use crate::ui::text;
 use super::agent_answers::{damaged, left_behind, see_kept};
 use super::{Face, Stop};
 
-/// List the clones of this repository, or outside of one all, and tend them
+/// List and tend the clones of this repository
+///
+/// Outside of any repository, all of this user.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {

@@ -11,7 +11,7 @@ use crate::ui::text;
 
 use super::{Face, Stop};
 
-/// Note where a colony has its repository, for clones made outside of one
+/// Note where a colony has its repository
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {

@@ -11,7 +11,7 @@ use crate::ui::text;
 use super::commit::left_out_of_commit;
 use super::{Face, Run, Stop, paths};
 
-/// Write down what was decided and why, and commit it with the work it is about
+/// Record a decision, and commit it with the work it is about
 ///
 /// The record is a file in design/decisions. The pending changes of the named paths are committed
 /// together with it, whatever else is staged stays; commits that are there already are named by

@@ -7,7 +7,7 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop};
 
-/// Look for what could hurt later: versions, locks, hooks, mirrors, disk
+/// Look for what could hurt later: versions, locks, hooks, disk
 ///
 /// Reads only. The exit code is 1 when something is not well.
 #[derive(Debug, clap::Args)]

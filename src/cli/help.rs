@@ -126,9 +126,9 @@ pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
 /// Returns what `git colony -h` prints: the first commands of each group, on one screen.
 pub(super) fn first_screen(cli: &clap::Command) -> String {
     let mut text = "\
-Keep any state of a repository, wreck the tree, get it back exactly, undo every step
+Keep any state of a repository and get it back exactly; undo every step
 
-Usage: git colony [-C DIR] [--json] [--agent AGENT] [--timeout SECONDS] [-q] COMMAND
+Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] COMMAND
 
 "
     .to_owned();
@@ -140,12 +140,8 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [--timeout SECONDS] [-q] COM
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
     }
-    text.push_str(
-        "For a model: 'map' cuts the tree into pages with a token budget; 'pages', 'scopes'\n",
-    );
-    text.push_str(
-        "'git colony COMMAND -h' tells more; 'git colony help --all': the rest; 'git help colony': the manual\n",
-    );
+    text.push_str("For a model: 'map' cuts the tree into pages with a token budget\n");
+    text.push_str("'git colony COMMAND -h' tells more, 'git colony help --all' names the rest\n");
     text
 }
 

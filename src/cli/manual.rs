@@ -5,6 +5,7 @@
 
 use crate::store::settings;
 
+use super::args::EVERYWHERE;
 use super::help::{self, GROUPS};
 use super::roff::Roff;
 
@@ -209,16 +210,8 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
 
 /// Options of the command itself, not those that every command takes.
 fn is_own(arg: &clap::Arg) -> bool {
-    let everywhere = [
-        "directory",
-        "json",
-        "agent",
-        "timeout",
-        "quiet",
-        "no_progress",
-        "help",
-    ];
-    !arg.is_hide_set() && !everywhere.contains(&arg.get_id().as_str())
+    let is_everywhere = arg.get_help_heading() == Some(EVERYWHERE) || arg.get_id() == "help";
+    !arg.is_hide_set() && !is_everywhere
 }
 
 fn about(command: &clap::Command) -> String {

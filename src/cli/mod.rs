@@ -41,6 +41,7 @@ mod lock_lines;
 mod log;
 pub mod manual;
 mod map;
+mod meanings;
 mod merge;
 mod merge_driver;
 mod open_repository;

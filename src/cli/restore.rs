@@ -18,7 +18,7 @@ use crate::ui::text;
 use super::checkpoint::why;
 use super::{Face, Run, Stop, paths, undo};
 
-/// Bring a checkpoint or any commit back: branch, index and files, or files only
+/// Bring a checkpoint or any commit back, or only files of it
 ///
 /// The current branch moves to the checkpoint, and index and files become what it holds. Files that
 /// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files

@@ -12,7 +12,7 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, paths};
 
-/// Bring forks, named checkpoints and records to a remote, and those of others here
+/// Share forks, named checkpoints and records with a remote
 ///
 /// What travels: the forks of whoever acts, branch and record; named checkpoints; the records below
 /// refs/colony/ that are meant to. Remote branches follow as with 'git fetch'; branches here never

@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::Exit;
 use crate::env::Env;
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
+
+use super::meanings::{self, Meaning};
 
 /// Help is an answer; anything else is wrong usage, exit code 129.
 pub(super) fn answer(
@@ -20,20 +22,8 @@ pub(super) fn answer(
         let written = write!(env.stdout, "{}", error.render()).and_then(|()| env.stdout.flush());
         return written.map_or_else(|error| super::stream_failed(&error, env), |()| Exit(0));
     }
-    if wants_json {
-        return super::face_error(&as_error(error, args), Form::Json, env);
-    }
-    let own = help_of(error, args);
-    let text = error.render().to_string();
-    // clap escapes nothing: each line is made safe here. '--help' is a page that may not be installed.
-    for line in text.lines() {
-        let line = match line.strip_suffix("try '--help'.") {
-            Some(begun) => format!("{begun}try '{own}'."),
-            None => line.to_owned(),
-        };
-        drop(writeln!(env.stderr, "{}", crate::ui::escape::line(&line)));
-    }
-    Exit(129)
+    let form = if wants_json { Form::Json } else { Form::Text };
+    super::face_error(&as_error(error, args), form, env)
 }
 
 /// Words an error in one line: which arguments are missing, and what may have been meant.
@@ -42,10 +32,14 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     let first = text.lines().next().unwrap_or_default();
     let first = first.trim_start_matches("error: ");
     let own = help_of(error, args);
-    let missing = if first.ends_with(':') {
-        words(error, ContextKind::InvalidArg)
+    let named = if first.ends_with(':') {
+        let named = [ContextKind::InvalidArg, ContextKind::PriorArg];
+        named
+            .into_iter()
+            .map(|kind| words(error, kind))
+            .find(|words| !words.is_empty())
     } else {
-        Vec::new()
+        None
     };
     let similar: Vec<String> = [
         ContextKind::SuggestedSubcommand,
@@ -56,12 +50,23 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     // clap has the most similar one last.
     .flat_map(|kind| words(error, kind).into_iter().rev())
     .collect();
-    let told = if missing.is_empty() {
-        Error::new(Code::Usage, first)
-    } else {
-        let shown = format!("{first} {}", missing.join(", "));
-        Error::new(Code::Usage, shown).detail("missing", missing)
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
+    let usage = usage.map(|usage| usage.trim_start_matches("Usage: ").to_owned());
+    let told = match named {
+        None => Error::new(Code::Usage, first),
+        Some(named) => {
+            let shown = format!("{first} {}", named.join(", "));
+            Error::new(Code::Usage, shown).detail("missing", named)
+        }
     };
+    let told = match usage.filter(|_| !is_of_command(error)) {
+        Some(usage) => told.detail("usage", usage),
+        None => told,
+    };
+    if let Some(meaning) = meaning(error, args) {
+        let hint = format!("{}   # {}", meaning.command, meaning.told);
+        return told.hint(hint);
+    }
     match similar.first() {
         None => told.hint(own),
         Some(one) if is_of_command(error) => {
@@ -76,7 +81,28 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
 }
 
 fn is_of_command(error: &clap::Error) -> bool {
-    error.get(ContextKind::SuggestedSubcommand).is_some()
+    error.kind() == ErrorKind::InvalidSubcommand
+}
+
+/// Finds what hands meant that know the word from elsewhere.
+fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
+    let wrong = match error.kind() {
+        ErrorKind::InvalidSubcommand => words(error, ContextKind::InvalidSubcommand),
+        ErrorKind::UnknownArgument => words(error, ContextKind::InvalidArg),
+        _ => return None,
+    };
+    let wrong = wrong.first()?;
+    let typed: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    if is_of_command(error) {
+        let at = typed.iter().position(|word| word == wrong)?;
+        return meanings::find(wrong, typed.get(at + 1).copied());
+    }
+    let cli = super::grammar();
+    let command = typed
+        .iter()
+        .find(|word| cli.find_subcommand(word).is_some())?;
+    let known = meanings::find(command, Some(wrong));
+    known.filter(|_| command != wrong)
 }
 
 fn words(error: &clap::Error, kind: ContextKind) -> Vec<String> {

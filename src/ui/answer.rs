@@ -153,6 +153,9 @@ pub fn print_error(
 ) -> io::Result<()> {
     if form != Form::Json {
         writeln!(err, "error: {}", escape::line(&error.message()))?;
+        for line in usage(error) {
+            writeln!(err, "{}", escape::line(&line))?;
+        }
         if let Some(hint) = error.hint_text() {
             writeln!(err, "hint: {}", escape::line(hint))?;
         }
@@ -168,6 +171,17 @@ pub fn print_error(
         detail: error.details(),
     };
     write_json(out, &answer)
+}
+
+/// Returns how the command is called, as git says it, where it was called in another way.
+fn usage(error: &Error) -> Vec<String> {
+    let usage = error.details().get("usage").and_then(Value::as_str);
+    let lines = usage.into_iter().flat_map(str::lines).map(str::trim);
+    let told = lines.enumerate().map(|(at, line)| match at {
+        0 => format!("usage: {line}"),
+        _ => format!("   or: {line}"),
+    });
+    told.collect()
 }
 
 fn write_json(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {

@@ -1,0 +1,377 @@
+//! What a wrong word means: words of git, of other tools and of plain English, with the command of that meaning.
+//!
+//! The spelling is asked only where no meaning is known. Every command that is offered is one that the grammar
+//! takes, or one of git.
+
+/// A word as hands type it, and what does that here.
+pub(super) struct Meaning {
+    /// One word, or two: a command and its action or option.
+    typed: &'static str,
+    /// The command to paste.
+    pub(super) command: &'static str,
+    /// What it does, or how it differs.
+    pub(super) told: &'static str,
+}
+
+const fn row(typed: &'static str, command: &'static str, told: &'static str) -> Meaning {
+    Meaning {
+        typed,
+        command,
+        told,
+    }
+}
+
+const KEEP: &str = "git colony checkpoint -m LABEL";
+const NEW_AGENT: &str = "git colony agents new NAME";
+const SYNC: &str = "git colony sync -n";
+
+/// Every meaning that is known; of two words before one.
+const MEANINGS: &[Meaning] = &[
+    // Keep.
+    row(
+        "stash",
+        "git colony checkpoint --off-branch -m LABEL",
+        "keeps what is uncommitted, and leaves branch and files alone",
+    ),
+    row("stash list", "git colony checkpoints", "lists what is kept"),
+    row(
+        "stash pop",
+        "git colony restore @{0}",
+        "brings the newest checkpoint back",
+    ),
+    row(
+        "stash apply",
+        "git colony restore @{0}",
+        "brings the newest checkpoint back",
+    ),
+    row(
+        "stash drop",
+        "git colony checkpoints delete ID",
+        "undo brings it back",
+    ),
+    row(
+        "stash show",
+        "git colony checkpoints show @{0}",
+        "the newest checkpoint",
+    ),
+    row("save", KEEP, "keeps the whole worktree"),
+    row("snapshot", KEEP, "keeps the whole worktree"),
+    row("backup", KEEP, "keeps the whole worktree"),
+    row("keep", KEEP, "keeps the whole worktree"),
+    row("wip", KEEP, "keeps the whole worktree"),
+    row("add", KEEP, "keeps the whole worktree, without an index"),
+    row(
+        "ci",
+        "git colony commit -m MESSAGE --all",
+        "or name the paths",
+    ),
+    row("amend", "git commit --amend", "a command of git"),
+    row(
+        "commit --amend",
+        "git commit --amend",
+        "a command of git; undo takes it back with --force",
+    ),
+    row(
+        "commit --no-verify",
+        "git commit --no-verify",
+        "here the hooks always run",
+    ),
+    row(
+        "describe",
+        "git colony tag -m LABEL HEAD",
+        "gives a commit a label",
+    ),
+    row(
+        "tag -d",
+        "git colony checkpoints delete ID",
+        "undo brings it back",
+    ),
+    row(
+        "tag --delete",
+        "git colony checkpoints delete ID",
+        "undo brings it back",
+    ),
+    row("tag -l", "git colony checkpoints", "lists what is kept"),
+    row("tag --list", "git colony checkpoints", "lists what is kept"),
+    // Get back.
+    row(
+        "revert",
+        "git colony undo",
+        "takes back the newest operation; 'git revert' makes a commit against one",
+    ),
+    row(
+        "reset",
+        "git colony restore HEAD",
+        "takes back what is not committed; any checkpoint or revision will do",
+    ),
+    row(
+        "rollback",
+        "git colony undo",
+        "takes back the newest operation; 'git colony restore ID' goes to a state",
+    ),
+    row(
+        "back",
+        "git colony undo",
+        "takes back the newest operation; 'git colony restore ID' goes to a state",
+    ),
+    row(
+        "recover",
+        "git colony checkpoints",
+        "lists what can be restored; 'git colony ops' what was done",
+    ),
+    row(
+        "unstash",
+        "git colony restore @{0}",
+        "brings the newest checkpoint back",
+    ),
+    row(
+        "checkout",
+        "git switch BRANCH",
+        "a command of git; 'git colony restore ID -- PATH' brings files back",
+    ),
+    row(
+        "co",
+        "git switch BRANCH",
+        "a command of git; 'git colony restore ID -- PATH' brings files back",
+    ),
+    row(
+        "restore --staged",
+        "git restore --staged PATH",
+        "a command of git",
+    ),
+    row(
+        "restore --source",
+        "git colony restore ID -- PATH",
+        "brings files back",
+    ),
+    row(
+        "restore -s",
+        "git colony restore ID -- PATH",
+        "brings files back",
+    ),
+    // Side by side.
+    row(
+        "branch",
+        "git colony fork LABEL",
+        "a branch that knows where it began; 'git colony forks' lists them",
+    ),
+    row("branches", "git colony forks", "lists the lines of work"),
+    row("br", "git colony forks", "lists the lines of work"),
+    row(
+        "switch",
+        "git switch BRANCH",
+        "a command of git; 'git colony fork LABEL' begins a line of work",
+    ),
+    row(
+        "fork -d",
+        "git colony forks delete FORK",
+        "undo brings it back",
+    ),
+    row(
+        "fork --delete",
+        "git colony forks delete FORK",
+        "undo brings it back",
+    ),
+    row("fork --list", "git colony forks", "lists the lines of work"),
+    row("worktree", NEW_AGENT, "a clone and a fork of its own"),
+    row("worktree add", NEW_AGENT, "a clone and a fork of its own"),
+    row(
+        "worktree list",
+        "git colony agents",
+        "lists who works where",
+    ),
+    row(
+        "worktree remove",
+        "git colony agents remove NAME",
+        "its work is kept",
+    ),
+    row("workspace", NEW_AGENT, "a clone and a fork of its own"),
+    row("agent", NEW_AGENT, "'git colony agents' lists them"),
+    row("spawn", NEW_AGENT, "a clone and a fork of its own"),
+    row(
+        "merge --no-ff",
+        "git -c merge.ff=false colony merge SOURCE",
+        "makes a merge commit always",
+    ),
+    row(
+        "squash",
+        "git colony merge SOURCE --squash",
+        "makes one commit of it",
+    ),
+    row(
+        "pick",
+        "git colony cherry-pick COMMIT",
+        "takes decisions as well",
+    ),
+    row(
+        "pull",
+        "git colony sync --fetch",
+        "brings what others share; 'git pull' is for branches",
+    ),
+    row(
+        "fetch",
+        "git colony sync --fetch",
+        "brings what others share; 'git fetch' is for branches",
+    ),
+    row(
+        "push",
+        SYNC,
+        "shows what would be shared; 'git push' is for branches",
+    ),
+    row("publish", SYNC, "shows what would be shared"),
+    row("share", SYNC, "shows what would be shared"),
+    // Look and tend.
+    row("st", "git colony status", "the state of the repository"),
+    row("stat", "git colony status", "the state of the repository"),
+    row("info", "git colony status", "the state of the repository"),
+    row(
+        "status -s",
+        "git colony status --line",
+        "the state in one line",
+    ),
+    row(
+        "status --short",
+        "git colony status --line",
+        "the state in one line",
+    ),
+    row(
+        "show",
+        "git colony checkpoints show @{0}",
+        "the newest checkpoint; 'git colony diff' compares states",
+    ),
+    row(
+        "list",
+        "git colony checkpoints",
+        "lists what is kept; 'git colony help --all' names every command",
+    ),
+    row(
+        "ls",
+        "git colony checkpoints",
+        "lists what is kept; 'git colony help --all' names every command",
+    ),
+    row("history", "git colony ops", "lists what was done"),
+    row("reflog", "git colony ops", "lists what was done"),
+    row("op", "git colony ops", "lists what was done"),
+    row("operations", "git colony ops", "lists what was done"),
+    row(
+        "diff --cached",
+        "git diff --cached",
+        "a command of git: here states are compared, not the index",
+    ),
+    row(
+        "diff --staged",
+        "git diff --staged",
+        "a command of git: here states are compared, not the index",
+    ),
+    row(
+        "conflicts",
+        "git colony forks --conflicts",
+        "which lines of work clash",
+    ),
+    row(
+        "graph",
+        "git colony topology",
+        "every line of work, and where it began",
+    ),
+    row("tree", "git colony map tree", "what the map has"),
+    row("gc", "git colony prune -n", "shows what is past its time"),
+    row(
+        "clean",
+        "git colony prune -n",
+        "shows what is past its time; 'git clean' is for files",
+    ),
+    row("setup", "git colony init -n", "shows what would be set up"),
+    row(
+        "install",
+        "git colony hooks install",
+        "for git and for agents",
+    ),
+    row(
+        "uninstall",
+        "git colony deinit -n",
+        "shows what would be taken out",
+    ),
+    row(
+        "settings",
+        "git colony config",
+        "every setting, and where it stands",
+    ),
+    row(
+        "check",
+        "git colony doctor",
+        "looks for what could hurt later",
+    ),
+    row("demo", "git colony tour", "shows what it does"),
+    row(
+        "rm",
+        "git colony help --all",
+        "agents remove, checkpoints delete, forks delete",
+    ),
+    row(
+        "remove",
+        "git colony help --all",
+        "agents remove, checkpoints delete, forks delete",
+    ),
+    row(
+        "delete",
+        "git colony help --all",
+        "agents remove, checkpoints delete, forks delete",
+    ),
+    row("rebase", "git rebase", "a command of git"),
+    row("bisect", "git bisect", "a command of git"),
+    row("blame", "git blame PATH", "a command of git"),
+    row("grep", "git grep WORDS", "a command of git"),
+    row("remote", "git remote", "a command of git"),
+    row("submodule", "git submodule", "a command of git"),
+];
+
+/// Finds what was meant by a command, with the word after it where that says more.
+pub(super) fn find(command: &str, next: Option<&str>) -> Option<&'static Meaning> {
+    let known = |typed: &str| MEANINGS.iter().find(|meaning| meaning.typed == typed);
+    let both = next.and_then(|next| known(&format!("{command} {next}")));
+    both.or_else(|| known(command))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_word_that_works_is_called_wrong() {
+        let cli = super::super::grammar();
+        let mut seen = BTreeSet::new();
+        for meaning in MEANINGS {
+            let typed = meaning.typed;
+            assert!(seen.insert(typed), "'{typed}' stands twice");
+            let args = ["git-colony"].into_iter().chain(typed.split(' '));
+            let parsed = cli.clone().try_get_matches_from(args);
+            let kind = parsed.err().map(|error| error.kind());
+            assert!(
+                matches!(
+                    kind,
+                    Some(
+                        clap::error::ErrorKind::InvalidSubcommand
+                            | clap::error::ErrorKind::UnknownArgument
+                    )
+                ),
+                "'{typed}' is understood: {kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_offered_is_one() {
+        let cli = super::super::grammar();
+        for Meaning { command, .. } in MEANINGS {
+            let Some(words) = command.split_once(" colony ").map(|(_, words)| words) else {
+                assert!(command.starts_with("git "), "{command}");
+                continue;
+            };
+            let args = ["git-colony"].into_iter().chain(words.split(' '));
+            let parsed = cli.clone().try_get_matches_from(args);
+            assert!(parsed.is_ok(), "{command}: {parsed:?}");
+        }
+    }
+}
