@@ -25,6 +25,51 @@ pub struct Env {
     pub stdout: Box<dyn Write>,
     /// The narration.
     pub stderr: Box<dyn Write>,
+    /// The terminal that people read the answer on.
+    pub terminal: Terminal,
+}
+
+/// What is known of the terminal; nothing where there is none.
+#[derive(Debug, Default)]
+pub struct Terminal {
+    /// How many columns it has, where the answer goes to it.
+    pub columns: Option<usize>,
+    /// How many rows it has, where the answer goes to it.
+    pub rows: Option<usize>,
+    /// Whether the narration goes to it.
+    pub has_stderr: bool,
+    /// The streams for a pager, where the answer goes to it.
+    pub streams: Option<Streams>,
+}
+
+impl Terminal {
+    fn of(
+        streams: &Streams,
+        variables: &BTreeMap<OsString, OsString>,
+    ) -> std::io::Result<Terminal> {
+        let has_stderr = streams.stderr.is_terminal();
+        if !streams.stdout.is_terminal() {
+            return Ok(Terminal {
+                has_stderr,
+                ..Terminal::default()
+            });
+        }
+        let size = rustix::termios::tcgetwinsize(&streams.stdout).ok();
+        let told = variables.get(OsStr::new("COLUMNS"));
+        let told = told.and_then(|told| told.to_str()?.parse().ok());
+        let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
+        Ok(Terminal {
+            columns: told
+                .or_else(|| known(size?.ws_col))
+                .filter(|columns| *columns > 0),
+            rows: size.and_then(|size| known(size.ws_row)),
+            has_stderr,
+            streams: Some(Streams {
+                stdout: streams.stdout.try_clone()?,
+                stderr: streams.stderr.try_clone()?,
+            }),
+        })
+    }
 }
 
 impl Env {
@@ -45,6 +90,7 @@ impl Env {
             // HOME is unset: shared data is still below the home in the user database.
             variables.insert("HOME".into(), home.into());
         }
+        let terminal = Terminal::of(&streams, &variables)?;
         let (narrate, progress) = narration(streams.stderr.try_clone()?);
         let world = World {
             cwd,
@@ -67,6 +113,7 @@ impl Env {
             stdin: stdin(),
             stdout: Box::new(std::io::BufWriter::new(streams.stdout)),
             stderr: Box::new(streams.stderr),
+            terminal,
         })
     }
 }

@@ -13,7 +13,8 @@ use std::thread::JoinHandle;
 use crate::model::World;
 use crate::model::program_output::Listening;
 
-/// The streams that only this program writes to.
+/// The streams that nobody but us writes to.
+#[derive(Debug)]
 pub struct Streams {
     /// Standard output.
     pub stdout: File,

@@ -15,7 +15,9 @@ use crate::model::time::{self, Moment};
 use crate::store::lease::lease_holder::HeldBy;
 use crate::store::refs::ref_names;
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::{Role, Span};
 
 impl Answer for NewAgent {
     fn message(&self) -> String {
@@ -91,6 +93,10 @@ impl Answer for PathReport {
 }
 
 impl Answer for AgentsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn narration(&self) -> Vec<String> {
         damaged(&self.damaged)
     }
@@ -102,7 +108,7 @@ impl Answer for AgentsReport {
         }
     }
 
-    fn body(&self, now: &Moment) -> Vec<String> {
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
         let row = |agent: &Agent| {
             let taken = agent.takeovers.last().map(|takeover| {
                 let from = takeover.from.words();
@@ -112,24 +118,27 @@ impl Answer for AgentsReport {
                 }
             });
             vec![
-                format!("  {}", agent.agent),
-                agent.branch.clone().unwrap_or_default(),
-                agent.path.display().to_string(),
-                agent.held_by.as_ref().map_or_else(String::new, held_by),
-                taken.unwrap_or_default(),
+                Span::new(Role::Heading, format!("  {}", agent.agent)),
+                agent.branch.clone().unwrap_or_default().into(),
+                agent.path.display().to_string().into(),
+                agent
+                    .held_by
+                    .as_ref()
+                    .map_or_else(String::new, held_by)
+                    .into(),
+                Span::new(Role::Warning, taken.unwrap_or_default()),
             ]
         };
-        let mut lines = text::table(&self.agents.iter().map(row).collect::<Vec<_>>());
-        lines.extend(self.removed.iter().map(|work| {
+        let mut blocks = vec![Block::Table(self.agents.iter().map(row).collect())];
+        blocks.extend(self.removed.iter().map(|work| {
             let when = work.moment().map(|at| time::ago(&at, now));
             let when = when.map_or_else(String::new, |when| format!(" {when}"));
-            format!(
-                "removed{when}: {}; take it back: {}",
-                work.agent,
-                work.command()
-            )
+            Block::line([
+                format!("removed{when}: {}; take it back: ", work.agent).into(),
+                Span::new(Role::Command, work.command()),
+            ])
         }));
-        lines
+        blocks
     }
 }
 

@@ -14,6 +14,18 @@ use super::{
 /// The heading in help of the options that every command takes.
 pub(super) const EVERYWHERE: &str = "Everywhere";
 
+/// When colors are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ColorWhen {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Also in a file or a pipe
+    Always,
+    /// Nowhere
+    Never,
+}
+
 /// Keep any state of a repository and get it back
 #[derive(Debug, Parser)]
 #[command(
@@ -52,6 +64,15 @@ pub(super) struct Cli {
     /// Do not show how far long work is
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_progress: bool,
+    /// Tell of each process that is started, and how long it took, on standard error
+    #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
+    /// Show colors: 'auto' does on a terminal, unless NO_COLOR, TERM=dumb or 'color.ui' say otherwise
+    #[arg(long, value_name = "WHEN", global = true, help_heading = EVERYWHERE, value_enum, hide_possible_values = true, default_value = "auto", hide_default_value = true)]
+    pub(super) color: ColorWhen,
+    /// Do not send a long list through a pager
+    #[arg(short = 'P', long, global = true, help_heading = EVERYWHERE)]
+    pub(super) no_pager: bool,
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,

@@ -16,7 +16,9 @@ use crate::model::time::{self, Moment};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::{Role, Span};
 
 use super::checkpoint::left_out_line;
 use super::{Face, Run, Stop};
@@ -114,25 +116,31 @@ pub(super) struct ListReport {
 }
 
 impl Answer for ListReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         text::count(self.count, "checkpoint")
     }
 
-    fn body(&self, now: &Moment) -> Vec<String> {
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
         let row = |checkpoint: &Checkpoint| {
+            let label = match &checkpoint.agent {
+                Some(agent) => format!("{agent}/{}", checkpoint.label),
+                None => checkpoint.label.clone(),
+            };
             vec![
-                checkpoint.checkpoint_id.clone(),
-                age(&checkpoint.created_at, now),
-                checkpoint.sha.short(),
-                match &checkpoint.agent {
-                    Some(agent) => format!("{agent}/{}", checkpoint.label),
-                    None => checkpoint.label.clone(),
-                },
+                Span::new(Role::Id, &checkpoint.checkpoint_id),
+                Span::new(Role::Dim, age(&checkpoint.created_at, now)),
+                Span::new(Role::Id, checkpoint.sha.short()),
+                Span::new(Role::Heading, label),
             ]
         };
-        let rows: Vec<_> = self.checkpoints.iter().map(row).collect();
+        let rows = self.checkpoints.iter().map(row).collect();
         let damaged = self.damaged.iter().map(DamagedCheckpoint::words);
-        text::table(&rows).into_iter().chain(damaged).collect()
+        let damaged = damaged.map(|words| Block::line([Span::new(Role::Warning, words)]));
+        std::iter::once(Block::Table(rows)).chain(damaged).collect()
     }
 }
 
@@ -163,6 +171,10 @@ fn show(session: &Session, name: &str) -> Result<ShowReport> {
 }
 
 impl Answer for ShowReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         format!(
             "'{}' ({})",

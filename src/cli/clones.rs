@@ -113,6 +113,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for ClonesReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn narration(&self) -> Vec<String> {
         damaged(&self.damaged)
     }

@@ -100,6 +100,10 @@ impl Answer for Colony {
 }
 
 impl Answer for ColoniesReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         match self.count {
             0 => "no colonies: git colony colony set URL".to_owned(),

@@ -84,6 +84,10 @@ pub(super) struct ConfigReport {
 }
 
 impl Answer for ConfigReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         match self.settings.first() {
             Some(setting) if self.single => {

@@ -43,6 +43,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for DecisionsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let count = text::count(self.count, "decision");
         if self.count < self.total {

@@ -159,6 +159,10 @@ fn read_range(session: &Session, args: &mut Args) -> Result<Since, Error> {
 struct Names(DiffReport);
 
 impl Answer for Names {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         self.0.message()
     }
@@ -178,6 +182,10 @@ impl Answer for Names {
 }
 
 impl Answer for DiffReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let name = |name: &String| match name.as_str() {
             WORKTREE => "the worktree".to_owned(),

@@ -29,6 +29,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for DoctorReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let ill = self.checks.iter().filter(|check| !check.ok).count();
         match ill {

@@ -7,7 +7,9 @@ use crate::flow::fleet::{self, Activity, FleetReport, Next, Operation, Row, Sett
 use crate::lfs::locks;
 use crate::model::time::{self, Moment};
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::{Line, Role, Span};
 
 use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
@@ -36,16 +38,29 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-/// What a repository in which nothing has begun yet is shown.
-const TEACHING: [&str; 5] = [
-    "git colony checkpoint -m LABEL    keep this state: every file, the branch, a label",
-    "git colony restore LABEL          get it back exactly; git colony undo takes any step back",
-    "git colony agents new NAME        a clone and a fork for an agent, made in a moment",
-    "git colony                        then shows who did what, who clashes, what to merge first",
-    "git colony merge NAME             brings the work of an agent back; git colony -h tells more",
+/// What a repository in which nothing has begun yet is shown: commands, and what each does.
+const TEACHING: [(&str, &str); 5] = [
+    (
+        "git colony checkpoint -m LABEL",
+        "keep this state: files, branch, index",
+    ),
+    (
+        "git colony restore LABEL",
+        "get it back; undo takes any step back",
+    ),
+    (
+        "git colony agents new NAME",
+        "a clone and a fork for an agent",
+    ),
+    ("git colony", "who did what, who clashes, what is next"),
+    ("git colony merge NAME", "bring the work of an agent back"),
 ];
 
 impl Answer for FleetReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn narration(&self) -> Vec<String> {
         agent_answers::damaged(&self.damaged)
     }
@@ -63,9 +78,20 @@ impl Answer for FleetReport {
         format!("{}: {changed}{agents}", self.branch)
     }
 
-    fn body(&self, now: &Moment) -> Vec<String> {
+    fn headline(&self) -> Line {
+        let message = self.message();
+        let rest = message.strip_prefix(&self.branch).unwrap_or_default();
+        let branch = Span::new(Role::Heading, &self.branch);
+        Line(vec![branch, rest.to_owned().into()])
+    }
+
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
         if self.agents.is_empty() && self.last_checkpoint.is_none() {
-            return TEACHING.map(|line| format!("  {line}")).to_vec();
+            let teaching = TEACHING.map(|(command, told)| {
+                let command = Span::new(Role::Command, format!("{command:<32}"));
+                Block::line(["  ".into(), command, "  ".into(), told.into()])
+            });
+            return teaching.to_vec();
         }
         let mut lines = Vec::new();
         lines.extend(self.operation.as_ref().map(Operation::words));
@@ -73,9 +99,19 @@ impl Answer for FleetReport {
             lines.push(format!("last checkpoint {}", age(at, now)));
         }
         let rows: Vec<_> = self.agents.iter().map(|row| cells(row, now)).collect();
-        lines.extend(text::table(&rows));
+        let mut blocks: Vec<Block> = lines.into_iter().map(Block::text).collect();
+        blocks.push(Block::Table(rows));
+        blocks.extend(self.below(now).into_iter().map(Block::text));
+        blocks
+    }
+}
+
+impl FleetReport {
+    /// Returns what is told below the table.
+    fn below(&self, now: &Moment) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
-        lines.extend(clashes.iter().map(|line| format!("clash: {line}")));
+        let clashes = clashes.iter().map(|line| format!("clash: {line}"));
+        let mut lines: Vec<String> = clashes.collect();
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
         let known_at = self.locked.locks_known_at.as_deref();
@@ -86,7 +122,7 @@ impl Answer for FleetReport {
     }
 }
 
-fn cells(row: &Row, now: &Moment) -> Vec<String> {
+fn cells(row: &Row, now: &Moment) -> Vec<Span> {
     let agent = row.agent.as_deref().unwrap_or("-");
     let work = match (row.work, row.commits) {
         (_, 1..) => format!(
@@ -115,38 +151,49 @@ fn cells(row: &Row, now: &Moment) -> Vec<String> {
     };
     let held = row.held_by.as_ref().map(held_by);
     let open = row.operation.as_ref().map(Operation::words);
+    let unsaved_role = if row.kept_at.is_some() {
+        Role::Plain
+    } else {
+        Role::Warning
+    };
+    let doing = [Some(state.to_owned()), open, held];
+    let doing: Vec<_> = doing
+        .into_iter()
+        .flatten()
+        .filter(|word| !word.is_empty())
+        .collect();
     vec![
-        format!("  {agent}"),
-        row.fork.clone().unwrap_or_default(),
-        work,
-        unsaved,
-        seen,
-        [Some(state.to_owned()), open, held]
-            .into_iter()
-            .flatten()
-            .filter(|word| !word.is_empty())
-            .collect::<Vec<_>>()
-            .join(", "),
+        Span::new(Role::Heading, format!("  {agent}")),
+        row.fork.clone().unwrap_or_default().into(),
+        work.into(),
+        Span::new(unsaved_role, unsaved),
+        Span::new(Role::Dim, seen),
+        doing.join(", ").into(),
         ending(row),
     ]
 }
 
-fn ending(row: &Row) -> String {
+fn ending(row: &Row) -> Span {
     if let Some(problem) = &row.problem {
-        return problem.words();
+        return Span::new(Role::Warning, problem.words());
     }
     let Some(into) = &row.into else {
-        return String::new();
+        return Span::default();
     };
     let branch = &into.branch;
     match into.outcome {
-        MergeOutcome::UpToDate => String::new(),
-        MergeOutcome::FastForward | MergeOutcome::Merged => format!("merges cleanly into {branch}"),
+        MergeOutcome::UpToDate => Span::default(),
+        MergeOutcome::FastForward | MergeOutcome::Merged => {
+            Span::new(Role::Good, format!("merges cleanly into {branch}"))
+        }
         MergeOutcome::Conflicted => {
             let paths = text::first_of(&into.paths);
-            format!("conflicts with {branch}: {paths}")
+            Span::new(Role::Bad, format!("conflicts with {branch}: {paths}"))
         }
-        MergeOutcome::Unrelated => format!("has no history in common with {branch}"),
+        MergeOutcome::Unrelated => Span::new(
+            Role::Warning,
+            format!("has no history in common with {branch}"),
+        ),
     }
 }
 

@@ -11,7 +11,9 @@ use crate::lfs::locks;
 use crate::model::time::Moment;
 use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::{Role, Span};
 
 use super::checkpoints::age;
 use super::{Face, Run, Stop, clash_lines};
@@ -91,31 +93,39 @@ pub(super) struct ForksReport {
 }
 
 impl Answer for ForksReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         text::count(self.count, "fork")
     }
 
-    fn body(&self, now: &Moment) -> Vec<String> {
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
         let row = |fork: &Fork| {
             let mark = if fork.is_current { "* " } else { "  " };
             let made = fork.created_at.as_ref().or(fork.last_commit_at.as_ref());
             let owner = fork.owner.as_deref().unwrap_or("-");
             let owner = owner.split(" <").next().unwrap_or(owner);
             vec![
-                format!("{mark}{}", fork.name),
-                format!("+{} -{}", fork.ahead, fork.behind),
-                made.map_or_else(String::new, |made| age(made, now)),
-                owner.to_owned(),
+                Span::new(Role::Heading, format!("{mark}{}", fork.name)),
+                format!("+{} -{}", fork.ahead, fork.behind).into(),
+                Span::new(
+                    Role::Dim,
+                    made.map_or_else(String::new, |made| age(made, now)),
+                ),
+                owner.into(),
                 ending(fork),
             ]
         };
-        let mut lines = text::table(&self.forks.iter().map(row).collect::<Vec<_>>());
-        lines.extend(self.clashes.iter().flat_map(told));
+        let mut lines: Vec<String> = self.clashes.iter().flat_map(told).collect();
         if let Some(found) = &self.locked {
             let known_at = found.locks_known_at.as_deref();
             lines.extend(super::lock_lines::lines(&found.locked, known_at, now));
         }
-        lines
+        let forks = Block::Table(self.forks.iter().map(row).collect());
+        let lines = lines.into_iter().map(Block::text);
+        std::iter::once(forks).chain(lines).collect()
     }
 }
 
@@ -136,12 +146,12 @@ fn told(clashes: &Matrix) -> Vec<String> {
     lines
 }
 
-fn ending(fork: &Fork) -> String {
+fn ending(fork: &Fork) -> Span {
     if let Some(problem) = &fork.problem {
-        return problem.words();
+        return Span::new(Role::Warning, problem.words());
     }
     let Some(into) = &fork.into else {
-        return "no branch to go to".to_owned();
+        return Span::new(Role::Warning, "no branch to go to");
     };
     let branch = &into.branch;
     // Merging does not guess where a fork goes whose branch is gone.
@@ -151,15 +161,18 @@ fn ending(fork: &Fork) -> String {
         None => String::new(),
     };
     match into.outcome {
-        MergeOutcome::UpToDate => format!("nothing for {branch}"),
+        MergeOutcome::UpToDate => Span::new(Role::Dim, format!("nothing for {branch}")),
         MergeOutcome::FastForward | MergeOutcome::Merged => {
-            format!("merges cleanly into {branch}{named}")
+            Span::new(Role::Good, format!("merges cleanly into {branch}{named}"))
         }
         MergeOutcome::Conflicted => {
             let paths = text::count(into.paths.len(), "path");
-            format!("conflicts with {branch} in {paths}")
+            Span::new(Role::Bad, format!("conflicts with {branch} in {paths}"))
         }
-        MergeOutcome::Unrelated => format!("has nothing in common with {branch}"),
+        MergeOutcome::Unrelated => Span::new(
+            Role::Warning,
+            format!("has nothing in common with {branch}"),
+        ),
     }
 }
 

@@ -14,6 +14,7 @@ use crate::store::membership::Role;
 use crate::store::settings::agent_rule::AgentRule;
 use crate::ui::answer::Answer;
 use crate::ui::escape;
+use crate::ui::layout::Block;
 
 /// How an agent works in a colony.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -152,6 +153,10 @@ fn code(name: &str) -> String {
 }
 
 impl Answer for GuideReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         "how an agent works in a colony".to_owned()
     }
@@ -160,8 +165,9 @@ impl Answer for GuideReport {
         String::new()
     }
 
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        self.guide.lines().map(str::to_owned).collect()
+    fn blocks(&self, _now: &Moment) -> Vec<Block> {
+        let lines = self.guide.lines().map(str::to_owned);
+        lines.map(Block::Verbatim).collect()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::setup::hooks::payload::{MAX_BYTES, Payload};
 use crate::setup::hooks::{Agent, HookName};
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::print_error;
+use crate::ui::theme::Palette;
 
 use super::{Face, Stop};
 
@@ -66,7 +67,7 @@ fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome 
             drop(print_error(
                 &mut env.stdout,
                 &mut env.stderr,
-                Form::Text,
+                (Form::Text, Palette::Plain),
                 &error,
             ));
             Outcome::No

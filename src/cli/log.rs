@@ -35,6 +35,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for LogReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let name = &self.name;
         let commits = text::count(self.commits.len(), "commit");

@@ -39,6 +39,7 @@ mod lfs;
 mod lfs_migrate;
 mod lock_lines;
 mod log;
+mod look;
 pub mod manual;
 mod map;
 mod meanings;
@@ -75,15 +76,18 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use crate::Exit;
 use crate::env::Env;
 use crate::flow::clones::colony as taking_part;
+use crate::git::process::trace;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome, Shown};
 use crate::ui::sent::Sent;
-use crate::ui::{Answer, print_answer, print_error};
+use crate::ui::theme::Palette;
+use crate::ui::{Answer, print_error};
 
 use args::{Cli, Command};
+use look::{Look, Wanted};
 use open_repository::Opening;
 
 /// The number of the signal that tells of a terminal that is gone.
@@ -111,11 +115,20 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     if cli.quiet || cli.no_progress {
         env.world.progress = Progress::unwanted();
     }
+    if cli.verbose {
+        let wanted = (trace::VARIABLE.into(), "1".into());
+        env.world.variables.extend([wanted]);
+    }
     let mut face = Face {
         form,
         flags: flags(&cli),
         directory: cli.directory.clone(),
         clone: OnceCell::new(),
+        wanted: Wanted {
+            color: cli.color,
+            no_pager: cli.no_pager,
+        },
+        look: OnceCell::new(),
         env,
     };
     let default = if cli.version {
@@ -125,6 +138,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     };
     let done = face.dispatch(cli.command.unwrap_or(default));
     let sent = face.sent();
+    let palette = face.palette_of_errors();
     taking_part::publish_changes(&face.env.world);
     match done {
         Ok(Outcome::Yes) => Exit(0),
@@ -137,7 +151,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
             );
             let hint = error.hint_text().map(|hint| sent.hint(hint));
             let error = hint.into_iter().fold(error, Error::replace_hint);
-            face_error(&error, form, env)
+            face_error(&error, (form, palette), env)
         }
     }
 }
@@ -178,6 +192,10 @@ struct Face<'a> {
     directory: Option<PathBuf>,
     /// The clone of the agent that stands for the repository, outside of any.
     clone: OnceCell<PathBuf>,
+    /// What the command line says of colors and the pager.
+    wanted: Wanted,
+    /// What the configuration says of them, once a repository was opened.
+    look: OnceCell<Look>,
     env: &'a mut Env,
 }
 
@@ -281,14 +299,17 @@ impl Face<'_> {
             form: self.form,
             on_terminal: self.env.world.stdout_is_terminal,
             sent: self.sent(),
+            palette: self.palette(),
+            columns: self.env.terminal.columns,
         };
-        print_answer(&mut self.env.stdout, &shown, answer, &now).map_err(Stop::Stream)?;
+        let text = shown.render(answer, &now).map_err(Stop::Stream)?;
+        self.write(&text, answer.is_listing())?;
         Ok(answer.outcome())
     }
 }
 
-fn face_error(error: &Error, form: Form, env: &mut Env) -> Exit {
-    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, error) {
+fn face_error(error: &Error, how: (Form, Palette), env: &mut Env) -> Exit {
+    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, how, error) {
         return stream_failed(&error, env);
     }
     match error.ends_with() {

@@ -69,7 +69,10 @@ impl Face<'_> {
     pub(super) fn session_if_any(&self) -> Result<(World, Option<Session>)> {
         let world = self.world()?;
         match Session::open(world.clone(), &self.flags, ObjectWrites::Durable) {
-            Ok(session) => Ok((world, Some(session))),
+            Ok(session) => {
+                self.note_look(Some(&session.repo));
+                Ok((world, Some(session)))
+            }
             Err(error) if error.code() == Code::NotARepository => Ok((world, None)),
             Err(error) => Err(error),
         }
@@ -88,13 +91,15 @@ impl Face<'_> {
     pub(super) fn silent_session(&self, opening: impl Into<Opening>) -> Result<Session> {
         let opening = opening.into();
         let world = self.world()?;
-        match Session::open(world.clone(), &self.flags, opening.writes()) {
+        let opened = match Session::open(world.clone(), &self.flags, opening.writes()) {
             Err(error) if error.code() == Code::NotARepository => {
                 let inside = self.in_agents_clone(&world, opening, error)?;
                 Session::open(inside, &self.flags, opening.writes())
             }
             opened => opened,
-        }
+        };
+        self.note_look(opened.as_ref().ok().map(|session| &session.repo));
+        opened
     }
 
     /// Opens a repository for a command that needs no session.

@@ -7,7 +7,9 @@ use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
+use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::{Role, Span};
 
 use super::checkpoints::age;
 use super::{Face, Run, Stop};
@@ -87,17 +89,17 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     }
 }
 
-fn row(info: &OperationInfo, now: &Moment) -> Vec<String> {
+fn row(info: &OperationInfo, now: &Moment) -> Vec<Span> {
     let undone = match (info.undone, info.closed_by) {
         (Some(true), _) => "(undone)".to_owned(),
         (_, Some(migration)) => format!("(before {migration}: out of reach of undo)"),
         _ => String::new(),
     };
     vec![
-        info.op.to_string(),
-        age(&info.created_at, now),
-        info.summary.clone(),
-        undone,
+        Span::new(Role::Id, info.op.to_string()),
+        Span::new(Role::Dim, age(&info.created_at, now)),
+        info.summary.clone().into(),
+        Span::new(Role::Dim, undone),
     ]
 }
 
@@ -111,6 +113,10 @@ fn of_removed(clone: &RemovedClone) -> String {
 }
 
 impl Answer for OperationsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let count = if self.count < self.total {
             format!(
@@ -136,21 +142,25 @@ impl Answer for OperationsReport {
         others.collect()
     }
 
-    fn body(&self, now: &Moment) -> Vec<String> {
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
         let first = self.ops.first().map(|info| &info.worktree);
         let several = self.ops.iter().any(|info| Some(&info.worktree) != first);
         let row = |info| {
             let mut cells = row(info, now);
             if several {
-                cells.insert(0, info.worktree.to_string());
+                cells.insert(0, info.worktree.to_string().into());
             }
             cells
         };
-        text::table(&self.ops.iter().map(row).collect::<Vec<_>>())
+        vec![Block::Table(self.ops.iter().map(row).collect())]
     }
 }
 
 impl Answer for OperationReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         format!("{}: {}", self.info.op, self.info.summary)
     }

@@ -76,6 +76,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for ScopesReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         text::count(self.count, "scope")
     }
@@ -108,6 +112,10 @@ impl Answer for ScopesReport {
 }
 
 impl Answer for ScopeReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let branch = self.revision.branch.as_deref().unwrap_or("no branch");
         let at = match self.frozen {

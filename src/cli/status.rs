@@ -65,6 +65,10 @@ fn short_age(seconds: i64) -> String {
 }
 
 impl Answer for StatusReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let changes = &self.changes;
         let paths = changes.staged + changes.changed + changes.untracked + changes.conflicts;

@@ -149,6 +149,10 @@ fn standing(remote: Option<&String>) -> String {
 }
 
 impl Answer for ToolsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         text::count(self.count, "tool")
     }
@@ -169,6 +173,10 @@ impl Answer for ToolsReport {
 }
 
 impl Answer for FindReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let tools = text::count(self.count, "tool");
         let verb = if self.count == 1 { "fits" } else { "fit" };

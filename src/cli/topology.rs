@@ -21,6 +21,10 @@ pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
 }
 
 impl Answer for TopologyReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let branches = match self.count {
             1 => "1 branch".to_owned(),

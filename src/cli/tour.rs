@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::env::Env;
+use crate::env::{Env, Terminal};
 use crate::flow::tour::{self, Ground};
 use crate::model::time::Moment;
 use crate::model::{Code, Error, Result, World};
@@ -94,6 +94,7 @@ impl Guide {
             stdin: Box::new(std::io::empty()),
             stdout: Box::new(output.clone()),
             stderr: Box::new(output.clone()),
+            terminal: Terminal::default(),
         };
         let words: Vec<_> = ["git-colony"]
             .iter()

@@ -10,6 +10,7 @@ use crate::env::Env;
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
 
+use super::look;
 use super::meanings::{self, Meaning};
 
 /// Help is an answer; anything else is wrong usage, exit code 129.
@@ -23,7 +24,8 @@ pub(super) fn answer(
         return written.map_or_else(|error| super::stream_failed(&error, env), |()| Exit(0));
     }
     let form = if wants_json { Form::Json } else { Form::Text };
-    super::face_error(&as_error(error, args), form, env)
+    let palette = look::early_palette(env);
+    super::face_error(&as_error(error, args), (form, palette), env)
 }
 
 /// Words an error in one line: which arguments are missing, and what may have been meant.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::error::{Code, Error, Result, Verdict};
@@ -179,7 +179,8 @@ pub struct Interrupt {
     died: Arc<AtomicBool>,
     heard: Arc<AtomicBool>,
     completing: Arc<AtomicUsize>,
-    /// Keeps the outer interrupt in its completing state.
+    spared: Arc<AtomicU32>,
+    /// Of the interrupt this was set aside for.
     _outer: Option<Arc<Completing>>,
 }
 
@@ -215,7 +216,23 @@ impl Interrupt {
         )
     }
 
-    /// Returns `true` if the work has noticed a signal and is about to end.
+    /// Returns the signal that asked to stop, if one came.
+    pub fn signal(&self) -> Option<i32> {
+        let came = self.flag.load(Ordering::SeqCst);
+        came.then(|| self.signal.load(Ordering::SeqCst))
+    }
+
+    /// Notes a child that deals with signals itself: a pager, which ends when its reader wants it to.
+    pub fn spare(&self, child: u32) {
+        self.spared.store(child, Ordering::SeqCst);
+    }
+
+    /// Returns that child.
+    pub fn spared(&self) -> Option<u32> {
+        Some(self.spared.load(Ordering::SeqCst)).filter(|child| *child != 0)
+    }
+
+    /// Tells whether the work has taken notice of a signal: it is on its way out.
     pub fn is_heard(&self) -> bool {
         self.heard.load(Ordering::SeqCst)
     }

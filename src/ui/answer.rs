@@ -10,7 +10,9 @@ use crate::model::time::Moment;
 use crate::model::{Code, Error};
 
 use super::escape;
+use super::layout::Block;
 use super::sent::Sent;
+use super::theme::{Line, Palette, Role, Span};
 
 /// Whether the answer is yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +42,21 @@ pub trait Answer: Serialize {
     /// Returns what follows the sentence for people; `now` is for distances in time.
     fn body(&self, _now: &Moment) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns the first line with its roles; it is never broken, since scripts take it as it is.
+    fn headline(&self) -> Line {
+        Line(vec![self.line().into()])
+    }
+
+    /// Returns what follows with roles and columns; `body` is all that most answers need.
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
+        self.body(now).into_iter().map(Block::text).collect()
+    }
+
+    /// Returns whether it only lists what is there: such an answer may be long, and goes through a pager.
+    fn is_listing(&self) -> bool {
+        false
     }
 
     /// Returns what ends the answer for people and programs alike, byte for byte: a patch. Only on a
@@ -92,51 +109,69 @@ pub struct Shown {
     pub on_terminal: bool,
     /// Where the commands are sent that it offers.
     pub sent: Sent,
+    /// Whether roles are shown.
+    pub palette: Palette,
+    /// How many columns the terminal has; `None` where nothing is fitted to one.
+    pub columns: Option<usize>,
 }
 
-/// Writes an answer.
-///
-/// # Errors
-/// What the stream says.
-pub fn print_answer(
-    out: &mut dyn Write,
-    shown: &Shown,
-    answer: &impl Answer,
-    now: &Moment,
-) -> io::Result<()> {
-    match shown.form {
-        Form::Quiet => Ok(()),
-        Form::Text => {
-            let message = answer.line();
-            let body = answer.body(now);
-            let lines = Some(message)
-                .filter(|message| !message.is_empty())
-                .into_iter()
-                .chain(body.into_iter().map(|line| shown.sent.line(line)));
-            lines
-                .into_iter()
-                .try_for_each(|line| writeln!(out, "{}", escape::line(&line)))?;
-            match answer.verbatim() {
-                Some(text) if shown.on_terminal => write!(out, "{}", escape::patch(text))?,
-                Some(text) => write!(out, "{text}")?,
-                None => {}
+impl Shown {
+    /// Returns an answer as it is written.
+    ///
+    /// # Errors
+    /// Where it cannot be put as JSON.
+    pub fn render(&self, answer: &impl Answer, now: &Moment) -> io::Result<String> {
+        match self.form {
+            Form::Quiet => Ok(String::new()),
+            Form::Text => Ok(self.text(answer, now)),
+            Form::Json => {
+                let mut object = Map::new();
+                let is_ok = answer.outcome() == Outcome::Yes;
+                object.insert("ok".to_owned(), Value::Bool(is_ok));
+                object.insert("message".to_owned(), Value::String(answer.message()));
+                if let Value::Object(fields) = serde_json::to_value(answer)? {
+                    object.extend(fields);
+                }
+                if let Some(Value::String(hint)) = object.get_mut("hint") {
+                    *hint = self.sent.hint(hint);
+                }
+                json(&object)
             }
-            out.flush()
         }
-        Form::Json => {
-            let mut object = Map::new();
-            object.insert(
-                "ok".to_owned(),
-                Value::Bool(answer.outcome() == Outcome::Yes),
-            );
-            object.insert("message".to_owned(), Value::String(answer.message()));
-            if let Value::Object(fields) = serde_json::to_value(answer)? {
-                object.extend(fields);
+    }
+
+    fn text(&self, answer: &impl Answer, now: &Moment) -> String {
+        let headline = answer.headline();
+        let mut lines = Vec::new();
+        if !headline.text().is_empty() {
+            lines.push(headline.paint(self.palette));
+        }
+        for block in answer.blocks(now) {
+            let block = match block {
+                Block::Line(line) => self.sent_line(line),
+                block => block,
+            };
+            lines.extend(block.show(self.palette, self.columns));
+        }
+        let mut text: String = lines.into_iter().map(|line| line + "\n").collect();
+        match answer.verbatim() {
+            Some(patch) if self.on_terminal || self.palette == Palette::Ansi => {
+                text.push_str(&self.palette.patch(patch));
             }
-            if let Some(Value::String(hint)) = object.get_mut("hint") {
-                *hint = shown.sent.hint(hint);
-            }
-            write_json(out, &object)
+            Some(patch) => text.push_str(patch),
+            None => {}
+        }
+        text
+    }
+
+    /// Sends the command that a line offers where it is to be run.
+    fn sent_line(&self, line: Line) -> Block {
+        let text = line.text();
+        let sent = self.sent.line(text.clone());
+        if sent == text {
+            Block::Line(line)
+        } else {
+            Block::text(sent)
         }
     }
 }
@@ -148,16 +183,18 @@ pub fn print_answer(
 pub fn print_error(
     out: &mut dyn Write,
     err: &mut dyn Write,
-    form: Form,
+    (form, palette): (Form, Palette),
     error: &Error,
 ) -> io::Result<()> {
     if form != Form::Json {
-        writeln!(err, "error: {}", escape::line(&error.message()))?;
-        for line in usage(error) {
-            writeln!(err, "{}", escape::line(&line))?;
-        }
-        if let Some(hint) = error.hint_text() {
-            writeln!(err, "hint: {}", escape::line(hint))?;
+        let message = Line(vec![
+            Span::new(Role::Bad, "error: "),
+            error.message().into(),
+        ]);
+        let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
+        let hint = error.hint_text().map(hint_line);
+        for line in std::iter::once(message).chain(usage).chain(hint) {
+            writeln!(err, "{}", line.paint(palette))?;
         }
         return err.flush();
     }
@@ -170,7 +207,20 @@ pub fn print_error(
         hint: error.hint_text(),
         detail: error.details(),
     };
-    write_json(out, &answer)
+    out.write_all(json(&answer)?.as_bytes())?;
+    out.flush()
+}
+
+fn hint_line(hint: &str) -> Line {
+    let (command, remark) = match hint.find("   # ") {
+        Some(at) => hint.split_at(at),
+        None => (hint, ""),
+    };
+    Line(vec![
+        Span::new(Role::Warning, "hint: "),
+        Span::new(Role::Command, command),
+        Span::new(Role::Dim, remark),
+    ])
 }
 
 /// Returns how the command is called, as git says it, where it was called in another way.
@@ -184,8 +234,7 @@ fn usage(error: &Error) -> Vec<String> {
     told.collect()
 }
 
-fn write_json(out: &mut dyn Write, object: &impl Serialize) -> io::Result<()> {
+fn json(object: &impl Serialize) -> io::Result<String> {
     let text = serde_json::to_string_pretty(object)?;
-    writeln!(out, "{}", escape::json(&text))?;
-    out.flush()
+    Ok(escape::json(&text) + "\n")
 }

@@ -2,8 +2,10 @@
 
 pub mod answer;
 pub mod escape;
+pub mod layout;
 pub mod progress_line;
 pub mod sent;
 pub mod text;
+pub mod theme;
 
-pub use answer::{Answer, print_answer, print_error};
+pub use answer::{Answer, print_error};

@@ -28,6 +28,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for MapDiffReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let failed = match self.failed.len() {
             0 => String::new(),

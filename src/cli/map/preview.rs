@@ -45,6 +45,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for PreviewReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         let failed = self.rows.iter().filter(|row| row.error.is_some()).count();
         let rows = text::count(self.count, "source");

@@ -5,7 +5,8 @@ use crate::flow::pages::{self, ShowRequest};
 use crate::model::time::Moment;
 use crate::page::listing::{Neighbor, RecordEntry, Rendering, ShownPage};
 use crate::ui::answer::{Answer, Outcome};
-use crate::ui::{escape, text};
+use crate::ui::escape;
+use crate::ui::layout::Block;
 
 use super::graph;
 
@@ -51,6 +52,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 impl Answer for ShownPage {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         if self.stale {
             super::moved_on(std::slice::from_ref(&self.scope_id)).to_owned()
@@ -70,19 +75,20 @@ impl Answer for ShownPage {
         stale.into_iter().chain(parts).collect()
     }
 
-    fn body(&self, _now: &Moment) -> Vec<String> {
+    fn blocks(&self, _now: &Moment) -> Vec<Block> {
         let row = |neighbor: &Neighbor| {
             vec![
-                format!("neighbour {:.2}", neighbor.weight),
-                graph::name(neighbor.page_id, &neighbor.files),
-                graph::types(&neighbor.relationship_types),
+                format!("neighbour {:.2}", neighbor.weight).into(),
+                graph::name(neighbor.page_id, &neighbor.files).into(),
+                graph::types(&neighbor.relationship_types).into(),
             ]
         };
         let neighbors = self.neighbours.iter().flatten();
-        let mut lines = text::table(&neighbors.map(row).collect::<Vec<_>>());
+        let mut blocks = vec![Block::Table(neighbors.map(row).collect())];
         // What is escaped as JSON has it stays the same value.
-        lines.extend(self.lines.iter().map(|line| escape::json(line)));
-        lines
+        let lines = self.lines.iter().map(|line| escape::json(line));
+        blocks.extend(lines.map(Block::Verbatim));
+        blocks
     }
 
     fn verbatim(&self) -> Option<&str> {

@@ -23,6 +23,10 @@ fn counted(number: u64, word: &str) -> String {
 }
 
 impl Answer for PageStatsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         if let Some(nothing) = self.nothing {
             return super::nothing(nothing);

@@ -16,6 +16,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use crate::model::{Error, Result, World};
 
 use super::resource_limits::limit_address_space;
+use super::trace::Trace;
 
 /// The signals that end a program from outside.
 const FROM_OTHERS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal::TERM];
@@ -76,13 +77,19 @@ pub fn run(
     limits: Limits,
 ) -> Result<Option<Finished>> {
     world.interrupt.check()?;
-    let Ok(mut child) = command(world, program, args).spawn() else {
+    let mut command = command(world, program, args);
+    let traced = Trace::of(world).begin(&command);
+    let Ok(mut child) = command.spawn() else {
         return Ok(None);
     };
     let id = child.id();
     world.interrupt.adopt(id);
     limit_address_space(id, limits.memory_bytes);
     let finished = attend(&mut child, input, limits);
+    if let Some(traced) = traced {
+        let code = child.try_wait().ok().flatten();
+        traced.ended(code.and_then(|status| status.code()));
+    }
     world.interrupt.release(id);
     world.interrupt.check()?;
     finished.map(Some)

@@ -5,10 +5,12 @@ pub mod bounded;
 pub(crate) mod command_config;
 pub mod git_version;
 mod inherited_file;
+pub mod pager;
 pub(crate) mod resource_limits;
 pub(crate) mod run_hook;
 pub mod shell_command;
 mod streaming;
+pub(crate) mod trace;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -28,6 +30,8 @@ use command_config::CommandConfig;
 use inherited_file::InPlaceOf;
 use resource_limits::Resources;
 use streaming::{End, Listener, Pipe};
+
+use trace::Trace;
 
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};
 
@@ -77,6 +81,7 @@ pub struct Git {
     kept_open: Option<File>,
     /// The reason why it must not be started.
     refusal: Option<Error>,
+    trace: Trace,
 }
 
 /// The result of a finished command.
@@ -113,6 +118,8 @@ impl Git {
         let scrubbed = |name: &OsStr| SCRUBBED.iter().any(|known| name == OsStr::new(known));
         command.envs(world.variables.iter().filter(|(name, _)| !scrubbed(name)));
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        // What a hook of ours says is part of what git says.
+        command.env_remove(trace::VARIABLE);
         command.current_dir(&world.cwd).stdin(Stdio::null());
         Git {
             command,
@@ -126,6 +133,7 @@ impl Git {
             listener: None,
             kept_open: None,
             refusal: None,
+            trace: Trace::of(world),
         }
     }
 
@@ -221,6 +229,7 @@ impl Git {
     pub fn run(&mut self) -> Result<Output> {
         self.interrupt.check()?;
         let input = self.input.take();
+        let traced = self.trace.begin(&self.command);
         let mut child = self.start_heard(input.is_some())?;
         let (mut stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -265,6 +274,9 @@ impl Git {
         let status = child.wait();
         self.interrupt.release(child.id());
         let status = status.map_err(|e| Error::io("cannot wait for git", e))?;
+        if let Some(traced) = traced {
+            traced.ended(status.code());
+        }
         self.interrupt.check()?;
         let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
         if !status.success() {
@@ -295,6 +307,9 @@ impl Git {
     /// `git-failed` when git cannot be started.
     pub fn converse(&mut self) -> Result<Child> {
         self.refuse()?;
+        if let Some(traced) = self.trace.begin(&self.command) {
+            traced.goes_on();
+        }
         let Some(file) = &self.kept_open else {
             let command = self.command.stdin(Stdio::piped());
             command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -377,16 +392,24 @@ pub fn failed(wanted: &str, stderr: &str) -> Error {
 ///
 /// gix, not this gate, starts filters, so on Linux all descendants are looked up.
 pub fn end_children(interrupt: &Interrupt) {
-    let mut children = descendants(std::process::id());
+    let spared = interrupt.spared();
+    let spared = spared.map(|child| [descendants(child), vec![child]].concat());
+    let spared = spared.unwrap_or_default();
+    let living = || {
+        let mut living = descendants(std::process::id());
+        living.retain(|child| !spared.contains(child));
+        living
+    };
+    let mut children = living();
     children.extend(interrupt.children());
     ask_to_end(&children);
     for _ in 0..20 {
-        if interrupt.children().is_empty() && descendants(std::process::id()).is_empty() {
+        if interrupt.children().is_empty() && living().is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    kill(&descendants(std::process::id()));
+    kill(&living());
 }
 
 /// Sends SIGTERM to processes.

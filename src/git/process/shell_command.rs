@@ -18,6 +18,7 @@ use crate::git::remote::credentials;
 use crate::model::program_output::Listening;
 use crate::model::{Error, Result, World};
 
+use super::trace::Trace;
 use super::{SCRUBBED, descendants};
 
 /// The usual variables for tokens, in addition to those that the settings name.
@@ -49,11 +50,14 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
     let cannot = |e| Error::io("cannot start a shell", e);
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
     rustix::io::ioctl_fionbio(&reader, true).map_err(|e| cannot(e.into()))?;
-    let child = shell(world, command)?
-        .stdout(writer.try_clone().map_err(cannot)?)
-        .stderr(writer)
-        .spawn()
-        .map_err(cannot)?;
+    let mut shell = shell(world, command)?;
+    if let Some(traced) = Trace::of(world).begin(&shell) {
+        traced.goes_on();
+    }
+    shell.stdout(writer.try_clone().map_err(cannot)?);
+    let child = shell.stderr(writer).spawn().map_err(cannot)?;
+    // Its ends of the pipe are the child's now.
+    drop(shell);
     world.interrupt.adopt(child.id());
     let mut group = Group {
         lines: Lines::new(world, reader),

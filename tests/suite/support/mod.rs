@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Duration};
-use git_colony::env::Env;
+use git_colony::env::{Env, Terminal};
 use git_colony::model::World;
 use git_colony::model::progress::Progress;
 use git_colony::model::world::{Changes, Interrupt, UserConfiguration};
@@ -272,6 +272,7 @@ impl Sandbox {
             stdin: Box::new(std::io::empty()),
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
+            terminal: Terminal::default(),
         };
         let words = [OsString::from("git-colony")].into_iter().chain(args);
         let exit = git_colony::run(words, &mut env);

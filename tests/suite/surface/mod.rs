@@ -5,6 +5,7 @@ mod completion;
 mod documents;
 mod faces;
 mod habits;
+mod look;
 mod manual;
 mod newcomer;
 mod readme;

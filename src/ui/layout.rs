@@ -1,0 +1,222 @@
+//! Lines and columns as they stand on a terminal or in a file.
+//!
+//! In a file or a pipe nothing is cut and nothing is broken: programs read it. On a terminal that is narrower than
+//! a table, long cells end in an ellipsis; a long line is broken between words, unless it offers a command, which is
+//! pasted as one line.
+
+use super::escape;
+use super::theme::{Line, Palette, Role, Span};
+
+/// What is shown between two columns.
+const GAP: usize = 2;
+
+/// No cell is cut to less.
+const MIN_CELL: usize = 8;
+
+/// A piece of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// One line.
+    Line(Line),
+    /// A line of a file or a page: it is never broken.
+    Verbatim(String),
+    /// Rows of cells, lined up.
+    Table(Vec<Vec<Span>>),
+}
+
+impl Block {
+    /// Makes a line of pieces.
+    pub fn line(spans: impl IntoIterator<Item = Span>) -> Block {
+        Block::Line(Line(spans.into_iter().collect()))
+    }
+
+    /// Makes a line of text, in which roles are found by what it says.
+    pub fn text(text: impl Into<String>) -> Block {
+        Block::Line(Line::read(text.into()))
+    }
+
+    /// Returns the lines for a terminal of `columns`, or for a pipe.
+    pub fn show(&self, palette: Palette, columns: Option<usize>) -> Vec<String> {
+        match self {
+            Block::Line(line) => shown_line(line, palette, columns),
+            Block::Verbatim(text) => vec![palette.paint(Role::Plain, text)],
+            Block::Table(rows) => shown_table(rows, palette, columns),
+        }
+    }
+}
+
+fn shown_line(line: &Line, palette: Palette, columns: Option<usize>) -> Vec<String> {
+    let fits = |columns| width_of(&line.text()) <= columns;
+    match columns {
+        Some(columns) if !fits(columns) && !line.offers() => {
+            let lines = broken(line, columns).into_iter();
+            lines.map(|line| line.paint(palette)).collect()
+        }
+        _ => vec![line.paint(palette)],
+    }
+}
+
+/// Breaks a line between words; what follows stands two columns further in than the line does.
+fn broken(line: &Line, columns: usize) -> Vec<Line> {
+    let text = line.text();
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    let indent = " ".repeat((indent + 2).min(columns / 2));
+    let (mut lines, mut current, mut width) = (Vec::new(), Vec::new(), 0);
+    for span in &line.0 {
+        for word in span.text.split_inclusive(' ') {
+            let needed = width_of(word.trim_end());
+            if width > indent.len() && width + needed > columns {
+                lines.push(ended(std::mem::take(&mut current)));
+                current.push(Span::from(indent.as_str()));
+                width = indent.len();
+            }
+            width += width_of(word);
+            current.push(Span::new(span.role, word));
+        }
+    }
+    lines.push(ended(current));
+    lines
+}
+
+fn ended(mut spans: Vec<Span>) -> Line {
+    if let Some(last) = spans.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+    }
+    Line(spans)
+}
+
+fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> Vec<String> {
+    // What is escaped takes more room.
+    let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
+    let rows = rows.iter().map(|row| row.iter().map(escaped).collect());
+    let rows: Vec<Vec<Span>> = rows.collect();
+    let widths = widths(&rows, columns);
+    let row = |row: &Vec<Span>| {
+        let last = row.iter().rposition(|cell| !cell.text.is_empty());
+        let cells = row.iter().zip(&widths).enumerate();
+        let cells = cells.map(|(at, (cell, width))| {
+            let text = cut(cell, *width);
+            let padding = if Some(at) < last {
+                " ".repeat(width.saturating_sub(width_of(&text)) + GAP)
+            } else {
+                String::new()
+            };
+            format!("{}{padding}", palette.paint(cell.role, &text))
+        });
+        let cells = cells.take(last.map_or(0, |last| last + 1));
+        cells.collect::<String>().trim_end().to_owned()
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Returns how wide each column is: as wide as its widest cell, and where that is too much for the terminal, the
+/// widest give way first. What has to be typed as it stands is never cut.
+fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));
+    let widest = |column| cells(column).map(|cell| width_of(&cell.text)).max();
+    let mut widths: Vec<usize> = (0..count).map(|at| widest(at).unwrap_or(0)).collect();
+    let Some(columns) = columns else {
+        return widths;
+    };
+    let fixed = |column| cells(column).any(|cell| matches!(cell.role, Role::Id | Role::Command));
+    let fixed: Vec<bool> = (0..count).map(fixed).collect();
+    let shown = |widths: &[usize]| {
+        let gaps = widths.iter().filter(|width| **width > 0).count();
+        widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP
+    };
+    while shown(&widths) > columns {
+        let open = widths.iter_mut().zip(&fixed);
+        let open = open.filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
+        let Some((widest, _)) = open.max_by_key(|(width, _)| **width) else {
+            break;
+        };
+        *widest -= 1;
+    }
+    widths
+}
+
+fn cut(cell: &Span, width: usize) -> String {
+    if width_of(&cell.text) <= width {
+        return cell.text.clone();
+    }
+    let kept: String = cell.text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}\u{2026}", kept.trim_end())
+}
+
+fn width_of(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Vec<Span>> {
+        let row = |cells: [&str; 3]| cells.map(Span::from).to_vec();
+        vec![
+            row([
+                "ada",
+                "1 commit",
+                "conflicts with main: src/deep/folder/file.rs",
+            ]),
+            row(["bob-the-builder", "", "merges"]),
+        ]
+    }
+
+    #[test]
+    fn a_table_is_whole_in_a_pipe_and_fits_a_terminal() {
+        let table = Block::Table(rows());
+        assert_eq!(
+            table.show(Palette::Plain, None),
+            [
+                "ada              1 commit  conflicts with main: src/deep/folder/file.rs",
+                "bob-the-builder            merges",
+            ]
+        );
+        let narrow = table.show(Palette::Plain, Some(40));
+        assert_eq!(
+            narrow,
+            [
+                "ada              1 commit  conflicts wi\u{2026}",
+                "bob-the-builder            merges",
+            ]
+        );
+        assert!(narrow.iter().all(|line| line.chars().count() <= 40));
+        assert_eq!(table.show(Palette::Plain, Some(5)).len(), 2, "it ends");
+    }
+
+    #[test]
+    fn ids_are_never_cut() {
+        let id = "0123456789abcdef0123456789abcdef";
+        let row = vec![Span::new(Role::Id, id), Span::from("a long remark on it")];
+        let shown = Block::Table(vec![row]).show(Palette::Plain, Some(30));
+        assert!(shown[0].starts_with(id), "{shown:?}");
+    }
+
+    #[test]
+    fn colors_change_no_column() {
+        let mut rows = rows();
+        rows[0][0].role = Role::Heading;
+        let plain = Block::Table(rows.clone()).show(Palette::Plain, Some(60));
+        let painted = Block::Table(rows).show(Palette::Ansi, Some(60));
+        let painted: Vec<_> = painted
+            .iter()
+            .map(|line| line.replace("\x1b[1m", "").replace("\x1b[m", ""))
+            .collect();
+        assert_eq!(plain, painted);
+    }
+
+    #[test]
+    fn a_long_line_breaks_between_words_and_a_command_never() {
+        let text = "  one two three four five";
+        let shown = Block::text(text).show(Palette::Plain, Some(14));
+        assert_eq!(shown, ["  one two", "    three", "    four five"]);
+        let command = "next: git colony merge a-long-name-of-a-fork";
+        assert_eq!(
+            Block::text(command).show(Palette::Plain, Some(14)),
+            [command]
+        );
+        assert_eq!(Block::text(text).show(Palette::Plain, None), [text]);
+    }
+}
