@@ -67,8 +67,18 @@ pub(super) struct Cli {
     /// Tell of each process that is started, and how long it took, on standard error
     #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "quiet")]
     pub(super) verbose: bool,
-    /// Show colors: 'auto' does on a terminal, unless NO_COLOR, TERM=dumb or 'color.ui' say otherwise
-    #[arg(long, value_name = "WHEN", global = true, help_heading = EVERYWHERE, value_enum, hide_possible_values = true, default_value = "auto", hide_default_value = true)]
+    // Not a comment for documentation: the name of a variable would want markup there, which help has not.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        help = "Show colors: 'auto' does on a terminal, unless NO_COLOR, TERM=dumb or 'color.ui' say otherwise",
+        global = true,
+        help_heading = EVERYWHERE,
+        value_enum,
+        hide_possible_values = true,
+        default_value = "auto",
+        hide_default_value = true
+    )]
     pub(super) color: ColorWhen,
     /// Do not send a long list through a pager
     #[arg(short = 'P', long, global = true, help_heading = EVERYWHERE)]

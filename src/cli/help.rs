@@ -1,25 +1,37 @@
 //! `git colony help` and the first screen: the commands in groups, told in clap's own words.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flow::reports::manual_pages::{self, ManualPage, ManualReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop};
+use super::{Face, Stop, manual};
 
 /// Tell about a command, or name them all
 ///
-/// 'git help colony' and 'git colony --help' open the manual, where it is installed.
+/// 'git colony --help' and 'git help colony' open the manual, where it is installed: cargo installs the program
+/// alone, 'git colony help --install' adds the manual.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Name every command
     #[arg(short, long, conflicts_with = "command")]
     all: bool,
+    /// Write the manual to PREFIX/share/man, where man finds it if the program is in PREFIX/bin
+    #[arg(long, conflicts_with_all = ["all", "command"])]
+    install: bool,
+    /// Write it to this folder of manuals instead
+    #[arg(long, value_name = "DIR", requires = "install")]
+    to: Option<PathBuf>,
+    /// Say where it would be written, and write nothing
+    #[arg(short = 'n', long, requires = "install")]
+    dry_run: bool,
     /// The command, as in 'checkpoints show'
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
@@ -176,6 +188,10 @@ pub(super) struct CommandsReport {
 }
 
 impl Answer for CommandsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         format!(
             "{}; 'git colony COMMAND -h' tells more",
@@ -188,7 +204,35 @@ impl Answer for CommandsReport {
     }
 }
 
+impl Answer for ManualReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run { "would write" } else { "wrote" };
+        let pages = text::count(self.count, "page");
+        format!(
+            "{verb} {pages} of the manual to '{}'",
+            self.folder.display()
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        vec![
+            "man finds them if the 'bin' beside is on PATH, or MANPATH names it: git colony --help"
+                .to_owned(),
+        ]
+    }
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    if args.install {
+        let world = face.world()?;
+        let pages = manual::pages().into_iter().map(|page| ManualPage {
+            file: page.file,
+            text: page.text,
+        });
+        let pages: Vec<_> = pages.collect();
+        let to = args.to.as_deref();
+        return face.answer(&manual_pages::install(&world, to, &pages, args.dry_run)?);
+    }
     let mut cli = super::grammar();
     cli.build();
     if args.all {

@@ -5,7 +5,7 @@ use std::io;
 
 use crate::env::{Env, Terminal};
 use crate::git::Repo;
-use crate::git::process::pager::{self, PagerSettings};
+use crate::git::process::pager::{self, PagerSettings, PagerStreams};
 use crate::model::{Result, World};
 use crate::ui::answer::Form;
 use crate::ui::theme::Palette;
@@ -122,7 +122,7 @@ fn page(env: &Env, settings: &PagerSettings, text: &str) -> Result<bool> {
     let Some(command) = pager::command(world, settings) else {
         return Ok(false);
     };
-    let terminal = pager::Terminal {
+    let terminal = PagerStreams {
         stdout: &streams.stdout,
         stderr: &streams.stderr,
     };

@@ -1,11 +1,12 @@
 //! The manual: a page in roff for the program and for each visible command, made from clap's grammar.
 //!
-//! The same program gives the same bytes: no date, no width of a terminal. The program itself never
-//! makes them; `cargo run --example manual` does, and a test compares.
+//! The same program gives the same bytes: no date, no width of a terminal. `cargo run --example
+//! manual` makes the ones of the repository, and a test compares; 'git colony help --install' writes the same.
 
 use crate::store::settings;
 
 use super::args::EVERYWHERE;
+use super::examples;
 use super::help::{self, GROUPS};
 use super::roff::Roff;
 
@@ -78,6 +79,16 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "COLONY_SESSION",
         "The session that a command is of, for who works in an agent's clone: up to 128 letters, digits and -_.: ; \
          'git colony hooks install --for claude-code' has it set.",
+    ),
+    (
+        "COLONY_TRACE",
+        "Set to 1 it is '-v': each process that is started is told of on standard error, with its time, for reports of \
+         bugs. Credentials of URLs are left out.",
+    ),
+    (
+        "NO_COLOR, TERM, COLUMNS, GIT_PAGER, PAGER",
+        "As for git: whether there are colors, how wide the terminal is, and the pager of long lists; so do the settings \
+         'color.ui', 'core.pager' and 'pager.colony'.",
     ),
     (
         "COLONY_OPERATION",
@@ -191,6 +202,9 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
     }
     roff.section("GLOBAL OPTIONS");
     options(&mut roff, command, |arg| !is_own(arg) && !arg.is_hide_set());
+    if let Some(examples) = examples::find(command.get_name()) {
+        table(&mut roff, "EXAMPLES", examples.lines);
+    }
     table(&mut roff, "EXIT STATUS", EXIT_STATUS);
     roff.section("ENVIRONMENT AND FILES");
     roff.paragraphs(["git-colony(1) names the variables, the settings, and what is kept where."]);

@@ -26,6 +26,7 @@ mod deinit;
 mod diff;
 mod disk_space;
 mod doctor;
+pub mod examples;
 mod fleet;
 mod fork;
 mod forks;
@@ -160,6 +161,10 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 fn grammar() -> clap::Command {
     let cli = Cli::command();
     let screen = help::first_screen(&cli);
+    let cli = cli.mut_subcommands(|command| match examples::as_help(command.get_name()) {
+        Some(examples) => command.after_help(examples),
+        None => command,
+    });
     cli.override_help(screen)
 }
 

@@ -43,6 +43,7 @@ use crate::flow::pages::page_graph::PageGraphReport;
 use crate::flow::pages::scopes::{MappedReport, ScopeReport, ScopesReport, UnmapReport};
 use crate::flow::pages::{PageStatsReport, PagesReport};
 use crate::flow::reports::log::LogReport;
+use crate::flow::reports::manual_pages::ManualReport;
 use crate::flow::reports::operations::{OperationReport, OperationsReport};
 use crate::flow::reports::status::StatusReport;
 use crate::flow::reports::status_line::LineReport;
@@ -127,6 +128,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
     ("help", answer::<help::CommandsReport>),
+    ("help --install", answer::<ManualReport>),
     ("hooks", answer::<HooksStatusReport>),
     ("hooks install", answer::<InstallReport>),
     ("hooks status", answer::<HooksStatusReport>),
@@ -277,6 +279,10 @@ struct SchemaReport {
 }
 
 impl Answer for SchemaReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
     fn message(&self) -> String {
         match (self.message, self.report) {
             (Message::Silent, _) => String::new(),

@@ -31,8 +31,8 @@ impl Block {
     }
 
     /// Makes a line of text, in which roles are found by what it says.
-    pub fn text(text: impl Into<String>) -> Block {
-        Block::Line(Line::read(text.into()))
+    pub fn text(text: impl AsRef<str>) -> Block {
+        Block::Line(Line::read(text.as_ref()))
     }
 
     /// Returns the lines for a terminal of `columns`, or for a pipe.

@@ -149,9 +149,9 @@ const WARNINGS: [&str; 6] = [
 
 impl Line {
     /// Finds the roles in a line that comes without: a warning, a command that is offered, a remark behind it.
-    pub fn read(text: String) -> Line {
+    pub fn read(text: &str) -> Line {
         let mut spans = Vec::new();
-        let mut rest = text.as_str();
+        let mut rest = text;
         if let Some(label) = WARNINGS.iter().find(|label| rest.starts_with(**label)) {
             let (label, after) = rest.split_at(label.len());
             spans.push(Span::new(Role::Warning, label));
@@ -217,7 +217,7 @@ mod tests {
             ("'git colony map' does it", None),
             ("a line", None),
         ] {
-            let line = Line::read(text.to_owned());
+            let line = Line::read(text);
             assert_eq!(line.text(), text);
             let found = line.0.iter().find(|span| span.role == Role::Command);
             assert_eq!(found.map(|span| span.text.as_str()), command);
@@ -244,7 +244,7 @@ mod tests {
             let inner = painted.strip_prefix("\x1b[31m").and_then(|rest| rest.strip_suffix("\x1b[m"));
             prop_assert_eq!(inner.unwrap_or_default(), escape::line(&text));
             prop_assert_eq!(Palette::Plain.paint(Role::Bad, &text), escape::line(&text));
-            let line = Line::read(text.clone());
+            let line = Line::read(&text);
             prop_assert_eq!(line.paint(Palette::Plain), escape::line(&text));
         }
     }

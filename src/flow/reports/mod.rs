@@ -2,6 +2,7 @@
 
 pub mod completion;
 pub mod log;
+pub mod manual_pages;
 pub mod operations;
 pub mod status;
 pub mod status_line;

@@ -53,9 +53,9 @@ fn chosen(variables: &BTreeMap<OsString, OsString>, settings: &PagerSettings) ->
     (!matches!(chosen.trim(), "" | "cat")).then_some(chosen)
 }
 
-/// The terminal that a pager writes to.
+/// The streams of the terminal that a pager writes to.
 #[derive(Debug)]
-pub struct Terminal<'a> {
+pub struct PagerStreams<'a> {
     /// Standard output.
     pub stdout: &'a File,
     /// Standard error.
@@ -66,7 +66,7 @@ pub struct Terminal<'a> {
 ///
 /// # Errors
 /// `interrupted`, where a signal but that of the keyboard asked us to end: then the pager is ended, too.
-pub fn show(world: &World, command: &str, text: &str, terminal: &Terminal<'_>) -> Result<bool> {
+pub fn show(world: &World, command: &str, text: &str, terminal: &PagerStreams<'_>) -> Result<bool> {
     let Some(mut child) = start(world, command, terminal) else {
         return Ok(false);
     };
@@ -90,7 +90,7 @@ pub fn show(world: &World, command: &str, text: &str, terminal: &Terminal<'_>) -
 }
 
 #[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
-fn start(world: &World, command: &str, terminal: &Terminal<'_>) -> Option<Child> {
+fn start(world: &World, command: &str, terminal: &PagerStreams<'_>) -> Option<Child> {
     let mut shell = Command::new("sh");
     shell
         .args(["-c", command])

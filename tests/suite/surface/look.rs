@@ -134,7 +134,7 @@ fn the_pager_changes_no_exit_code_and_stops_no_signal() {
         let line = format!("{line}; echo code $?");
         let shown = on_terminal(&sandbox, &[("PAGER", pager)], &line);
         let code = shown.lines().find_map(|line| line.strip_prefix("code "));
-        code.map(str::to_owned).unwrap_or_else(|| panic!("{shown}"))
+        code.map_or_else(|| panic!("{shown}"), str::to_owned)
     };
     assert_eq!(code("true", "COLONY ops"), "0", "quit before the end");
     assert_eq!(code("no-such-pager 2>&-", "COLONY ops"), "0");

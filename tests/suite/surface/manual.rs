@@ -143,3 +143,43 @@ fn make_install_puts_everything_where_it_is_found_and_uninstall_takes_it_back() 
         .output();
     assert_eq!(String::from_utf8_lossy(&left.unwrap().stdout), "");
 }
+
+#[test]
+fn help_installs_the_manual_beside_the_program_and_nothing_else_does() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.outside().join("home")).unwrap();
+    let prefix = sandbox.outside().join("cargo");
+    let bin = prefix.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    fs::copy(program, bin.join("git-colony")).unwrap();
+    let run = |args: &[&str]| {
+        let path = std::env::var("PATH").unwrap();
+        let output = Command::new(args[0])
+            .args(&args[1..])
+            .current_dir(&sandbox.root)
+            .env_clear()
+            .envs(sandbox.variables())
+            .env("PATH", format!("{}:{path}", bin.display()))
+            .env("MANPAGER", "cat")
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let page = prefix.join("share/man/man1/git-colony.1");
+    let told = run(&["git", "colony", "help", "--install", "-n"]);
+    assert!(told.starts_with("would write "), "{told}");
+    assert!(!prefix.join("share").exists(), "a dry run writes nothing");
+    let told = run(&["git", "colony", "help", "--install", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let count = git_colony::cli::manual::pages().len();
+    assert_eq!(told["count"], count);
+    let shown = run(&["git", "colony", "--help"]);
+    assert!(shown.contains("keep any state of a repository"), "{shown}");
+    fs::write(&page, "a page of somebody else").unwrap();
+    let refused = run(&["git", "colony", "help", "--install", "--json"]);
+    assert!(refused.contains("path-in-the-way"), "{refused}");
+    assert_eq!(
+        fs::read_to_string(&page).unwrap(),
+        "a page of somebody else"
+    );
+}

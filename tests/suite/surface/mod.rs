@@ -3,6 +3,7 @@
 mod as_process;
 mod completion;
 mod documents;
+mod examples;
 mod faces;
 mod habits;
 mod look;

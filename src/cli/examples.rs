@@ -1,0 +1,442 @@
+//! Two or three examples of every command: what help and the man pages show. A test runs all of them, in the order
+//! of the table, in one repository, so that each finds what those before it have made.
+
+/// A command with its examples: what is typed, and what it is for.
+pub struct Examples {
+    /// The command.
+    pub command: &'static str,
+    /// What is typed after `git colony`, or after `git` where it begins with that; and what for.
+    pub lines: &'static [(&'static str, &'static str)],
+}
+
+const fn of(command: &'static str, lines: &'static [(&'static str, &'static str)]) -> Examples {
+    Examples { command, lines }
+}
+
+/// Every visible command. The test's repository has the branch 'main', a file 'a.txt' and a folder 'dir', both with
+/// uncommitted changes, and a remote.
+pub const TABLE: &[Examples] = &[
+    of(
+        "init",
+        &[
+            ("git colony init -n", "show what would be set up"),
+            ("git colony init", "set the repository up, in one commit"),
+        ],
+    ),
+    of(
+        "agents",
+        &[
+            (
+                "git colony agents new ada",
+                "a clone and a fork for an agent; prints the path",
+            ),
+            ("git colony agents", "who works where"),
+            ("cd \"$(git colony agents path ada)\"", "go there"),
+        ],
+    ),
+    of(
+        "fork",
+        &[
+            (
+                "git colony fork try-sqlite",
+                "begin a line of work and switch to it",
+            ),
+            (
+                "git colony fork hotfix --from main --no-switch",
+                "begin one elsewhere and stay",
+            ),
+        ],
+    ),
+    of(
+        "checkpoint",
+        &[
+            (
+                "git colony checkpoint -m 'it works'",
+                "commit everything under a label",
+            ),
+            (
+                "git colony checkpoint --off-branch -m 'half an idea'",
+                "keep it beside the branch",
+            ),
+        ],
+    ),
+    of(
+        "checkpoints",
+        &[
+            ("git colony checkpoints", "list what can be restored"),
+            ("git colony checkpoints show @{0}", "the newest one"),
+            (
+                "git colony checkpoints delete 'half an idea'",
+                "delete one; undo restores it",
+            ),
+        ],
+    ),
+    of(
+        "tag",
+        &[
+            (
+                "git colony tag -m 'last good' HEAD~1",
+                "give an existing commit a label",
+            ),
+            (
+                "git colony tag -m release-1 HEAD --rationale 'sent to the customer'",
+                "and a reason",
+            ),
+        ],
+    ),
+    of(
+        "commit",
+        &[
+            (
+                "git colony commit -am 'Fix the parser'",
+                "what is tracked, as git does",
+            ),
+            (
+                "git colony commit -m 'Add notes' dir",
+                "one folder, new files included",
+            ),
+        ],
+    ),
+    of(
+        "decide",
+        &[
+            (
+                "git colony decide -m 'Use SQLite' --rationale 'one file, no server'",
+                "record a decision",
+            ),
+            (
+                "git colony decide -m 'Keep ids stable' a.txt",
+                "commit it with the file it is about",
+            ),
+        ],
+    ),
+    of(
+        "decisions",
+        &[
+            ("git colony decisions", "what was decided"),
+            (
+                "git colony decisions --since main -- a.txt",
+                "about one file, on this branch",
+            ),
+        ],
+    ),
+    of(
+        "restore",
+        &[
+            (
+                "git colony restore HEAD",
+                "drop what is uncommitted; undo brings it back",
+            ),
+            (
+                "git colony restore 'it works' -- a.txt",
+                "one file as it was",
+            ),
+            (
+                "git colony restore release-1 -n",
+                "show what going there would do",
+            ),
+        ],
+    ),
+    of(
+        "undo",
+        &[
+            ("git colony undo", "take the last step back"),
+            ("git colony undo 2 -n", "show what two more steps would do"),
+        ],
+    ),
+    of(
+        "redo",
+        &[
+            ("git colony redo -n", "show what would come back"),
+            ("git colony redo", "bring back what undo took"),
+        ],
+    ),
+    of(
+        "fleet",
+        &[
+            ("git colony", "the same as 'git colony fleet'"),
+            ("git colony fleet --json", "for a program"),
+        ],
+    ),
+    of(
+        "cherry-pick",
+        &[
+            (
+                "git colony cherry-pick main..HEAD --into hotfix -n",
+                "show what would come of it",
+            ),
+            (
+                "git colony cherry-pick main..HEAD --into hotfix",
+                "all that main does not have",
+            ),
+        ],
+    ),
+    of(
+        "merge",
+        &[
+            (
+                "git colony merge try-sqlite --into main -n",
+                "show what would come of it",
+            ),
+            (
+                "git colony merge try-sqlite --into main",
+                "main need not be checked out",
+            ),
+        ],
+    ),
+    of(
+        "forks",
+        &[
+            ("git colony forks --conflicts", "which lines of work clash"),
+            (
+                "git colony forks delete hotfix --force",
+                "undo brings it back",
+            ),
+        ],
+    ),
+    of(
+        "clone",
+        &[
+            (
+                "git colony clone --read-only",
+                "a clone to read in; prints the path",
+            ),
+            (
+                "git colony clone --agent bob -n",
+                "show where one without a fork would be",
+            ),
+        ],
+    ),
+    of(
+        "clones",
+        &[
+            ("git colony clones", "every clone of this repository"),
+            (
+                "git colony clones refresh ada -n",
+                "show what a fetch would move",
+            ),
+            ("git colony clones gc -n", "show what nobody needs any more"),
+        ],
+    ),
+    of(
+        "colony",
+        &[
+            (
+                "git colony colony set demo https://example.com/demo.git",
+                "note where a colony is",
+            ),
+            ("git colony colony show demo", "look it up"),
+        ],
+    ),
+    of(
+        "sync",
+        &[
+            ("git colony sync -n", "show what would be shared"),
+            (
+                "git colony sync --fetch",
+                "fetch what others share, push nothing",
+            ),
+        ],
+    ),
+    of(
+        "status",
+        &[
+            ("git colony status", "the state of the repository"),
+            ("git colony status --line", "in one line, for a prompt"),
+        ],
+    ),
+    of(
+        "ops",
+        &[
+            ("git colony ops -n 5", "the newest five operations"),
+            (
+                "git colony ops show op-2",
+                "one of them, with what it moved aside",
+            ),
+        ],
+    ),
+    of(
+        "log",
+        &[
+            (
+                "git colony log",
+                "what this branch has and its target has not",
+            ),
+            (
+                "git colony log ada@ -n 10",
+                "what an agent has, committed or not",
+            ),
+        ],
+    ),
+    of(
+        "diff",
+        &[
+            ("git colony diff", "what is uncommitted"),
+            (
+                "git colony diff main...try-sqlite --patch",
+                "what a fork has changed",
+            ),
+            (
+                "git colony diff release-1 -- a.txt",
+                "one file since a checkpoint",
+            ),
+        ],
+    ),
+    of(
+        "topology",
+        &[
+            (
+                "git colony topology",
+                "every branch, and where it left main",
+            ),
+            ("git colony topology --json", "for a program"),
+        ],
+    ),
+    of(
+        "tour",
+        &[
+            ("git colony tour", "see it in a temporary clone"),
+            ("git colony tour --json", "the same for a program"),
+        ],
+    ),
+    of(
+        "hooks",
+        &[
+            ("git colony hooks", "which hooks stand"),
+            (
+                "git colony hooks install --for git -n",
+                "show what would be written",
+            ),
+        ],
+    ),
+    of(
+        "lfs",
+        &[
+            (
+                "git colony lfs status",
+                "what git-lfs keeps, and what is missing",
+            ),
+            (
+                "git colony lfs migrate -n",
+                "show what a migration would rewrite",
+            ),
+        ],
+    ),
+    of(
+        "map",
+        &[
+            ("git colony map check", "whether the repo map is in order"),
+            ("git colony map", "cut what it names into pages"),
+            ("git colony map tree --tokens", "where the tokens are"),
+        ],
+    ),
+    of(
+        "pages",
+        &[
+            ("git colony pages", "list the pages"),
+            ("git colony pages --limit 5 --json", "for a program"),
+            ("git colony pages stats", "tokens of each scope"),
+        ],
+    ),
+    of(
+        "scopes",
+        &[
+            ("git colony scopes", "what is mapped"),
+            (
+                "git colony scopes unmap default -n",
+                "show what taking it back would do",
+            ),
+        ],
+    ),
+    of(
+        "tools",
+        &[
+            ("git colony tools", "the tools of this repository"),
+            ("git colony tools find parser", "those that do something"),
+        ],
+    ),
+    of(
+        "config",
+        &[
+            (
+                "git colony config --show-origin",
+                "every setting, and where it stands",
+            ),
+            ("git colony config get colony.keepDays", "one of them"),
+        ],
+    ),
+    of(
+        "doctor",
+        &[
+            ("git colony doctor", "look for what could hurt later"),
+            ("git colony doctor --deep", "read every object as well"),
+        ],
+    ),
+    of(
+        "prune",
+        &[
+            ("git colony prune -n", "show what is past its time"),
+            ("git colony prune --keep 90", "keep three months"),
+        ],
+    ),
+    of(
+        "schema",
+        &[
+            ("git colony schema", "the reports that have a schema"),
+            (
+                "git colony schema checkpoints show",
+                "the JSON Schema of one",
+            ),
+        ],
+    ),
+    of(
+        "version",
+        &[
+            ("git colony version", "the version and the formats"),
+            ("git colony -V --json", "for a program"),
+        ],
+    ),
+    of(
+        "help",
+        &[
+            ("git colony help --all", "every command"),
+            ("git colony help checkpoints show", "one of them in full"),
+            (
+                "git colony help --install --to ~/.local/share/man -n",
+                "where the manual would be written",
+            ),
+        ],
+    ),
+    of(
+        "completions",
+        &[
+            ("git colony completions bash", "the script for bash"),
+            ("git colony completions zsh", "for zsh; fish has one, too"),
+        ],
+    ),
+    of(
+        "deinit",
+        &[
+            ("git colony deinit -n", "show what would be taken out"),
+            (
+                "git colony deinit --purge -n",
+                "with checkpoints and kept files",
+            ),
+        ],
+    ),
+];
+
+/// Returns the examples of a command.
+pub(super) fn find(command: &str) -> Option<&'static Examples> {
+    TABLE.iter().find(|examples| examples.command == command)
+}
+
+/// Returns the examples of a command as help shows them.
+pub(super) fn as_help(command: &str) -> Option<String> {
+    let lines = find(command)?.lines.iter();
+    let lines = lines.map(|(typed, told)| format!("  {typed}\n      {told}"));
+    Some(format!(
+        "Examples:\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    ))
+}

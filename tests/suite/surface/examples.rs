@@ -1,0 +1,76 @@
+//! The examples of help and the man pages: every command has some, and each works when it is typed.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+use git_colony::cli::examples::TABLE;
+
+use crate::support::Sandbox;
+
+/// A repository with a remote, and the program on the path of a shell.
+fn shell(sandbox: &Sandbox, script: &str) -> Command {
+    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let path = std::env::var("PATH").unwrap();
+    let path = format!("{}:{path}", program.parent().unwrap().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).current_dir(&sandbox.root);
+    shell.env_clear().envs(sandbox.variables());
+    shell.env("PATH", path);
+    let shared = sandbox.outside().join("shared");
+    shell.env("COLONY_SHARED_ROOT", shared);
+    shell
+}
+
+#[test]
+fn every_example_works_when_it_is_typed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    let remote = sandbox.outside().join("origin.git");
+    let remote = remote.to_str().unwrap();
+    sandbox.git(&["clone", "-q", "--bare", ".", remote]);
+    sandbox.git(&["remote", "add", "origin", remote]);
+    sandbox.git(&["fetch", "-q", "origin"]);
+    let mut wrong = String::new();
+    let lines = TABLE.iter().flat_map(|examples| examples.lines);
+    for (number, (typed, _)) in lines.enumerate() {
+        sandbox.write("a.txt", format!("{number}\n"));
+        sandbox.write("dir/b.txt", format!("{number}\n"));
+        let output = shell(&sandbox, typed).output().unwrap();
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            writeln!(wrong, "{typed}: {}\n{said}", output.status).unwrap();
+        }
+    }
+    assert_eq!(wrong, "");
+}
+
+#[test]
+fn help_and_the_manual_show_the_examples_of_every_command() {
+    let sandbox = Sandbox::new();
+    let commands = sandbox.json(&["help", "--all"])["commands"].clone();
+    for command in commands.as_array().unwrap() {
+        let name = command["name"].as_str().unwrap();
+        let examples = TABLE.iter().find(|examples| examples.command == name);
+        let examples = examples.unwrap_or_else(|| panic!("'{name}' has no examples"));
+        assert!((2..=3).contains(&examples.lines.len()), "{name}");
+        let help = sandbox.colony(&[name, "-h"]);
+        let at = |what: &str| help.find(what).unwrap_or_else(|| panic!("{what}: {help}"));
+        assert!(at("Everywhere:") < at("Examples:"), "{help}");
+        for (typed, told) in examples.lines {
+            assert!(typed.contains("git colony"), "{typed}");
+            let shown = &help[at("Examples:")..];
+            assert!(shown.contains(typed) && shown.contains(told), "{help}");
+            assert!(typed.chars().count() <= 76, "{typed}");
+        }
+        let page = format!("{}/man/git-colony-{name}.1", env!("CARGO_MANIFEST_DIR"));
+        let page = fs::read_to_string(page).unwrap();
+        assert!(page.contains(".SH \"EXAMPLES\""), "{name}");
+    }
+    // Own options first, those of every command last.
+    let help = sandbox.colony(&["merge", "-h"]);
+    let everywhere = help.find("Everywhere:").unwrap();
+    assert!(help.find("--squash").unwrap() < everywhere, "{help}");
+    assert!(help.find("--json").unwrap() > everywhere, "{help}");
+}
