@@ -236,7 +236,7 @@ fn how_far_it_is_is_told() {
     let told = told.lock().unwrap();
     for wanted in [
         "fetch the branches of 'origin'",
-        "ask 'origin' what it has",
+        "list the refs of 'origin'",
         "search for secrets",
         "push 2 refs to 'origin'",
     ] {
