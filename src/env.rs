@@ -29,7 +29,7 @@ pub struct Env {
     pub terminal: Terminal,
 }
 
-/// What is known of the terminal; nothing where there is none.
+/// The properties of the terminal; empty without one.
 #[derive(Debug, Default)]
 pub struct Terminal {
     /// How many columns it has, where the answer goes to it.

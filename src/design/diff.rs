@@ -34,7 +34,7 @@ pub struct Request {
     pub to: Named,
     /// Whether it begins where the two parted.
     pub since: Since,
-    /// Only what is at these paths or below them; none for all.
+    /// Only these paths and everything below them; empty for all.
     pub paths: Vec<RepoPath>,
     /// Whether the patch is wanted.
     pub patch: WithPatch,

@@ -321,7 +321,7 @@ impl Error {
         self.0.code
     }
 
-    /// Says first what was done before it came to this.
+    /// Puts what was done before the failure first.
     #[must_use]
     pub fn after(mut self, done: &str) -> Self {
         self.0.message = format!("{done}: {}", self.0.message);

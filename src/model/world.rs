@@ -180,7 +180,7 @@ pub struct Interrupt {
     heard: Arc<AtomicBool>,
     completing: Arc<AtomicUsize>,
     spared: Arc<AtomicU32>,
-    /// Of the interrupt this was set aside for.
+    /// Of the interrupt that this one replaces.
     _outer: Option<Arc<Completing>>,
 }
 
@@ -232,7 +232,7 @@ impl Interrupt {
         Some(self.spared.load(Ordering::SeqCst)).filter(|child| *child != 0)
     }
 
-    /// Tells whether the work has taken notice of a signal: it is on its way out.
+    /// Returns `true` if the work has noticed a signal and is about to end.
     pub fn is_heard(&self) -> bool {
         self.heard.load(Ordering::SeqCst)
     }

@@ -53,7 +53,7 @@ pub(in crate::design) struct Chosen {
 }
 
 impl Chosen {
-    /// Looks at the worktree and writes what is chosen.
+    /// Scans the working tree and writes the chosen files.
     ///
     /// # Errors
     /// `path-not-found` for one that is neither tracked nor new, `unmerged-paths` for one in

@@ -89,7 +89,7 @@ impl JsonSchema for EarlierStep {
     }
 }
 
-/// A checkpoint that is no more where the refs have moved.
+/// A checkpoint whose ref is gone after the move.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GoneCheckpoint {
     /// Its id.
@@ -191,7 +191,7 @@ impl UndoReport {
         }
     }
 
-    /// Tells of a step that others come before, by what the log has of it.
+    /// Reports a step that runs after others, from its log entry.
     pub(super) fn planned(
         (origin, record): (&Record, &Record),
         direction: Direction,
@@ -229,7 +229,7 @@ impl UndoReport {
         earlier.chain(std::iter::once(self))
     }
 
-    /// Tells of an undo or redo that was cut off and is complete now.
+    /// Reports an interrupted undo or redo that is complete now.
     pub(in crate::design) fn of_completed(
         repo: &Repo,
         log: &Log,

@@ -16,7 +16,7 @@ use super::undo_next::origin_of;
 use super::undo_report::UndoReport;
 use super::{Direction, plain_git};
 
-/// How far to go.
+/// The steps to undo or redo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
     /// That many of the newest steps.
@@ -69,7 +69,7 @@ pub fn preview(
     Ok(report)
 }
 
-/// Returns the log and how many steps to go; refuses before the first what the log tells of the later ones.
+/// Returns the log and how many steps to go; if the log shows that a later step would be refused, refuses before the first.
 fn plan(
     session: &Session,
     direction: Direction,
@@ -155,14 +155,14 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
     }
 }
 
-/// Says how far it went before a step refused.
+/// Adds the steps that are done to the error of the step that refused.
 fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let done = report.earlier.len() + 1;
     let done_ops: Vec<_> = report.all().map(|step| step.undone).collect();
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
         Direction::Redo => "brought back",
-        Direction::Undo | Direction::Abort | Direction::AbortMigration => "taken back",
+        Direction::Undo | Direction::Abort | Direction::AbortMigration => "undone",
     };
     let told = format!(
         "{done} of {wanted} steps {past} ({}); then",

@@ -1,7 +1,7 @@
 //! Putting the manual where `man`, and so `git colony --help`, finds it.
 //!
 //! cargo installs programs only. `man` looks in `PREFIX/share/man` for each `PREFIX/bin` on the path, so the pages go
-//! there; nothing is written unless somebody asks for it, and no page of anybody else is replaced.
+//! there; nothing is written unless the user asks for it, and only pages of ours are replaced.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::store::files::atomic;
 pub struct ManualPage {
     /// The name of its file, as in `git-colony-restore.1`.
     pub file: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
@@ -32,10 +32,10 @@ pub struct ManualReport {
     pub dry_run: bool,
 }
 
-/// Writes the pages below `to`, or below the folder that belongs to where the program stands.
+/// Writes the pages below `to`, or below the prefix of the program.
 ///
 /// # Errors
-/// `invalid-value` where the program does not stand in a `bin`, `path-in-the-way` for a page of somebody else,
+/// `invalid-value` if the program is not in a `bin`, `path-in-the-way` for a page of another program,
 /// `no-space`, `io`.
 pub fn install(
     world: &World,
@@ -78,7 +78,7 @@ fn beside(program: &Path) -> Result<PathBuf> {
     Ok(prefix.join("share/man"))
 }
 
-/// Refuses to replace what is not a page of ours.
+/// Refuses to replace a file that is not a page of ours.
 fn refuse_other(path: &Path) -> Result<()> {
     let is_ours = match atomic::read_file(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => true,

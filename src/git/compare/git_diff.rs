@@ -56,14 +56,14 @@ pub struct Patch {
     pub truncated: bool,
 }
 
-/// What is compared.
+/// Two trees to compare.
 #[derive(Clone, Copy)]
 pub struct Comparison<'a> {
     /// The first tree.
     pub old: Oid,
     /// The second tree.
     pub new: Oid,
-    /// Only what is at these paths or below them; none for all.
+    /// Only these paths and everything below them; empty for all.
     pub paths: &'a [RepoPath],
     /// Where objects are shown to git that are in memory only.
     pub quarantine: Option<&'a Quarantine>,

@@ -13,7 +13,7 @@ use crate::model::World;
 use super::trace::Trace;
 
 /// How often it is looked whether the pager has ended, while nothing says so.
-const BEAT: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The signal of the keyboard, which is for the pager: it goes to everything in the foreground.
 const SIGINT: i32 = 2;
@@ -129,7 +129,7 @@ fn wait(world: &World, child: &mut Child) -> Result<Option<i32>> {
             child.wait().ok();
             world.interrupt.check()?;
         }
-        std::thread::sleep(BEAT);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

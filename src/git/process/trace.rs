@@ -1,7 +1,7 @@
-//! Tells of each process that is started and of its time, for reports of bugs: `-v`, or `COLONY_TRACE=1`.
+//! Prints each process that is started and its time, for bug reports: `-v`, or `COLONY_TRACE=1`.
 //!
-//! What holds a credential is not told: the user information of URLs is left out, and configuration of one command
-//! travels in variables, which are never told. Filters and merge drivers are started by gix, or by git, and not told.
+//! No credential is printed: the user information of URLs is left out, and configuration of one command travels in
+//! variables, which are never printed. Filters and merge drivers are started by gix or by git and are not printed.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ pub(crate) const VARIABLE: &str = "COLONY_TRACE";
 
 type Narrate = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Where it is told; nowhere unless asked for.
+/// Where processes are printed; nowhere unless asked for.
 #[derive(Clone, Default)]
 pub(crate) struct Trace(Option<Narrate>);
 
@@ -39,7 +39,7 @@ impl Trace {
     }
 }
 
-/// A command under way.
+/// A running command.
 pub(crate) struct Traced {
     narrate: Narrate,
     words: String,

@@ -107,7 +107,7 @@ impl Log {
         self.stacks().undone.last().and_then(|id| self.find(*id))
     }
 
-    /// Returns what undo would take back, or redo bring back, step by step, the next one first.
+    /// Returns the operations that undo or redo would take, the next one first.
     pub fn steps(&self, kind: Kind) -> Vec<&LogEntry> {
         let stacks = self.stacks();
         let stack = if kind == Kind::Redo {
