@@ -1,4 +1,4 @@
-//! What `git colony agents` says: an agent made, found, taken away or brought back, and the list of them.
+//! What `git colony agents` says: an agent created, found, removed or restored, and the list of agents.
 
 use crate::clones::damaged::DamagedClone;
 use crate::clones::removal::removed_work;
@@ -254,7 +254,7 @@ pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
     words.map(|words| format!("warning: {words}")).collect()
 }
 
-/// Says how an agent comes back that was taken away.
+/// Returns the line that says how to restore a removed agent.
 fn take_back(agent: &str) -> String {
     format!("take it back: {}", removed_work::command(agent))
 }

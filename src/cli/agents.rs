@@ -32,10 +32,10 @@ enum Action {
     Path(Path),
     /// Take the clone of an agent away; the hub keeps its work
     Remove(Remove),
-    /// Bring back an agent whose clone was taken away, with what was uncommitted in it
+    /// Restore a removed agent, with its uncommitted changes
     ///
-    /// A new clone goes on where the last one of that name ended: branches, checkpoints, stashes and the
-    /// log of operations, and what was uncommitted is uncommitted again. What was staged is not staged.
+    /// A new clone continues where the last one of that name ended: branches, checkpoints, stashes, the
+    /// operation log, and uncommitted changes. Staged changes come back unstaged.
     Restore(Restore),
     /// Say whether the rule of an agent lets it change paths
     ///
@@ -59,7 +59,7 @@ struct Check {
     /// The files; they need not exist
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Check what is staged
+    /// Check the staged changes
     #[arg(long)]
     staged: bool,
     /// Check what B brings to A
@@ -75,7 +75,7 @@ struct Path {
     /// The agent
     #[arg(value_name = "NAME")]
     name: String,
-    /// Make the clone that of whoever runs this, though somebody else works there
+    /// Take over the clone, even if another user or session works in it
     #[arg(long)]
     takeover: bool,
     /// Say from whom it would be taken over, and do nothing
@@ -88,8 +88,8 @@ struct Remove {
     /// The agent, or the id of its clone
     #[arg(value_name = "NAME")]
     name: String,
-    /// Take it from whoever works there, and let go of what a checkpoint leaves out: large new files,
-    /// likely secrets
+    /// Remove it even if another user or session works in it, and delete the files that a checkpoint
+    /// leaves out: large new files, likely secrets
     #[arg(short, long)]
     force: bool,
     /// Say what would be done, and do nothing
@@ -99,13 +99,13 @@ struct Remove {
 
 #[derive(Debug, clap::Args)]
 struct Restore {
-    /// The agent whose clone was taken away
+    /// The removed agent
     #[arg(value_name = "NAME")]
     name: String,
     /// Give its work to an agent of another name
     #[arg(long = "as", value_name = "OTHER")]
     other: Option<String>,
-    /// What was taken away at this time, where the name was taken away more than once, as 'agents' tells it
+    /// The removal at TIME, as 'agents' lists it, if an agent of this name was removed more than once
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// Say what would be brought back, and do nothing
@@ -124,7 +124,7 @@ struct New {
     /// Begin at this branch, fork, checkpoint or commit (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
-    /// Bring what is uncommitted here along, as changes that are uncommitted there
+    /// Copy the uncommitted changes of this working tree into the clone
     #[arg(long, conflicts_with_all = ["from", "sparse"])]
     with_changes: bool,
     /// Large files: 'all' (the default), 'none', or paths

@@ -61,10 +61,10 @@ pub(super) struct Cli {
     /// Print nothing but errors
     #[arg(short, long, global = true, help_heading = EVERYWHERE)]
     pub(super) quiet: bool,
-    /// Do not show how far long work is
+    /// Do not show progress
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_progress: bool,
-    /// Tell of each process that is started, and how long it took, on standard error
+    /// Print each process that is started, and its time, on standard error
     #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     // Not a comment for documentation: the name of a variable would want markup there, which help has not.

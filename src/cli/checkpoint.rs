@@ -12,11 +12,11 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, paths};
 
-/// Keep the whole worktree under a label
+/// Keep the whole working tree under a label
 ///
 /// Commits everything that is tracked, and everything untracked that is not ignored, on the current
-/// branch. Commit hooks do not run: a checkpoint keeps what is there, ready or not.
-/// Left out, and named: untracked files over 100 MiB, likely secrets, repositories of their own.
+/// branch. Commit hooks do not run: a checkpoint keeps all files, finished or not.
+/// Left out, and listed: untracked files over 100 MiB, likely secrets, nested repositories.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -46,7 +46,7 @@ pub(super) struct Args {
     /// Take in untracked files of any size
     #[arg(long, conflicts_with = "auto")]
     allow_large: bool,
-    /// Take in PATH, or what is below it, although it looks like a secret
+    /// Include PATH, or everything below it, even if it looks like a secret
     #[arg(long, value_name = "PATH", conflicts_with = "auto")]
     allow_secret: Vec<PathBuf>,
     /// Take in untracked files that were ignored until a restore brought older ignore files back

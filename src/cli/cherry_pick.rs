@@ -37,13 +37,13 @@ pub(super) struct Args {
     /// Open a conflict: 'git status' and 'git mergetool' work on it
     #[arg(long)]
     resolve: bool,
-    /// Let in what the rules of the agents whose commits they are do not allow; no agent lifts a rule
+    /// Pick even if a commit changes paths outside its agent's allowed paths (people only)
     #[arg(short, long)]
     force: bool,
     /// Go on, with the conflict settled; the branch moves when all is picked
     #[arg(long = "continue", conflicts_with_all = ["abort", "into", "resolve", "force"])]
     go_on: bool,
-    /// Take back a pick that --resolve opened
+    /// Undo a pick that --resolve opened
     #[arg(long, conflicts_with_all = ["into", "resolve", "force"])]
     abort: bool,
     /// Say what would come of it, and change nothing

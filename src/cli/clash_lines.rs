@@ -10,8 +10,8 @@ use crate::ui::text;
 /// More lines than these are only counted.
 const MAX_LINES: usize = 20;
 
-/// Returns a line for each group of lines of work that clash about the same paths, in order of the paths, then
-/// one for each pair of which that cannot be told. `named` gives a line of work the name people know.
+/// Returns a line for each group of forks that clash about the same paths, in order of the paths, then one for
+/// each pair that cannot be compared. `named` returns the name of a fork that users know.
 pub(super) fn by_path(clashes: &[Clash], named: impl Fn(&str) -> String) -> Vec<String> {
     let mut at: BTreeMap<&RepoPath, BTreeSet<String>> = BTreeMap::new();
     let mut binary: BTreeSet<&RepoPath> = BTreeSet::new();

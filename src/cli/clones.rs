@@ -14,7 +14,7 @@ use crate::ui::text;
 use super::agent_answers::{damaged, left_behind, see_kept};
 use super::{Face, Stop};
 
-/// List and tend the clones of this repository
+/// List and maintain the clones of this repository
 ///
 /// Outside of any repository, all of this user.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ enum Action {
         /// The clone: its id, its agent or its path
         #[arg(value_name = "CLONE")]
         id: String,
-        /// Let go of what cannot be kept
+        /// Delete work that cannot be kept
         #[arg(short, long)]
         force: bool,
         /// Say what would be done, and do nothing
@@ -189,7 +189,7 @@ impl Answer for RefreshReport {
     }
 }
 
-/// Tells whether the commands of a new clone did what they were to do; one that waits is told of.
+/// Returns `true` if no set-up command of a new clone failed; one that waits for approval has not failed.
 pub(super) fn outcome_of(commands: &[SetupCommand]) -> Outcome {
     if setup_commands::has_failed(commands) {
         Outcome::No

@@ -1,8 +1,8 @@
-//! `git colony complete` (hidden): what may stand next on a command line. The shells ask on TAB.
+//! `git colony complete` (hidden): the words that may come next on a command line. The shells ask on TAB.
 //!
 //! The answer comes from clap's grammar and, for values, from the repository. It never writes, takes
-//! no lock and never fails: where nothing is known, nothing is offered. Its first line says what is
-//! offered, `words`, `files` or `directories`; a line `<word> TAB <what it is>` for each word follows.
+//! no lock and never fails: if nothing is known, nothing is offered. Its first line is the kind of
+//! offer, `words`, `files` or `directories`; a line `<word> TAB <description>` for each word follows.
 
 use std::ffi::OsString;
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     words: Vec<OsString>,
 }
 
-/// What stands for a value of the command line.
+/// The kind of a value on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     /// A name in the repository.

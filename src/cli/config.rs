@@ -12,11 +12,11 @@ use crate::ui::text;
 
 use super::{Face, Stop};
 
-/// The settings in force and where they come from
+/// Show the settings in effect and where they come from
 ///
 /// Set them with 'git config colony.NAME VALUE', a variable, or a flag; the later wins. A repository
-/// sets two of them in '.colony/colony.toml'. What is wrong in any of these places is listed, and
-/// 'config list' exits with 1 then.
+/// sets two of them in '.colony/colony.toml'. Errors in any of these places are listed, and
+/// 'config list' then exits with 1.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Show where each value comes from

@@ -11,10 +11,10 @@ use crate::ui::text;
 use super::checkpoints::age;
 use super::{Face, Run, Stop, paths};
 
-/// List what was decided, oldest first, the newest version of each
+/// List the decisions, oldest first, the newest version of each
 ///
 /// Read from the records below design/decisions in the history of HEAD. A decision is superseded when
-/// another one says so, reverted when its record was deleted or its commit was taken back.
+/// another one says so, reverted when its record was deleted or its commit was reverted.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only decisions that are newer than REVISION

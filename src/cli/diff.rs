@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// List the paths alone, as git quotes them
     #[arg(long, conflicts_with_all = ["patch", "stat"])]
     name_only: bool,
-    /// Compare only these files, or what is below these directories
+    /// Compare only these files, or everything below these directories
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error};
 
-/// Has an error about a full disk say how to see what is free there.
+/// Adds the command that shows the free space to an error about a full disk.
 pub(super) fn with_way_to_look(error: Error, cwd: &Path) -> Error {
     if error.code() != Code::NoSpace || error.hint_text().is_some() {
         return error;

@@ -46,7 +46,7 @@ impl Answer for DoctorReport {
         for check in &self.checks {
             let mark = if check.ok { "ok  " } else { "ILL " };
             lines.push(format!("{mark} {}: {}", check.name, check.detail));
-            // What is well has nothing to mend.
+            // A check that passes needs no fix.
             let word = if check.ok { "to be sure" } else { "fix" };
             lines.extend(check.fix.iter().map(|fix| format!("     {word}: {fix}")));
         }

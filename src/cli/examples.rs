@@ -1,11 +1,11 @@
 //! Two or three examples of every command: what help and the man pages show. A test runs all of them, in the order
 //! of the table, in one repository, so that each finds what those before it have made.
 
-/// A command with its examples: what is typed, and what it is for.
+/// A command with its examples: the command line, and its purpose.
 pub struct Examples {
     /// The command.
     pub command: &'static str,
-    /// What is typed after `git colony`, or after `git` where it begins with that; and what for.
+    /// The words after `git colony`, or after `git` if they begin with it, and their purpose.
     pub lines: &'static [(&'static str, &'static str)],
 }
 

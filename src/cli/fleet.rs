@@ -15,12 +15,12 @@ use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
 use super::{Face, Run, Stop, clash_lines, lock_lines};
 
-/// Who works on what, who clashes with whom, what to merge next
+/// Show the agents and forks: progress, clashes, and what to merge next
 ///
 /// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
-/// was last seen and what its hooks told, a merge it has not ended, how it would merge into the branch
-/// it goes to. Then the paths that forks clash about, and the next command: to merge what is clean, then
-/// to settle the smallest conflict. This is what 'git colony' alone shows.
+/// was last active and the state its hooks reported, a merge in progress, how it would merge into its
+/// target branch. Then the paths that forks clash about, and the next command: merge clean forks first,
+/// then settle the smallest conflict. 'git colony' alone shows the same.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
     /// Ask the server of git-lfs which files are locked, instead of going by what it said last
@@ -29,7 +29,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    // What is found out about clashes is kept for the next time.
+    // The clashes that are computed are cached for the next command.
     let session = face.session_among_others(Run::ForReal, &[])?;
     if args.refresh {
         locks::refresh(&session);
@@ -107,7 +107,7 @@ impl Answer for FleetReport {
 }
 
 impl FleetReport {
-    /// Returns what is told below the table.
+    /// Returns the lines below the table.
     fn below(&self, now: &Moment) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
         let clashes = clashes.iter().map(|line| format!("clash: {line}"));
@@ -211,19 +211,19 @@ fn next(next: &Next) -> Vec<String> {
     lines
 }
 
-/// Tells of an agent that is at it already.
+/// Returns the line about an agent that is resolving the conflict already.
 fn settling(at: &Settling) -> String {
     format!("{} is {}: {}", at.agent, at.what, at.command)
 }
 
-/// Returns the agent whose line of work it is, or its name where it is nobody's.
+/// Returns the agent of a fork, or the name of the fork if it has no agent.
 fn whose(rows: &[Row], name: &str) -> String {
     let is_it = |row: &&Row| row.fork.as_deref() == Some(name);
     let agent = rows.iter().find(is_it).and_then(|row| row.agent.clone());
     agent.unwrap_or_else(|| name.to_owned())
 }
 
-/// Says why nobody knows what is uncommitted in the clone of an agent.
+/// Says why the uncommitted changes in the clone of an agent are unknown.
 fn unseen(row: &Row) -> Option<String> {
     let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
     let reason = &problem.reason;
@@ -232,7 +232,7 @@ fn unseen(row: &Row) -> Option<String> {
     ))
 }
 
-/// Says what the rule of an agent does not let in, where there is such.
+/// Lists the paths outside an agent's allowed paths, if any.
 fn outside(row: &Row) -> Option<String> {
     let who = row.agent.as_deref().or(row.fork.as_deref())?;
     let paths = Some(text::first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;

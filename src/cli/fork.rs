@@ -8,11 +8,11 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop};
 
-/// Begin a line of work and go there
+/// Create a fork and switch to it
 ///
-/// Makes the branch 'fork/LABEL' at HEAD, or at another commit, and writes down where it began, on
-/// which branch, and who began it: 'git colony merge LABEL' needs no target later. Uncommitted changes
-/// come along; one that would have to be overwritten stops the command.
+/// Creates the branch 'fork/LABEL' at HEAD, or at another commit, and records its base, its base branch
+/// and its owner: 'git colony merge LABEL' needs no target later. Uncommitted changes are carried over;
+/// if one would be overwritten, the command stops.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// What to call it, as in 'try-2' or 'ada/parser'

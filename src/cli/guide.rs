@@ -21,7 +21,7 @@ use crate::ui::layout::Block;
 pub(super) struct GuideReport {
     /// The agent that works here; `None` where nobody is named.
     pub(super) agent: Option<String>,
-    /// The branch that is checked out; `None` outside of a repository and where HEAD is on none.
+    /// The branch that is checked out; `None` outside of a repository and with a detached HEAD.
     pub(super) branch: Option<String>,
     /// The branch its work goes to, where that is known.
     pub(super) into: Option<String>,
@@ -78,7 +78,7 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
     Ok(report)
 }
 
-/// Puts names into the text, each as it is: what stands in braces in a name stays.
+/// Puts names into the text unchanged: braces in a name stay.
 fn filled(names: &[(&str, &str)]) -> String {
     let mut text = String::new();
     let mut rest = TEXT;

@@ -18,8 +18,8 @@ const LISTING: [&str; 9] = [
     "tools",
 ];
 
-/// Returns the command line as the grammar reads it. Only what stands before the first other word is touched,
-/// so that no value and no path is taken for anything else.
+/// Returns the command line as the grammar reads it. Only the words before the first other word are changed,
+/// so that no value and no path is mistaken for an option.
 pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsString> {
     let Some((program, typed)) = args.split_first() else {
         return Vec::new();

@@ -37,7 +37,7 @@ pub(super) struct Args {
     command: Vec<String>,
 }
 
-/// Where a command is told of.
+/// The screen that lists a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Screen {
     /// On the first screen, and among all.
@@ -49,7 +49,7 @@ enum Screen {
 use Screen::{All, First};
 
 /// The groups, in order.
-pub(super) const GROUPS: [&str; 4] = ["Keep", "Get back", "Side by side", "Look and tend"];
+pub(super) const GROUPS: [&str; 4] = ["Keep", "Restore", "Collaborate", "Inspect and maintain"];
 
 /// Every visible command in the order of its group, one line each. A line whose command is not built is
 /// skipped; a command without a line fails a test. The first screen has room for fourteen.
@@ -60,46 +60,46 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Keep", "tag", All),
     ("Keep", "commit", All),
     ("Keep", "decide", All),
-    ("Get back", "restore", First),
-    ("Get back", "undo", First),
-    ("Get back", "redo", All),
-    ("Side by side", "fleet", All),
-    ("Side by side", "agents", First),
-    ("Side by side", "clone", All),
-    ("Side by side", "clones", All),
-    ("Side by side", "colony", All),
-    ("Side by side", "fork", First),
-    ("Side by side", "forks", First),
-    ("Side by side", "merge", First),
-    ("Side by side", "cherry-pick", First),
-    ("Side by side", "sync", All),
-    ("Look and tend", "status", First),
-    ("Look and tend", "ops", First),
-    ("Look and tend", "log", All),
-    ("Look and tend", "diff", All),
-    ("Look and tend", "decisions", All),
-    ("Look and tend", "topology", All),
-    ("Look and tend", "tour", All),
-    ("Look and tend", "hooks", First),
-    ("Look and tend", "lfs", All),
-    ("Look and tend", "map", All),
-    ("Look and tend", "pages", All),
-    ("Look and tend", "scopes", All),
-    ("Look and tend", "tools", All),
-    ("Look and tend", "config", All),
-    ("Look and tend", "doctor", First),
-    ("Look and tend", "prune", All),
-    ("Look and tend", "schema", All),
-    ("Look and tend", "version", All),
-    ("Look and tend", "help", All),
-    ("Look and tend", "completions", All),
-    ("Look and tend", "deinit", All),
+    ("Restore", "restore", First),
+    ("Restore", "undo", First),
+    ("Restore", "redo", All),
+    ("Collaborate", "fleet", All),
+    ("Collaborate", "agents", First),
+    ("Collaborate", "clone", All),
+    ("Collaborate", "clones", All),
+    ("Collaborate", "colony", All),
+    ("Collaborate", "fork", First),
+    ("Collaborate", "forks", First),
+    ("Collaborate", "merge", First),
+    ("Collaborate", "cherry-pick", First),
+    ("Collaborate", "sync", All),
+    ("Inspect and maintain", "status", First),
+    ("Inspect and maintain", "ops", First),
+    ("Inspect and maintain", "log", All),
+    ("Inspect and maintain", "diff", All),
+    ("Inspect and maintain", "decisions", All),
+    ("Inspect and maintain", "topology", All),
+    ("Inspect and maintain", "tour", All),
+    ("Inspect and maintain", "hooks", First),
+    ("Inspect and maintain", "lfs", All),
+    ("Inspect and maintain", "map", All),
+    ("Inspect and maintain", "pages", All),
+    ("Inspect and maintain", "scopes", All),
+    ("Inspect and maintain", "tools", All),
+    ("Inspect and maintain", "config", All),
+    ("Inspect and maintain", "doctor", First),
+    ("Inspect and maintain", "prune", All),
+    ("Inspect and maintain", "schema", All),
+    ("Inspect and maintain", "version", All),
+    ("Inspect and maintain", "help", All),
+    ("Inspect and maintain", "completions", All),
+    ("Inspect and maintain", "deinit", All),
 ];
 
-/// A command as help tells of it.
+/// A command as help lists it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct CommandHelp {
-    /// The group it is told of in.
+    /// The group that lists it.
     pub(super) group: &'static str,
     /// Its name.
     pub(super) name: String,

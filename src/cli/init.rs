@@ -93,7 +93,7 @@ fn without_repository(error: Error, url: Option<&str>, cwd: &Path) -> Error {
         "{}; '--url' notes where a repository is, and makes none",
         error.message()
     );
-    // What is shown again has no token in it.
+    // The URL that is shown has no token in it.
     let url = RemoteUrl::parse(url, Provenance::User, cwd);
     let url = url.map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
     Error::new(Code::NotARepository, message).hint(format!(
@@ -183,7 +183,7 @@ impl Answer for InitReport {
 }
 
 impl InitReport {
-    /// Says which lines a file of somebody else lacks: once, and when they are asked for.
+    /// Lists the lines that a file of another owner lacks: once, and when asked for.
     fn proposed_lines(&self) -> Vec<String> {
         let none = "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it names git-lfs";
         if self.lines_were_shown && !self.dry_run {
@@ -196,7 +196,7 @@ impl InitReport {
 
     /// Says which files stay in git although a pattern matches, and which patterns are not written.
     fn exempt_lines(&self) -> Vec<String> {
-        /// So many are named.
+        /// The maximum number of names.
         const FEW: usize = 5;
         let mut lines = Vec::new();
         if !self.exempt.is_empty() {

@@ -20,14 +20,14 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Say what git-lfs keeps, by pattern, and what is missing here
+    /// List the files that git-lfs keeps, by pattern, and the objects that are missing here
     ///
     /// Reads pointers only, never a large file.
     Status,
-    /// Bring large files in place of their pointers
+    /// Replace pointers by their large files
     ///
-    /// Downloads what is not here. What cannot be had is named, the exit code is 1 then, and the
-    /// pointer stays.
+    /// Downloads objects that are missing here. If one is not available, it is listed, its pointer stays,
+    /// and the exit code is 1.
     Hydrate {
         /// Files, or directories with all that is below them
         #[arg(required = true, value_name = "PATH")]

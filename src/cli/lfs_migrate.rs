@@ -12,9 +12,9 @@ use super::{Face, Run, Stop};
 /// Move large files that are committed already to git-lfs, by rewriting history
 ///
 /// Every branch and tag moves to a new history at once, here and then on origin, with notes,
-/// checkpoints and records of forks; nothing on origin moves that somebody else has moved meanwhile. What
-/// is edited or would be left behind stops it before anything changes. Run it again to publish what could
-/// not be published; --abort takes it back until then.
+/// checkpoints and records of forks; a ref on origin that another user has moved meanwhile is left alone.
+/// Uncommitted edits, and work that would be left behind, stop it before anything changes. Run it again
+/// to publish the rest; until then --abort undoes it.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -24,7 +24,7 @@ pub(super) struct Args {
     /// Go on with a migration that was cut off, and only that
     #[arg(long = "continue", conflicts_with = "abort")]
     go_on: bool,
-    /// Take back a migration that is not published: every ref is what it was
+    /// Undo a migration that is not published: every ref returns to its old commit
     #[arg(long)]
     abort: bool,
     /// With --abort: also where commits were made since; they are kept below refs/colony/kept
@@ -68,11 +68,11 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-/// So many patterns stand on one line; of more, how many there are.
+/// The maximum number of patterns on one line; beyond it, only their number is shown.
 const SHOWN_PATTERNS: usize = 8;
 
 impl MigrateReport {
-    /// Tells by which patterns history is rewritten and what is worth knowing of that, once.
+    /// Prints the patterns of the rewrite and notes about them, once.
     fn news(&self) -> Vec<String> {
         let is_new = matches!(
             self.status,

@@ -1,4 +1,4 @@
-//! How locks that others hold are said.
+//! The lines about locks that others hold.
 
 use crate::model::time::{self, Moment};
 use crate::store::large_files::large_file_locks::LockedPath;

@@ -74,7 +74,7 @@ impl Answer for LogReport {
     }
 }
 
-/// Says what is not committed.
+/// Describes the uncommitted changes.
 fn pending_changes(found: &Uncommitted) -> String {
     let files = text::count(found.files, "file");
     match (found.files, &found.in_progress) {

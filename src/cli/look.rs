@@ -41,7 +41,7 @@ impl Look {
     }
 }
 
-/// Decides about colors: what is typed, then `NO_COLOR`, then `color.ui`, then whether it is a terminal.
+/// Decides about colors: the flag, then `NO_COLOR`, then `color.ui`, then whether it is a terminal.
 fn palette(world: &World, when: ColorWhen, look: &Look, is_terminal: bool) -> Palette {
     let painted = match (when, look.color_ui.as_deref()) {
         (ColorWhen::Always, _) => true,
@@ -58,7 +58,7 @@ fn palette(world: &World, when: ColorWhen, look: &Look, is_terminal: bool) -> Pa
     }
 }
 
-/// Tells whether the terminal shows text and nothing else.
+/// Returns `true` if the terminal shows plain text only.
 fn is_dumb(world: &World) -> bool {
     matches!(world.text_variable("TERM"), None | Some("dumb"))
 }
@@ -104,7 +104,7 @@ impl Face<'_> {
     }
 }
 
-/// Returns how wrong usage is painted, which is told before anything is opened.
+/// Returns the palette for usage errors, which are printed before anything is opened.
 pub(super) fn early_palette(env: &Env) -> Palette {
     let is_seen = env.terminal.has_stderr;
     palette(&env.world, ColorWhen::Auto, &Look::default(), is_seen)

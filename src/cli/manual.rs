@@ -14,7 +14,7 @@ use super::roff::Roff;
 pub struct Page {
     /// The name of its file, as in `git-colony-restore.1`.
     pub file: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 

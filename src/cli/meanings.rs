@@ -93,7 +93,7 @@ const MEANINGS: &[Meaning] = &[
     ),
     row("tag -l", "git colony checkpoints", "lists what is kept"),
     row("tag --list", "git colony checkpoints", "lists what is kept"),
-    // Get back.
+    // Restore.
     row(
         "revert",
         "git colony undo",
@@ -149,7 +149,7 @@ const MEANINGS: &[Meaning] = &[
         "git colony restore ID -- PATH",
         "brings files back",
     ),
-    // Side by side.
+    // Collaborate.
     row(
         "branch",
         "git colony fork LABEL",
@@ -220,7 +220,7 @@ const MEANINGS: &[Meaning] = &[
     ),
     row("publish", SYNC, "shows what would be shared"),
     row("share", SYNC, "shows what would be shared"),
-    // Look and tend.
+    // Inspect and maintain.
     row("st", "git colony status", "the state of the repository"),
     row("stat", "git colony status", "the state of the repository"),
     row("info", "git colony status", "the state of the repository"),

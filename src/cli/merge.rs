@@ -60,16 +60,16 @@ pub(super) struct Args {
     /// Keep the lines of both, or both files
     #[arg(long, value_name = "PATH")]
     both: Vec<OsString>,
-    /// Open what is left in conflict: 'git status', 'git mergetool' and 'git commit' work on it
+    /// Open the remaining conflicts in the working tree, for 'git status', 'git mergetool' and 'git commit'
     #[arg(long, conflicts_with = "squash")]
     resolve: bool,
-    /// Let in what the rule of the agent whose work it is does not allow; no agent lifts a rule
+    /// Merge even if it changes paths outside the agent's allowed paths (people only)
     #[arg(short, long)]
     force: bool,
     /// Commit the merge whose conflicts are settled
     #[arg(long = "continue", conflicts_with_all = ["abort", "into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     go_on: bool,
-    /// Take back a merge that --resolve opened
+    /// Undo a merge that --resolve opened
     #[arg(long, conflicts_with_all = ["into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     abort: bool,
     /// Say what would come of it, and change nothing
@@ -222,7 +222,7 @@ impl Answer for MergeReport {
         if self.is_here {
             return told;
         }
-        // It goes to the branch that the fork began on, which need not be the one that somebody looks at.
+        // The target is the base branch of the fork, which need not be the branch that is checked out.
         format!("{told} ('{}' is checked out)", self.checked_out)
     }
 

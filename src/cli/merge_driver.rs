@@ -1,8 +1,8 @@
-//! `git colony merge-driver`: what git runs for files whose attributes name a driver of ours.
+//! `git colony merge-driver`: the command that git runs for files whose attributes name a driver of ours.
 //!
-//! It prints nothing on standard output, which is git's, and says on standard error what is to be
-//! settled. 0 is merged, 1 is a conflict; more than 128 would end the whole merge of git and stands
-//! for a wrong command line only.
+//! It prints nothing on standard output, which is git's, and lists on standard error what must be
+//! settled. 0 is merged, 1 is a conflict; more than 128 would end the whole merge of git and means a
+//! wrong command line only.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;

@@ -91,7 +91,7 @@ use args::{Cli, Command};
 use look::{Look, Wanted};
 use open_repository::Opening;
 
-/// The number of the signal that tells of a terminal that is gone.
+/// The number of the signal that is sent when the terminal closes.
 const SIGHUP: i32 = 1;
 
 /// Parses and runs one command line.
@@ -326,7 +326,7 @@ fn face_error(error: &Error, how: (Form, Palette), env: &mut Env) -> Exit {
     }
 }
 
-/// A reader that went away is no error of ours.
+/// A reader that closed the pipe is not an error of ours.
 fn stream_failed(error: &io::Error, env: &mut Env) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit(0);

@@ -47,7 +47,7 @@ impl Face<'_> {
     }
 
     /// Opens a session for a command about what others may have published, and looks at that; `typed` are
-    /// the names of lines of work on the command line.
+    /// the names of forks and agents on the command line.
     pub(super) fn session_among_others(
         &self,
         opening: impl Into<Opening>,
@@ -58,7 +58,7 @@ impl Face<'_> {
         Ok(session)
     }
 
-    /// Does what [`Face::session_among_others`] does for a command that makes a missing hub anew.
+    /// Does what [`Face::session_among_others`] does for a command that creates a missing hub again.
     pub(super) fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
         let session = self.session(run)?;
         taking_part::gather_to_begin(&session, typed)?;

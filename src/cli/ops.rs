@@ -42,7 +42,7 @@ enum Action {
         #[arg(long, value_name = "NAME")]
         removed: Option<String>,
     },
-    /// Let go of operations that are past their time, with what they moved aside
+    /// Delete operations past their time, with the files they moved aside
     Prune {
         /// Keep operations of the last DAYS days (default: colony.keepDays)
         #[arg(long, value_name = "DAYS")]

@@ -11,11 +11,12 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop};
 
-/// Let go of old operations and automatic checkpoints
+/// Delete old operations and automatic checkpoints
 ///
 /// Operations go after 90 days or when there are more than 2,000, with the files they moved aside;
 /// automatic checkpoints after 30 days or when a branch has more than 50. From the checkout of a person
-/// so do the operations of removed clones that the hub keeps. Checkpoints somebody asked for stay. Objects nobody needs any more are git's to collect.
+/// so do the operations of removed clones that the hub keeps. Named checkpoints stay.
+/// Objects that nothing refers to are left to git's garbage collection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Keep operations of the last DAYS days (default: colony.keepDays)
@@ -84,7 +85,7 @@ impl Answer for PruneReport {
     }
 }
 
-/// Names the commits that nothing keeps any more, for whoever wants one back.
+/// Lists the commits that no ref keeps any more, so that the user can restore one.
 fn dropped(report: &PruneReport) -> Vec<String> {
     let count = report.commits_dropped_count;
     if count == 0 {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::model::Code;
 use crate::store::settings::{SetBy, Setting, TABLE};
 
-/// Begins what is generated in a document.
+/// Marks the start of the generated part of a document.
 const BEGIN: &str = "<!-- generated: cargo run --example manual -->\n";
 /// Ends it.
 const END: &str = "<!-- end -->";
@@ -65,7 +65,7 @@ fn settings() -> String {
     text
 }
 
-/// Says whether the repository may set it.
+/// Returns `true` if the repository may set it.
 fn may_be_set(setting: &Setting) -> &'static str {
     match setting.set_by {
         SetBy::User => "no",
@@ -78,7 +78,7 @@ fn errors() -> String {
     let mut codes: Vec<Code> = Code::ALL.to_vec();
     codes.sort_by_key(|code| code.as_str());
     for code in codes {
-        // The text is a doc comment, where a bar is no end of a cell.
+        // The text is a doc comment, in which a bar does not end a cell.
         let meaning = code.explanation().replace('|', "\\|");
         writeln!(text, "| `{}` | {meaning} |", code.as_str()).ok();
     }

@@ -18,16 +18,16 @@ use crate::ui::text;
 use super::checkpoint::why;
 use super::{Face, Run, Stop, paths, undo};
 
-/// Bring a checkpoint or any commit back, or only files of it
+/// Restore a checkpoint or any commit, or only some of its files
 ///
-/// The current branch moves to the checkpoint, and index and files become what it holds. Files that
-/// give way are moved aside, never deleted: 'git colony undo' brings back every byte. Ignored files
-/// stay. An operation (op-12) gives back the state before it, AGENT@ what that agent has in its working tree
-/// now: its branch, with its changes uncommitted.
+/// The current branch moves to the checkpoint, and index and files become equal to it. Files that are
+/// replaced are moved aside, never deleted: 'git colony undo' restores every byte. Ignored files stay.
+/// An operation (op-12) stands for the state before it, AGENT@ for the working tree of that agent: its
+/// branch, with its uncommitted changes.
 ///
 /// A branch, tag, fork, hash or revision (HEAD~1) is such a state as well, where no checkpoint has that
-/// name: the current branch moves to that commit, and index and files become what it holds, as by 'git
-/// reset --hard', but untracked files give way too. 'restore HEAD' takes back what is not committed.
+/// name: the current branch moves to that commit, and index and files become equal to it, as by 'git
+/// reset --hard', and untracked files are moved aside too. 'restore HEAD' undoes all uncommitted changes.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -57,7 +57,7 @@ pub(super) struct Args {
     /// Whether '--' ends the line: a list of paths that came out empty.
     #[arg(skip)]
     pub(super) names_no_path: bool,
-    /// Bring back only these files, or what is below these directories
+    /// Restore only these files, or everything below these directories
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
@@ -146,7 +146,7 @@ fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says how a file is brought back where somebody has typed its name in the place of a state.
+/// Adds the command that restores a file, if its name was typed in the place of a state.
 fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     if error.code() != Code::CheckpointNotFound {
         return error;
@@ -188,7 +188,7 @@ fn arriving(report: &RestoreReport) -> Option<String> {
     ))
 }
 
-/// Tells whether nobody knows what is at a path, or below it.
+/// Returns `true` if neither the path nor anything below it is known.
 fn is_unread(left_out: &LeftOut) -> bool {
     left_out.reason == LeaveOutReason::Unreadable
 }

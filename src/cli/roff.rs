@@ -37,7 +37,7 @@ impl Roff {
             .push(format!("{} \\- {}", escaped(name), escaped(about)));
     }
 
-    /// One way to call a command: what is typed as it is in bold, what stands for something in italics.
+    /// One way to call a command: literal words in bold, placeholders in italics.
     pub(super) fn synopsis(&mut self, command: &str, words: &[&str]) {
         let words: Vec<_> = words.iter().map(|word| placeholders(word)).collect();
         let command = bold(command);
@@ -105,7 +105,7 @@ impl Roff {
         }
     }
 
-    /// Sentences, each on a line of its own; what stands in quotes is typed as it is, so bold.
+    /// Sentences, each on a line of its own; quoted words are typed literally, so bold.
     fn prose(&mut self, text: &str) {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for sentence in text.replace(". ", ".\n").lines() {
@@ -124,7 +124,7 @@ impl Roff {
     }
 }
 
-/// Splits at quotes that stand around something: plain, quoted, plain, ... An apostrophe is no quote.
+/// Splits at pairs of quotes: plain, quoted, plain, ... An apostrophe is not a quote.
 fn quoted_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;

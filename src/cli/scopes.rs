@@ -29,7 +29,7 @@ enum Action {
         #[arg(value_name = "SCOPE")]
         id: String,
     },
-    /// Tell whether a scope is mapped; the exit code is 1 when it is not
+    /// Check whether a scope is mapped; the exit code is 1 if it is not
     Mapped {
         /// The scope, in full: what only begins so, or the name of a row, is not mapped
         #[arg(value_name = "SCOPE")]

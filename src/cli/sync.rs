@@ -14,11 +14,11 @@ use super::{Face, Run, Stop, paths};
 
 /// Share forks, named checkpoints and records with a remote
 ///
-/// What travels: the forks of whoever acts, branch and record; named checkpoints; the records below
-/// refs/colony/ that are meant to. Remote branches follow as with 'git fetch'; branches here never
-/// move. Nothing is published before a person has said --push for the remote, once: until then it is
-/// told what would be. What looks like a secret keeps a checkpoint or fork at home. Each ref is told of;
-/// one that the remote refuses stops no other, and the exit code is 1 then.
+/// Copies the user's or agent's forks (branch and record), named checkpoints, and shared records below
+/// refs/colony/. Remote branches follow as with 'git fetch'; local branches never move. Nothing is
+/// published before a person has given --push for the remote, once: until then sync lists what it would
+/// publish. Checkpoints and forks that appear to contain a secret are not pushed. Every ref is reported;
+/// if the remote refuses one, the others are still pushed, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The remote (default: origin)
@@ -27,11 +27,10 @@ pub(super) struct Args {
     /// Only bring here what the remote has
     #[arg(long, conflicts_with = "push")]
     fetch: bool,
-    /// Only bring to the remote what is here, and consent to that for every later sync: until the remote
-    /// has another URL
+    /// Only push, and consent to pushing for every later sync, until the remote has another URL
     #[arg(long)]
     push: bool,
-    /// Publish PATH, or what is below it, although it looks like a secret
+    /// Publish PATH, or everything below it, even if it looks like a secret
     #[arg(long, value_name = "PATH", conflicts_with = "fetch")]
     allow_secret: Vec<PathBuf>,
     /// Ask the remote what it has, say what would be done, and do nothing
@@ -70,13 +69,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-/// Tells whether a ref has moved here or on the remote.
+/// Returns `true` if a ref has moved here or on the remote.
 fn has_travelled(result: SyncResult) -> bool {
     use SyncResult::{Created, Deleted, Fetched, Merged, Pushed};
     matches!(result, Fetched | Created | Pushed | Merged | Deleted)
 }
 
-/// The results in the order they are counted in, and how they are said.
+/// The results in the order they are counted in, with their words.
 const SAID: &[(SyncResult, &str)] = &[
     (SyncResult::Fetched, "fetched"),
     (SyncResult::Created, "created"),
@@ -144,7 +143,7 @@ impl Answer for SyncReport {
         let mut next = rows.iter().skip(1).map(|row| &row.hint);
         for (row, line) in rows.iter().zip(cells) {
             lines.push(line);
-            // What would help several is said once.
+            // A hint that several share is printed once.
             let is_last = next.next() != Some(&row.hint);
             let hint = row.hint.as_ref().filter(|_| is_last);
             lines.extend(hint.map(|hint| format!("    hint: {hint}")));

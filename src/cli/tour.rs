@@ -61,7 +61,7 @@ fn inside(world: &World, ground: &Ground) -> World {
     world
 }
 
-/// Walks through the clone and writes down what it sees.
+/// Walks through the clone and records the output.
 struct Guide {
     world: World,
     ground: Ground,
@@ -133,7 +133,7 @@ fn quoted(arg: &str) -> String {
     }
 }
 
-/// A stream that keeps what is written to it.
+/// A stream that keeps its input.
 #[derive(Clone, Default)]
 struct Captured(Arc<Mutex<Vec<u8>>>);
 

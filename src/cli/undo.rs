@@ -15,26 +15,26 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop};
 
-/// Take back the newest operation of this worktree
+/// Undo the newest operation of this worktree
 ///
-/// Refs, HEAD, the index file and every file it moved come back as they were. Run it again to go
-/// back further, or say how far: 'undo 3' takes back three operations, each as a step of its own, so that
-/// 'redo 3' brings them back. What plain git did since is a step as well: it takes --force. What is no step (agents, sync,
-/// map, hooks) and came after it is named, each with its own way back.
+/// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
+/// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
+/// Changes by plain git since then are a step as well, which needs --force. Later actions that are not
+/// operations (agents, sync, map, hooks) are listed, each with the command that undoes it.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
-    /// How many steps to take back, or the operation of the newest step, as in 'op-12' (default: 1)
+    /// The number of steps to undo, or the operation of the newest step, as in 'op-12' (default: 1)
     #[arg(value_name = "N")]
     steps: Option<String>,
-    /// Take back what plain git did, and commits that are on a remote
+    /// Undo changes by plain git, too, and commits that are on a remote
     #[arg(short, long)]
     force: bool,
-    /// Say what would be taken back, and change nothing
+    /// Say what would be undone, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
-/// Take back the newest undo
+/// Redo what the newest undo undid
 ///
 /// Possible until another operation is made.
 #[derive(Debug, clap::Args)]

@@ -28,13 +28,13 @@ pub trait Answer: Serialize {
     /// Returns the same in one sentence, for people and for `message` in JSON.
     fn message(&self) -> String;
 
-    /// Returns what stands first on standard output for people: the sentence, unless a script is to
+    /// Returns the first line on standard output for people: the sentence, unless a script is to
     /// take the line as it is.
     fn line(&self) -> String {
         self.message()
     }
 
-    /// Returns what is said beside the answer, on standard error.
+    /// Returns the notes beside the answer, for standard error.
     fn narration(&self) -> Vec<String> {
         Vec::new()
     }
@@ -54,13 +54,13 @@ pub trait Answer: Serialize {
         self.body(now).into_iter().map(Block::text).collect()
     }
 
-    /// Returns whether it only lists what is there: such an answer may be long, and goes through a pager.
+    /// Returns `true` if it only lists things: such an answer may be long, and goes through a pager.
     fn is_listing(&self) -> bool {
         false
     }
 
     /// Returns what ends the answer for people and programs alike, byte for byte: a patch. Only on a
-    /// terminal its control characters become visible, tabs and line ends excepted.
+    /// terminal its control characters become visible, tabs and newlines excepted.
     fn verbatim(&self) -> Option<&str> {
         None
     }

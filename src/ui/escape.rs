@@ -1,6 +1,6 @@
 //! No control byte reaches a terminal: names, labels and messages are data wherever they are shown.
 
-/// Makes one line safe: control characters, line ends, and characters that reorder or hide text
+/// Makes one line safe: control characters, newlines, and characters that reorder or hide text
 /// become visible escapes.
 pub fn line(text: &str) -> String {
     if !text.chars().any(is_dangerous) {
@@ -17,7 +17,7 @@ pub fn line(text: &str) -> String {
         .collect()
 }
 
-/// Makes a patch safe: as [`line()`] does, but line ends and tabs stay.
+/// Makes a patch safe: as [`line()`] does, but newlines and tabs stay.
 pub fn patch(text: &str) -> String {
     let cells = text.split_inclusive(['\n', '\t']);
     let safe = cells.map(|cell| match cell.strip_suffix(['\n', '\t']) {

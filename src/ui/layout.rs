@@ -7,7 +7,7 @@
 use super::escape;
 use super::theme::{Line, Palette, Role, Span};
 
-/// What is shown between two columns.
+/// The text between two columns.
 const GAP: usize = 2;
 
 /// No cell is cut to less.
@@ -86,7 +86,7 @@ fn ended(mut spans: Vec<Span>) -> Line {
 }
 
 fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> Vec<String> {
-    // What is escaped takes more room.
+    // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
     let rows = rows.iter().map(|row| row.iter().map(escaped).collect());
     let rows: Vec<Vec<Span>> = rows.collect();
@@ -109,8 +109,8 @@ fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> 
     rows.iter().map(row).collect()
 }
 
-/// Returns how wide each column is: as wide as its widest cell, and where that is too much for the terminal, the
-/// widest give way first. What has to be typed as it stands is never cut.
+/// Returns the width of each column: that of its widest cell. If the terminal is too narrow, the widest columns are
+/// cut first. Ids and commands are never cut.
 fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column));

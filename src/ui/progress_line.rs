@@ -1,4 +1,4 @@
-//! One line on the terminal that says how far long work is, and that is gone when something else is said.
+//! One line on the terminal that shows the progress of long work, and is erased when anything else is printed.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::{escape, text};
 /// Work that ends within this time says nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The line is written anew at most this often.
+/// The line is rewritten at most this often.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Goes back to the beginning of the line and empties it.
@@ -24,7 +24,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Returns what is to be written for a step at a time; mostly nothing.
+    /// Returns the text to write for a step at a time; mostly empty.
     pub fn step(&mut self, step: &Step<'_>, now: Instant) -> String {
         match step {
             Step::Ended => {

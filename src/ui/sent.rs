@@ -3,8 +3,7 @@
 //!
 //! Covered are hints, of refusals and of answers, and the lines of answers that begin with one of `LABELS`.
 //! Not covered are commands in the middle of a sentence or in quotes, those in other fields of JSON (`fix`,
-//! `restore`, `next.command`), and what is said beside the answer: there they are what is to be run in that
-//! directory.
+//! `restore`, `next.command`), and notes beside the answer: there they are commands to run in that directory.
 
 use std::path::Path;
 
@@ -27,7 +26,7 @@ const VERBS: &str = "-c add am bisect branch checkout cherry-pick colony commit 
                      ls-files merge pull push rebase remote reset revert rm show stash status switch tag \
                      update-ref worktree";
 
-/// Where commands are sent that are offered; nowhere where the shell stands there already.
+/// The directory of the commands that are offered; `None` if the shell is there already.
 #[derive(Clone, Debug, Default)]
 pub struct Sent(Option<String>);
 

@@ -13,7 +13,7 @@ pub enum Role {
     Heading,
     /// It is well.
     Good,
-    /// It needs somebody.
+    /// It needs the user.
     Warning,
     /// It failed, or is in conflict.
     Bad,
@@ -88,7 +88,7 @@ impl Palette {
     }
 }
 
-/// Tells whether a line stands between two files of a patch. A line of a file that begins so is painted wrong, and
+/// Returns `true` if a line is between two files of a patch. A line of a file that begins so is painted wrong, and
 /// nothing else.
 fn is_patch_header(line: &str) -> bool {
     let headers = [
@@ -137,7 +137,7 @@ impl From<&str> for Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line(pub Vec<Span>);
 
-/// What lines begin with that need somebody.
+/// The beginnings of lines that need the user.
 const WARNINGS: [&str; 6] = [
     "attention: ",
     "clash: ",
@@ -193,7 +193,7 @@ impl Line {
             .collect()
     }
 
-    /// Tells whether something in it is to be pasted.
+    /// Returns `true` if it contains a command to paste.
     pub fn offers(&self) -> bool {
         self.0.iter().any(|span| span.role == Role::Command)
     }

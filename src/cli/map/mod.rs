@@ -18,9 +18,9 @@ pub(super) use check::told as told_problems;
 /// Map this repository into pages for a model, source by source
 ///
 /// The map in '.colony' has a row for each source. It is read from the commit that is mapped; without it
-/// the whole tree is one source. A source becomes a scope, and that is cut into pages with at most so many
-/// records and tokens. What has not changed stays as it is; a row that fails stops no other. A row that
-/// fails, or a file that is to be mapped and cannot be, is told each time, and the exit code is 1.
+/// the whole tree is one source. A source becomes a scope, and the scope is cut into pages with a limit of
+/// records and tokens. Unchanged sources are not mapped again; a row that fails does not stop the others. Rows
+/// that fail, and files that cannot be mapped, are reported on every run, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {

@@ -93,7 +93,7 @@ fn values(arguments: &MapArguments) -> Vec<String> {
         return Vec::new();
     };
     let shown = fields.iter().filter(|(key, value)| {
-        // The scope stands above; what is null means nothing for the type.
+        // The scope is shown above; null fields do not apply to the type.
         key.as_str() != "scope_id" && !value.is_null()
     });
     let line = |(key, value): (&String, &serde_json::Value)| match value {

@@ -12,7 +12,7 @@ use crate::ui::text;
 /// Map a repository that is in no row of the map, as a scope of its own
 ///
 /// A URL is read in its hub, which is made first if need be; a directory is read where it is and never
-/// changed. All of it is one source, with the settings in force here. The scope is this worktree's own.
+/// changed. All of it is one source, with the settings in effect here. The scope is this worktree's own.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("origin").required(true).args(["url", "path"]))]
 pub(in crate::cli) struct Args {
@@ -22,7 +22,7 @@ pub(in crate::cli) struct Args {
     /// The repository in DIR
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
-    /// Map BRANCH (default: main or the remote's; of a directory, what is checked out)
+    /// Map BRANCH (default: main or the remote's; of a directory, its checkout)
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
     /// Map COMMIT (default: the tip of the branch)

@@ -9,8 +9,8 @@ use crate::ui::text;
 
 /// Show directories and files of a commit, directories first
 ///
-/// Links and submodules are named, never followed. What is left out for its depth or its number is
-/// deep rather than late in the alphabet, and 'truncated' says so.
+/// Symlinks and submodules are listed, never followed. If the list is too long, the deepest entries are
+/// left out first, and 'truncated' is true.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Show the tree of REVISION (default: HEAD)

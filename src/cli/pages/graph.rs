@@ -11,7 +11,7 @@ use crate::page::pages::PageId;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-/// Show which pages have to do with each other
+/// Show which pages are related
 ///
 /// Pages of a scope are joined by parts of a file that follow each other (weight 1), markdown links (0.8),
 /// files of a directory that follow each other (0.5), and files that commits touched together (at most

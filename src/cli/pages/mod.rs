@@ -32,7 +32,7 @@ enum Command {
     Stats(stats::Args),
 }
 
-/// Says what has moved on since scopes were mapped, and how to map them anew.
+/// Says which scopes changed since they were mapped, and how to map them again.
 fn moved_on(scopes: &[String]) -> &'static str {
     let is_private = |scope: &String| scope_record::committed(scope).is_some();
     match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {

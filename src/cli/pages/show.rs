@@ -13,7 +13,7 @@ use super::graph;
 /// Show what a page holds
 ///
 /// For a model: a JSON object for each record, one on a line. Such a line has at most the tokens that are
-/// counted for its record, and up to 2 fewer: the text and what stands around it are counted apart.
+/// counted for its record, and up to 2 fewer: the text and its surroundings are counted apart.
 /// Notes go to standard error. The --json before it is another thing: the whole answer as one object, in which
 /// each record has its text, or with '--format text' all of it stands once, as 'text'.
 #[derive(Debug, clap::Args)]
@@ -85,7 +85,7 @@ impl Answer for ShownPage {
         };
         let neighbors = self.neighbours.iter().flatten();
         let mut blocks = vec![Block::Table(neighbors.map(row).collect())];
-        // What is escaped as JSON has it stays the same value.
+        // A value escaped by the rules of JSON stays the same value.
         let lines = self.lines.iter().map(|line| escape::json(line));
         blocks.extend(lines.map(Block::Verbatim));
         blocks
