@@ -39,7 +39,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony fork try-sqlite",
-                "begin a line of work and switch to it",
+                "create a fork and switch to it",
             ),
             (
                 "git colony fork hotfix --from main --no-switch",
@@ -89,7 +89,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony commit -am 'Fix the parser'",
-                "what is tracked, as git does",
+                "changes of tracked files, as git does",
             ),
             (
                 "git colony commit -m 'Add notes' dir",
@@ -125,7 +125,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony restore HEAD",
-                "drop what is uncommitted; undo brings it back",
+                "drop uncommitted changes; undo restores them",
             ),
             (
                 "git colony restore 'it works' -- a.txt",
@@ -187,7 +187,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "forks",
         &[
-            ("git colony forks --conflicts", "which lines of work clash"),
+            ("git colony forks --conflicts", "which forks clash"),
             (
                 "git colony forks delete hotfix --force",
                 "undo brings it back",
@@ -271,7 +271,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "diff",
         &[
-            ("git colony diff", "what is uncommitted"),
+            ("git colony diff", "uncommitted changes"),
             (
                 "git colony diff main...try-sqlite --patch",
                 "what a fork has changed",
@@ -314,7 +314,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony lfs status",
-                "what git-lfs keeps, and what is missing",
+                "files in git-lfs, and missing objects",
             ),
             (
                 "git colony lfs migrate -n",
@@ -341,7 +341,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "scopes",
         &[
-            ("git colony scopes", "what is mapped"),
+            ("git colony scopes", "the mapped scopes"),
             (
                 "git colony scopes unmap default -n",
                 "show what taking it back would do",
@@ -375,7 +375,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "prune",
         &[
-            ("git colony prune -n", "show what is past its time"),
+            ("git colony prune -n", "show the data past its time"),
             ("git colony prune --keep 90", "keep three months"),
         ],
     ),

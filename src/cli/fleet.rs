@@ -15,7 +15,7 @@ use super::agent_answers::{self, held_by};
 use super::checkpoints::age;
 use super::{Face, Run, Stop, clash_lines, lock_lines};
 
-/// Show the agents and forks: progress, clashes, and what to merge next
+/// Show agents and forks: progress, clashes, and what to merge next
 ///
 /// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
 /// was last active and the state its hooks reported, a merge in progress, how it would merge into its

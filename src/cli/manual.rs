@@ -37,14 +37,13 @@ pub fn pages() -> Vec<Page> {
 }
 
 const DESCRIPTION: &[&str] = &[
-    "'git colony' keeps states of a git repository and gives them back exactly. A checkpoint is an ordinary \
-     commit with an annotated tag object, so that git alone can read it and any git server can carry it; it is \
-     no tag of git, so that 'git tag' and 'git describe' do not see it. A restore makes branch, index and files equal to a checkpoint. An undo takes back the newest \
-     operation: a checkpoint, a tag, a restore, an undo.",
-    "Nothing that stands in the worktree is overwritten or deleted on the way: what gives way is moved into \
-     the git directory, and comes back from there. A command that is killed is completed or canceled by the \
-     next changing command. All of this works in any repository as it is, without a server, a daemon or a \
-     file in the tree.",
+    "'git colony' keeps states of a git repository and restores them exactly. A checkpoint is an ordinary \
+     commit with an annotated tag object, so that git alone can read it and any git server can store it; it is \
+     not a tag of git, so that 'git tag' and 'git describe' do not list it. A restore makes branch, index and files \
+     equal to a checkpoint. An undo reverts the newest operation: a checkpoint, a tag, a restore, an undo.",
+    "No file in the working tree is overwritten or deleted: files that are replaced are moved into the git \
+     directory, and undo restores them from there. A command that is killed is completed or canceled by the \
+     next changing command. All of this works in any repository, without a server, a daemon or a file in the tree.",
     "Without a command it is 'git colony fleet'.",
 ];
 
@@ -82,8 +81,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "COLONY_TRACE",
-        "Set to 1 it is '-v': each process that is started is told of on standard error, with its time, for reports of \
-         bugs. Credentials of URLs are left out.",
+        "1 means '-v': each process that is started is printed on standard error, with its time, for bug reports. \
+         Credentials of URLs are left out.",
     ),
     (
         "NO_COLOR, TERM, COLUMNS, GIT_PAGER, PAGER",
@@ -104,15 +103,15 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "refs/colony-local/*",
-        "Automatic checkpoints and the log of operations; a usual push leaves them out.",
+        "Automatic checkpoints and the operation log; an ordinary push leaves them out.",
     ),
     (
         ".git/colony/",
-        "The lock, the name of the worktree, an operation under way.",
+        "The lock, the name of the worktree, an operation in progress.",
     ),
     (
         ".git/colony-kept/",
-        "What operations moved aside. 'git colony prune' lets go of what is past its time.",
+        "The files that operations moved aside. 'git colony prune' deletes those past their time.",
     ),
     (
         ".colony/colony.toml",
@@ -146,7 +145,7 @@ fn overview(cli: &clap::Command) -> String {
     roff.paragraphs([
         "Set them with 'git config colony.NAME VALUE', at any of git's levels. '.colony/colony.toml' at the root of \
          the worktree wins over git's configuration, the one in the current directory over that, a variable over \
-         all files, an option over everything. 'git colony config --show-origin' tells which are in force.",
+         all files, an option over everything. 'git colony config --show-origin' shows which are in effect.",
     ]);
     for setting in settings::TABLE {
         let default = match setting.default {
@@ -207,7 +206,7 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
     }
     table(&mut roff, "EXIT STATUS", EXIT_STATUS);
     roff.section("ENVIRONMENT AND FILES");
-    roff.paragraphs(["git-colony(1) names the variables, the settings, and what is kept where."]);
+    roff.paragraphs(["git-colony(1) lists the variables, the settings, and where data is stored."]);
     roff.section("SEE ALSO");
     let commands = help::commands(cli);
     let group = commands

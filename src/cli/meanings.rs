@@ -31,9 +31,13 @@ const MEANINGS: &[Meaning] = &[
     row(
         "stash",
         "git colony checkpoint --off-branch -m LABEL",
-        "keeps what is uncommitted, and leaves branch and files alone",
+        "keeps the uncommitted changes, and leaves branch and files alone",
     ),
-    row("stash list", "git colony checkpoints", "lists what is kept"),
+    row(
+        "stash list",
+        "git colony checkpoints",
+        "lists the checkpoints",
+    ),
     row(
         "stash pop",
         "git colony restore @{0}",
@@ -91,28 +95,32 @@ const MEANINGS: &[Meaning] = &[
         "git colony checkpoints delete ID",
         "undo brings it back",
     ),
-    row("tag -l", "git colony checkpoints", "lists what is kept"),
-    row("tag --list", "git colony checkpoints", "lists what is kept"),
+    row("tag -l", "git colony checkpoints", "lists the checkpoints"),
+    row(
+        "tag --list",
+        "git colony checkpoints",
+        "lists the checkpoints",
+    ),
     // Restore.
     row(
         "revert",
         "git colony undo",
-        "takes back the newest operation; 'git revert' makes a commit against one",
+        "undoes the newest operation; 'git revert' makes a commit against one",
     ),
     row(
         "reset",
         "git colony restore HEAD",
-        "takes back what is not committed; any checkpoint or revision will do",
+        "undoes uncommitted changes; any checkpoint or revision will do",
     ),
     row(
         "rollback",
         "git colony undo",
-        "takes back the newest operation; 'git colony restore ID' goes to a state",
+        "undoes the newest operation; 'git colony restore ID' goes to a state",
     ),
     row(
         "back",
         "git colony undo",
-        "takes back the newest operation; 'git colony restore ID' goes to a state",
+        "undoes the newest operation; 'git colony restore ID' goes to a state",
     ),
     row(
         "recover",
@@ -155,12 +163,12 @@ const MEANINGS: &[Meaning] = &[
         "git colony fork LABEL",
         "a branch that knows where it began; 'git colony forks' lists them",
     ),
-    row("branches", "git colony forks", "lists the lines of work"),
-    row("br", "git colony forks", "lists the lines of work"),
+    row("branches", "git colony forks", "lists the forks"),
+    row("br", "git colony forks", "lists the forks"),
     row(
         "switch",
         "git switch BRANCH",
-        "a command of git; 'git colony fork LABEL' begins a line of work",
+        "a command of git; 'git colony fork LABEL' creates a fork",
     ),
     row(
         "fork -d",
@@ -172,7 +180,7 @@ const MEANINGS: &[Meaning] = &[
         "git colony forks delete FORK",
         "undo brings it back",
     ),
-    row("fork --list", "git colony forks", "lists the lines of work"),
+    row("fork --list", "git colony forks", "lists the forks"),
     row("worktree", NEW_AGENT, "a clone and a fork of its own"),
     row("worktree add", NEW_AGENT, "a clone and a fork of its own"),
     row(
@@ -242,12 +250,12 @@ const MEANINGS: &[Meaning] = &[
     row(
         "list",
         "git colony checkpoints",
-        "lists what is kept; 'git colony help --all' names every command",
+        "lists the checkpoints; 'git colony help --all' names every command",
     ),
     row(
         "ls",
         "git colony checkpoints",
-        "lists what is kept; 'git colony help --all' names every command",
+        "lists the checkpoints; 'git colony help --all' names every command",
     ),
     row("history", "git colony ops", "lists what was done"),
     row("reflog", "git colony ops", "lists what was done"),
@@ -266,19 +274,19 @@ const MEANINGS: &[Meaning] = &[
     row(
         "conflicts",
         "git colony forks --conflicts",
-        "which lines of work clash",
+        "which forks clash",
     ),
     row(
         "graph",
         "git colony topology",
-        "every line of work, and where it began",
+        "every branch, and where it began",
     ),
     row("tree", "git colony map tree", "what the map has"),
-    row("gc", "git colony prune -n", "shows what is past its time"),
+    row("gc", "git colony prune -n", "shows the data past its time"),
     row(
         "clean",
         "git colony prune -n",
-        "shows what is past its time; 'git clean' is for files",
+        "shows the data past its time; 'git clean' is for files",
     ),
     row("setup", "git colony init -n", "shows what would be set up"),
     row(
