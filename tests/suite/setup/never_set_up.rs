@@ -89,6 +89,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["status"],
     &["ops"],
     &["diff", "kept", "HEAD"],
+    &["log", "kept"],
     &["decisions"],
     &["topology"],
     &["tour"],
