@@ -79,8 +79,6 @@ pub struct Git {
     config: CommandConfig,
     listener: Option<Listener>,
     kept_open: Option<File>,
-    /// The reason why it must not be started.
-    refusal: Option<Error>,
     trace: Trace,
 }
 
@@ -102,17 +100,9 @@ impl Output {
 }
 
 impl Git {
-    /// Starts from the world's environment, without the variables that point to a repository. A git that
-    /// is too old fails when it is run.
-    pub fn new(world: &World) -> Git {
-        Git {
-            refusal: git_version::require(world).err(),
-            ..Git::of_any_version(world)
-        }
-    }
-
+    /// Starts from the world's environment less everything that points at a repository.
     #[expect(clippy::disallowed_methods, reason = "this is the gate for processes")]
-    fn of_any_version(world: &World) -> Git {
+    pub fn new(world: &World) -> Git {
         let mut command = Command::new("git");
         command.env_clear();
         let scrubbed = |name: &OsStr| SCRUBBED.iter().any(|known| name == OsStr::new(known));
@@ -132,7 +122,6 @@ impl Git {
             config: CommandConfig::inherited(world),
             listener: None,
             kept_open: None,
-            refusal: None,
             trace: Trace::of(world),
         }
     }
@@ -280,6 +269,9 @@ impl Git {
         self.interrupt.check()?;
         let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
         if !status.success() {
+            if let Some(error) = git_version::too_old(&self.command, (status.code(), &stderr)) {
+                return Err(error);
+            }
             stderr = full_disk::with_reason(stderr, &self.command);
         }
         Ok(Output {
@@ -306,7 +298,6 @@ impl Git {
     /// # Errors
     /// `git-failed` when git cannot be started.
     pub fn converse(&mut self) -> Result<Child> {
-        self.refuse()?;
         if let Some(traced) = self.trace.begin(&self.command) {
             traced.goes_on();
         }
@@ -322,7 +313,6 @@ impl Git {
 
     /// Starts it with the streams that [`Git::run`] reads and writes.
     fn start_heard(&mut self, has_input: bool) -> Result<Child> {
-        self.refuse()?;
         let piped = |wanted| {
             if wanted {
                 Stdio::piped()
@@ -343,10 +333,6 @@ impl Git {
                 self.start()
             }
         }
-    }
-
-    fn refuse(&mut self) -> Result<()> {
-        self.refusal.take().map_or(Ok(()), Err)
     }
 
     fn start(&mut self) -> Result<Child> {
