@@ -37,9 +37,7 @@ pub(super) fn too_old(failed: &Command, (code, said): (Option<i32>, &str)) -> Op
     is_old.then(|| {
         Error::new(
             Code::Unsupported,
-            format!(
-                "{said} is too old: git {major}.{minor} or newer is needed; nothing has changed"
-            ),
+            format!("{said} is too old: git {major}.{minor} or newer is needed"),
         )
         .hint("git colony doctor   # says which version to install")
     })
