@@ -15,10 +15,10 @@ fn main() -> std::io::Result<()> {
             std::fs::remove_file(path)?;
         }
     }
-    for page in git_colony::cli::manual::pages() {
+    for page in git_colony::testing::manual::pages() {
         std::fs::write(directory.join(page.file), page.text)?;
     }
-    for table in git_colony::cli::reference::tables() {
+    for table in git_colony::testing::reference::tables() {
         let file = package.join(table.file);
         let filled = table.fill(&std::fs::read_to_string(&file)?);
         let filled =

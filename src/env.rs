@@ -55,8 +55,9 @@ impl Terminal {
             });
         }
         let size = rustix::termios::tcgetwinsize(&streams.stdout).ok();
-        let told = variables.get(OsStr::new("COLUMNS"));
-        let told = told.and_then(|told| told.to_str()?.parse().ok());
+        let told = variables
+            .get(OsStr::new("COLUMNS"))
+            .and_then(|told| told.to_str()?.parse().ok());
         let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
         Ok(Terminal {
             columns: told
@@ -122,8 +123,10 @@ impl Env {
 /// shows: `-C` works, and other commands find no repository.
 fn left(variables: &BTreeMap<OsString, OsString>) -> std::io::Result<PathBuf> {
     std::env::set_current_dir("/")?;
-    let told = variables.get(OsStr::new("PWD")).map(PathBuf::from);
-    let told = told.filter(|told| told.is_absolute() && !told.exists());
+    let told = variables
+        .get(OsStr::new("PWD"))
+        .map(PathBuf::from)
+        .filter(|told| told.is_absolute() && !told.exists());
     Ok(told.unwrap_or_else(|| PathBuf::from("/")))
 }
 

@@ -2,31 +2,37 @@
 //!
 //! The layers, from the faces down; imports go down only (see ARCHITECTURE.md).
 
+// Public items of private modules are documented as an interface is.
+#![warn(clippy::missing_docs_in_private_items)]
+
 use std::ffi::OsString;
 
 pub mod env;
 pub mod signals;
 pub mod streams;
 
-pub mod cli;
-pub mod ui;
+mod cli;
+mod ui;
 
-pub mod flow;
+mod flow;
 
-pub mod clones;
-pub mod design;
-pub mod lfs;
-pub mod map;
-pub mod page;
-pub mod setup;
-pub mod source;
-pub mod text;
+mod clones;
+mod design;
+mod lfs;
+mod map;
+mod page;
+mod setup;
+mod source;
+mod text;
 
-pub mod store;
+mod store;
 
-pub mod git;
+mod git;
 
-pub mod model;
+mod model;
+
+#[doc(hidden)]
+pub mod testing;
 
 /// The exit code of the process: git's own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,11 +20,9 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use git_colony::model::RepoPath;
-use git_colony::text::chunk::{self, ChunkSize};
-use git_colony::text::count::json_tokens;
-use git_colony::text::readers::{self, Document, Format};
-use git_colony::text::tokenizer::Tokenizer;
+use git_colony::testing::{
+    ChunkSize, Document, Format, RepoPath, Tokenizer, chunk, json_tokens, readers,
+};
 
 /// What is said of the chunks of one repository.
 #[derive(Default)]

@@ -29,12 +29,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use git_colony::git::{BareRepo, Objects, Oid};
-use git_colony::model::{RepoPath, Result};
-use git_colony::source::file;
-use git_colony::source::record;
-use git_colony::text::count::{Measured, json_string, json_tokens};
-use git_colony::text::tokenizer::Tokenizer;
+use git_colony::testing::{
+    BareRepo, Measured, Objects, Oid, RepoPath, Result, Tokenizer, file, json_string, json_tokens,
+    record,
+};
 
 const TOKENS: usize = 4096;
 const RECORDS: usize = 20;

@@ -23,7 +23,7 @@ impl Answer for NewAgent {
     fn message(&self) -> String {
         let (agent, fork, base) = (&self.agent, &self.fork, &self.base_branch);
         let verb = if self.dry_run { "would work" } else { "works" };
-        format!("agent '{agent}' {verb} on '{fork}', begun on '{base}'")
+        format!("agent '{agent}' {verb} on '{fork}', created from '{base}'")
     }
 
     fn narration(&self) -> Vec<String> {
@@ -46,12 +46,12 @@ impl Answer for RestoredAgent {
         let at = self.head_sha.short();
         let on = match &self.fork {
             Some(fork) => format!("on '{fork}' at {at}"),
-            None => format!("at {at}, on no branch"),
+            None => format!("at {at}, with HEAD detached"),
         };
         let uncommitted = match self.files {
             Some(0) => String::new(),
             Some(count) => format!(", {} uncommitted", text::count(count, "path")),
-            None if self.had_uncommitted => ", with what was uncommitted".to_owned(),
+            None if self.had_uncommitted => ", with its uncommitted changes".to_owned(),
             None => String::new(),
         };
         let verb = if self.dry_run { "would work" } else { "works" };
@@ -81,8 +81,8 @@ impl Answer for PathReport {
         let verb = if self.dry_run { "would take" } else { "took" };
         let agent = &self.agent;
         let taken = |from: &HeldBy| {
-            let who = from.words();
-            format!("{verb} the clone of agent '{agent}' over from {who}")
+            let who = from.to_text();
+            format!("{verb} over the clone of agent '{agent}' from {who}")
         };
         self.taken_from.iter().map(taken).collect()
     }
@@ -111,7 +111,7 @@ impl Answer for AgentsReport {
     fn blocks(&self, now: &Moment) -> Vec<Block> {
         let row = |agent: &Agent| {
             let taken = agent.takeovers.last().map(|takeover| {
-                let from = takeover.from.words();
+                let from = takeover.from.to_text();
                 match time::parse_rfc3339(&takeover.at) {
                     Some(at) => format!("taken from {from} {}", time::ago(&at, now)),
                     None => format!("taken from {from}"),
@@ -131,10 +131,12 @@ impl Answer for AgentsReport {
         };
         let mut blocks = vec![Block::Table(self.agents.iter().map(row).collect())];
         blocks.extend(self.removed.iter().map(|work| {
-            let when = work.moment().map(|at| time::ago(&at, now));
-            let when = when.map_or_else(String::new, |when| format!(" {when}"));
+            let when = work
+                .moment()
+                .map(|at| time::ago(&at, now))
+                .map_or_else(String::new, |when| format!(" {when}"));
             Block::line([
-                format!("removed{when}: {}; take it back: ", work.agent).into(),
+                format!("removed{when}: {}; to restore: ", work.agent).into(),
                 Span::new(Role::Command, work.command()),
             ])
         }));
@@ -155,7 +157,9 @@ impl Answer for CheckReport {
         let agent = &self.agent;
         let paths = text::count(self.checked, "path");
         match (&self.rule, self.violations.len()) {
-            (None, _) => format!("agent '{agent}' has no rule and may change everything"),
+            (None, _) => {
+                format!("agent '{agent}' has no allowed paths set and may change everything")
+            }
             (Some(_), 0) => format!("agent '{agent}' may change {paths}"),
             (Some(rule), count) => {
                 format!("agent '{agent}' may not change {count} of {paths}, says '{rule}'")
@@ -164,7 +168,8 @@ impl Answer for CheckReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let row = |one: &Violation| vec![format!("  {}", one.path), one.reason.words().to_owned()];
+        let row =
+            |one: &Violation| vec![format!("  {}", one.path), one.reason.to_text().to_owned()];
         text::table(&self.violations.iter().map(row).collect::<Vec<_>>())
     }
 }
@@ -172,9 +177,9 @@ impl Answer for CheckReport {
 impl Answer for RemovedAgent {
     fn message(&self) -> String {
         let did = if self.dry_run {
-            "would take away"
+            "would remove"
         } else {
-            "took away"
+            "removed"
         };
         match &self.agent {
             Some(agent) => format!("{did} the clone of agent '{agent}'"),
@@ -205,7 +210,7 @@ impl Answer for RemovedAgent {
         lines.extend(self.left_behind.as_ref().map(left_behind));
         if let Some(kept) = &self.kept_as {
             lines.push(match &self.agent {
-                Some(agent) => take_back(agent),
+                Some(agent) => restore_line(agent),
                 None => see_kept(&self.hub, kept),
             });
         }
@@ -219,13 +224,17 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(log.pending_operation.as_ref().map(|pending| {
         let (op, since) = (pending.op, &pending.started_at);
-        format!("{op}, begun {since}, was cut off or is at work: it is finished first")
+        format!("{op}, started {since}, was cut off or is still running: it is completed first")
     }));
     if log.kept_operations > 0 {
         let mut what = text::count(log.kept_operations, "operation");
         if let Some(first) = log.kept_files.first() {
-            let few = log.kept_files.iter().skip(1).take(2);
-            let few = few.fold(first.to_string(), |all, path| format!("{all}, {path}"));
+            let few = log
+                .kept_files
+                .iter()
+                .skip(1)
+                .take(2)
+                .fold(first.to_string(), |all, path| format!("{all}, {path}"));
             let more = if log.kept_files_count > 3 {
                 ", ..."
             } else {
@@ -245,25 +254,25 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
 
 /// Says who has the lease of a clone.
 pub(super) fn held_by(holder: &HeldBy) -> String {
-    format!("held by {}", holder.words())
+    format!("held by {}", holder.to_text())
 }
 
 /// Says which clones cannot be used.
 pub(super) fn damaged(clones: &[DamagedClone]) -> Vec<String> {
-    let words = clones.iter().map(DamagedClone::words);
+    let words = clones.iter().map(DamagedClone::to_text);
     words.map(|words| format!("warning: {words}")).collect()
 }
 
 /// Returns the line that says how to restore a removed agent.
-fn take_back(agent: &str) -> String {
-    format!("take it back: {}", removed_work::command(agent))
+fn restore_line(agent: &str) -> String {
+    format!("to restore: {}", removed_work::command(agent))
 }
 
 /// Says how what the hub keeps of a clone for reading is seen.
 pub(super) fn see_kept(hub: &std::path::Path, kept: &str) -> String {
     let hub = shell_word(&hub.to_string_lossy());
     let here = format!("{}kept/clone/", ref_names::PRIVATE);
-    format!("see what is kept of it: git fetch {hub} '+{kept}*:{here}*'")
+    format!("fetch its kept commits: git fetch {hub} '+{kept}*:{here}*'")
 }
 
 /// Says where a folder is that could not be deleted yet, and why.
@@ -271,6 +280,6 @@ pub(super) fn left_behind(left: &LeftBehind) -> String {
     let path = shell_word(&left.path.to_string_lossy());
     let reason = &left.reason;
     format!(
-        "its folder is not deleted yet, {reason}: {path}   (git colony clones gc deletes it then)"
+        "its folder is not deleted yet, {reason}: {path}   (git colony clones gc deletes it later)"
     )
 }

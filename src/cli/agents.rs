@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::removal::removed_work;
 use crate::design::allowed_paths::path_check::{self, Changes};
+use crate::flow::agents::agent_removal::RemovalOptions;
 use crate::flow::agents::{self, Request, agent_places, agent_removal, agent_restore};
 use crate::flow::clones;
 use crate::store::operation::last_act;
@@ -13,7 +14,7 @@ use crate::ui::answer::Outcome;
 use super::cone::ConeArgs;
 use super::{Face, Opening, Run, Stop, guide};
 
-/// Give each agent a clone and a fork of its own, and see them
+/// Give each agent a clone and a fork of its own, and list them
 ///
 /// The clones borrow their objects from one hub per repository, so that each costs little more than
 /// its files. What an agent keeps can be seen and merged from here: 'git colony merge NAME'.
@@ -26,32 +27,35 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Make a clone for an agent, on a fork of its own; prints where it is
+    /// Create a clone for an agent, on a fork of its own, and print its path
     New(New),
-    /// Print where an agent works, and nothing else
+    /// Print the path of an agent's clone, and nothing else
     Path(Path),
-    /// Take the clone of an agent away; the hub keeps its work
+    /// Remove the clone of an agent; 'agents restore' brings it back
     Remove(Remove),
     /// Restore a removed agent, with its uncommitted changes
     ///
     /// A new clone continues where the last one of that name ended: branches, checkpoints, stashes, the
     /// operation log, and uncommitted changes. Staged changes come back unstaged.
     Restore(Restore),
-    /// Say whether the rule of an agent lets it change paths
+    /// Check whether an agent may change paths
     ///
-    /// The rule is the list 'scope' at the beginning of '.colony/agents/NAME.md', as HEAD has it, and
-    /// with --range as A has it: no change loosens the rule it is held against. The exit code is 1
-    /// where a path is not allowed.
+    /// The allowed paths are the list 'scope:' at the beginning of '.colony/agents/NAME.md': in HEAD, and
+    /// with --range in A, so that no change widens the list it is checked against. The exit code is 1 if
+    /// a path is not allowed.
     Check(Check),
-    /// Tell an agent how to work here, in markdown
+    /// Print instructions for an agent, in Markdown
     ///
-    /// For its instructions: its clone, how to keep, get back and merge, what never to do, with the names
-    /// of this repository where there is one.
+    /// They say where its clone is, how to keep, restore and merge, and what never to do. Inside a
+    /// repository they use the names of that repository.
     Guide,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("changes").required(true).args(["paths", "staged", "range"]))]
+#[command(
+    group = clap::ArgGroup::new("changes").required(true).args(["paths", "staged", "range"]),
+    override_usage = "git colony agents check [OPTIONS] <NAME> <PATH...|--staged|--range <A..B>>"
+)]
 struct Check {
     /// The agent
     #[arg(value_name = "NAME")]
@@ -62,10 +66,10 @@ struct Check {
     /// Check the staged changes
     #[arg(long)]
     staged: bool,
-    /// Check what B brings to A
+    /// Check the changes that B would bring to A
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
-    /// Allow everything where the agent has no rule, instead of failing
+    /// Allow everything if the agent has no allowed paths, instead of failing
     #[arg(long)]
     allow_unscoped: bool,
 }
@@ -78,7 +82,7 @@ struct Path {
     /// Take over the clone, even if another user or session works in it
     #[arg(long)]
     takeover: bool,
-    /// Say from whom it would be taken over, and do nothing
+    /// Show from whom it would be taken over, and do nothing
     #[arg(short = 'n', long, requires = "takeover")]
     dry_run: bool,
 }
@@ -92,7 +96,7 @@ struct Remove {
     /// leaves out: large new files, likely secrets
     #[arg(short, long)]
     force: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -108,7 +112,7 @@ struct Restore {
     /// The removal at TIME, as 'agents' lists it, if an agent of this name was removed more than once
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// Say what would be brought back, and do nothing
+    /// Show what would be restored, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -121,7 +125,7 @@ struct New {
     /// The label of its fork (default: its name)
     #[arg(long, value_name = "LABEL")]
     fork: Option<String>,
-    /// Begin at this branch, fork, checkpoint or commit (default: HEAD)
+    /// Start at this branch, fork, checkpoint or commit (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
     /// Copy the uncommitted changes of this working tree into the clone
@@ -132,7 +136,7 @@ struct New {
     lfs: Vec<String>,
     #[command(flatten)]
     cone: ConeArgs,
-    /// Say what would be made, and make nothing
+    /// Show what would be created, and create nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -229,7 +233,10 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
 
 fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let (world, session) = face.session_anywhere(Run::from(remove.dry_run))?;
-    let options = (remove.force, remove.dry_run);
+    let options = RemovalOptions {
+        force: remove.force,
+        dry_run: remove.dry_run,
+    };
     let Some(session) = session else {
         agent_places::find_anywhere(&world, None, &remove.name)?;
         return face.answer(&clones::remove(&world, None, &remove.name, options)?);
@@ -238,8 +245,10 @@ fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     if !remove.dry_run {
         let command = format!("agents remove {}", remove.name);
         // A clone for reading leaves nothing to bring back.
-        let way_back = report.agent.as_deref().map(removed_work::command);
-        let way_back = way_back.unwrap_or_else(|| "git colony clones".to_owned());
+        let way_back = report
+            .agent
+            .as_deref()
+            .map_or_else(|| "git colony clones".to_owned(), removed_work::command);
         last_act::note(&session, command, way_back);
     }
     face.answer(&report)

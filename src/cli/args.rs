@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agents, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
+    agents, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
     completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
-    help, hook, hooks, init, lfs, log, map, merge, merge_driver, ops, pages, prune, restore,
+    help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops, pages, prune, restore,
     schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// The heading in help of the options that every command takes.
-pub(super) const EVERYWHERE: &str = "Everywhere";
+pub(super) const EVERYWHERE: &str = "Global options";
 
 /// When colors are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -26,7 +26,7 @@ pub(super) enum ColorWhen {
     Never,
 }
 
-/// Keep any state of a repository and get it back
+/// Keep any state of a git repository and restore it
 #[derive(Debug, Parser)]
 #[command(
     name = "git-colony",
@@ -49,7 +49,7 @@ pub(super) struct Cli {
     /// Act as AGENT
     #[arg(long, value_name = "AGENT", global = true, help_heading = EVERYWHERE)]
     pub(super) agent: Option<String>,
-    /// Wait at most SECONDS for a lock (default: 10 for ours, 2 for git's)
+    /// Wait at most SECONDS for a lock (default: 10 for locks of git-colony, 2 for git's)
     #[arg(
         long,
         value_name = "SECONDS",
@@ -64,14 +64,14 @@ pub(super) struct Cli {
     /// Do not show progress
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_progress: bool,
-    /// Print each process that is started, and its time, on standard error
+    /// Print each started process with its time on standard error
     #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     // Not a comment for documentation: the name of a variable would want markup there, which help has not.
     #[arg(
         long,
         value_name = "WHEN",
-        help = "Show colors: 'auto' does on a terminal, unless NO_COLOR, TERM=dumb or 'color.ui' say otherwise",
+        help = "Show colors; 'auto' shows them on a terminal, unless NO_COLOR, TERM=dumb or 'color.ui' turns them off",
         global = true,
         help_heading = EVERYWHERE,
         value_enum,
@@ -86,7 +86,7 @@ pub(super) struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
-    /// What to do; without it, 'fleet'
+    /// The command (default: fleet)
     #[command(subcommand)]
     pub(super) command: Option<Command>,
 }
@@ -127,6 +127,8 @@ pub(super) enum Command {
     Deinit(deinit::Args),
     Schema(schema::Args),
     Help(help::Args),
+    Call(call::Args),
+    Mcp(mcp::Args),
     Completions(completions::Args),
     Complete(complete::Args),
     Diff(diff::Args),

@@ -12,7 +12,7 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, paths};
 
-/// Keep the whole working tree under a label
+/// Commit the whole working tree under a label
 ///
 /// Commits everything that is tracked, and everything untracked that is not ignored, on the current
 /// branch. Commit hooks do not run: a checkpoint keeps all files, finished or not.
@@ -23,10 +23,10 @@ use super::{Face, Run, Stop, paths};
     reason = "each is a flag of the command line"
 )]
 pub(super) struct Args {
-    /// Call it LABEL (default: branch and time)
+    /// Label of the checkpoint (default: branch and time)
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: Option<String>,
-    /// Say why it is made
+    /// Add TEXT to its message
     #[arg(
         long,
         value_name = "TEXT",
@@ -40,32 +40,27 @@ pub(super) struct Args {
     /// Commit on the branch, whatever colony.checkpoint.offBranch says
     #[arg(long, conflicts_with_all = ["off_branch", "auto"])]
     on_branch: bool,
-    /// Keep the state privately if it has changed since the last checkpoint; wait for nobody
+    /// Keep the state privately if it has changed since the last checkpoint; never wait for a lock
     #[arg(long, conflicts_with_all = ["label", "off_branch"])]
     auto: bool,
-    /// Take in untracked files of any size
+    /// Include untracked files of any size
     #[arg(long, conflicts_with = "auto")]
     allow_large: bool,
     /// Include PATH, or everything below it, even if it looks like a secret
     #[arg(long, value_name = "PATH", conflicts_with = "auto")]
     allow_secret: Vec<PathBuf>,
-    /// Take in untracked files that were ignored until a restore brought older ignore files back
+    /// Include untracked files that were ignored until a restore brought older ignore files back
     #[arg(long, conflicts_with = "auto")]
     include_unignored: bool,
-    /// Say what would be kept, and keep nothing
+    /// Show what would be kept, and keep nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(args.dry_run))?;
     if args.auto {
-        let report = match run {
-            Run::Dry => automatic::preview(&session, &args.rationale)?,
-            Run::ForReal => automatic::create(&session, &args.rationale)?,
-        };
-        return face.answer(&report);
+        return face.answer(&automatic::create(&session, &args.rationale)?);
     }
     let secrets = args
         .allow_secret
@@ -81,14 +76,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             unignored: args.include_unignored,
         },
     };
-    let report = match run {
-        Run::Dry => checkpoint::preview(&session, &request)?,
-        Run::ForReal => checkpoint::create(&session, &request)?,
-    };
-    face.answer(&report)
+    face.answer(&checkpoint::create(&session, &request)?)
 }
 
 impl Answer for CheckpointReport {
+    fn narration(&self) -> Vec<String> {
+        let uses = self.label_uses.into_iter();
+        let line = |uses| {
+            format!(
+                "note: {} have the label '{}': each is named by its id, the label is ambiguous",
+                text::count(uses, "checkpoint"),
+                self.label
+            )
+        };
+        uses.map(line).collect()
+    }
+
     fn message(&self) -> String {
         let changes = text::count(self.files_changed, "changed path");
         if self.kind == Kind::Tag {
@@ -96,13 +99,15 @@ impl Answer for CheckpointReport {
             return format!("{verb} {} as '{}'", text::short(self.sha), self.label);
         }
         match (self.reason, self.dry_run, self.branch_moved) {
-            (Some("busy"), ..) => "nothing kept: another command is at work".to_owned(),
+            (Some("busy"), ..) => "nothing kept: another command is running".to_owned(),
             (Some(_), ..) => "nothing to keep: the state is kept already".to_owned(),
             (None, true, _) => format!("would keep '{}' with {changes}", self.label),
             (None, false, true) => {
                 format!("kept '{}' with {changes}, on '{}'", self.label, self.branch)
             }
-            (None, false, false) => format!("kept '{}', '{}' stays", self.label, self.branch),
+            (None, false, false) => {
+                format!("kept '{}'; no commit on '{}'", self.label, self.branch)
+            }
         }
     }
 
@@ -111,13 +116,13 @@ impl Answer for CheckpointReport {
         if !self.without_filter.is_empty() {
             let files = text::count(self.without_filter.len(), "file");
             lines.push(format!(
-                "attention: {files} for git-lfs kept whole, its filters are not set up here: git colony init"
+                "attention: {files} for git-lfs kept in git, its filters are not set up here: git colony init"
             ));
             let shown = self.without_filter.iter().take(10);
             lines.extend(shown.map(|path| format!("  {path}")));
         }
         if let Some(id) = &self.checkpoint_id {
-            lines.push(format!("get it back: git colony restore {id}"));
+            lines.push(format!("to restore: git colony restore {id}"));
         }
         lines
     }
@@ -125,11 +130,11 @@ impl Answer for CheckpointReport {
 
 pub(super) fn left_out_line(left_out: &LeftOut) -> String {
     let (why, way) = why(left_out.reason);
-    let way = way.map_or_else(String::new, |way| format!("; {way} takes it in"));
+    let way = way.map_or_else(String::new, |way| format!("; {way} includes it"));
     format!("left out: {} ({why}{way})", left_out.path)
 }
 
-/// Says why something was left out, and which flag takes it in.
+/// Says why something was left out, and which flag includes it.
 pub(super) fn why(reason: LeaveOutReason) -> (&'static str, Option<&'static str>) {
     match reason {
         LeaveOutReason::NestedRepository => ("a repository of its own", None),

@@ -23,7 +23,7 @@ use crate::ui::theme::{Role, Span};
 use super::checkpoint::left_out_line;
 use super::{Face, Run, Stop};
 
-/// List what has been kept, oldest first
+/// List the checkpoints, oldest first
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -45,12 +45,12 @@ enum Action {
         #[arg(value_name = "ID")]
         name: String,
     },
-    /// Delete checkpoints by name; 'git colony undo' brings them back
+    /// Delete checkpoints by name; 'git colony undo' restores them
     Delete {
         /// The checkpoints
         #[arg(value_name = "ID", required = true)]
         names: Vec<String>,
-        /// Say what would be deleted, and change nothing
+        /// Show what would be deleted, and change nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -59,7 +59,7 @@ enum Action {
         /// Move them on this remote as well, and delete their tags there
         #[arg(long, value_name = "REMOTE")]
         remote: Option<String>,
-        /// Say what would be moved, and change nothing
+        /// Show what would be moved, and change nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -138,8 +138,11 @@ impl Answer for ListReport {
             ]
         };
         let rows = self.checkpoints.iter().map(row).collect();
-        let damaged = self.damaged.iter().map(DamagedCheckpoint::words);
-        let damaged = damaged.map(|words| Block::line([Span::new(Role::Warning, words)]));
+        let damaged = self
+            .damaged
+            .iter()
+            .map(DamagedCheckpoint::to_text)
+            .map(|words| Block::line([Span::new(Role::Warning, words)]));
         std::iter::once(Block::Table(rows)).chain(damaged).collect()
     }
 }
@@ -237,7 +240,7 @@ impl Answer for CheckpointDeleteReport {
             }
         }
         let op = self.op.as_ref();
-        lines.extend(op.map(|op| format!("take it back: git colony undo   ({op})")));
+        lines.extend(op.map(|op| format!("to undo: git colony undo   ({op})")));
         lines
     }
 }
@@ -254,10 +257,14 @@ impl Answer for MoveReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let moved = self.moved.iter();
-        let moved = moved.map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
-        let left = self.left.iter();
-        let left = left.map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
+        let moved = self
+            .moved
+            .iter()
+            .map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
+        let left = self
+            .left
+            .iter()
+            .map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
         let mut lines: Vec<String> = moved.chain(left).collect();
         for one in &self.remote_refs {
             let reason = one.reason.as_ref();
@@ -266,7 +273,7 @@ impl Answer for MoveReport {
             );
         }
         let op = self.op.as_ref();
-        lines.extend(op.map(|op| format!("take it back: git colony undo   ({op})")));
+        lines.extend(op.map(|op| format!("to undo: git colony undo   ({op})")));
         lines
     }
 

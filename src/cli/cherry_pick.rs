@@ -11,55 +11,55 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, merge};
 
-/// Bring chosen commits into a branch
+/// Apply chosen commits to a branch
 ///
-/// All of them or none: the picks are computed first, and where one conflicts nothing changes and the
-/// answer says why (exit code 1). Authors and messages stay; a last line says where each came from.
+/// All commits are applied or none: the picks are computed first; if one conflicts, nothing changes, and
+/// the answer lists the conflicts (exit code 1). Authors and messages stay; a last line names the original
+/// commit.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag that people type"
 )]
 pub(super) struct Args {
-    /// Commits, in order; A..B for those of B that A does not have; or a decision, with its commits
+    /// Commits, in order; A..B for the commits of B that A does not have; or a decision, for its commits
     #[arg(
         value_name = "COMMIT",
         required_unless_present_any = ["go_on", "abort"],
         conflicts_with_all = ["go_on", "abort"]
     )]
     what: Vec<String>,
-    /// Bring them into this branch; it need not be checked out
+    /// Apply them to this branch, which need not be checked out
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Take the decisions as well that a decision needs and the branch does not have
+    /// Also apply the decisions that it depends on and the branch does not have
     #[arg(long)]
     with_dependencies: bool,
-    /// Open a conflict: 'git status' and 'git mergetool' work on it
+    /// Open a conflict in the working tree, for 'git status' and 'git mergetool'
     #[arg(long)]
     resolve: bool,
-    /// Pick even if a commit changes paths outside its agent's allowed paths (people only)
+    /// Pick even if a commit changes paths outside its agent's allowed paths (refused to agents)
     #[arg(short, long)]
     force: bool,
-    /// Go on, with the conflict settled; the branch moves when all is picked
+    /// Continue when the conflict is settled; the branch moves once all commits are applied
     #[arg(long = "continue", conflicts_with_all = ["abort", "into", "resolve", "force"])]
     go_on: bool,
     /// Undo a pick that --resolve opened
     #[arg(long, conflicts_with_all = ["into", "resolve", "force"])]
     abort: bool,
-    /// Say what would come of it, and change nothing
+    /// Show what would happen, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session_among_others(run, &args.what)?;
+    let session = face.session_among_others(Run::from(args.dry_run), &args.what)?;
     if args.abort {
-        let report = resolve::abort(&session, "cherry-pick", args.dry_run)?;
+        let report = resolve::abort(&session, "cherry-pick")?;
         return face.answer(&report);
     }
     if args.go_on {
-        let report = pick::continue_pick(&session, args.dry_run)?;
+        let report = pick::continue_pick(&session)?;
         return face.answer(&report);
     }
     let request = Request {
@@ -69,10 +69,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         resolve: args.resolve,
         others_rules: merge::others_rules(args.force),
     };
-    let report = match run {
-        Run::Dry => pick::preview(&session, &request),
-        Run::ForReal => pick::pick(&session, &request),
-    };
+    let report = pick::pick(&session, &request);
     let explained = |error| agent_places::explain_unknown_of(&session, &request.what, error);
     let named = |error: Error| error.of_tree(&request.what.join("' and '"));
     face.answer(&report.map_err(named).map_err(explained)?)
@@ -99,7 +96,7 @@ impl Answer for PickReport {
             return format!("{} has {count} in '{into}'; {state}", at.short());
         }
         if self.picked.is_empty() {
-            return format!("'{into}' has all of it already");
+            return format!("'{into}' already has all of it");
         }
         let count = text::count(self.picked.len(), "commit");
         if self.dry_run {
@@ -119,14 +116,14 @@ impl Answer for PickReport {
             lines.extend(self.picked.iter().map(row));
         }
         let skipped = self.skipped.iter();
-        lines.extend(skipped.map(|id| format!("skipped, it is there already: {}", id.short())));
+        lines.extend(skipped.map(|id| format!("skipped, already applied: {}", id.short())));
         let kept = self.ignored_kept.iter();
         lines.extend(kept.map(|path| format!("moved aside, ignored and in the way: {path}")));
         lines.extend(self.kept_late.iter().map(LateFile::sentence));
         if self.resolving {
             let next = "git colony cherry-pick --continue";
             lines.push(format!("settle it, 'git add' each path, then: {next}"));
-            lines.push("or take it back: git colony cherry-pick --abort".to_owned());
+            lines.push("or to undo: git colony cherry-pick --abort".to_owned());
         } else if self.stopped_at.is_some() {
             lines.push(if self.is_here {
                 "open it here: run it again with --resolve".to_owned()
@@ -134,7 +131,7 @@ impl Answer for PickReport {
                 merge::switch_first(&self.into)
             });
         } else if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

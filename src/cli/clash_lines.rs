@@ -41,7 +41,7 @@ pub(super) fn by_path(clashes: &[Clash], named: impl Fn(&str) -> String) -> Vec<
         lines.push(format!("and {} more", count - MAX_LINES));
     }
     lines.extend(clashes.iter().filter_map(|clash| {
-        let words = clash.problem.as_ref().map(ForkProblem::words)?;
+        let words = clash.problem.as_ref().map(ForkProblem::to_text)?;
         Some(format!(
             "{} and {}: {words}",
             named(&clash.a),

@@ -13,8 +13,8 @@ use super::{Face, Stop};
 /// Clone a repository for an agent, or for reading
 ///
 /// The clone borrows its objects from the hub of the repository, which is made first if need be: from
-/// URL, from the repository this runs in, or from the one that 'git colony colony set' has noted.
-/// 'git colony agents new' does the same for the repository here, and begins a fork.
+/// URL, from the repository this runs in, or from the one that 'git colony colony set' has recorded.
+/// 'git colony agents new' does the same for the repository here, and creates a fork.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Where the repository is (default: here, or the colony's)
@@ -24,12 +24,12 @@ pub(super) struct Args {
     #[arg(long)]
     read_only: bool,
     /// The name of its folder (default: the branch)
-    #[arg(long, value_name = "SCOPE")]
+    #[arg(long, value_name = "FOLDER")]
     scope: Option<String>,
     /// The branch it is on (default: the current one, or the remote's)
     #[arg(long, value_name = "BRANCH")]
     branch: Option<String>,
-    /// Leave its worktree empty
+    /// Leave its working tree empty
     #[arg(long)]
     no_checkout: bool,
     /// Large files: 'all' (the default), 'none', or paths
@@ -37,16 +37,19 @@ pub(super) struct Args {
     lfs: Vec<String>,
     #[command(flatten)]
     cone: ConeArgs,
-    /// Say what would be made, and make nothing
+    /// Show what would be created, and create nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, session) = face.session_if_any()?;
-    let agent = face.flags.agent.clone();
-    let agent = agent.or_else(|| world.text_variable("COLONY_AGENT").map(str::to_owned));
-    let agent = agent.filter(|_| !args.read_only);
+    let agent = face
+        .flags
+        .agent
+        .clone()
+        .or_else(|| world.text_variable("COLONY_AGENT").map(str::to_owned))
+        .filter(|_| !args.read_only);
     if agent.is_none() && !args.read_only {
         let message = "a clone is made for an agent or for reading: --agent NAME or --read-only";
         let error = Error::new(Code::Usage, message).hint("git colony clone --agent NAME");
@@ -73,7 +76,7 @@ impl Answer for CloneReport {
     fn message(&self) -> String {
         let url = self.url.as_deref().unwrap_or("this repository");
         if self.status == CloneStatus::Exists {
-            return format!("'{url}' is cloned for reading already");
+            return format!("'{url}' is already cloned for reading");
         }
         let did = if self.dry_run {
             "would clone"
@@ -94,11 +97,11 @@ impl Answer for CloneReport {
         let follow = self
             .id
             .as_ref()
-            .filter(|_| self.status == CloneStatus::Exists);
-        let follow = follow.map(|id| {
-            let commit = text::short(self.commit);
-            format!("at {commit}; bring it up to date: git colony clones refresh {id}")
-        });
+            .filter(|_| self.status == CloneStatus::Exists)
+            .map(|id| {
+                let commit = text::short(self.commit);
+                format!("at {commit}; bring it up to date: git colony clones refresh {id}")
+            });
         let mut lines = vec![self.message()];
         lines.extend(follow);
         [lines, advice].concat()

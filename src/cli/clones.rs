@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::flow::agents::agent_removal::RemovalOptions;
 use crate::flow::agents::removed_agents_work::HeldRemoval;
 use crate::flow::clones::clone_refresh::{self, RefreshReport};
 use crate::flow::clones::setup_commands::{self, SetupCommand, SetupReport, Status};
@@ -28,7 +29,7 @@ pub(super) struct Args {
 enum Action {
     /// List them (the default)
     List,
-    /// Take a clone away; what an agent has in it stays in the hub
+    /// Remove a clone; the hub keeps the work of its agent
     Remove {
         /// The clone: its id, its agent or its path
         #[arg(value_name = "CLONE")]
@@ -36,22 +37,22 @@ enum Action {
         /// Delete work that cannot be kept
         #[arg(short, long)]
         force: bool,
-        /// Say what would be done, and do nothing
+        /// Show what would be done, and do nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Fetch from the remote for a clone; one for reading goes to the newest commit
+    /// Fetch from the remote for a clone; a clone for reading moves to the newest commit
     Refresh {
         /// The clone: its id, its agent or its path
         #[arg(value_name = "CLONE")]
         id: String,
-        /// Say what would be done, and do nothing
+        /// Show what would be done, and do nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Run the commands that make a clone ready, 'clone.run' of '.colony/colony.toml'
+    /// Run the set-up commands of a clone, 'clone.run' of '.colony/colony.toml'
     ///
-    /// They come with the repository, so each runs only once its exact text was approved. Those of the
+    /// They come with the repository, so each runs only after its exact text was approved. Those of the
     /// user, 'colony.clone.run' in git's configuration, need no approval.
     Setup {
         /// The clone: its id, its agent or its path
@@ -60,16 +61,16 @@ enum Action {
         /// Approve the command with this id, now and for every clone of this repository
         #[arg(long, value_name = "ID")]
         approve: Vec<String>,
-        /// Say what would run, and run nothing
+        /// Show what would run, and run nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Remove the hubs that no clone borrows from any more
+    /// Delete the hubs that no clone borrows from any more
     Gc {
-        /// Also those that hold the work of clones that were removed
+        /// Also delete those that hold the work of removed clones
         #[arg(short, long)]
         force: bool,
-        /// Say what would be done, and do nothing
+        /// Show what would be done, and do nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -81,7 +82,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         None | Some(Action::List) => face.answer(&clones::list(&world, session)?),
         Some(Action::Remove { id, force, dry_run }) => {
-            let report = clones::remove(&world, session, &id, (force, dry_run))?;
+            let report = clones::remove(&world, session, &id, RemovalOptions { force, dry_run })?;
             face.answer(&report)
         }
         Some(Action::Refresh { id, dry_run: true }) => {
@@ -95,8 +96,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             approve,
             dry_run,
         }) => {
-            let named = face.flags.agent.as_deref();
-            let named = named.or_else(|| world.text_variable("COLONY_AGENT"));
+            let named = face
+                .flags
+                .agent
+                .as_deref()
+                .or_else(|| world.text_variable("COLONY_AGENT"));
             let of_clone = session.and_then(|session| session.settings.agent.as_deref());
             let request = setup_commands::Request {
                 clone: id,
@@ -106,9 +110,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             };
             face.answer(&setup_commands::set_up(&world, session, &request)?)
         }
-        Some(Action::Gc { force, dry_run }) => {
-            face.answer(&clones::gc(&world, session, (force, dry_run))?)
-        }
+        Some(Action::Gc { force, dry_run }) => face.answer(&clones::gc(
+            &world,
+            session,
+            RemovalOptions { force, dry_run },
+        )?),
     }
 }
 
@@ -144,7 +150,7 @@ impl Answer for RefreshReport {
         let short = |id: Option<Oid>| id.map_or_else(|| "no commit".to_owned(), |id| id.short());
         let went = (self.from != self.commit).then(|| {
             let (from, to) = (short(self.from), short(self.commit));
-            format!("the clone went from {from} to {to}")
+            format!("the clone moved from {from} to {to}")
         });
         let moved = match self.moved.len() {
             0 => None,
@@ -170,7 +176,7 @@ impl Answer for RefreshReport {
         let moved = self.moved.iter().map(|name| format!("  {name}"));
         let kept = self.kept_as.iter().flat_map(|kept| {
             [
-                format!("what was committed in it is kept in the hub, below {kept}"),
+                format!("the commits made in it are kept in the hub, below {kept}"),
                 see_kept(&self.hub, kept),
             ]
         });
@@ -178,10 +184,10 @@ impl Answer for RefreshReport {
             format!("history was rewritten for git-lfs, and this clone followed it ({op})")
         });
         let gave_up = self.gave_up.map(|op| {
-            format!("the migration to git-lfs that it had followed is taken back ({op})")
+            format!("the migration to git-lfs that this clone had followed is undone ({op})")
         });
         let would = self.would_follow.then(|| {
-            "history was rewritten for git-lfs, or that was taken back: the clone would follow"
+            "history was rewritten for git-lfs, or that was undone: the clone would follow"
                 .to_owned()
         });
         let rest = gave_up.into_iter().chain(followed).chain(would);
@@ -206,7 +212,7 @@ impl Answer for SetupReport {
         };
         let count = |number| text::count(number, "command");
         match (self.commands.len(), of(Status::Waiting), self.dry_run) {
-            (0, ..) => "no command makes a clone of this repository ready".to_owned(),
+            (0, ..) => "there are no set-up commands for clones of this repository".to_owned(),
             (all, 0, true) => format!("would run {}", count(all)),
             (_, waiting, _) if waiting > 0 => {
                 format!("waiting for approval: {}", count(waiting))
@@ -217,15 +223,18 @@ impl Answer for SetupReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let fine = self.commands.iter();
-        let fine = fine.filter_map(|command| match command.status {
-            Status::Ran => Some(format!("  ran: {}", command.command)),
-            Status::WouldRun => Some(format!("  would run: {}", command.command)),
-            _ => None,
-        });
+        let fine = self
+            .commands
+            .iter()
+            .filter_map(|command| match command.status {
+                Status::Ran => Some(format!("  ran: {}", command.command)),
+                Status::WouldRun => Some(format!("  would run: {}", command.command)),
+                _ => None,
+            });
         let name = self.path.display().to_string();
-        let advice = setup_commands::advice(&self.commands, &name);
-        let advice = advice.into_iter().map(|line| format!("  {line}"));
+        let advice = setup_commands::advice(&self.commands, &name)
+            .into_iter()
+            .map(|line| format!("  {line}"));
         fine.chain(advice).collect()
     }
 
@@ -241,24 +250,25 @@ impl Answer for SetupReport {
 
 /// Says whose kept work it is and how much; the command that brings it back, as long as that works.
 fn removal(held: &HeldRemoval, is_back: bool, now: &Moment) -> String {
-    let when = time::parse_rfc3339(&held.removed_at).map(|at| time::ago(&at, now));
-    let when = when.map_or_else(String::new, |when| format!(", removed {when}"));
-    let counted = [
+    let when = time::parse_rfc3339(&held.removed_at)
+        .map(|at| time::ago(&at, now))
+        .map_or_else(String::new, |when| format!(", removed {when}"));
+    let counted: Vec<_> = [
         (held.commits, "commit"),
         (held.files, "file"),
         (held.stashes, "stash"),
-    ];
-    let counted = counted.iter().filter(|(count, _)| *count > 0);
-    let counted: Vec<_> = counted
-        .map(|(count, noun)| text::count(*count, noun))
-        .collect();
+    ]
+    .iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, noun)| text::count(*count, noun))
+    .collect();
     let what = match (counted.as_slice(), &held.problem) {
-        (_, Some(problem)) => problem.words(),
+        (_, Some(problem)) => problem.to_text(),
         ([], None) => "nothing of its own".to_owned(),
         (counted, None) => text::list(counted),
     };
     let back = if is_back {
-        format!("; take it back first: {}", held.restore)
+        format!("; restore it first: {}", held.restore)
     } else {
         String::new()
     };
@@ -302,12 +312,14 @@ impl Answer for GcReport {
             let logs = logs(path).map_or_else(String::new, |logs| format!(" ({logs})"));
             let path_shown = path.display();
             let line = format!(
-                "  kept, it holds the work of clones that were removed{logs}: {path_shown}   (--force lets go of it)"
+                "  kept, it holds the work of removed clones{logs}: {path_shown}   (--force deletes it)"
             );
             [vec![line], work(path)].concat()
         });
-        let leaving = self.leaving.iter();
-        let leaving = leaving.map(|left| format!("  {}", left_behind(left)));
+        let leaving = self
+            .leaving
+            .iter()
+            .map(|left| format!("  {}", left_behind(left)));
         removed.chain(kept).chain(leaving).collect()
     }
 }

@@ -11,7 +11,7 @@ use crate::ui::text;
 
 use super::{Face, Stop};
 
-/// Note where a colony has its repository
+/// Record where the repository of a colony is
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -29,18 +29,18 @@ enum Action {
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
-    /// Note the repository of one; a checkout that this runs in takes part from now on
+    /// Record the repository of a colony; the current checkout takes part from now on
     Set {
         /// Its name, if it is not 'default', and where the repository is
         #[arg(value_names = ["NAME", "URL"], num_args = 1..=2, required = true)]
         name_and_url: Vec<String>,
-        /// The branch clones begin on
+        /// The branch that clones start on
         #[arg(long, value_name = "BRANCH")]
         branch: Option<String>,
-        /// The commit they begin at
+        /// The commit that clones start at
         #[arg(long, value_name = "COMMIT")]
         commit: Option<String>,
-        /// Say what would be noted, and note nothing
+        /// Show what would be recorded, and record nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -93,8 +93,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for Colony {
     fn message(&self) -> String {
-        let branch = self.branch.as_ref();
-        let branch = branch.map_or_else(String::new, |branch| format!(", branch {branch}"));
+        let branch = self
+            .branch
+            .as_ref()
+            .map_or_else(String::new, |branch| format!(", branch {branch}"));
         format!("{}: {}{branch}", self.name, self.origin_url)
     }
 }

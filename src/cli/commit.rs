@@ -14,9 +14,9 @@ use super::{Face, Run, Stop, paths};
 
 /// Commit chosen paths or everything, with the repository's hooks
 ///
-/// Of the named paths everything is committed that has changed, new files among it; what else is
-/// staged stays staged. The hooks pre-commit, prepare-commit-msg, commit-msg and post-commit run as
-/// they do for 'git commit', and a refusal of theirs commits nothing.
+/// Commits every change at or below the named paths, new files included; other staged changes stay
+/// staged. The hooks pre-commit, prepare-commit-msg, commit-msg and post-commit run as for 'git commit';
+/// if one refuses, nothing is committed.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["tracked", "all", "paths"]))]
 pub(super) struct Args {
@@ -32,14 +32,13 @@ pub(super) struct Args {
     /// The files and directories
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Say what would be committed, commit nothing and run no hook
+    /// Show what would be committed, commit nothing and run no hook
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(args.dry_run))?;
     let choice = if args.all {
         Choice::Everything
     } else if args.tracked {
@@ -53,11 +52,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         message: args.messages.join("\n\n"),
         choice,
     };
-    let report = match run {
-        Run::Dry => commit::preview(&session, &request)?,
-        Run::ForReal => commit::commit(&session, &request)?,
-    };
-    face.answer(&report)
+    face.answer(&commit::commit(&session, &request)?)
 }
 
 impl Answer for CommitReport {
@@ -80,19 +75,19 @@ impl Answer for CommitReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines: Vec<_> = self.left_out.iter().map(left_out_of_commit).collect();
         if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }
 }
 
-/// Says why a new file is not in a commit; naming the file itself takes it in.
+/// Says why a new file is not in a commit; naming the file itself includes it.
 pub(super) fn left_out_of_commit(
     left_out: &crate::design::checkpoint::left_out::LeftOut,
 ) -> String {
     let line = left_out_line(left_out);
     match line.split_once("; --") {
-        Some((reason, _)) => format!("{reason}; naming the file itself takes it in)"),
+        Some((reason, _)) => format!("{reason}; naming the file itself includes it)"),
         None => line,
     }
 }

@@ -14,7 +14,7 @@ use super::{Face, Stop};
 
 /// Show the settings in effect and where they come from
 ///
-/// Set them with 'git config colony.NAME VALUE', a variable, or a flag; the later wins. A repository
+/// Set them with 'git config colony.NAME VALUE', a variable, or a flag; a later one of these wins. A repository
 /// sets two of them in '.colony/colony.toml'. Errors in any of these places are listed, and
 /// 'config list' then exits with 1.
 #[derive(Debug, clap::Args)]

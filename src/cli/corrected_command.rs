@@ -7,8 +7,12 @@ use serde_json::Value;
 use crate::model::text::typed_word;
 use crate::model::{Code, Error};
 
-/// Where a name fits several checkpoints, offers the same command with the id of the newest.
+/// Where a name fits several checkpoints, offers the same command with the id of the newest; where it fits none, with
+/// the most similar label.
 pub(super) fn with_the_newest(error: Error, args: &[OsString]) -> Error {
+    if error.code() == Code::CheckpointNotFound {
+        return with_the_nearest(error, args);
+    }
     if error.code() != Code::CheckpointAmbiguous {
         return error;
     }
@@ -22,6 +26,17 @@ pub(super) fn with_the_newest(error: Error, args: &[OsString]) -> Error {
     };
     match retyped(args, &name, &newest) {
         Some(line) => error.hint(format!("git colony {line}   # the newest of them")),
+        None => error,
+    }
+}
+
+fn with_the_nearest(error: Error, args: &[OsString]) -> Error {
+    let text = |name: &str| error.details().get(name).and_then(Value::as_str);
+    let (Some(name), Some(nearest)) = (text("name"), text("nearest")) else {
+        return error;
+    };
+    match retyped(args, name, nearest) {
+        Some(line) => error.hint(format!("git colony {line}   # the most similar label")),
         None => error,
     }
 }

@@ -14,8 +14,8 @@ use super::{Face, Run, Stop, paths};
 /// Record a decision, and commit it with the work it is about
 ///
 /// The record is a file in design/decisions. The pending changes of the named paths are committed
-/// together with it, whatever else is staged stays; commits that are there already are named by
-/// --implements. Hooks of git do not run.
+/// together with it; other staged changes stay staged. Existing commits are named with --implements. Git
+/// hooks do not run.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// What was decided, in one line
@@ -30,29 +30,28 @@ pub(super) struct Args {
     /// What was not chosen, and why; may be given more than once
     #[arg(long, value_name = "TEXT")]
     rejected: Vec<String>,
-    /// Call it DECISION (default: made of the title); that of one that exists writes its next version
+    /// Call it DECISION (default: made from the title); if it exists, its next version is written
     #[arg(long, value_name = "DECISION")]
     id: Option<String>,
-    /// The decision that this one takes the place of
+    /// The decision that this one replaces
     #[arg(long, value_name = "DECISION")]
     supersedes: Option<String>,
-    /// A decision that this one needs; may be given more than once
+    /// A decision that this one depends on; may be given more than once
     #[arg(long, value_name = "DECISION")]
     depends_on: Vec<String>,
-    /// A commit that carries it out already; may be given more than once
+    /// A commit that already implements it; may be given more than once
     #[arg(long, value_name = "REVISION")]
     implements: Vec<String>,
-    /// Files and directories whose pending changes carry it out
+    /// Files and directories whose uncommitted changes implement it
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Say what would be written and committed, and do neither
+    /// Show what would be written and committed, and do neither
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(args.dry_run))?;
     let typed = args.paths.iter();
     let paths = typed.map(|path| paths::repo_path(&session, path));
     let request = Request {
@@ -66,24 +65,20 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         implements: args.implements,
         paths: paths.collect::<Result<_, Error>>()?,
     };
-    let report = match run {
-        Run::Dry => decide::preview(&session, &request)?,
-        Run::ForReal => decide::decide(&session, &request)?,
-    };
-    face.answer(&report)
+    face.answer(&decide::decide(&session, &request)?)
 }
 
 impl Answer for DecideReport {
     fn message(&self) -> String {
         let id = &self.decision.decision_id;
         if !self.changed {
-            return format!("decision '{id}' says so already");
+            return format!("decision '{id}' already says this");
         }
         let verb = match (self.dry_run, self.next_version) {
             (true, true) => "would write the next version of",
-            (true, false) => "would write down",
+            (true, false) => "would record",
             (false, true) => "wrote the next version of",
-            (false, false) => "wrote down",
+            (false, false) => "recorded",
         };
         let with = if self.reasons_only {
             "only reasons were recorded".to_owned()
@@ -98,7 +93,7 @@ impl Answer for DecideReport {
         if self.reasons_only && self.changed {
             lines.push(
                 if self.named_paths {
-                    "nothing is pending below the named paths; --implements COMMIT names what was done"
+                    "nothing is uncommitted below the named paths; --implements COMMIT names a commit that implements it"
                 } else {
                     "name PATHs to commit their pending changes with it, or --implements COMMIT"
                 }
@@ -106,7 +101,7 @@ impl Answer for DecideReport {
             );
         }
         if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

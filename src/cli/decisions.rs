@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::design::decision::decisions::{self, Decision, DecisionsReport, Filter, Status};
+use crate::design::decision::decisions::{
+    self, Decision, DecisionReport, DecisionsReport, Filter, Status,
+};
 use crate::model::Error;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
@@ -16,7 +18,10 @@ use super::{Face, Run, Stop, paths};
 /// Read from the records below design/decisions in the history of HEAD. A decision is superseded when
 /// another one says so, reverted when its record was deleted or its commit was reverted.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Only decisions that are newer than REVISION
     #[arg(long, value_name = "REVISION")]
     since: Option<String>,
@@ -28,7 +33,22 @@ pub(super) struct Args {
     paths: Vec<PathBuf>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Show one decision in full, with the text of its record
+    Show {
+        /// The decision, by its id or a unique prefix of it
+        #[arg(value_name = "DECISION")]
+        id: String,
+    },
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    if let Some(Action::Show { id }) = args.action {
+        let session = face.session(Run::ForReal)?;
+        let report = decisions::show(&session, &id)?;
+        return face.answer(&report);
+    }
     // For real: what it finds is remembered.
     let session = face.session_among_others(Run::ForReal, args.since.as_slice())?;
     let typed = args.paths.iter();
@@ -72,6 +92,46 @@ impl Answer for DecisionsReport {
         lines.extend(
             problems.map(|problem| format!("not used: {} {}", problem.path, problem.message)),
         );
+        lines
+    }
+}
+
+impl Answer for DecisionReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        format!("'{}' ({})", self.decision.title, self.decision.decision_id)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let decision = &self.decision;
+        let mut lines = vec![
+            format!("status  {}", status(decision.status)),
+            format!("commit  {}", text::short(decision.sha)),
+            format!("author  {}", decision.author),
+            format!("date    {}", decision.authored_at),
+            format!("record  {}", decision.relative_path),
+        ];
+        let mut name = |word: &str, values: &[String]| {
+            let some = (!values.is_empty()).then(|| format!("{word}: {}", text::list(values)));
+            lines.extend(some);
+        };
+        name("supersedes", decision.supersedes.as_slice());
+        name("depends on", &decision.depends_on);
+        name("implemented by", &decision.implements);
+        for (heading, words) in [
+            ("summary", &decision.summary),
+            ("rationale", &decision.rationale),
+        ] {
+            if !words.is_empty() {
+                lines.push(format!("{heading}:"));
+                lines.extend(words.lines().map(|line| format!("    {line}")));
+            }
+        }
+        let rejected = decision.rejected.iter();
+        lines.extend(rejected.map(|one| format!("rejected: {one}")));
         lines
     }
 }

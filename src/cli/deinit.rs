@@ -7,7 +7,7 @@ use crate::ui::answer::Outcome;
 
 use super::{Face, Run, Stop};
 
-/// Take git-colony out of this repository
+/// Remove git-colony from this repository
 ///
 /// Removes its hooks, its settings and what init set up beside the tree. Checkpoints, operations
 /// and kept files stay unless --purge is given; the tree and its history always stay.
@@ -16,10 +16,10 @@ pub(super) struct Args {
     /// Remove operations, automatic checkpoints, checkpoint tags and kept files too
     #[arg(long)]
     purge: bool,
-    /// Delete kept files, which undo would bring back, for good
+    /// Delete kept files, which undo would restore, for good
     #[arg(short, long, requires = "purge")]
     force: bool,
-    /// Say what would go, and remove nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -45,16 +45,18 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 impl Answer for DeinitReport {
     fn message(&self) -> String {
         match (self.removed.is_empty(), self.dry_run) {
-            (true, _) => "there is nothing to take out".to_owned(),
-            (false, true) => format!("would take out: {}", self.removed.join(", ")),
-            (false, false) => format!("took out: {}", self.removed.join(", ")),
+            (true, _) => "there is nothing to remove".to_owned(),
+            (false, true) => format!("would remove: {}", self.removed.join(", ")),
+            (false, false) => format!("removed: {}", self.removed.join(", ")),
         }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let stays = self.stays.iter().map(|what| format!("stays: {what}"));
-        let left = self.left.iter();
-        let left = left.map(|left| format!("stays: {}: {}", left.what, left.command));
+        let left = self
+            .left
+            .iter()
+            .map(|left| format!("stays: {}: {}", left.what, left.command));
         let mut lines: Vec<String> = stays.chain(left).collect();
         if self.needs_force {
             lines.push("refused without --force: kept files would be deleted for good".to_owned());

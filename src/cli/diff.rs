@@ -18,13 +18,13 @@ use crate::ui::text;
 use super::checkpoint::left_out_line;
 use super::{Face, Opening, Stop, paths};
 
-/// Compare two states: revisions, checkpoints, forks, the worktree
+/// Compare two states: revisions, checkpoints, forks, working tree
 ///
-/// Without A, HEAD is compared with the worktree; with A alone, A with HEAD. Of the worktree all
-/// counts that a checkpoint would keep, untracked files among it. Renames are found, also of edited
-/// files; lines of binary files are not counted. AGENT is what the agent has committed, AGENT@ what it has
-/// in its working tree now. 'A..B' is 'A B', and 'A...B' is what B has changed since the two parted; a side
-/// that is left out is HEAD.
+/// Without A, HEAD is compared with the working tree; with A alone, A is compared with HEAD. The working
+/// tree is everything that a checkpoint would keep, untracked files included. Renames are detected, also of
+/// edited files; lines of binary files are not counted. AGENT is the committed state of an agent, AGENT@
+/// its working tree. 'A..B' means 'A B', and 'A...B' means the changes of B since its merge base with A; a
+/// side that is left out is HEAD.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -41,10 +41,10 @@ pub(super) struct Args {
     /// The second state (default: HEAD)
     #[arg(value_name = "B", requires = "from")]
     to: Option<String>,
-    /// Begin with the checkpoint ID, or with the state before the operation ID
+    /// Start from the checkpoint ID, or from the state before the operation ID
     #[arg(long, value_name = "ID", conflicts_with = "from")]
     checkpoint: Option<String>,
-    /// End with the worktree
+    /// Compare it with the working tree
     #[arg(long, conflicts_with = "to")]
     worktree: bool,
     /// Show the patch, at most 256 KiB of it
@@ -188,7 +188,7 @@ impl Answer for DiffReport {
 
     fn message(&self) -> String {
         let name = |name: &String| match name.as_str() {
-            WORKTREE => "the worktree".to_owned(),
+            WORKTREE => "the working tree".to_owned(),
             // Where two states parted.
             id if self.commit_a.is_some_and(|commit| commit.to_string() == id) => {
                 format!("'{}'", id.get(..8).unwrap_or(id))

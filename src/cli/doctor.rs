@@ -7,9 +7,9 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop};
 
-/// Look for what could hurt later: versions, locks, hooks, disk
+/// Check versions, locks, hooks, disk space and stored data
 ///
-/// Reads only. The exit code is 1 when something is not well.
+/// It only reads. The exit code is 1 if a check fails.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Also read every object, every operation and every kept file
@@ -34,20 +34,20 @@ impl Answer for DoctorReport {
     }
 
     fn message(&self) -> String {
-        let ill = self.checks.iter().filter(|check| !check.ok).count();
-        match ill {
-            0 => format!("{}, all well", text::count(self.count, "check")),
-            _ => format!("{}, {ill} not well", text::count(self.count, "check")),
+        let failed = self.checks.iter().filter(|check| !check.ok).count();
+        match failed {
+            0 => format!("{}, all passed", text::count(self.count, "check")),
+            _ => format!("{}, {failed} failed", text::count(self.count, "check")),
         }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
         for check in &self.checks {
-            let mark = if check.ok { "ok  " } else { "ILL " };
+            let mark = if check.ok { "ok  " } else { "FAIL" };
             lines.push(format!("{mark} {}: {}", check.name, check.detail));
             // A check that passes needs no fix.
-            let word = if check.ok { "to be sure" } else { "fix" };
+            let word = if check.ok { "optional" } else { "fix" };
             lines.extend(check.fix.iter().map(|fix| format!("     {word}: {fix}")));
         }
         lines

@@ -56,7 +56,7 @@ pub const TABLE: &[Examples] = &[
             ),
             (
                 "git colony checkpoint --off-branch -m 'half an idea'",
-                "keep it beside the branch",
+                "keep it without a commit on the branch",
             ),
         ],
     ),
@@ -148,7 +148,7 @@ pub const TABLE: &[Examples] = &[
         "redo",
         &[
             ("git colony redo -n", "show what would come back"),
-            ("git colony redo", "bring back what undo took"),
+            ("git colony redo", "redo what undo reverted"),
         ],
     ),
     of(
@@ -163,7 +163,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony cherry-pick main..HEAD --into hotfix -n",
-                "show what would come of it",
+                "show the result, and change nothing",
             ),
             (
                 "git colony cherry-pick main..HEAD --into hotfix",
@@ -176,7 +176,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony merge try-sqlite --into main -n",
-                "show what would come of it",
+                "show the result, and change nothing",
             ),
             (
                 "git colony merge try-sqlite --into main",
@@ -187,11 +187,8 @@ pub const TABLE: &[Examples] = &[
     of(
         "forks",
         &[
-            ("git colony forks --conflicts", "which forks clash"),
-            (
-                "git colony forks delete hotfix --force",
-                "undo brings it back",
-            ),
+            ("git colony forks --conflicts", "shows which forks clash"),
+            ("git colony forks delete hotfix --force", "undo restores it"),
         ],
     ),
     of(
@@ -241,7 +238,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "status",
         &[
-            ("git colony status", "the state of the repository"),
+            ("git colony status", "shows the state of the repository"),
             ("git colony status --line", "in one line, for a prompt"),
         ],
     ),
@@ -295,7 +292,10 @@ pub const TABLE: &[Examples] = &[
     of(
         "tour",
         &[
-            ("git colony tour", "see it in a temporary clone"),
+            (
+                "git colony tour",
+                "see what the commands do, in a temporary copy",
+            ),
             ("git colony tour --json", "the same for a program"),
         ],
     ),
@@ -325,7 +325,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "map",
         &[
-            ("git colony map check", "whether the repo map is in order"),
+            ("git colony map check", "check the repo map"),
             ("git colony map", "cut what it names into pages"),
             ("git colony map tree --tokens", "where the tokens are"),
         ],
@@ -360,7 +360,7 @@ pub const TABLE: &[Examples] = &[
         &[
             (
                 "git colony config --show-origin",
-                "every setting, and where it stands",
+                "every setting, and where it is set",
             ),
             ("git colony config get colony.keepDays", "one of them"),
         ],
@@ -377,6 +377,33 @@ pub const TABLE: &[Examples] = &[
         &[
             ("git colony prune -n", "show the data past its time"),
             ("git colony prune --keep 90", "keep three months"),
+        ],
+    ),
+    of(
+        "call",
+        &[
+            ("git colony call", "the actions"),
+            (
+                "git colony call checkpoint_state '{\"label\": \"it works\"}'",
+                "do one of them",
+            ),
+            (
+                "git colony call restore_checkpoint --schema",
+                "what another one takes",
+            ),
+        ],
+    ),
+    of(
+        "mcp",
+        &[
+            (
+                "git colony hooks install --for claude-code -n",
+                "what starts it in an agent; without -n it is installed",
+            ),
+            (
+                "git colony mcp --read-only --only states </dev/null",
+                "a server that ends at once, and offers only to read states",
+            ),
         ],
     ),
     of(
@@ -433,8 +460,10 @@ pub(super) fn find(command: &str) -> Option<&'static Examples> {
 
 /// Returns the examples of a command as help shows them.
 pub(super) fn as_help(command: &str) -> Option<String> {
-    let lines = find(command)?.lines.iter();
-    let lines = lines.map(|(typed, told)| format!("  {typed}\n      {told}"));
+    let lines = find(command)?
+        .lines
+        .iter()
+        .map(|(typed, told)| format!("  {typed}\n      {told}"));
     Some(format!(
         "Examples:\n{}",
         lines.collect::<Vec<_>>().join("\n")

@@ -19,11 +19,11 @@ use super::{Face, Run, Stop, clash_lines, lock_lines};
 ///
 /// A line per agent and per fork: its commits and uncommitted changes, its newest checkpoint, when it
 /// was last active and the state its hooks reported, a merge in progress, how it would merge into its
-/// target branch. Then the paths that forks clash about, and the next command: merge clean forks first,
+/// target branch. Then the paths in which forks clash, and the next command: merge clean forks first,
 /// then settle the smallest conflict. 'git colony' alone shows the same.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct Args {
-    /// Ask the server of git-lfs which files are locked, instead of going by what it said last
+    /// Ask the server of git-lfs which files are locked, instead of using its last answer
     #[arg(long)]
     refresh: bool,
 }
@@ -38,7 +38,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&report)
 }
 
-/// What a repository in which nothing has begun yet is shown: commands, and what each does.
+/// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [
     (
         "git colony checkpoint -m LABEL",
@@ -46,14 +46,14 @@ const TEACHING: [(&str, &str); 5] = [
     ),
     (
         "git colony restore LABEL",
-        "get it back; undo takes any step back",
+        "restore it; undo reverts any operation",
     ),
     (
         "git colony agents new NAME",
         "a clone and a fork for an agent",
     ),
-    ("git colony", "who did what, who clashes, what is next"),
-    ("git colony merge NAME", "bring the work of an agent back"),
+    ("git colony", "progress, clashes, the next command"),
+    ("git colony merge NAME", "merge the work of an agent"),
 ];
 
 impl Answer for FleetReport {
@@ -94,7 +94,7 @@ impl Answer for FleetReport {
             return teaching.to_vec();
         }
         let mut lines = Vec::new();
-        lines.extend(self.operation.as_ref().map(Operation::words));
+        lines.extend(self.operation.as_ref().map(Operation::to_text));
         if let Some(at) = &self.last_checkpoint {
             lines.push(format!("last checkpoint {}", age(at, now)));
         }
@@ -110,8 +110,10 @@ impl FleetReport {
     /// Returns the lines below the table.
     fn below(&self, now: &Moment) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
-        let clashes = clashes.iter().map(|line| format!("clash: {line}"));
-        let mut lines: Vec<String> = clashes.collect();
+        let mut lines: Vec<String> = clashes
+            .iter()
+            .map(|line| format!("clash: {line}"))
+            .collect();
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
         let known_at = self.locked.locks_known_at.as_deref();
@@ -141,23 +143,24 @@ fn cells(row: &Row, now: &Moment) -> Vec<Span> {
         (Some(count), Some(when)) => format!("{count} changed, kept {when}"),
         (Some(count), None) => format!("{count} uncommitted"),
     };
-    let seen = row.last_seen_at.as_deref();
-    let seen = seen.and_then(time::parse_rfc3339);
-    let seen = seen.map_or_else(String::new, |seen| time::ago(&seen, now));
+    let seen = row
+        .last_seen_at
+        .as_deref()
+        .and_then(time::parse_rfc3339)
+        .map_or_else(String::new, |seen| time::ago(&seen, now));
     let state = match row.state {
         Activity::Working => "working",
         Activity::Waiting => "waiting",
         Activity::Quiet => "",
     };
     let held = row.held_by.as_ref().map(held_by);
-    let open = row.operation.as_ref().map(Operation::words);
+    let open = row.operation.as_ref().map(Operation::to_text);
     let unsaved_role = if row.kept_at.is_some() {
         Role::Plain
     } else {
         Role::Warning
     };
-    let doing = [Some(state.to_owned()), open, held];
-    let doing: Vec<_> = doing
+    let doing: Vec<_> = [Some(state.to_owned()), open, held]
         .into_iter()
         .flatten()
         .filter(|word| !word.is_empty())
@@ -175,7 +178,7 @@ fn cells(row: &Row, now: &Moment) -> Vec<Span> {
 
 fn ending(row: &Row) -> Span {
     if let Some(problem) = &row.problem {
-        return Span::new(Role::Warning, problem.words());
+        return Span::new(Role::Warning, problem.to_text());
     }
     let Some(into) = &row.into else {
         return Span::default();
@@ -228,7 +231,7 @@ fn unseen(row: &Row) -> Option<String> {
     let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
     let reason = &problem.reason;
     Some(format!(
-        "what is uncommitted of {agent} is not known: {reason}"
+        "uncommitted changes of {agent} are unknown: {reason}"
     ))
 }
 

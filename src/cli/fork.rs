@@ -15,32 +15,28 @@ use super::{Face, Run, Stop};
 /// if one would be overwritten, the command stops.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// What to call it, as in 'try-2' or 'ada/parser'
+    /// Its label, as in 'try-2' or 'ada/parser'
     #[arg(value_name = "LABEL")]
     label: String,
-    /// Begin at this branch, fork, checkpoint or commit
+    /// Start at this branch, fork, checkpoint or commit
     #[arg(long, value_name = "REVISION")]
     from: Option<String>,
-    /// Stay where you are
+    /// Do not switch to it
     #[arg(long)]
     no_switch: bool,
-    /// Say what would be done, and change nothing
+    /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session_among_others(run, args.from.as_slice())?;
+    let session = face.session_among_others(Run::from(args.dry_run), args.from.as_slice())?;
     let request = Request {
         label: args.label,
         from: args.from,
         switch: !args.no_switch,
     };
-    let report = match run {
-        Run::Dry => fork::preview(&session, &request),
-        Run::ForReal => fork::create(&session, &request),
-    };
+    let report = fork::create(&session, &request);
     let from = request.from.as_deref().unwrap_or("HEAD");
     face.answer(&report.map_err(|error| error.of_tree(from))?)
 }
@@ -48,13 +44,15 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 impl Answer for ForkReport {
     fn message(&self) -> String {
         let (name, at) = (&self.name, self.head_sha.short());
-        let from = self.diverged_from_branch.as_ref();
-        let from = from.map_or(at.clone(), |branch| format!("{branch} ({at})"));
+        let from = self
+            .diverged_from_branch
+            .as_ref()
+            .map_or(at.clone(), |branch| format!("{branch} ({at})"));
         let there = match (self.dry_run, self.switched) {
-            (true, true) => "would begin, and switch to,",
-            (true, false) => "would begin",
-            (false, true) => "began, and switched to,",
-            (false, false) => "began",
+            (true, true) => "would create and switch to",
+            (true, false) => "would create",
+            (false, true) => "created and switched to",
+            (false, false) => "created",
         };
         format!("{there} '{name}' at {from}")
     }
@@ -69,7 +67,7 @@ impl Answer for ForkReport {
         }
         if !self.carried.is_empty() {
             let count = text::count(self.carried.len(), "uncommitted change");
-            lines.push(format!("{count} came along"));
+            lines.push(format!("{count} carried over"));
         }
         let aside = if self.dry_run {
             "would move aside"
@@ -80,7 +78,7 @@ impl Answer for ForkReport {
         lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
         lines.extend(self.kept_late.iter().map(LateFile::sentence));
         if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

@@ -22,7 +22,7 @@ use super::{Face, Run, Stop, clash_lines};
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
-    /// Say which of them clash with each other, and in which order to merge them
+    /// Show which of them clash with each other, and in which order to merge them
     #[arg(long)]
     conflicts: bool,
     /// Ask the server of git-lfs first which files are locked
@@ -39,10 +39,10 @@ enum Action {
         /// The fork
         #[arg(value_name = "FORK")]
         label: String,
-        /// Go on although no other branch has its commits
+        /// Delete it although no other branch has its commits
         #[arg(short, long)]
         force: bool,
-        /// Say what would be done, and change nothing
+        /// Show what would be done, and change nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -56,7 +56,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     }) = &args.action
     {
         let session = face.session_among_others(Run::from(*dry_run), &[])?;
-        let report = fork_delete::delete(&session, label, *force, *dry_run)?;
+        let report = fork_delete::delete(&session, label, *force)?;
         return face.answer(&report);
     }
     let session = face.session_among_others(Run::ForReal, &[])?;
@@ -148,10 +148,10 @@ fn told(clashes: &Matrix) -> Vec<String> {
 
 fn ending(fork: &Fork) -> Span {
     if let Some(problem) = &fork.problem {
-        return Span::new(Role::Warning, problem.words());
+        return Span::new(Role::Warning, problem.to_text());
     }
     let Some(into) = &fork.into else {
-        return Span::new(Role::Warning, "no branch to go to");
+        return Span::new(Role::Warning, "no target branch");
     };
     let branch = &into.branch;
     // Merging does not guess where a fork goes whose branch is gone.
@@ -194,7 +194,7 @@ impl Answer for DeleteReport {
             ));
         }
         if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

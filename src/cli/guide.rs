@@ -1,4 +1,4 @@
-//! `git colony agents guide`: what an agent is to know of working here, as text for its instructions.
+//! `git colony agents guide`: instructions for an agent, as Markdown.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,15 +17,15 @@ use crate::ui::escape;
 use crate::ui::layout::Block;
 
 /// How an agent works in a colony.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(super) struct GuideReport {
-    /// The agent that works here; `None` where nobody is named.
+    /// The agent that works here; `None` if none is named.
     pub(super) agent: Option<String>,
     /// The branch that is checked out; `None` outside of a repository and with a detached HEAD.
     pub(super) branch: Option<String>,
-    /// The branch its work goes to, where that is known.
+    /// The branch that its work is merged into, if that is known.
     pub(super) into: Option<String>,
-    /// The patterns of the paths that the agent may change; `None` where no rule can be read.
+    /// The patterns of the paths that the agent may change; `None` if no list of allowed paths can be read.
     pub(super) scope: Option<Vec<String>>,
     /// The guide, in markdown.
     pub(super) guide: String,
@@ -36,13 +36,7 @@ pub(super) struct GuideReport {
 /// # Errors
 /// `repository-broken`.
 pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
-    let mut report = GuideReport {
-        agent: None,
-        branch: None,
-        into: None,
-        scope: None,
-        guide: String::new(),
-    };
+    let mut report = GuideReport::default();
     let mut here = "Work in the clone that `git colony agents path NAME` prints.".to_owned();
     let mut rule = String::new();
     if let Some(session) = session {
@@ -52,7 +46,7 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
         report.branch = (!matches!(head, Head::Detached { .. })).then(|| branch.short());
         report.into = forks::into_of(&session.repo, &branch)?.map(|(into, _)| into.short());
         here = place(session, &report);
-        rule = scope(session, &mut report)?;
+        rule = allowed_paths(session, &mut report)?;
     }
     let word = |name: Option<&String>, other: &str| {
         let name = name.map_or(other, String::as_str);
@@ -64,9 +58,11 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
         }
     };
     let agent = word(report.agent.as_ref(), "NAME");
-    let default = session.map(|session| default_branch::find(&session.repo));
-    let default = default.transpose()?.flatten();
-    let default = default.map(|(branch, _)| branch.short());
+    let default = session
+        .map(|session| default_branch::find(&session.repo))
+        .transpose()?
+        .flatten()
+        .map(|(branch, _)| branch.short());
     let into = word(report.into.as_ref().or(default.as_ref()), "main");
     let filled_in = [
         ("here", here.as_str()),
@@ -95,7 +91,7 @@ fn filled(names: &[(&str, &str)]) -> String {
     text
 }
 
-/// Says where the agent is.
+/// Describes where the agent works.
 fn place(session: &Session, report: &GuideReport) -> String {
     let member = session.membership.as_ref();
     let is_clone = member.is_some_and(|member| member.role == Role::Agent);
@@ -103,7 +99,9 @@ fn place(session: &Session, report: &GuideReport) -> String {
     let branch = report.branch.as_deref().map(code);
     let on = branch.map_or_else(String::new, |branch| format!(", on {branch}"));
     let into = report.into.as_deref().map(code);
-    let goes = into.map_or_else(String::new, |into| format!("; it goes to {into}"));
+    let goes = into.map_or_else(String::new, |into| {
+        format!("; the work is merged into {into}")
+    });
     match (&report.agent, is_clone) {
         (Some(agent), true) => format!("Agent {} works in {path}{on}{goes}.", code(agent)),
         _ => format!(
@@ -112,8 +110,8 @@ fn place(session: &Session, report: &GuideReport) -> String {
     }
 }
 
-/// Says what the agent may change.
-fn scope(session: &Session, report: &mut GuideReport) -> Result<String> {
+/// Describes the allowed paths of the agent, and puts them into the report.
+fn allowed_paths(session: &Session, report: &mut GuideReport) -> Result<String> {
     let Some(agent) = &report.agent else {
         return Ok(String::new());
     };
@@ -133,13 +131,16 @@ fn scope(session: &Session, report: &mut GuideReport) -> Result<String> {
             };
             let file = code(&rule.path.to_string());
             report.scope = Some(patterns);
-            format!(" Here that is {shown}{more}, says {file}.")
+            format!(" Here these are {shown}{more} (see {file}).")
         }
-        Err(error) => format!(" Here nothing: {}.", escape::line(&error.message())),
+        Err(error) => format!(
+            " Here no path is allowed: {}.",
+            escape::line(&error.message())
+        ),
     })
 }
 
-/// Shows a name as code: on one line, and whatever is in it ends nothing.
+/// Formats a name as code, on one line; no character of it ends the code.
 fn code(name: &str) -> String {
     let name = escape::line(name);
     let runs = name.split(|c| c != '`').map(str::len);
@@ -158,7 +159,7 @@ impl Answer for GuideReport {
     }
 
     fn message(&self) -> String {
-        "how an agent works in a colony".to_owned()
+        "instructions for an agent".to_owned()
     }
 
     fn line(&self) -> String {
@@ -174,60 +175,68 @@ impl Answer for GuideReport {
 const TEXT: &str = "\
 # Working in this colony
 
-Each agent has a clone and a fork of its own; what it keeps is seen and merged from elsewhere at once,
+Each agent has a clone and a fork of its own. Kept work can be seen and merged from other clones at once,
 without push or fetch.
 {here}
-One session or terminal at a time works in a clone: `agent-busy` names who is there. `COLONY_SESSION` says
-which session a command is of, where the harness does not: the same id for all that belongs together.
+One session or terminal at a time works in a clone; `agent-busy` names the one that does. If the harness does
+not identify the session of a command, set `COLONY_SESSION` to one id for all commands of the session.
 
-## Keep your work
+## Keep
 
-    git colony checkpoint -m LABEL            # everything as it is now, on the branch, with a label
-    git colony checkpoint --off-branch -m L   # the same beside the branch
-    git colony commit -m MESSAGE PATH...      # these paths only, through the hooks
-    git colony decide -m TITLE --rationale WHY PATH...   # a decision, with the paths it changed
+    git colony checkpoint -m LABEL            # commit everything as it is now, under a label
+    git colony checkpoint --off-branch -m L   # the same, without moving the branch
+    git colony commit -m MESSAGE PATH...      # commit these paths only; the hooks run
+    git colony decide -m TITLE --rationale WHY PATH...   # record a decision with its changes
 
-Keep early and often. What is kept can be given back exactly.
+Keep early and often: every kept state can be restored exactly.
 
-## Get back
+## Restore
 
-    git colony checkpoints                    # what there is
-    git colony restore LABEL                  # branch, index and files as they were
-    git colony undo                           # takes the newest step back; git colony redo
-    git colony ops                            # every step, oldest first
+    git colony checkpoints                    # list the checkpoints
+    git colony restore LABEL                  # restore branch, index and files
+    git colony undo                           # undo the newest operation; git colony redo
+    git colony ops                            # list the operations, oldest first
 
-## Side by side
+## Collaborate
 
-    git colony                                # who does what, who clashes with whom
-    git colony fork LABEL                     # try another way, and leave this one as it is
-    git colony diff {into} HEAD               # what the work comes to
-    git colony merge {into}                   # keep up with the branch the work goes to, into this one
-    git colony merge NAME                     # take in what another agent has, into this one
-    git colony sync --fetch                   # what others have published: forks, checkpoints
+    git colony                                # show all agents, their progress and clashes
+    git colony fork LABEL                     # try another way, and leave this branch as it is
+    git colony diff {into} HEAD               # show all changes of this work
+    git colony merge {into}                   # merge the target branch into this one
+    git colony merge NAME                     # merge the work of another agent into this one
+    git colony sync --fetch                   # fetch the forks and checkpoints of others
 
-In a clone `{into}` is the branch of the person's checkout; what this clone has of that name is
-`refs/heads/{into}`.
-A conflict changes nothing and is listed: settle it with `--ours`, `--theirs` or `--both PATH`, or open
-it with `--resolve`, edit, and end it with `--continue`. Whoever asked for the work merges it.
+In a clone `{into}` is the branch of the person's checkout, and `refs/heads/{into}` the clone's own.
+A merge with a conflict changes nothing and lists the paths: settle them with `--ours`, `--theirs` or
+`--both PATH`, or open the conflict with `--resolve`, edit, and end it with `--continue`. The person who gave
+the task merges the work.
 
-## Read
+## Inspect and maintain
 
+    git colony status                         # show the branch, uncommitted changes, the newest checkpoint
     git colony map                            # cut the commit into pages with a token budget
-    git colony pages show ID                  # read one; git colony pages lists them
+    git colony pages show ID                  # print a page; git colony pages lists them
 
-## What may be changed
+## Tools
 
-Only paths of the agent's rule, where there is one: `git colony agents check {agent} PATH...`.{rule}
-`commit` and `merge` refuse the rest (`scope-violation`). Name what is missing instead of going around.
+Where the harness has the MCP server (`git colony mcp`), its tools are the actions: `checkpoint_state`,
+`restore_checkpoint`, `undo`, `fleet` and others. A tool that could drop work answers with a preview first: repeat it
+with the `preview_id` if the preview is right. `git colony call ACTION JSON` does the same at once; `-n` shows it.
+
+## Allowed paths
+
+An agent with a list of allowed paths changes only these: `git colony agents check {agent} PATH...`.{rule}
+`commit` and `merge` refuse other paths (`scope-violation`). Report a path that is missing from the list;
+do not work around it.
 
 ## Never
 
 - Never work in the checkout of a person or the clone of another agent.
 - Never use `git push --force`, `git push --mirror`, `git reset --hard` or `git clean` where
-  `restore` or `undo` does it: those lose nothing.
-- Never publish, with `git push` or `git colony sync --push`: that is for whoever asked for the work.
-- Never write below `.git` or in `.colony/agents`, nor delete refs, hooks, or locks of others.
-- Never put `--force` or `--takeover` to a refusal that nobody has looked at.
+  `restore` or `undo` serves the purpose: those lose nothing.
+- Never publish, with `git push` or `git colony sync --push`: that is for the person who gave the task.
+- Never write below `.git` or in `.colony/agents`; never delete refs, hooks or locks of others.
+- Never answer a refusal with `--force` or `--takeover` before its reason is understood.
 
-Every command has `--json`; what changes something has `--dry-run`. A refusal has a `code` and a `hint`.
+Every command has `--json`; every command that changes something has `--dry-run`. A refusal has a `code` and a `hint`.
 ";

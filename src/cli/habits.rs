@@ -32,6 +32,10 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
         let word = arg.to_str().unwrap_or_default();
         if let Some(option) = GlobalOption::read(cli, word) {
             let taken = if option.takes_next { 2 } else { 1 };
+            if rest.len() < taken {
+                // The grammar says that a value is missing.
+                break;
+            }
             let words: Vec<_> = rest.by_ref().take(taken).cloned().collect();
             let is_repeated = option.is_flag && front.contains(arg);
             front.extend(words.into_iter().filter(|_| !is_repeated));
@@ -119,6 +123,7 @@ mod tests {
                 "git-colony --json agents --json new x",
                 "git-colony --json agents new x",
             ),
+            ("git-colony agents --agent", "git-colony agents --agent"),
             (
                 "git-colony agents --agent=bo path x",
                 "git-colony --agent=bo agents path x",

@@ -14,22 +14,22 @@ use crate::ui::text;
 
 use super::{Face, Stop, manual};
 
-/// Tell about a command, or name them all
+/// Show the help of a command, or list all commands
 ///
 /// 'git colony --help' and 'git help colony' open the manual, where it is installed: cargo installs the program
 /// alone, 'git colony help --install' adds the manual.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Name every command
+    /// List every command
     #[arg(short, long, conflicts_with = "command")]
     all: bool,
     /// Write the manual to PREFIX/share/man, where man finds it if the program is in PREFIX/bin
     #[arg(long, conflicts_with_all = ["all", "command"])]
     install: bool,
-    /// Write it to this folder of manuals instead
+    /// Write it to the folder of manuals DIR instead
     #[arg(long, value_name = "DIR", requires = "install")]
     to: Option<PathBuf>,
-    /// Say where it would be written, and write nothing
+    /// Show where it would be written, and write nothing
     #[arg(short = 'n', long, requires = "install")]
     dry_run: bool,
     /// The command, as in 'checkpoints show'
@@ -89,6 +89,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),
     ("Inspect and maintain", "prune", All),
+    ("Inspect and maintain", "call", All),
+    ("Inspect and maintain", "mcp", All),
     ("Inspect and maintain", "schema", All),
     ("Inspect and maintain", "version", All),
     ("Inspect and maintain", "help", All),
@@ -138,9 +140,9 @@ pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
 /// Returns what `git colony -h` prints: the first commands of each group, on one screen.
 pub(super) fn first_screen(cli: &clap::Command) -> String {
     let mut text = "\
-Keep any state of a repository and get it back exactly; undo every step
+Keep any state of a repository and restore it exactly; undo any operation
 
-Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] COMMAND
+Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 
 "
     .to_owned();
@@ -153,7 +155,7 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] COMMAND
         writeln!(text, "{line}").ok();
     }
     text.push_str("For a model: 'map' cuts the tree into pages with a token budget\n");
-    text.push_str("'git colony COMMAND -h' tells more, 'git colony help --all' names the rest\n");
+    text.push_str("'git colony COMMAND -h' shows more, 'git colony help --all' lists the rest\n");
     text
 }
 
@@ -194,7 +196,7 @@ impl Answer for CommandsReport {
 
     fn message(&self) -> String {
         format!(
-            "{}; 'git colony COMMAND -h' tells more",
+            "{}; 'git colony COMMAND -h' shows more",
             text::count(self.count, "command")
         )
     }
@@ -225,11 +227,13 @@ impl Answer for ManualReport {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     if args.install {
         let world = face.world()?;
-        let pages = manual::pages().into_iter().map(|page| ManualPage {
-            file: page.file,
-            text: page.text,
-        });
-        let pages: Vec<_> = pages.collect();
+        let pages: Vec<_> = manual::pages()
+            .into_iter()
+            .map(|page| ManualPage {
+                file: page.file,
+                text: page.text,
+            })
+            .collect();
         let to = args.to.as_deref();
         return face.answer(&manual_pages::install(&world, to, &pages, args.dry_run)?);
     }

@@ -1,5 +1,6 @@
 //! `git colony hook`: what the hooks of git and of agents run. It answers at once, stops nobody, and
-//! exits with 0; with 1 before a commit that an agent may not make, and for nothing else.
+//! exits with 0; with 1 before a commit that an agent may not make, where Claude Code asks for a worktree that
+//! cannot be created or removed, and for nothing else.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -8,9 +9,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use crate::flow::hook::{self, FiredHook};
+use crate::flow::worktree_hook;
 use crate::git::process::end_children;
+use crate::model::Error;
 use crate::model::world::Interrupt;
-use crate::setup::hooks::payload::{MAX_BYTES, Payload};
+use crate::setup::hooks::payload::{MAX_BYTES, Payload, WorktreeEvent};
 use crate::setup::hooks::{Agent, HookName};
 use crate::ui::answer::{Form, Outcome};
 use crate::ui::print_error;
@@ -23,6 +26,10 @@ const INPUT_TIME: Duration = Duration::from_secs(2);
 
 /// After this time the work is stopped; it stops at the next safe place.
 const WORK_TIME: Duration = Duration::from_secs(8);
+
+/// The same for the clone that Claude Code gets as a worktree: it may have large files to fetch, and commands to
+/// run. The entry in the configuration of Claude Code allows 600 seconds.
+const WORKTREE_TIME: Duration = Duration::from_secs(580);
 
 /// Answer a hook; run by the scripts that 'git colony hooks install' makes
 #[derive(Debug, clap::Args)]
@@ -42,7 +49,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let name = args.name.to_string_lossy().into_owned();
     // A name of a newer version is nothing to us.
     if let Some(agent) = Agent::parse(&name) {
-        run_agent(face, agent);
+        return Ok(run_agent(face, agent));
     } else if let Some(name) = HookName::parse(&name) {
         return Ok(run_git(face, name, args.args));
     }
@@ -59,17 +66,10 @@ fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome 
     let Ok(world) = face.world() else {
         return Outcome::Yes;
     };
-    let _limit = Limit::start(world.interrupt.clone());
+    let _limit = Limit::start(world.interrupt.clone(), WORK_TIME);
     match hook::git(world, &face.flags, &hook) {
         Err(error) if hook::stops_git(&error) => {
-            let env = &mut *face.env;
-            // The exit code says it as well.
-            drop(print_error(
-                &mut env.stdout,
-                &mut env.stderr,
-                (Form::Text, Palette::Plain),
-                &error,
-            ));
+            report(face, &error);
             Outcome::No
         }
         // Git goes on whatever else happened here.
@@ -77,16 +77,51 @@ fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome 
     }
 }
 
-fn run_agent(face: &mut Face<'_>, agent: Agent) {
+/// Prints an error; the exit code says it as well.
+fn report(face: &mut Face<'_>, error: &Error) {
+    let env = &mut *face.env;
+    let (out, err) = (&mut env.stdout, &mut env.stderr);
+    drop(print_error(out, err, Form::Text, Palette::Plain, error));
+}
+
+fn run_agent(face: &mut Face<'_>, agent: Agent) -> Outcome {
     let payload = Payload::read(&input(face));
+    if let Some(event) = payload.worktree_event(agent) {
+        return run_worktree(face, &payload, event);
+    }
     if let Ok(world) = face.world() {
-        let _limit = Limit::start(world.interrupt.clone());
+        let _limit = Limit::start(world.interrupt.clone(), WORK_TIME);
         // The agent goes on whatever happened here.
         drop(hook::agent(&world, &face.flags, agent, &payload));
     }
     // Nobody reads it when the agent is gone.
     drop(writeln!(face.env.stdout, "{}", payload.answer(agent)));
     drop(face.env.stdout.flush());
+    Outcome::Yes
+}
+
+/// Answers with the path of a clone, alone on standard output, or fails: the agent decides what follows.
+fn run_worktree(face: &mut Face<'_>, payload: &Payload, event: WorktreeEvent) -> Outcome {
+    let answer = face.world().and_then(|world| {
+        let _limit = Limit::start(world.interrupt.clone(), WORKTREE_TIME);
+        worktree_hook::answer(&world, &face.flags, payload, event)
+    });
+    match answer {
+        Ok(path) => {
+            let path = path.map(|path| path.into_os_string().into_vec());
+            let mut line = path.unwrap_or_else(|| payload.answer(Agent::ClaudeCode).into());
+            line.push(b'\n');
+            let written = face.env.stdout.write_all(&line);
+            match written.and_then(|()| face.env.stdout.flush()) {
+                Ok(()) => Outcome::Yes,
+                Err(_) => Outcome::No,
+            }
+        }
+        Err(error) => {
+            report(face, &error);
+            Outcome::No
+        }
+    }
 }
 
 /// Reads standard input up to its end, a size and a time.
@@ -122,11 +157,11 @@ fn input(face: &mut Face<'_>) -> Vec<u8> {
 struct Limit(#[expect(dead_code, reason = "held to tell the end")] mpsc::Sender<()>);
 
 impl Limit {
-    fn start(interrupt: Interrupt) -> Option<Limit> {
+    fn start(interrupt: Interrupt, limit: Duration) -> Option<Limit> {
         const SIGTERM: i32 = 15;
         let (done, end) = mpsc::channel();
         let watcher = std::thread::Builder::new().spawn(move || {
-            if end.recv_timeout(WORK_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+            if end.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
                 interrupt.raise(SIGTERM);
                 end_children(&interrupt);
             }

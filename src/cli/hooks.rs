@@ -13,11 +13,12 @@ use crate::ui::text;
 
 use super::{Face, Opening, Run, Stop};
 
-/// Install, remove or look at the hooks of git and of agents
+/// Install, remove or list the hooks of git and of agents
 ///
-/// Hooks that are there keep running, and uninstalling gives them back byte for byte. A hook of ours
-/// never takes longer than 10 seconds and stops neither git nor an agent, but for a commit of an agent
-/// with paths that are not for it to change.
+/// Existing hooks keep running, and uninstall restores them byte for byte. A hook of git-colony takes at
+/// most 10 seconds. It stops neither git nor an agent, except a commit of an agent with paths that it may
+/// not change. For an agent, its MCP server is entered as well; Claude Code gets the clone of an agent,
+/// within 10 minutes, where it asks for a worktree.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -26,11 +27,11 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Put ours beside those that are there
+    /// Install the hooks beside existing ones
     Install(Change),
-    /// Give back what was there before
+    /// Remove the hooks, and restore the previous ones
     Uninstall(Change),
-    /// Say how each stands and when it last fired (the default)
+    /// Show the state of each hook and when it last fired (the default)
     Status,
 }
 
@@ -46,7 +47,7 @@ struct Change {
         value_parser = ["git", "claude-code", "codex", "cursor"]
     )]
     target: String,
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -104,12 +105,13 @@ impl Answer for InstallReport {
                 format!("removed the hooks for {target}")
             }
             (Act::Uninstall, true, false) => {
-                format!("removed the hooks for {target}; what was there before is back")
+                format!("removed the hooks for {target}; the previous ones are restored")
             }
             (Act::Install, ..) => {
                 let (missing, all) = (self.missing().len(), self.hooks.len());
                 if missing == 0 {
-                    format!("installed {} for {target}", text::count(all, "hook"))
+                    let (hooks, server) = counted(&self.hooks);
+                    format!("installed {hooks}{server} for {target}")
                 } else {
                     format!("{missing} of {all} hooks for {target} do not run")
                 }
@@ -127,7 +129,7 @@ impl Answer for InstallReport {
         }
         for hook in self.missing() {
             let path = hook.path.clone().unwrap_or_default();
-            lines.push(format!("{}: {}  {path}", hook.name, hook.state.words()));
+            lines.push(format!("{}: {}  {path}", hook.name, hook.state.to_text()));
         }
         for path in &self.left {
             lines.push(format!("left as it is: {path}"));
@@ -149,9 +151,21 @@ impl Answer for InstallReport {
     }
 }
 
+/// Counts hooks, and names the MCP server beside them.
+fn counted(hooks: &[hooks::HookStatus]) -> (String, &'static str) {
+    let servers = hooks.iter().filter(|hook| hook.is_server()).count();
+    let server = if servers > 0 {
+        " and the MCP server"
+    } else {
+        ""
+    };
+    (text::count(hooks.len() - servers, "hook"), server)
+}
+
 impl Answer for HooksStatusReport {
     fn message(&self) -> String {
-        let installed = self.hooks.iter().filter(|hook| hook.runs).count();
+        let hooks = self.hooks.iter().filter(|hook| !hook.is_server());
+        let installed = hooks.filter(|hook| hook.runs).count();
         let replaced = |hook: &&hooks::HookStatus| hook.state == HookState::Replaced;
         let replaced = self.hooks.iter().filter(replaced).count();
         match (installed, replaced) {
@@ -174,7 +188,7 @@ impl Answer for HooksStatusReport {
             };
             let state = match hook.state {
                 HookState::Replaced if hook.runs => "replaced, still runs",
-                state => state.words(),
+                state => state.to_text(),
             };
             let (target, name) = (hook.target.to_owned(), hook.name.clone());
             vec![target, name, state.to_owned(), fired]

@@ -15,11 +15,11 @@ use super::{Face, Run, Stop};
 
 /// Set this repository up: manifest, map, git-lfs for large files
 ///
-/// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged; sets git-lfs up
-/// here. What exists is kept as it is. Nothing is pushed without --push, and no committed file is
-/// converted without --migrate-existing-to-lfs, which publishes what it does unless --no-push (see
-/// 'lfs migrate'): those that a pattern matches stay in git, by lines of their own in `.gitattributes`.
-/// Every other command works without it.
+/// Commits `.colony/` and a `.gitattributes`, and nothing else, whatever is staged, and sets git-lfs up
+/// here. Existing files stay as they are. Nothing is pushed without --push. Committed files that a pattern
+/// matches stay in git, by lines of their own in `.gitattributes`; --migrate-existing-to-lfs moves them to
+/// git-lfs, and publishes that unless --no-push is given (see 'lfs migrate'). All other commands work
+/// without it.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// The colony it belongs to
     #[arg(long, value_name = "NAME")]
     colony: Option<String>,
-    /// Have git-lfs keep large files (default: unless the manifest says it does not)
+    /// Keep large files in git-lfs (the default, unless the manifest turns it off)
     #[arg(long, conflicts_with = "no_lfs")]
     lfs: bool,
     /// Leave git-lfs out: no patterns, no filters
@@ -41,13 +41,13 @@ pub(super) struct Args {
     /// Push the branch to origin afterward
     #[arg(long, conflicts_with = "no_push")]
     push: bool,
-    /// Push nothing (the default, but for a rewritten history)
+    /// Push nothing (the default, except after rewriting history)
     #[arg(long)]
     no_push: bool,
     /// Move committed large files to git-lfs by rewriting history, here and on origin
     #[arg(long, conflicts_with = "no_lfs")]
     migrate_existing_to_lfs: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -94,8 +94,8 @@ fn without_repository(error: Error, url: Option<&str>, cwd: &Path) -> Error {
         error.message()
     );
     // The URL that is shown has no token in it.
-    let url = RemoteUrl::parse(url, Provenance::User, cwd);
-    let url = url.map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
+    let url = RemoteUrl::parse(url, Provenance::User, cwd)
+        .map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
     Error::new(Code::NotARepository, message).hint(format!(
         "git clone {url}   # then run 'git colony init' in it; 'git colony colony set {url}' notes it for clones of agents"
     ))
@@ -109,10 +109,10 @@ impl Answer for InitReport {
                 "everything is set up already".to_owned()
             }
             (InitStatus::AlreadyInitialized, true, _) => {
-                "would set up what is missing here; every file is there".to_owned()
+                "would set up the missing parts here; every file exists".to_owned()
             }
             (InitStatus::AlreadyInitialized, false, _) => {
-                "set up what was missing here; every file was there".to_owned()
+                "set up the missing parts here; every file existed".to_owned()
             }
             (InitStatus::Initialized, true, _) => format!("would commit {files}"),
             (InitStatus::Initialized, false, sha) => {
@@ -161,13 +161,13 @@ impl Answer for InitReport {
         }
         if self.op.is_some() && self.migrated_to_lfs {
             if !self.pushed {
-                lines.push("take the rewriting back: git colony lfs migrate --abort".to_owned());
+                lines.push("to undo the rewriting: git colony lfs migrate --abort".to_owned());
             }
         } else if self.op.is_some() {
             let forced = if self.pushed { " --force" } else { "" };
-            lines.push(format!("take the commit back: git colony undo{forced}"));
+            lines.push(format!("to undo the commit: git colony undo{forced}"));
             if !self.set_up.is_empty() {
-                lines.push("take the rest back: git colony deinit".to_owned());
+                lines.push("to undo the rest: git colony deinit".to_owned());
             }
         }
         lines
@@ -187,9 +187,9 @@ impl InitReport {
     fn proposed_lines(&self) -> Vec<String> {
         let none = "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it names git-lfs";
         if self.lines_were_shown && !self.dry_run {
-            return vec![format!("{none}; lines for it: git colony init -n")];
+            return vec![format!("{none}; lines to add: git colony init -n")];
         }
-        let mut lines = vec![format!("{none}; lines for it, to stand at its end:")];
+        let mut lines = vec![format!("{none}; lines to add at its end:")];
         lines.extend(self.lines_to_add.iter().map(|line| format!("  {line}")));
         lines
     }
@@ -219,12 +219,12 @@ impl InitReport {
             lines.push(format!(
                 "left out: {}, since {}",
                 one.pattern,
-                one.why.words()
+                one.why.to_text()
             ));
         }
         if !lines.is_empty() {
             lines.push(
-                "give all of them to git-lfs, in all of history: git colony lfs migrate".to_owned(),
+                "move all of them to git-lfs, in all of history: git colony lfs migrate".to_owned(),
             );
         }
         lines

@@ -11,7 +11,7 @@ use crate::ui::text;
 
 use super::{Face, Run, Stop, paths};
 
-/// What git-lfs keeps of this tree, and what of it is here
+/// List the files that git-lfs keeps, and download missing ones
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -24,15 +24,15 @@ enum Command {
     ///
     /// Reads pointers only, never a large file.
     Status,
-    /// Replace pointers by their large files
+    /// Replace pointers with their large files
     ///
     /// Downloads objects that are missing here. If one is not available, it is listed, its pointer stays,
     /// and the exit code is 1.
     Hydrate {
-        /// Files, or directories with all that is below them
+        /// Files, or directories with everything below them
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Say what would be brought in, and download nothing
+        /// Show what would be downloaded, and download nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -48,8 +48,10 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Command::Hydrate { paths, dry_run } => {
             let session = face.session(Run::from(*dry_run))?;
-            let paths = paths.iter().map(|path| paths::repo_path(&session, path));
-            let paths = paths.collect::<Result<Vec<_>, Error>>()?;
+            let paths = paths
+                .iter()
+                .map(|path| paths::repo_path(&session, path))
+                .collect::<Result<Vec<_>, Error>>()?;
             let report = hydrate::hydrate(&session, &paths, *dry_run)?;
             face.answer(&report)
         }

@@ -21,7 +21,7 @@ use super::{Face, Run, Stop};
     reason = "each is a flag of the command line"
 )]
 pub(super) struct Args {
-    /// Go on with a migration that was cut off, and only that
+    /// Continue a migration that was cut off, and do nothing else
     #[arg(long = "continue", conflicts_with = "abort")]
     go_on: bool,
     /// Undo a migration that is not published: every ref returns to its old commit
@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// Leave origin as it is for now
     #[arg(long, conflicts_with = "abort")]
     no_push: bool,
-    /// Say what would be done, and do nothing
+    /// Show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -62,8 +62,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             };
             migrate::abort(&session, since, args.dry_run)?
         }
-        Run::Dry => migrate::preview(&session, &request)?,
-        Run::ForReal => migrate::migrate(&session, &request)?,
+        Run::Dry => migrate::preview(&session, request)?,
+        Run::ForReal => migrate::migrate(&session, request)?,
     };
     face.answer(&report)
 }
@@ -114,14 +114,13 @@ impl Answer for MigrateReport {
                 format!("followed a migration made elsewhere: {commits} rewritten, {refs} moved")
             }
             (MigrateStatus::Aborted, true) if self.commits == 0 => {
-                "would take back what a migration has set up that was cut off".to_owned()
+                "would undo the set-up of a migration that was cut off".to_owned()
             }
             (MigrateStatus::Aborted, false) if self.commits == 0 => {
-                "took back what a migration had set up that was cut off; no ref had moved"
-                    .to_owned()
+                "undid the set-up of a migration that was cut off; no ref had moved".to_owned()
             }
-            (MigrateStatus::Aborted, true) => format!("would take back a migration of {commits}"),
-            (MigrateStatus::Aborted, false) => format!("took back a migration of {commits}"),
+            (MigrateStatus::Aborted, true) => format!("would undo a migration of {commits}"),
+            (MigrateStatus::Aborted, false) => format!("undid a migration of {commits}"),
         }
     }
 
@@ -146,7 +145,7 @@ impl Answer for MigrateReport {
         for left in &self.left_on_new {
             let name = left.name.short();
             lines.push(format!(
-                "{name} stays in the history that was taken back: {}",
+                "{name} stays in the history that was undone: {}",
                 left.way_back
             ));
         }
@@ -166,7 +165,7 @@ impl Answer for MigrateReport {
                 MigrateStatus::Migrated | MigrateStatus::Continued
             )
         {
-            lines.push("take it back: git colony lfs migrate --abort".to_owned());
+            lines.push("to undo: git colony lfs migrate --abort".to_owned());
         }
         lines
     }

@@ -5,16 +5,12 @@ use crate::store::large_files::large_file_locks::LockedPath;
 use crate::ui::text;
 
 /// More locks are only counted.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// Says who has locked what, and how old that is.
 pub(super) fn lines(locked: &[LockedPath], known_at: Option<&str>, now: &Moment) -> Vec<String> {
-    let mut lines: Vec<String> = locked.iter().take(MOST_LINES).map(line).collect();
-    if let Some(more) = locked
-        .len()
-        .checked_sub(MOST_LINES)
-        .filter(|more| *more > 0)
-    {
+    let mut lines: Vec<String> = locked.iter().take(MAX_LINES).map(line).collect();
+    if let Some(more) = locked.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
         lines.push(format!(
             "locked as well: {}",
             text::count(more, "more path")
@@ -24,14 +20,14 @@ pub(super) fn lines(locked: &[LockedPath], known_at: Option<&str>, now: &Moment)
         let known = known_at.and_then(time::parse_rfc3339);
         let age = known.map_or_else(|| "once".to_owned(), |known| time::ago(&known, now));
         lines.push(format!(
-            "locks as the server told them {age}; ask again: git colony fleet --refresh"
+            "locks as the server listed them {age}; ask again: git colony fleet --refresh"
         ));
     }
     lines
 }
 
 fn line(one: &LockedPath) -> String {
-    let who = one.locked_by.as_deref().unwrap_or("somebody");
+    let who = one.locked_by.as_deref().unwrap_or("another user");
     let branches = text::list(&one.changed_in);
     format!(
         "locked by {who}: {} (lock {}), changed in {branches}",

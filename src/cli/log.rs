@@ -13,9 +13,9 @@ use super::{Face, Opening, Stop};
 
 /// List the commits of a branch, a fork or an agent, newest first
 ///
-/// Commits that the branch it goes to already has are left out, squashed or not: 'git colony log ada' is
-/// what a merge of ada brings in. For the default branch and for older
-/// revisions it lists the history. AGENT@ also lists what the agent has not committed.
+/// Commits that the target branch already has are left out, also squashed ones: 'git colony log ada' lists
+/// the commits that a merge of ada brings. For the default branch and for older revisions it lists the
+/// whole history. AGENT@ also lists the uncommitted changes of the agent.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A branch, a fork, AGENT, AGENT@, a checkpoint, a revision, or A..B (default: the branch checked out)
@@ -49,8 +49,10 @@ impl Answer for LogReport {
         };
         let into = self.into.as_ref();
         let beyond = into.map(|into| format!(" that '{into}' does not have"));
-        let pending = self.uncommitted.as_ref();
-        let pending = pending.map(|found| format!(", and {}", pending_changes(found)));
+        let pending = self
+            .uncommitted
+            .as_ref()
+            .map(|found| format!(", and {}", pending_changes(found)));
         [Some(listed), beyond, pending]
             .into_iter()
             .flatten()

@@ -213,8 +213,10 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
         .iter()
         .find(|told| told.name == command.get_name())
         .map(|told| told.group);
-    let beside = commands.iter().filter(|told| Some(told.group) == group);
-    let beside = beside.filter(|told| told.name != command.get_name());
+    let beside = commands
+        .iter()
+        .filter(|told| Some(told.group) == group)
+        .filter(|told| told.name != command.get_name());
     let mut references = vec!["git-colony".to_owned()];
     references.extend(beside.map(|told| format!("git-colony-{}", told.name)));
     roff.references(&references.iter().map(String::as_str).collect::<Vec<_>>());
@@ -234,8 +236,11 @@ fn about(command: &clap::Command) -> String {
 
 /// The paragraphs of the help; its first line says what NAME says, so it counts only alone.
 fn describe(roff: &mut Roff, command: &clap::Command) {
-    let help = command.get_long_about().or(command.get_about());
-    let help = help.map(ToString::to_string).unwrap_or_default();
+    let help = command
+        .get_long_about()
+        .or(command.get_about())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     match help.split_once("\n\n") {
         Some((_, more)) => roff.paragraphs(more.split("\n\n")),
         None => roff.paragraphs([format!("{help}.").as_str()]),

@@ -41,29 +41,33 @@ const MEANINGS: &[Meaning] = &[
     row(
         "stash pop",
         "git colony restore @{0}",
-        "brings the newest checkpoint back",
+        "restores the newest checkpoint",
     ),
     row(
         "stash apply",
         "git colony restore @{0}",
-        "brings the newest checkpoint back",
+        "restores the newest checkpoint",
     ),
     row(
         "stash drop",
         "git colony checkpoints delete ID",
-        "undo brings it back",
+        "undo restores it",
     ),
     row(
         "stash show",
         "git colony checkpoints show @{0}",
-        "the newest checkpoint",
+        "shows the newest checkpoint",
     ),
-    row("save", KEEP, "keeps the whole worktree"),
-    row("snapshot", KEEP, "keeps the whole worktree"),
-    row("backup", KEEP, "keeps the whole worktree"),
-    row("keep", KEEP, "keeps the whole worktree"),
-    row("wip", KEEP, "keeps the whole worktree"),
-    row("add", KEEP, "keeps the whole worktree, without an index"),
+    row("save", KEEP, "keeps the whole working tree"),
+    row("snapshot", KEEP, "keeps the whole working tree"),
+    row("backup", KEEP, "keeps the whole working tree"),
+    row("keep", KEEP, "keeps the whole working tree"),
+    row("wip", KEEP, "keeps the whole working tree"),
+    row(
+        "add",
+        KEEP,
+        "keeps the whole working tree, without an index",
+    ),
     row(
         "ci",
         "git colony commit -m MESSAGE --all",
@@ -73,7 +77,7 @@ const MEANINGS: &[Meaning] = &[
     row(
         "commit --amend",
         "git commit --amend",
-        "a command of git; undo takes it back with --force",
+        "a command of git; undo --force reverts it",
     ),
     row(
         "commit --no-verify",
@@ -88,12 +92,12 @@ const MEANINGS: &[Meaning] = &[
     row(
         "tag -d",
         "git colony checkpoints delete ID",
-        "undo brings it back",
+        "undo restores it",
     ),
     row(
         "tag --delete",
         "git colony checkpoints delete ID",
-        "undo brings it back",
+        "undo restores it",
     ),
     row("tag -l", "git colony checkpoints", "lists the checkpoints"),
     row(
@@ -125,22 +129,22 @@ const MEANINGS: &[Meaning] = &[
     row(
         "recover",
         "git colony checkpoints",
-        "lists what can be restored; 'git colony ops' what was done",
+        "lists what can be restored; 'git colony ops' lists operations",
     ),
     row(
         "unstash",
         "git colony restore @{0}",
-        "brings the newest checkpoint back",
+        "restores the newest checkpoint",
     ),
     row(
         "checkout",
         "git switch BRANCH",
-        "a command of git; 'git colony restore ID -- PATH' brings files back",
+        "a command of git; 'git colony restore ID -- PATH' restores files",
     ),
     row(
         "co",
         "git switch BRANCH",
-        "a command of git; 'git colony restore ID -- PATH' brings files back",
+        "a command of git; 'git colony restore ID -- PATH' restores files",
     ),
     row(
         "restore --staged",
@@ -150,18 +154,18 @@ const MEANINGS: &[Meaning] = &[
     row(
         "restore --source",
         "git colony restore ID -- PATH",
-        "brings files back",
+        "restores files",
     ),
     row(
         "restore -s",
         "git colony restore ID -- PATH",
-        "brings files back",
+        "restores files",
     ),
     // Collaborate.
     row(
         "branch",
         "git colony fork LABEL",
-        "a branch that knows where it began; 'git colony forks' lists them",
+        "creates a branch that records its base; 'git colony forks' lists them",
     ),
     row("branches", "git colony forks", "lists the forks"),
     row("br", "git colony forks", "lists the forks"),
@@ -173,12 +177,12 @@ const MEANINGS: &[Meaning] = &[
     row(
         "fork -d",
         "git colony forks delete FORK",
-        "undo brings it back",
+        "undo restores it",
     ),
     row(
         "fork --delete",
         "git colony forks delete FORK",
-        "undo brings it back",
+        "undo restores it",
     ),
     row("fork --list", "git colony forks", "lists the forks"),
     row("worktree", NEW_AGENT, "a clone and a fork of its own"),
@@ -199,27 +203,27 @@ const MEANINGS: &[Meaning] = &[
     row(
         "merge --no-ff",
         "git -c merge.ff=false colony merge SOURCE",
-        "makes a merge commit always",
+        "always makes a merge commit",
     ),
     row(
         "squash",
         "git colony merge SOURCE --squash",
-        "makes one commit of it",
+        "merges as one commit",
     ),
     row(
         "pick",
         "git colony cherry-pick COMMIT",
-        "takes decisions as well",
+        "applies commits or decisions",
     ),
     row(
         "pull",
         "git colony sync --fetch",
-        "brings what others share; 'git pull' is for branches",
+        "fetches what others share; 'git pull' is for branches",
     ),
     row(
         "fetch",
         "git colony sync --fetch",
-        "brings what others share; 'git fetch' is for branches",
+        "fetches what others share; 'git fetch' is for branches",
     ),
     row(
         "push",
@@ -229,18 +233,30 @@ const MEANINGS: &[Meaning] = &[
     row("publish", SYNC, "shows what would be shared"),
     row("share", SYNC, "shows what would be shared"),
     // Inspect and maintain.
-    row("st", "git colony status", "the state of the repository"),
-    row("stat", "git colony status", "the state of the repository"),
-    row("info", "git colony status", "the state of the repository"),
+    row(
+        "st",
+        "git colony status",
+        "shows the state of the repository",
+    ),
+    row(
+        "stat",
+        "git colony status",
+        "shows the state of the repository",
+    ),
+    row(
+        "info",
+        "git colony status",
+        "shows the state of the repository",
+    ),
     row(
         "status -s",
         "git colony status --line",
-        "the state in one line",
+        "shows the state in one line",
     ),
     row(
         "status --short",
         "git colony status --line",
-        "the state in one line",
+        "shows the state in one line",
     ),
     row(
         "show",
@@ -257,10 +273,10 @@ const MEANINGS: &[Meaning] = &[
         "git colony checkpoints",
         "lists the checkpoints; 'git colony help --all' names every command",
     ),
-    row("history", "git colony ops", "lists what was done"),
-    row("reflog", "git colony ops", "lists what was done"),
-    row("op", "git colony ops", "lists what was done"),
-    row("operations", "git colony ops", "lists what was done"),
+    row("history", "git colony ops", "lists the operations"),
+    row("reflog", "git colony ops", "lists the operations"),
+    row("op", "git colony ops", "lists the operations"),
+    row("operations", "git colony ops", "lists the operations"),
     row(
         "diff --cached",
         "git diff --cached",
@@ -274,14 +290,14 @@ const MEANINGS: &[Meaning] = &[
     row(
         "conflicts",
         "git colony forks --conflicts",
-        "which forks clash",
+        "shows which forks clash",
     ),
     row(
         "graph",
         "git colony topology",
-        "every branch, and where it began",
+        "lists the branches, and where each left the default branch",
     ),
-    row("tree", "git colony map tree", "what the map has"),
+    row("tree", "git colony map tree", "lists files and directories"),
     row("gc", "git colony prune -n", "shows the data past its time"),
     row(
         "clean",
@@ -297,17 +313,17 @@ const MEANINGS: &[Meaning] = &[
     row(
         "uninstall",
         "git colony deinit -n",
-        "shows what would be taken out",
+        "shows what would be removed",
     ),
     row(
         "settings",
         "git colony config",
-        "every setting, and where it stands",
+        "every setting, and where it is set",
     ),
     row(
         "check",
         "git colony doctor",
-        "looks for what could hurt later",
+        "checks versions, locks, hooks and disk space",
     ),
     row("demo", "git colony tour", "shows what it does"),
     row(

@@ -21,49 +21,49 @@ use crate::ui::text;
 use super::checkpoint::why;
 use super::{Face, Run, Stop, paths};
 
-/// Bring a fork, a branch or a commit into a branch
+/// Merge an agent's work, a fork, a branch or a commit into a branch
 ///
-/// A fork goes to the branch it began on, even where another is checked out, anything else to the current branch. The merge is computed
-/// first: where paths conflict nothing changes, and the answer lists them (exit code 1). They can be
-/// settled path by path with --ours, --theirs and --both, or opened in git's own state with --resolve.
-/// The hooks that 'git merge' runs do not run. With -n, SOURCE may be AGENT@: what the agent has not
-/// committed yet counts, too.
+/// A fork is merged into the branch it was created from, even if another branch is checked out; anything
+/// else into the current branch. The merge is computed first: if paths conflict, nothing changes, and the
+/// answer lists them (exit code 1). Settle them path by path with --ours, --theirs and --both, or open them
+/// in git's own state with --resolve. The hooks that 'git merge' runs do not run. With -n, SOURCE may be
+/// AGENT@, which includes the uncommitted changes of the agent.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag that people type"
 )]
 pub(super) struct Args {
-    /// What to merge
+    /// An agent, a fork, a branch or a commit
     #[arg(
         value_name = "SOURCE",
         required_unless_present_any = ["go_on", "abort"],
         conflicts_with_all = ["go_on", "abort"]
     )]
     source: Option<String>,
-    /// Merge into this branch, which need not be checked out (default: the one that the fork began on, else the
-    /// current one)
+    /// Merge into this branch, which need not be checked out (default: the base branch of the fork, else the
+    /// current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Make one commit of it
+    /// Combine it into one commit
     #[arg(long)]
     squash: bool,
     /// The message of the commit
     #[arg(short, long, value_name = "TEXT")]
     message: Option<String>,
-    /// Settle what conflicts at or below PATH as the branch has it
+    /// Settle conflicts at or below PATH with the version of the target branch
     #[arg(long, value_name = "PATH")]
     ours: Vec<OsString>,
-    /// Settle what conflicts at or below PATH as SOURCE has it
+    /// Settle conflicts at or below PATH with the version of SOURCE
     #[arg(long, value_name = "PATH")]
     theirs: Vec<OsString>,
-    /// Keep the lines of both, or both files
+    /// Settle conflicts at or below PATH with the lines of both, or with both files
     #[arg(long, value_name = "PATH")]
     both: Vec<OsString>,
     /// Open the remaining conflicts in the working tree, for 'git status', 'git mergetool' and 'git commit'
     #[arg(long, conflicts_with = "squash")]
     resolve: bool,
-    /// Merge even if it changes paths outside the agent's allowed paths (people only)
+    /// Merge even if it changes paths outside the agent's allowed paths (refused to agents)
     #[arg(short, long)]
     force: bool,
     /// Commit the merge whose conflicts are settled
@@ -72,7 +72,7 @@ pub(super) struct Args {
     /// Undo a merge that --resolve opened
     #[arg(long, conflicts_with_all = ["into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     abort: bool,
-    /// Say what would come of it, and change nothing
+    /// Show what would happen, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -81,11 +81,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let run = Run::from(args.dry_run);
     let session = face.session_among_others(run, args.source.as_slice())?;
     if args.abort {
-        let report = resolve::abort(&session, "merge", args.dry_run)?;
+        let report = resolve::abort(&session, "merge")?;
         return face.answer(&report);
     }
     if args.go_on {
-        let report = resolve::continue_merge(&session, args.dry_run)?;
+        let report = resolve::continue_merge(&session)?;
         return face.answer(&report);
     }
     let choices = choices(&session, &args)?;
@@ -109,10 +109,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         resolve: args.resolve,
         others_rules: others_rules(args.force),
     };
-    let report = match run {
-        Run::Dry => merge::preview(&session, &request),
-        Run::ForReal => merge::merge(&session, &request),
-    };
+    let report = merge::merge(&session, &request);
     let explained = |error| agent_places::explain_unknown(&session, &request.source, error);
     let named = |error: Error| error.of_tree(&request.source);
     let mut report = report.map_err(named).map_err(explained)?;
@@ -161,7 +158,7 @@ fn choices(session: &Session, args: &Args) -> Result<Vec<Choice>, Error> {
 fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error> {
     let bytes = typed.as_bytes();
     if bytes.is_empty() {
-        let message = "an empty path settles nothing";
+        let message = "an empty path names no conflict";
         return Err(Error::new(Code::Usage, message).hint("--ours .   # means all of it"));
     }
     let at_top = |rest: &[u8]| {
@@ -202,9 +199,11 @@ impl Answer for MergeReport {
         let (source, into) = (&self.source, &self.into);
         let would = self.dry_run;
         let told = match self.outcome {
-            MergeOutcome::UpToDate => format!("'{into}' has everything of '{source}' already"),
-            MergeOutcome::FastForward if would => format!("'{into}' would move on to '{source}'"),
-            MergeOutcome::FastForward => format!("'{into}' moved on to '{source}'"),
+            MergeOutcome::UpToDate => format!("'{into}' already has everything of '{source}'"),
+            MergeOutcome::FastForward if would => {
+                format!("would fast-forward '{into}' to '{source}'")
+            }
+            MergeOutcome::FastForward => format!("fast-forwarded '{into}' to '{source}'"),
             MergeOutcome::Merged if would => format!("'{source}' merges cleanly into '{into}'"),
             MergeOutcome::Merged => format!("merged '{source}' into '{into}'"),
             MergeOutcome::Conflicted | MergeOutcome::Unrelated => {
@@ -240,7 +239,7 @@ impl Answer for MergeReport {
         let decisions = self.decisions.iter();
         lines.extend(decisions.map(|decision| format!("decision: {}", decision.decision_id)));
         let warned = self.locked.iter().map(|one| {
-            let who = one.locked_by.as_deref().unwrap_or("somebody");
+            let who = one.locked_by.as_deref().unwrap_or("another user");
             format!("locked by {who}: {} (lock {})", one.path, one.id)
         });
         lines.extend(warned);
@@ -260,12 +259,12 @@ impl Answer for MergeReport {
             let count = text::count(*paths, "uncommitted path");
             let [name, state] = [agent.clone(), format!("{agent}@")].map(|name| shell_word(&name));
             lines.push(format!(
-                "{count} of '{agent}' stayed out: git colony diff {name} {state}"
+                "{count} of '{agent}' not merged: git colony diff {name} {state}"
             ));
         }
         if self.resolving {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
-            lines.push("or take it back: git colony merge --abort".to_owned());
+            lines.push("or to undo: git colony merge --abort".to_owned());
         } else if !self.conflicts.is_empty() {
             let ways = "--ours PATH, --theirs PATH and --both PATH";
             let open = if self.is_here {
@@ -276,7 +275,7 @@ impl Answer for MergeReport {
             lines.push(format!("settle them: run it again with {ways}{open}"));
             lines.extend((!self.is_here).then(|| switch_first(into)));
         } else if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }
@@ -291,8 +290,12 @@ pub(super) fn switch_first(branch: &str) -> String {
 /// Lines up conflicts: the path, what it is about, where else it stands.
 pub(super) fn table(conflicts: &[Conflict]) -> Vec<String> {
     let row = |conflict: &Conflict| {
-        let others = conflict.paths.iter().filter(|path| **path != conflict.path);
-        let others: Vec<_> = others.map(ToString::to_string).collect();
+        let others: Vec<_> = conflict
+            .paths
+            .iter()
+            .filter(|path| **path != conflict.path)
+            .map(ToString::to_string)
+            .collect();
         let others = if others.is_empty() {
             String::new()
         } else {

@@ -3,9 +3,11 @@
 //! A command's doc comment is its help. `run` of each file turns arguments into a request, calls one
 //! use case, and prints its report; it decides nothing else.
 
+mod actions;
 mod agent_answers;
 mod agents;
 mod args;
+mod call;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
@@ -43,6 +45,7 @@ mod log;
 mod look;
 pub mod manual;
 mod map;
+mod mcp;
 mod meanings;
 mod merge;
 mod merge_driver;
@@ -87,6 +90,7 @@ use crate::ui::sent::Sent;
 use crate::ui::theme::Palette;
 use crate::ui::{Answer, print_error};
 
+use actions::Action;
 use args::{Cli, Command};
 use look::{Look, Wanted};
 use open_repository::Opening;
@@ -102,8 +106,37 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let parsed = grammar.try_get_matches_from(args);
     let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage::answer(&error, (args, wants_json), env),
+        Err(error) => return usage::answer(&error, args, wants_json, env),
     };
+    match cli.command.take() {
+        // An action is another command line, with the same global options.
+        Some(Command::Call(own)) if own.is_call() => call::run(&own, &cli, env),
+        command => {
+            cli.command = command;
+            answer(cli, args, env)
+        }
+    }
+}
+
+/// Runs a command line that is not of a person: its words are taken as they are, and the answer is JSON.
+fn run_words(words: Vec<OsString>, action: Option<&Action>, env: &mut Env) -> Exit {
+    let args: Vec<OsString> = std::iter::once("git-colony".into()).chain(words).collect();
+    let parsed = grammar().try_get_matches_from(&args);
+    match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+        Ok(cli) => answer(cli, &args, env),
+        Err(error) => {
+            let error = usage::as_error(&error, &args);
+            let error = match action {
+                Some(action) => actions::in_own_words(&built_grammar(), action, &error),
+                None => error,
+            };
+            face_error(&error, Form::Json, Palette::Plain, env)
+        }
+    }
+}
+
+/// Runs a parsed command line, which is not an action.
+fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     if let Some(Command::Restore(own)) = &mut cli.command {
         // clap takes an empty list for none, and an empty variable of a shell must not bring back all of it.
         own.names_no_path = args.last().is_some_and(|last| last == "--");
@@ -152,7 +185,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
             );
             let hint = error.hint_text().map(|hint| sent.hint(hint));
             let error = hint.into_iter().fold(error, Error::replace_hint);
-            face_error(&error, (form, palette), env)
+            face_error(&error, form, palette, env)
         }
     }
 }
@@ -166,6 +199,39 @@ fn grammar() -> clap::Command {
         None => command,
     });
     cli.override_help(screen)
+}
+
+/// Returns the grammar with all that clap adds to it: what it takes can be asked.
+fn built_grammar() -> clap::Command {
+    let mut cli = Cli::command();
+    cli.build();
+    cli
+}
+
+/// Returns the options that every command takes as they would be typed, for an answer in JSON.
+fn global_words(cli: &Cli) -> Vec<OsString> {
+    let mut words: Vec<OsString> = vec!["--json".into()];
+    if let Some(directory) = &cli.directory {
+        words.extend(["-C".into(), directory.into()]);
+    }
+    let agent = cli.agent.iter().map(|agent| format!("--agent={agent}"));
+    let timeout = cli
+        .timeout
+        .iter()
+        .map(|seconds| format!("--timeout={seconds}"));
+    words.extend(agent.chain(timeout).map(OsString::from));
+    let flags = [
+        (cli.quiet, "--quiet"),
+        (cli.verbose, "--verbose"),
+        (cli.no_progress, "--no-progress"),
+    ];
+    words.extend(
+        flags
+            .iter()
+            .filter(|(given, _)| *given)
+            .map(|(_, flag)| flag.into()),
+    );
+    words
 }
 
 fn flags(cli: &Cli) -> Flags {
@@ -266,6 +332,8 @@ impl Face<'_> {
             Command::Decisions(args) => decisions::run(self, args),
             Command::MergeDriver(args) => merge_driver::run(self, args),
             Command::Credential(args) => credential::run(self, args),
+            Command::Mcp(args) => mcp::run(self, &args),
+            Command::Call(args) => call::describe(self, &args),
         }
     }
 
@@ -313,8 +381,8 @@ impl Face<'_> {
     }
 }
 
-fn face_error(error: &Error, how: (Form, Palette), env: &mut Env) -> Exit {
-    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, how, error) {
+fn face_error(error: &Error, form: Form, palette: Palette, env: &mut Env) -> Exit {
+    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, palette, error) {
         return stream_failed(&error, env);
     }
     match error.ends_with() {

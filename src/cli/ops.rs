@@ -14,14 +14,14 @@ use crate::ui::theme::{Role, Span};
 use super::checkpoints::age;
 use super::{Face, Run, Stop};
 
-/// List what was done, oldest first
+/// List the operations, oldest first
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
     /// List the operations of every worktree of the repository
     #[arg(long)]
     all_worktrees: bool,
-    /// List the operations of a clone that was removed, from the hub: by its agent or its id
+    /// List the operations of a removed clone, from the hub, by its agent or its id
     #[arg(long, value_name = "NAME", conflicts_with = "all_worktrees")]
     removed: Option<String>,
     /// List the N newest only
@@ -38,7 +38,7 @@ enum Action {
         /// The operation, as in 'op-12'
         #[arg(value_name = "OP")]
         id: String,
-        /// Show one of a clone that was removed, and where the hub has what it moved aside
+        /// Show an operation of a removed clone, and where the hub has the files that it moved aside
         #[arg(long, value_name = "NAME")]
         removed: Option<String>,
     },
@@ -47,7 +47,7 @@ enum Action {
         /// Keep operations of the last DAYS days (default: colony.keepDays)
         #[arg(long, value_name = "DAYS")]
         keep: Option<u64>,
-        /// Say what would go, and remove nothing
+        /// Show what would be deleted, and delete nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -73,7 +73,6 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                     Code::OperationNotFound,
                     format!("'{id}' is not an operation: expected op-<number>"),
                 )
-                .hint("git colony ops")
             })?;
             let report = match removed {
                 Some(name) => operations::show_removed(&session, name, id)?,
@@ -92,7 +91,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 fn row(info: &OperationInfo, now: &Moment) -> Vec<Span> {
     let undone = match (info.undone, info.closed_by) {
         (Some(true), _) => "(undone)".to_owned(),
-        (_, Some(migration)) => format!("(before {migration}: out of reach of undo)"),
+        (_, Some(migration)) => format!("(before {migration}: undo cannot reach it)"),
         _ => String::new(),
     };
     vec![
@@ -185,7 +184,7 @@ impl Answer for OperationReport {
         }
         lines.extend(self.snapshot.map(|id| format!("files before  {id}")));
         for file in &self.kept {
-            let at = file.kept_at.as_deref().unwrap_or("(gone back, or pruned)");
+            let at = file.kept_at.as_deref().unwrap_or("(restored, or pruned)");
             lines.push(format!("moved aside  {}  {at}", file.path));
         }
         lines

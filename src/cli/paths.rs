@@ -15,7 +15,7 @@ pub(super) fn repo_path(session: &Session, typed: &Path) -> Result<RepoPath> {
         Error::new(
             Code::PathOutside,
             format!(
-                "'{}' is outside the worktree '{}'",
+                "'{}' is outside the working tree '{}'",
                 typed.display(),
                 session.repo.workdir().display()
             ),

@@ -13,16 +13,16 @@ use super::{Face, Run, Stop};
 
 /// Delete old operations and automatic checkpoints
 ///
-/// Operations go after 90 days or when there are more than 2,000, with the files they moved aside;
-/// automatic checkpoints after 30 days or when a branch has more than 50. From the checkout of a person
-/// so do the operations of removed clones that the hub keeps. Named checkpoints stay.
-/// Objects that nothing refers to are left to git's garbage collection.
+/// Operations are deleted after 90 days, or when there are more than 2,000, with the files they moved aside;
+/// automatic checkpoints after 30 days, or when a branch has more than 50. In the checkout of a person that
+/// includes the operations of removed clones, which the hub keeps. Named checkpoints stay. Unreachable
+/// objects are left to git's garbage collection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Keep operations of the last DAYS days (default: colony.keepDays)
     #[arg(long, value_name = "DAYS")]
     keep: Option<u64>,
-    /// Say what would go, and remove nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

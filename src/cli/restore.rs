@@ -38,20 +38,20 @@ pub(super) struct Args {
     /// a revision
     #[arg(value_name = "ID")]
     name: String,
-    /// What to bring back; with paths, only files
+    /// What to restore; with paths, only files
     #[arg(long, value_enum)]
     mode: Option<ModeArg>,
-    /// What to call the new fork (default: from- and the id)
+    /// The label of the new fork (default: from- and the id)
     #[arg(long, value_name = "LABEL")]
     label: Option<String>,
-    /// Leave untracked files alone that the checkpoint does not have
+    /// Keep untracked files that the checkpoint does not have
     #[arg(long)]
     keep_untracked: bool,
-    /// Go on although commits leave the branch that a remote has, histories have diverged, or only the
+    /// Restore even if commits that a remote has leave the branch, histories have diverged, or only the
     /// beginning of a name is given
     #[arg(short, long)]
     force: bool,
-    /// Say what would change, and change nothing
+    /// Show what would change, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Whether '--' ends the line: a list of paths that came out empty.
@@ -83,8 +83,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         .iter()
         .map(|path| paths::repo_path(&session, path));
     let state = agent_state::find(&session, &args.name)?;
-    let target = state.as_ref().map(|state| state.to_restore(&session));
-    let target = target.transpose()?;
+    let target = state
+        .as_ref()
+        .map(|state| state.to_restore(&session))
+        .transpose()?;
     let request = Request {
         name: args.name,
         target,
@@ -100,10 +102,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         keep_untracked: args.keep_untracked,
         force: args.force,
     };
-    let report = match Run::from(args.dry_run) {
-        Run::Dry => restore::preview(&session, &request),
-        Run::ForReal => restore::restore(&session, &request),
-    };
+    let report = restore::restore(&session, &request);
     let named = |error: Error| error.of_tree(&request.name);
     let explained = |error| of_a_path(&session, &request.name, error);
     let mut report = report.map_err(named).map_err(explained)?;
@@ -113,11 +112,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
     if args.names_no_path && args.paths.is_empty() {
-        let message = "no path follows '--'; nothing was done";
+        let message = "no path follows '--'";
         let hint = format!(
             "git colony restore {name} -- .   # all files below here; without '--': all of it"
         );
-        return Err(Error::new(Code::Usage, message).hint(hint));
+        return Err(Error::new(Code::Usage, message).unchanged().hint(hint));
     }
     let whole = matches!(args.mode, Some(ModeArg::Replace | ModeArg::Fork));
     if whole && !args.paths.is_empty() {
@@ -125,8 +124,12 @@ fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
             Code::Usage,
             "'--mode replace' and '--mode fork' are about a whole branch and take no paths",
         );
-        let paths = args.paths.iter().map(|path| path.to_string_lossy());
-        let paths: Vec<_> = paths.map(|path| shell_word(&path)).collect();
+        let paths: Vec<_> = args
+            .paths
+            .iter()
+            .map(|path| path.to_string_lossy())
+            .map(|path| shell_word(&path))
+            .collect();
         let hint = format!(
             "git colony restore {name} --mode files -- {}",
             paths.join(" ")
@@ -163,9 +166,10 @@ fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     };
     match found() {
         Some(kind) => {
-            let message = format!("'{typed}' is a {kind}, and no checkpoint; nothing was done");
+            let message = format!("'{typed}' is a {kind}, not a checkpoint");
             let word = typed_word(typed);
             Error::new(Code::CheckpointNotFound, message)
+                .unchanged()
                 .hint(format!("git colony restore HEAD -- {word}"))
         }
         None => error,
@@ -200,8 +204,9 @@ impl Answer for RestoreReport {
             (files.rewritten, "rewritten"),
             (files.restored, "restored"),
             (files.removed, "removed"),
-        ];
-        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
         let told: Vec<_> = counts
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
@@ -218,9 +223,12 @@ impl Answer for RestoreReport {
         }
         match self.recovery {
             None if self.left_alone.iter().any(is_unread) => {
-                format!("'{}' is what is here, as far as it can be read", self.label)
+                format!(
+                    "'{}' is the current state, as far as it can be read",
+                    self.label
+                )
             }
-            None => format!("'{}' is what is here already", self.label),
+            None => format!("'{}' is already the current state", self.label),
             Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),
         }
     }
@@ -261,7 +269,7 @@ impl Answer for RestoreReport {
             ));
         }
         if let Some(op) = self.recovery {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

@@ -200,8 +200,8 @@ mod tests {
     fn what_roff_would_read_as_its_own_is_escaped() {
         let mut roff = Roff::new("X");
         roff.paragraphs([".git/colony is git's. 'a -b' and\u{1b}[31m \\n `x` ~ ^ \u{e9}"]);
-        let prose = roff.into_text();
-        let prose: Vec<_> = prose.lines().skip(4).collect();
+        let page = roff.into_text();
+        let prose: Vec<_> = page.lines().skip(4).collect();
         let expected = "\\fBa \\-b\\fR and [31m \\en \\(gax\\(ga \\(ti \\(ha \\[u00E9]";
         assert_eq!(prose, ["\\&.git/colony is git\\(aqs.", expected]);
     }

@@ -14,7 +14,7 @@ use crate::design::checkpoint::CheckpointReport;
 use crate::design::checkpoint::retention::PruneReport;
 use crate::design::commit::CommitReport;
 use crate::design::decision::decide::DecideReport;
-use crate::design::decision::decisions::DecisionsReport;
+use crate::design::decision::decisions::{DecisionReport, DecisionsReport};
 use crate::design::diff::DiffReport;
 use crate::design::fork::ForkReport;
 use crate::design::fork::fork_delete::DeleteReport;
@@ -62,10 +62,10 @@ use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
 
 use super::{
-    Face, Stop, checkpoints, colony, completions, config, forks, guide, help, tour, version,
+    Face, Stop, call, checkpoints, colony, completions, config, forks, guide, help, tour, version,
 };
 
-/// The JSON Schema of an answer
+/// Print the JSON Schema of an answer
 ///
 /// Without REPORT it lists the names: each command, as it is typed, and 'error' for what every
 /// command answers when it refuses or fails. Fields may be added to answers, never renamed.
@@ -88,6 +88,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("agents path", answer::<PathReport>),
     ("agents remove", answer::<RemovedAgent>),
     ("agents restore", answer::<RestoredAgent>),
+    ("call", answer::<call::ActionsReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     (
@@ -119,6 +120,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("config list", answer::<config::ConfigReport>),
     ("decide", answer::<DecideReport>),
     ("decisions", answer::<DecisionsReport>),
+    ("decisions show", answer::<DecisionReport>),
     ("deinit", answer::<DeinitReport>),
     ("diff", answer::<DiffReport>),
     ("doctor", answer::<DoctorReport>),
@@ -321,7 +323,7 @@ mod tests {
     use crate::cli::args::Cli;
 
     /// Commands that never answer with a report.
-    const WITHOUT: [&str; 1] = ["hook"];
+    const WITHOUT: [&str; 2] = ["hook", "mcp"];
 
     fn collect(command: &clap::Command, path: &str, found: &mut BTreeSet<String>) {
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {

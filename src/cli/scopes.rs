@@ -11,10 +11,10 @@ use crate::ui::text;
 use super::checkpoints::age;
 use super::{Face, Run, Stop};
 
-/// List the scopes that are mapped
+/// List the mapped scopes
 ///
-/// A scope is what a row of the repo map became when it was mapped. Those of the default branch are
-/// shared with every clone by 'sync'; those of other branches stay in this worktree.
+/// A scope is a mapped row of the repo map. 'sync' shares scopes of the default branch with every clone;
+/// those of other branches stay in this worktree.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -23,7 +23,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Show one scope: its row, its limits, what it follows
+    /// Show one scope: its row, its limits, the branch it follows
     Show {
         /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
@@ -31,16 +31,16 @@ enum Action {
     },
     /// Check whether a scope is mapped; the exit code is 1 if it is not
     Mapped {
-        /// The scope, in full: what only begins so, or the name of a row, is not mapped
+        /// The scope, by its full id: a prefix or the name of a row does not count
         #[arg(value_name = "SCOPE")]
         id: String,
     },
-    /// Take a mapping back; the files stay
+    /// Unmap a scope; its files stay
     Unmap {
         /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
         id: String,
-        /// Say what would be done, and change nothing
+        /// Show what would be done, and change nothing
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
@@ -120,7 +120,7 @@ impl Answer for ScopeReport {
         let branch = self.revision.branch.as_deref().unwrap_or("no branch");
         let at = match self.frozen {
             Some(commit) => format!("frozen at {}", commit.short()),
-            None if self.worktree => format!("follows the worktree on {branch}"),
+            None if self.worktree => format!("follows the working tree on {branch}"),
             None => format!("follows {} of {branch}", self.revision.commit),
         };
         let pages = match self.page_count {
@@ -170,7 +170,7 @@ impl Answer for MappedReport {
 
     fn narration(&self) -> Vec<String> {
         let meant = self.meant.iter().filter(|_| !self.mapped);
-        let line = |id| format!("an id counts in full; there is: {id}");
+        let line = |id| format!("the id must be given in full, as in: {id}");
         meant.map(line).collect()
     }
 
@@ -204,7 +204,7 @@ impl Answer for UnmapReport {
 
     fn narration(&self) -> Vec<String> {
         let is_none = self.status == UnmapStatus::NotMapped;
-        let hint = is_none.then(|| "'git colony scopes' lists what is mapped".to_owned());
+        let hint = is_none.then(|| "'git colony scopes' lists the mapped scopes".to_owned());
         hint.into_iter().collect()
     }
 }

@@ -11,10 +11,10 @@ use crate::ui::text;
 use super::checkpoints::age;
 use super::{Face, Opening, Stop};
 
-/// The state of the repository at a glance
+/// Show the state of the repository
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Say it in one short line, for a prompt, at once
+    /// Print one short line for a prompt, within a time limit
     ///
     /// 'main +3 5m !': the branch; '+' and how many paths are uncommitted, '=' for none, nothing where
     /// that would take longer than colony.lineTime; the age of the newest checkpoint; '!' if 'status'
@@ -80,13 +80,11 @@ impl Answer for StatusReport {
                 (changes.changed, "changed"),
                 (changes.untracked, "untracked"),
                 (changes.conflicts, "in conflict"),
-            ];
-            let parts = parts.iter().filter(|(count, _)| *count > 0);
-            text::list(
-                &parts
-                    .map(|(count, what)| format!("{count} {what}"))
-                    .collect::<Vec<_>>(),
-            )
+            ]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"));
+            text::list(&parts.collect::<Vec<_>>())
         };
         match self.current_sha {
             None => format!("on '{}', no commit yet: {state}", self.current_branch),
@@ -113,12 +111,12 @@ impl Answer for StatusReport {
         if self.ahead_of_main_by + self.behind_main_by > 0 {
             let (ahead, behind) = (self.ahead_of_main_by, self.behind_main_by);
             lines.push(format!(
-                "{ahead} ahead of and {behind} behind the main branch"
+                "{ahead} ahead of and {behind} behind the default branch"
             ));
         }
         if self.changes.unignored > 0 {
             lines.push(format!(
-                "{} no longer ignored since a restore, out of checkpoints",
+                "{} no longer ignored since a restore, left out of checkpoints",
                 text::count(self.changes.unignored, "file")
             ));
         }
@@ -129,10 +127,13 @@ impl Answer for StatusReport {
         let touched = self.touched_by_others.iter();
         lines.extend(touched.map(|other| {
             let files = text::count(other.paths.len(), "file");
-            let first = other.paths.first().map(ToString::to_string);
-            let first = first.unwrap_or_default();
+            let first = other
+                .paths
+                .first()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             format!(
-                "'{}' has changed {files} that you change too ({first})",
+                "'{}' has changed {files} that are changed here too ({first})",
                 other.fork
             )
         }));
@@ -149,12 +150,12 @@ fn undo_line(undo: &UndoStep) -> String {
     let summary = &undo.summary;
     let op = undo.op.map_or_else(String::new, |op| format!("{op}: "));
     match undo.refused_as {
-        None => format!("undo would take back {op}{summary}"),
+        None => format!("undo would revert {op}{summary}"),
         Some("external-change") => {
-            format!("undo --force would take back what plain git did, {op}{summary}")
+            format!("undo --force would revert changes by plain git, {op}{summary}")
         }
         Some("published-commits") => {
-            format!("undo --force would take back {op}{summary}, which is published")
+            format!("undo --force would revert {op}{summary}, which is published")
         }
         Some(code) => format!("undo of {op}{summary} is refused now ({code})"),
     }

@@ -24,16 +24,16 @@ pub(super) struct Args {
     /// The remote (default: origin)
     #[arg(value_name = "REMOTE")]
     remote: Option<String>,
-    /// Only bring here what the remote has
+    /// Only fetch
     #[arg(long, conflicts_with = "push")]
     fetch: bool,
-    /// Only push, and consent to pushing for every later sync, until the remote has another URL
+    /// Only push, and consent to pushing for later syncs too, until the URL of the remote changes
     #[arg(long)]
     push: bool,
     /// Publish PATH, or everything below it, even if it looks like a secret
     #[arg(long, value_name = "PATH", conflicts_with = "fetch")]
     allow_secret: Vec<PathBuf>,
-    /// Ask the remote what it has, say what would be done, and do nothing
+    /// Ask the remote for its refs, show what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -60,8 +60,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     } else {
         let report = sync::sync(&session, &request)?;
         if report.refs.iter().any(|row| has_travelled(row.result)) {
-            let way_back =
-                "git colony sync -n   # says where both sides stand; what has travelled stays";
+            let way_back = "git colony sync -n   # compares both sides; transferred refs stay";
             last_act::note(&session, "sync".to_owned(), way_back.to_owned());
         }
         report
@@ -87,7 +86,7 @@ const SAID: &[(SyncResult, &str)] = &[
     (SyncResult::RefusedByServer, "refused by the server"),
     (SyncResult::Conflict, "in conflict"),
     (SyncResult::Invalid, "invalid"),
-    (SyncResult::KeptHome, "kept home"),
+    (SyncResult::KeptHome, "not pushed"),
     (SyncResult::KeptHere, "kept here"),
     (SyncResult::NotOwned, "not owned"),
 ];
@@ -100,8 +99,9 @@ fn said(result: SyncResult) -> &'static str {
 impl Answer for SyncReport {
     fn message(&self) -> String {
         let count = |result| self.refs.iter().filter(|row| row.result == result).count();
-        let counts = SAID.iter().map(|(result, said)| (count(*result), said));
-        let mut counts: Vec<String> = counts
+        let mut counts: Vec<String> = SAID
+            .iter()
+            .map(|(result, said)| (count(*result), said))
             .filter(|(count, _)| *count > 0)
             .map(|(count, said)| format!("{count} {said}"))
             .collect();
@@ -123,7 +123,7 @@ impl Answer for SyncReport {
             format!("{refs} not published, without consent")
         }));
         let branch = self.branch_ahead.as_ref();
-        said.extend(branch.map(|branch| branch.words(&self.remote)));
+        said.extend(branch.map(|branch| branch.to_text(&self.remote)));
         said.join("; ")
     }
 
@@ -158,12 +158,12 @@ impl Answer for SyncReport {
         });
         lines.extend(branches);
         if let Some(waiting) = &self.waiting {
-            let (what, urls) = (text::list(&waiting.words()), waiting.urls.join(" and "));
+            let (what, urls) = (text::list(&waiting.counts()), waiting.urls.join(" and "));
             lines.push(format!("  not published: {what}, to {urls}"));
             lines.push(format!("    hint: {}", waiting.command));
         }
         if let Some(branch) = &self.branch_ahead {
-            lines.push(format!("  not synced: {}", branch.words(&self.remote)));
+            lines.push(format!("  not synced: {}", branch.to_text(&self.remote)));
             lines.push(format!("    hint: {}", branch.command));
         }
         lines

@@ -6,15 +6,15 @@ use crate::ui::answer::Outcome;
 
 use super::{Face, Run, Stop};
 
-/// Name an existing commit as a checkpoint
+/// Create a checkpoint of an existing commit
 ///
 /// Uncommitted work is not part of it; 'git colony checkpoint' keeps that.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Call it LABEL
+    /// Label of the checkpoint
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: String,
-    /// Say why it is made
+    /// Add TEXT to its message
     #[arg(
         long,
         value_name = "TEXT",
@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The commit
     #[arg(value_name = "REVISION", default_value = "HEAD")]
     revision: String,
-    /// Say what would be tagged, and tag nothing
+    /// Show what would be tagged, and tag nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -38,6 +38,6 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         off_branch: false,
         allowances: Allowances::default(),
     };
-    let report = checkpoint::tag(&session, &request, &args.revision, args.dry_run)?;
+    let report = checkpoint::tag(&session, &request, &args.revision)?;
     face.answer(&report)
 }

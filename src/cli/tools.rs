@@ -4,16 +4,17 @@ use crate::flow::tools::{self, FindReport, NewReport, Tool, ToolsReport, Which};
 use crate::model::time::Moment;
 use crate::setup::scaffolds;
 use crate::setup::tool_spec::{ToolSpec, WantedTool};
+use crate::setup::tool_target::{self, TypedPlace};
 use crate::setup::tooling_imports::ImportProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::{Face, Opening, Run, Stop};
 
-/// List the tools of this repository, find one, begin one
+/// List, find and create the tools of this repository
 ///
-/// They stand in '.colony/tool-registry.json'. Those of the repositories that the manifest imports
-/// tooling from are read from what has been fetched; nothing is fetched to look.
+/// They are listed in '.colony/tool-registry.json'. Those of repositories from which the manifest imports
+/// tools are included, as far as they have been fetched; nothing is fetched now.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
@@ -23,40 +24,47 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Find tools by what they can do, the best first
+    /// Find tools by capability, the best match first
     Find {
-        /// A capability, its beginning, or words of what the tool is for
+        /// A capability, a prefix of it, or words of its description
         #[arg(value_name = "QUERY")]
         query: String,
         /// Only tools of this repository
         #[arg(long)]
         writable: bool,
     },
-    /// Begin a tool that builds, in 'tools/PURPOSE/NAME'
+    /// Create a tool that builds, in 'tools/PURPOSE/NAME'
     ///
     /// Commits its files and its entry in the registry, and nothing else. Both names are made of a-z and
     /// 0-9, with single '-' or '_' between.
     New(New),
 }
 
+const VARIABLES: &str = "A variable of the template; repeatable\n\n\
+    All templates have 'version' (0.1.0) and 'author' (none); rust_crate has 'edition' (2021), python_lib 'python' \
+    (3.9), julia_module 'julia' (1.6), c_library and cmake_project 'standard' (99 and 17).";
+const TARGET: &str = "Its place: 'subdir_in_monorepo:tools/PURPOSE/NAME'";
+const TARGET_LONG: &str = "Its place: 'subdir_in_monorepo:tools/PURPOSE/NAME'\n\n\
+    In place of --purpose and --name, which have to agree with it where they are given.";
+
 #[derive(Debug, clap::Args)]
 struct New {
-    /// What it is made of
+    /// The template it is created from
     #[arg(long, value_name = "TEMPLATE")]
     template: TemplateArg,
-    /// What it serves
-    #[arg(long, value_name = "PURPOSE")]
-    purpose: String,
-    /// What to call it
-    #[arg(long, value_name = "NAME")]
-    name: String,
-    /// What it can do, as it is looked for
+    /// Its purpose, a folder below 'tools'
+    #[arg(long, value_name = "PURPOSE", required_unless_present = "target")]
+    purpose: Option<String>,
+    /// Its name
+    #[arg(long, value_name = "NAME", required_unless_present = "target")]
+    name: Option<String>,
+    /// Its capability, by which it is found
     #[arg(long, value_name = "CAPABILITY")]
     capability: String,
     /// The SPDX identifier of its license, as in 'MIT'
     #[arg(long, value_name = "LICENSE")]
     license: String,
-    /// What it is for
+    /// Its description
     #[arg(
         long,
         value_name = "TEXT",
@@ -64,7 +72,22 @@ struct New {
         hide_default_value = true
     )]
     description: String,
-    /// Say what would be done, and change nothing
+    /// A file of the tool with its text; repeatable
+    ///
+    /// PATH is relative to the folder of the tool and ends at the first '='. The file is added, or replaces
+    /// that of the template. TEXT has at most 1 MiB and is taken as it is.
+    #[arg(long = "file", value_name = "PATH=TEXT")]
+    files: Vec<String>,
+    #[arg(
+        long = "var",
+        value_name = "NAME=VALUE",
+        help = "A variable of the template; repeatable",
+        long_help = VARIABLES
+    )]
+    variables: Vec<String>,
+    #[arg(long, value_name = "TARGET", help = TARGET, long_help = TARGET_LONG)]
+    target: Option<String>,
+    /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
@@ -119,13 +142,20 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 fn begin(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
-    let spec = ToolSpec::new(WantedTool {
-        template: new.template.into(),
+    let place = tool_target::resolve(TypedPlace {
+        target: new.target,
         purpose: new.purpose,
         name: new.name,
+    })?;
+    let spec = ToolSpec::new(WantedTool {
+        template: new.template.into(),
+        purpose: place.purpose,
+        name: place.name,
         capability: new.capability,
         license: new.license,
         description: new.description,
+        files: new.files,
+        variables: new.variables,
     })?;
     let run = Run::from(new.dry_run);
     let session = face.session(run)?;
@@ -205,8 +235,8 @@ impl Answer for NewReport {
             text::count(self.files_created.len(), "file"),
         );
         match self.sha {
-            Some(sha) => format!("began '{path}' with {files} in {}", sha.short()),
-            None => format!("would begin '{path}' with {files}"),
+            Some(sha) => format!("created '{path}' with {files} in {}", sha.short()),
+            None => format!("would create '{path}' with {files}"),
         }
     }
 
@@ -215,12 +245,12 @@ impl Answer for NewReport {
         let mut lines: Vec<String> = files.map(|path| format!("  {path}")).collect();
         if !self.ignored.is_empty() {
             lines.push(format!(
-                "attention: ignore rules of the repository hide {} of them, and whatever is added beside",
+                "attention: ignore rules of the repository hide {} of them, and files added beside them",
                 self.ignored.len()
             ));
         }
         if let Some(op) = self.op {
-            lines.push(format!("take it back: git colony undo   ({op})"));
+            lines.push(format!("to undo: git colony undo   ({op})"));
         }
         lines
     }

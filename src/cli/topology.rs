@@ -7,9 +7,9 @@ use crate::ui::text;
 
 use super::{Face, Opening, Stop};
 
-/// List the branches and where each left the main one
+/// List the branches, and where each left the default branch
 ///
-/// The main branch is the one that the manifest names, else that of origin/HEAD, of
+/// The default branch is the one that the manifest names, else that of origin/HEAD, of
 /// init.defaultBranch, 'main' or 'master', else the current one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
@@ -31,7 +31,7 @@ impl Answer for TopologyReport {
             count => format!("{count} branches"),
         };
         match &self.main {
-            Some(main) => format!("{branches}; the main one is '{main}'"),
+            Some(main) => format!("{branches}; the default branch is '{main}'"),
             None => branches,
         }
     }
@@ -40,7 +40,7 @@ impl Answer for TopologyReport {
         let row = |branch: &Branch| {
             let left = match (&branch.parent_branch, branch.diverged_from_sha) {
                 (Some(parent), Some(base)) => format!("left '{parent}' at {}", base.short()),
-                (Some(parent), None) => format!("shares nothing with '{parent}'"),
+                (Some(parent), None) => format!("has no history in common with '{parent}'"),
                 (None, _) => String::new(),
             };
             vec![branch.name.clone(), branch.head_sha.short(), left]

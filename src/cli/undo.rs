@@ -3,7 +3,7 @@
 use crate::design::restore::abandoned_commits::LeavingCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
-use crate::design::undo::undo_steps::{self, Steps};
+use crate::design::undo::undo_steps::{self, Request, Steps};
 use crate::flow::agents::agent_places;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
@@ -19,59 +19,58 @@ use super::{Face, Run, Stop};
 ///
 /// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
 /// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
-/// Changes by plain git since then are a step as well, which needs --force. Later actions that are not
+/// Changes by plain git since the newest operation count as a step, too, and need --force. Later actions that are not
 /// operations (agents, sync, map, hooks) are listed, each with the command that undoes it.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
-    /// The number of steps to undo, or the operation of the newest step, as in 'op-12' (default: 1)
+    /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)
     #[arg(value_name = "N")]
     steps: Option<String>,
     /// Undo changes by plain git, too, and commits that are on a remote
     #[arg(short, long)]
     force: bool,
-    /// Say what would be undone, and change nothing
+    /// Show what would be undone, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
-/// Redo what the newest undo undid
+/// Redo the operation that was last undone
 ///
 /// Possible until another operation is made.
 #[derive(Debug, clap::Args)]
 pub(super) struct RedoArgs {
-    /// How many steps to bring back, or the operation of the next one, as in 'op-12' (default: 1)
+    /// The number of steps to redo, or the next operation to redo, as in 'op-12' (default: 1)
     #[arg(value_name = "N")]
     steps: Option<String>,
-    /// Go on although commits leave the branch that are on a remote
+    /// Redo even if commits that are on a remote leave the branch
     #[arg(short, long)]
     force: bool,
-    /// Say what would come back, and change nothing
+    /// Show what would be redone, and change nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 pub(super) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outcome, Stop> {
-    let steps = steps(args.steps.as_deref())?;
-    run(face, Direction::Undo, (steps, args.force), args.dry_run)
+    let request = Request {
+        direction: Direction::Undo,
+        steps: steps(args.steps.as_deref())?,
+        force: args.force,
+    };
+    run(face, request, Run::from(args.dry_run))
 }
 
 pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop> {
-    let steps = steps(args.steps.as_deref())?;
-    run(face, Direction::Redo, (steps, args.force), args.dry_run)
+    let request = Request {
+        direction: Direction::Redo,
+        steps: steps(args.steps.as_deref())?,
+        force: args.force,
+    };
+    run(face, request, Run::from(args.dry_run))
 }
 
-fn run(
-    face: &mut Face<'_>,
-    direction: Direction,
-    how: (Steps, bool),
-    dry_run: bool,
-) -> Result<Outcome, Stop> {
-    let run = Run::from(dry_run);
+fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
-    let report = match run {
-        Run::Dry => undo_steps::preview(&session, direction, how),
-        Run::ForReal => undo_steps::run(&session, direction, how),
-    };
+    let report = undo_steps::run(&session, request);
     let explained = |error| agent_places::explain_nothing(&session, error);
     face.answer(&report.map_err(explained)?)
 }
@@ -87,10 +86,11 @@ fn steps(typed: Option<&str>) -> Result<Steps, Error> {
     match typed.parse() {
         Ok(count) if count > 0 => Ok(Steps::Newest(count)),
         _ => {
-            let message = format!(
-                "'{typed}' is neither a number of steps nor an operation (op-12); nothing was done"
-            );
-            Err(Error::new(Code::InvalidValue, message).hint("git colony ops"))
+            let message =
+                format!("'{typed}' is neither a number of steps nor an operation (op-12)");
+            Err(Error::new(Code::InvalidValue, message)
+                .unchanged()
+                .hint("git colony ops"))
         }
     }
 }
@@ -119,13 +119,13 @@ pub(super) fn leaving(commits: &LeavingCommits, run: Run) -> Vec<String> {
 impl Answer for UndoReport {
     fn message(&self) -> String {
         let back = match self.direction {
-            Direction::Undo | Direction::Abort | Direction::AbortMigration => "take back",
-            Direction::Redo => "bring back",
+            Direction::Undo | Direction::Abort | Direction::AbortMigration => "undo",
+            Direction::Redo => "redo",
         };
         let verb = match (self.dry_run, self.direction) {
             (true, _) => format!("would {back}"),
-            (false, Direction::Redo) => "brought back".to_owned(),
-            (false, _) => "took back".to_owned(),
+            (false, Direction::Redo) => "redid".to_owned(),
+            (false, _) => "undid".to_owned(),
         };
         if !self.earlier.is_empty() {
             let ops: Vec<_> = self.all().map(|step| step.undone.to_string()).collect();
@@ -153,7 +153,7 @@ impl Answer for UndoReport {
 
 /// Tells what one step moves.
 fn told(step: &UndoReport) -> Vec<String> {
-    let mut lines: Vec<String> = step.acts_since.iter().map(LastAct::words).collect();
+    let mut lines: Vec<String> = step.acts_since.iter().map(LastAct::to_text).collect();
     if let Some(head) = &step.head {
         lines.push(format!(
             "  HEAD  {} -> {}",

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::Exit;
 use crate::env::Env;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
 
@@ -16,7 +17,8 @@ use super::meanings::{self, Meaning};
 /// Help is an answer; anything else is wrong usage, exit code 129.
 pub(super) fn answer(
     error: &clap::Error,
-    (args, wants_json): (&[OsString], bool),
+    args: &[OsString],
+    wants_json: bool,
     env: &mut Env,
 ) -> Exit {
     if !error.use_stderr() {
@@ -25,14 +27,17 @@ pub(super) fn answer(
     }
     let form = if wants_json { Form::Json } else { Form::Text };
     let palette = look::early_palette(env);
-    super::face_error(&as_error(error, args), (form, palette), env)
+    super::face_error(&as_error(error, args), form, palette, env)
 }
 
 /// Words an error in one line: which arguments are missing, and what may have been meant.
-fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
+pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    let first = first.trim_start_matches("error: ");
+    let first = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches("error: ");
     let own = help_of(error, args);
     let named = if first.ends_with(':') {
         let named = [ContextKind::InvalidArg, ContextKind::PriorArg];
@@ -52,8 +57,10 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     // clap has the most similar one last.
     .flat_map(|kind| words(error, kind).into_iter().rev())
     .collect();
-    let usage = error.get(ContextKind::Usage).map(ToString::to_string);
-    let usage = usage.map(|usage| usage.trim_start_matches("Usage: ").to_owned());
+    let usage = error
+        .get(ContextKind::Usage)
+        .map(ToString::to_string)
+        .map(|usage| usage.trim_start_matches("Usage: ").to_owned());
     let told = match named {
         None => Error::new(Code::Usage, first),
         Some(named) => {
@@ -69,6 +76,9 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         let hint = format!("{}   # {}", meaning.command, meaning.told);
         return told.hint(hint);
     }
+    if let Some(line) = completed_line(error, args) {
+        return told.hint(line);
+    }
     match similar.first() {
         None => told.hint(own),
         Some(one) if is_of_command(error) => {
@@ -80,6 +90,47 @@ fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Returns the command line that was meant: a label without its option, or a commit without paths.
+fn completed_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let typed: Option<Vec<&str>> = args.iter().skip(1).map(|arg| arg.to_str()).collect();
+    let typed = typed.filter(|words| !words.iter().any(|word| word.contains(char::is_control)))?;
+    let after = |command: &str| {
+        typed
+            .iter()
+            .position(|word| *word == command)
+            .map(|at| at + 1)
+    };
+    let named = words(error, ContextKind::InvalidArg);
+    let (line, comment) = match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let (before, label) = typed.split_at_checked(after("checkpoint")?)?;
+            let is_label = label
+                .first()
+                .is_some_and(|first| named.first().is_some_and(|word| word == first))
+                && label.iter().all(|word| !word.starts_with('-'));
+            if !is_label {
+                return None;
+            }
+            let label = typed_word(&label.join(" "));
+            (format!("{} -m {label}", retyped(before)), "")
+        }
+        ErrorKind::MissingRequiredArgument
+            if !named.iter().any(|word| word.contains("--message")) =>
+        {
+            let (before, rest) = typed.split_at_checked(after("commit")?)?;
+            let line = retyped(&[before, &["-a"], rest].concat());
+            (line, "   # everything that is tracked")
+        }
+        _ => return None,
+    };
+    Some(format!("git colony {line}{comment}"))
+}
+
+fn retyped(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| typed_word(word)).collect();
+    words.join(" ")
 }
 
 fn is_of_command(error: &clap::Error) -> bool {

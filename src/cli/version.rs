@@ -11,7 +11,7 @@ use crate::ui::answer::{Answer, Outcome};
 
 use super::{Face, Stop};
 
-/// The version and the formats it reads
+/// Print the version and the formats it reads
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
 

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::plain_file;
 use crate::model::{Code, Error, text};
-use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::key;
 use crate::store::membership::{self, Membership};
@@ -56,10 +56,12 @@ impl DamagedClone {
     }
 
     /// Returns a line for people.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let path = text::shell_word(&self.path.to_string_lossy());
-        let whose = self.agent.as_ref();
-        let whose = whose.map_or(String::new(), |agent| format!(" of agent '{agent}'"));
+        let whose = self
+            .agent
+            .as_ref()
+            .map_or(String::new(), |agent| format!(" of agent '{agent}'"));
         format!("damaged, the clone{whose} in {path}: {}", self.reason)
     }
 
@@ -101,14 +103,12 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
     let record = membership::path_in(&clone.path.join(".git"));
     let error = Error::new(
         code,
-        format!(
-            "the clone '{name}' is damaged: {}; nothing has changed",
-            clone.reason
-        ),
+        format!("the clone '{name}' is damaged: {}", clone.reason),
     )
+    .unchanged()
     .detail("path", clone.path.display().to_string());
     Some(match code {
-        Code::NewerFormat => error.hint("install a newer git-colony"),
+        Code::NewerFormat => error,
         _ => error.hint(format!(
             "git -C {} status   # git still works there; its record was {}",
             text::shell_word(&clone.path.to_string_lossy()),
@@ -120,7 +120,7 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
 /// Reads the hub of a clone from its alternates.
 fn hub_of(git_dir: &Path) -> Option<PathBuf> {
     let alternates = git_dir.join("objects/info/alternates");
-    let lines = String::from_utf8(atomic::read_file(&alternates).ok()?).ok()?;
+    let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
     let objects = PathBuf::from(lines.lines().next()?);
     objects
         .ends_with("objects")

@@ -31,8 +31,8 @@ pub fn clones(root: &SharedRoot, hub: Option<&Path>) -> Vec<FoundClone> {
     let agents = folders(&root.agents());
     let places = agents
         .iter()
-        .flat_map(|agent| folders(&agent.join("clones")));
-    let places = places.chain(folders(&root.shared_clones()));
+        .flat_map(|agent| folders(&agent.join("clones")))
+        .chain(folders(&root.shared_clones()));
     let found = places.filter_map(|path| {
         let member = membership_at(&path)?;
         let wanted = hub.is_none_or(|hub| member.hub == hub);
@@ -68,7 +68,6 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
                 Code::CloneNotFound,
                 format!("no agent or clone of this repository is named '{name}'"),
             )
-            .hint("git colony agents")
         })),
         many => {
             let ids: Vec<_> = many.iter().map(|clone| clone.member.id.as_str()).collect();

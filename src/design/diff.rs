@@ -140,10 +140,10 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
         Since::First => first,
         Since::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
     };
-    let quarantine = if a.tree == b.tree {
+    let quarantine = if a.tree == b.tree || repo.keeps_objects() {
         None
     } else {
-        repo.quarantine(world)?
+        Some(repo.quarantine(world)?)
     };
     let comparison = Comparison {
         old: a.tree,

@@ -12,6 +12,7 @@ pub mod merge;
 pub mod migration;
 pub mod pick;
 pub mod restore;
+pub mod state_digest;
 pub mod uncommitted;
 pub mod undo;
 mod worktree;

@@ -39,8 +39,6 @@ pub struct FoundWorktree {
     pub commit: Oid,
     /// The branch, or the commit of a detached HEAD.
     pub head: Head,
-    /// The number of uncommitted paths.
-    pub changed: usize,
     /// The paths that an automatic checkpoint leaves out, too.
     pub left_out: Vec<LeftOut>,
 }
@@ -60,7 +58,6 @@ pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWork
     Ok(FoundWorktree {
         commit,
         head,
-        changed: changed_paths(&kept.scan).len(),
         left_out: kept.left_out,
     })
 }
@@ -171,7 +168,7 @@ pub(super) fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
 }
 
 /// Returns a digest of HEAD's tree and of the changed files with their stat data.
-fn from_outside(session: &Session, scan: &Scan) -> String {
+pub(super) fn from_outside(session: &Session, scan: &Scan) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(scan.head_tree.to_string().as_bytes());
     for path in changed_paths(scan) {

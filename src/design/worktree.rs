@@ -85,7 +85,7 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     };
     Err(Error::new(
         Code::OperationInProgress,
-        format!("cannot {command} while a {what} is in progress; nothing has changed"),
+        format!("cannot {command} while a {what} is in progress"),
     )
     .hint(end))
 }
@@ -119,7 +119,8 @@ pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
 pub(super) fn place(
     session: &Session,
     operation: &Operation<'_>,
-    (tree, entries): (Oid, &[(RepoPath, TreeEntry)]),
+    tree: Oid,
+    entries: &[(RepoPath, TreeEntry)],
 ) -> Result<FileMoves> {
     if entries.is_empty() {
         return Ok(FileMoves::default());
@@ -130,8 +131,8 @@ pub(super) fn place(
         .repo
         .stage_files(&session.world, tree, &wanted, &stage)?;
     let want = |entry: &TreeEntry| Want::File(Source::Staged { id: entry.id });
-    let wants = entries.iter();
-    let wants = wants
+    let wants = entries
+        .iter()
         .map(|(path, entry)| (path.clone(), want(entry)))
         .collect();
     let files = open_worktree(session)?;

@@ -8,7 +8,7 @@ use crate::design::checkpoint::checkpoint_refs::{self, MovedCheckpoint, StayingT
 use crate::git::remote::{Pushed, Remote};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, Untouched};
 use crate::store::Session;
 use crate::store::refs::ref_names;
 
@@ -158,9 +158,9 @@ fn move_on_remote(
     if session.settings.checkpoint_git_tags {
         return Err(Error::new(
             Code::InvalidValue,
-            "colony.checkpoint.gitTags keeps the tags that '--remote' would delete; nothing has \
-            changed there",
+            "colony.checkpoint.gitTags keeps the tags that '--remote' would delete",
         )
+        .untouched(Untouched::There)
         .hint("git config --unset colony.checkpoint.gitTags   # then run it again"));
     }
     let offered = remote.list(|_| true)?;
@@ -174,8 +174,7 @@ fn move_on_remote(
             continue;
         };
         let goal = ref_names::checkpoint(&name);
-        let here = session.repo.find_ref(&goal)?;
-        let here = here.or_else(|| {
+        let here = session.repo.find_ref(&goal)?.or_else(|| {
             let planned = planned.iter().find(|(name, _)| *name == goal);
             planned.map(|(_, id)| *id)
         });

@@ -151,8 +151,10 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
         return Ok(());
     }
     // Other agents cannot pass it to their commands.
-    let told = payload.session.as_ref();
-    let told = told.filter(|_| agent == Agent::ClaudeCode);
+    let told = payload
+        .session
+        .as_ref()
+        .filter(|_| agent == Agent::ClaudeCode);
     let begun = told.filter(|_| payload.begins_session());
     let handed_on = begun.map_or(Ok(()), |begun| session_file::add_line(world, begun));
     let session = open_for(world, flags, payload)?;
@@ -174,7 +176,10 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
 }
 
 /// Opens the repository the agent names; if that is not one, the current one.
-fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
+///
+/// # Errors
+/// As [`Session::open`].
+pub(super) fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
         // The agent itself is the actor there.
         let world = World {

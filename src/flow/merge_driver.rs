@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::design::drivers::{self, Driver, DriverOutcome, Marks};
 use crate::git::ObjectWrites;
+use crate::git::plain_file;
 use crate::git::process::{Git, PREVIEW_VARIABLE};
 use crate::model::{Error, RepoPath, Result, World};
 use crate::store::Session;
@@ -50,7 +51,8 @@ pub enum Settled {
 /// `io`, `no-space` if a file cannot be read or written, `git-failed`; ours is unchanged.
 pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
     let read = |path: &Path| {
-        std::fs::read(path).map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))
+        plain_file::read(path)
+            .map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e))
     };
     let ours = read(&request.ours)?;
     let base = read(&request.base)?;
@@ -126,8 +128,8 @@ fn mark_stale(world: &World, flags: &Flags, path: &RepoPath) -> Result<()> {
     let session = Session::open(world.clone(), flags, ObjectWrites::InMemory)?;
     let folder = stale_page_graphs(&session.repo);
     atomic::make_directory(&folder)?;
-    let name = blake3::hash(path.as_bytes()).to_hex();
-    let name = name.as_str().get(..16).unwrap_or_default();
+    let digest = blake3::hash(path.as_bytes()).to_hex();
+    let name = digest.as_str().get(..16).unwrap_or_default();
     atomic::write_durably(&folder.join(name), path.as_bytes())
 }
 
@@ -136,7 +138,7 @@ pub fn stale(session: &Session) -> Vec<RepoPath> {
     let entries = std::fs::read_dir(stale_page_graphs(&session.repo));
     let files = entries.into_iter().flatten().flatten();
     let mut paths: Vec<RepoPath> = files
-        .filter_map(|file| std::fs::read(file.path()).ok())
+        .filter_map(|file| plain_file::read(file.path()).ok())
         .map(RepoPath::new)
         .collect();
     paths.sort();

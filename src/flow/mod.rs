@@ -17,3 +17,4 @@ pub mod reports;
 pub mod sync;
 pub mod tools;
 pub mod tour;
+pub mod worktree_hook;

@@ -41,8 +41,10 @@ pub fn prune(
             let lost = lost_refs::find(&session.repo)?;
             let damaged = lost_refs::find_damaged(&session.repo).ours;
             if !dry_run {
-                let gone = lost.iter().map(|lost| &lost.name);
-                let gone = gone.chain(damaged.iter().map(|damaged| &damaged.name));
+                let gone = lost
+                    .iter()
+                    .map(|lost| &lost.name)
+                    .chain(damaged.iter().map(|damaged| &damaged.name));
                 forget_agreement(session, gone)?;
             }
             Scope::Everything { lost, damaged }

@@ -163,7 +163,7 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
 /// Creates a tool.
 ///
 /// # Errors
-/// `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
+/// `invalid-value`, `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
 /// `nested-repository-in-the-way`, and those of [`scaffold::commit_files`]; none of them changes
 /// anything.
 pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
@@ -218,11 +218,14 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
     // The same in every clone at this commit, and different in every other repository.
     let seed = scan.head.commit().map(|commit| commit.to_string());
     let seed = format!("git-colony:{}:{directory}", seed.unwrap_or_default());
-    let mut files = scaffolds::render(spec, &uuid::of_name(&seed));
+    let mut files = scaffolds::render(spec, &uuid::of_name(&seed))?;
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();
     let visible = repo.retain_visible(world, scan.head_tree, &paths)?;
-    let ignored = paths.iter().filter(|path| !visible.contains(path));
-    let ignored = ignored.cloned().collect();
+    let ignored = paths
+        .iter()
+        .filter(|path| !visible.contains(path))
+        .cloned()
+        .collect();
     files.push((tool_registry::PATH.into(), registry));
     let tool = format!("{}/{}", spec.purpose(), spec.name());
     let template = spec.template().as_str();
@@ -250,19 +253,21 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
             return Err(in_the_way(&above, directory, what));
         }
         if is_there(&above.join(&".git".into()).under(repo.workdir())) {
-            let message = format!(
-                "'{above}' is a nested repository, and '{directory}' would be inside it; nothing \
-                has changed"
-            );
+            let message =
+                format!("'{above}' is a nested repository, and '{directory}' would be inside it");
             return Err(Error::new(Code::NestedRepository, message).detail("path", &above));
         }
         if scan.is_tracked(&above) {
             return Err(in_the_way(&above, directory, "a file of the index"));
         }
     }
-    let in_index = scan.staged.iter().map(|change| &change.path);
-    let in_index = in_index.chain(&scan.unstaged).chain(&scan.conflicts);
-    let mut in_index = in_index.filter(|path| path.is_at_or_below(directory));
+    let mut in_index = scan
+        .staged
+        .iter()
+        .map(|change| &change.path)
+        .chain(&scan.unstaged)
+        .chain(&scan.conflicts)
+        .filter(|path| path.is_at_or_below(directory));
     if repo
         .entry_in(scan.head_tree, directory.as_path())?
         .is_some()
@@ -290,13 +295,12 @@ fn is_there(path: &std::path::Path) -> bool {
 }
 
 fn in_the_way(found: &RepoPath, directory: &RepoPath, what: &str) -> Error {
-    let message =
-        format!("cannot create a tool at '{directory}': '{found}' is {what}; nothing has changed");
+    let message = format!("cannot create a tool at '{directory}': '{found}' is {what}");
     Error::new(Code::PathInTheWay, message).detail("path", found)
 }
 
 fn taken(directory: &RepoPath, why: &str) -> Error {
-    let message = format!("cannot create a tool at '{directory}': {why}; nothing has changed");
+    let message = format!("cannot create a tool at '{directory}': {why}");
     Error::new(Code::ToolExists, message)
         .hint("git colony tools")
         .detail("path", directory)
@@ -313,10 +317,7 @@ fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>>
     if untracked || changed.any(|changed| *changed == path) {
         return Err(Error::new(
             Code::UncommittedEdits,
-            format!(
-                "cannot add the tool to '{path}': it has uncommitted edits; nothing has \
-            changed"
-            ),
+            format!("cannot add the tool to '{path}': it has uncommitted edits"),
         )
         .hint(format!(
             "git add -A -- {path} && git commit -m 'Tool registry' -- {path}"
@@ -328,7 +329,7 @@ fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>>
         Some(entry) if entry.is_plain_file() => repo.read_blob(entry.id).map(Some),
         Some(_) => Err(Error::new(
             Code::ToolRegistryInvalid,
-            format!("'{path}' is not a regular file; nothing has changed"),
+            format!("'{path}' is not a regular file"),
         )
         .detail("path", &path)),
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use gix::config::parse::{EventRef, Events};
 
+use crate::git::plain_file;
 use crate::model::text::Position;
 use crate::model::{Code, Error, Result, World};
 
@@ -85,8 +86,10 @@ impl Repo {
             let value = section.value(name)?.to_string();
             let meta = section.meta();
             // A relative path starts at the command's directory; `./` is redundant.
-            let path = meta.path.as_ref();
-            let path = path.map(|path| world.absolute(path).components().collect());
+            let path = meta
+                .path
+                .as_ref()
+                .map(|path| world.absolute(path).components().collect());
             let level = level_of(meta.source);
             Some(ConfigValue { value, level, path })
         });
@@ -100,7 +103,7 @@ impl ConfigValue {
     ///
     /// The last value of a key in a file is the effective one, if the file is the one in effect.
     pub fn position(&self, key: &str) -> Option<Position> {
-        let bytes = std::fs::read(self.path.as_ref()?).ok()?;
+        let bytes = plain_file::read(self.path.as_ref()?).ok()?;
         let events = Events::from_bytes(&bytes, None).ok()?;
         let (section, subsection, name) = split(key)?;
         // The file's text up to the current event.
@@ -136,10 +139,11 @@ pub fn values_in(bytes: &[u8], key: &str) -> Vec<String> {
     let options = gix::config::file::init::Options::default();
     let file = gix::config::File::from_bytes_no_includes(bytes, own, options);
     let parsed = split(key).zip(file.ok());
-    let values = parsed.and_then(|((section, subsection, name), file)| {
-        file.strings_by(section, subsection.map(Into::into), name)
-    });
-    let values = values.unwrap_or_default();
+    let values = parsed
+        .and_then(|((section, subsection, name), file)| {
+            file.strings_by(section, subsection.map(Into::into), name)
+        })
+        .unwrap_or_default();
     values.iter().map(ToString::to_string).collect()
 }
 
@@ -165,8 +169,10 @@ fn level_of(source: gix::config::Source) -> ConfigLevel {
 /// Returns what `git -c NAME=VALUE` has passed on, as `NAME=VALUE`. Malformed entries are skipped:
 /// git itself refused them before it started this program.
 pub(super) fn of_command_line(world: &World) -> Vec<Vec<u8>> {
-    let parameters = world.variable("GIT_CONFIG_PARAMETERS");
-    let parameters = parameters.map(OsStrExt::as_bytes).unwrap_or_default();
+    let parameters = world
+        .variable("GIT_CONFIG_PARAMETERS")
+        .map(OsStrExt::as_bytes)
+        .unwrap_or_default();
     let words = unquote(parameters);
     let plain = words.into_iter().filter(|word| {
         let name = word.split(|&byte| byte == b'=').next().unwrap_or_default();
@@ -198,8 +204,7 @@ mod tests {
 
     #[test]
     fn words_are_unquoted_as_git_quotes_them() {
-        let words = unquote(br"'colony.agent'='it'\''s me' 'user.name=A B' 'x.y'=");
-        let words: Vec<_> = words
+        let words: Vec<_> = unquote(br"'colony.agent'='it'\''s me' 'user.name=A B' 'x.y'=")
             .iter()
             .map(|word| String::from_utf8_lossy(word).into_owned())
             .collect();

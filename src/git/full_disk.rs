@@ -24,8 +24,9 @@ pub(super) fn with_reason(said: String, command: &Command) -> String {
         return said;
     }
     let environment = command.get_envs();
-    let set = environment.filter(|(name, _)| ["GIT_DIR", "TMPDIR"].map(OsStr::new).contains(name));
-    let set = set.filter_map(|(_, value)| value);
+    let set = environment
+        .filter(|(name, _)| ["GIT_DIR", "TMPDIR"].map(OsStr::new).contains(name))
+        .filter_map(|(_, value)| value);
     let given = command.get_args().chain(set).map(PathBuf::from);
     let own = command.get_current_dir().map(Path::to_owned);
     let places = own.into_iter().chain(given).chain(named(&said));

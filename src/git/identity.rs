@@ -28,8 +28,12 @@ impl Identity {
         {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("'{agent}' is not an agent name: letters, digits, '.', '_', '-', up to 64"),
-            ));
+                format!(
+                    "'{agent}' is not an agent name: it begins with a letter or digit and has only letters, digits, \
+                     '.', '_' and '-', at most 64"
+                ),
+            )
+            .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));
         }
         if names_revision(agent) {
             return Err(Error::new(

@@ -17,6 +17,7 @@ mod lock_file;
 pub mod merge;
 pub mod new_repository;
 pub mod object;
+pub mod plain_file;
 pub mod process;
 mod quoted_path;
 pub mod refs;
@@ -27,7 +28,6 @@ pub mod worktree;
 
 pub use attributes::path_pattern::PathPattern;
 pub use bare::BareRepo;
-pub use object::peel::NoCommit;
 pub use object::reader::Objects;
 pub use object::rewrite::Again;
 pub use object::{Oid, Signature, TreeEntry};

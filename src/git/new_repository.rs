@@ -9,10 +9,12 @@ use std::path::Path;
 
 use gix::bstr::ByteSlice as _;
 
+use crate::git::plain_file;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::index::Index;
 use super::refs::FoundRef;
+use super::worktree::checkout::WrittenFiles;
 use super::{Oid, RefName, Repo, process};
 
 /// A repository to create.
@@ -54,7 +56,8 @@ impl ConfigEntry {
 
     /// Sets `section.subsection.name`.
     pub fn sub(
-        (section, subsection): (&'static str, &str),
+        section: &'static str,
+        subsection: &str,
         name: &'static str,
         value: impl Into<String>,
     ) -> Self {
@@ -71,8 +74,12 @@ impl ConfigEntry {
             let quoted = subsection.replace('\\', "\\\\").replace('"', "\\\"");
             write!(text, " \"{quoted}\"").ok();
         }
-        let value = self.value.replace('\\', "\\\\").replace('"', "\\\"");
-        let value = value.replace('\n', "\\n").replace('\t', "\\t");
+        let value = self
+            .value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\t', "\\t");
         write!(text, "]\n\t{} = \"{value}\"\n", self.name).ok();
         text
     }
@@ -80,11 +87,10 @@ impl ConfigEntry {
 
 /// Returns the configuration of `origin`.
 pub fn remote_section(url: &str) -> String {
-    let origin = ("remote", "origin");
     let fetch = "+refs/heads/*:refs/remotes/origin/*";
     let entries = [
-        ConfigEntry::sub(origin, "url", url),
-        ConfigEntry::sub(origin, "fetch", fetch),
+        ConfigEntry::sub("remote", "origin", "url", url),
+        ConfigEntry::sub("remote", "origin", "fetch", fetch),
     ];
     entries.iter().map(ConfigEntry::line).collect()
 }
@@ -108,7 +114,7 @@ impl NewRepository<'_> {
         borrowed.push(b'\n');
         fs::create_dir_all(git_dir.join("objects/info")).map_err(cannot)?;
         write(git_dir.join("objects/info/alternates"), borrowed).map_err(cannot)?;
-        let mut config = fs::read_to_string(git_dir.join("config")).map_err(cannot)?;
+        let mut config = plain_file::read_text(git_dir.join("config")).map_err(cannot)?;
         config.extend(self.config.iter().map(ConfigEntry::line));
         write(git_dir.join("config"), config).map_err(cannot)?;
         let packed = packed_refs(&mut self.refs);
@@ -157,8 +163,9 @@ impl Repo {
         let mut index = Index::new(self.plain_index_of_tree(tree)?);
         let paths = index.file.path_backing();
         let entries = index.file.entries().iter();
-        let all = entries.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()));
-        let mut all: BTreeSet<RepoPath> = all.collect();
+        let mut all: BTreeSet<RepoPath> = entries
+            .map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()))
+            .collect();
         if self.config_bool("core.sparseCheckout") == Some(true) {
             let outside = self.outside_sparse_checkout(world, all.clone())?;
             index.skip_worktree(&outside);
@@ -189,7 +196,13 @@ impl Repo {
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
         if self.names_encodings(&file) {
-            self.restage_reencoded(world, (tree, &file), &all, self.workdir())?;
+            let files = WrittenFiles {
+                tree,
+                index: &file,
+                wanted: &all,
+                folder: self.workdir(),
+            };
+            self.restage_reencoded(world, &files)?;
         }
         let mut index = Index::new(file);
         index.set_tree(self, tree, &Index::new(self.empty_index()))?;
@@ -205,8 +218,10 @@ impl Repo {
         index.entries().iter().any(|entry| {
             let path = entry.path_in(paths);
             let is_attributes = path == ".gitattributes" || path.ends_with_str("/.gitattributes");
-            let text = is_attributes.then(|| self.read_blob(entry.id.into()).ok());
-            let text = text.flatten().unwrap_or_default();
+            let text = is_attributes
+                .then(|| self.read_blob(entry.id.into()).ok())
+                .flatten()
+                .unwrap_or_default();
             text.contains_str("working-tree-encoding")
         })
     }

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::git::plain_file;
 use crate::model::world::{Interrupt, UserConfiguration};
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
@@ -247,7 +248,7 @@ impl Repo {
 
     /// Returns the sequence of commits that git has stopped in.
     fn sequence(&self) -> Option<&'static str> {
-        let todo = std::fs::read(self.git_dir.join("sequencer/todo")).ok()?;
+        let todo = plain_file::read(self.git_dir.join("sequencer/todo")).ok()?;
         let mut lines = todo.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#"))?;
         match first.split(|&byte| byte == b' ').next()? {
@@ -341,7 +342,7 @@ fn explain(world: &World, error: gix::Error) -> Error {
         )
         .hint("git init   # creates one here; 'git colony -C DIR' works in another, 'git colony clone URL --agent NAME' makes a clone");
     };
-    let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default();
+    let config = plain_file::read_text(git_dir.join("config")).unwrap_or_default();
     let text = config.to_lowercase();
     if text.contains("refstorage") && text.contains("reftable") {
         return no_reftable();

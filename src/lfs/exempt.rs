@@ -55,7 +55,7 @@ pub enum Why {
 
 impl Why {
     /// Returns the reason as text.
-    pub fn words(self) -> String {
+    pub fn to_text(self) -> String {
         match self {
             Why::TooManyFiles => format!("more than {MAX_FILES} committed files match"),
             Why::InGitLfsElsewhere => "git-lfs has such a file on another branch".to_owned(),
@@ -152,8 +152,10 @@ impl<'a> Look<'a> {
             let found = repo.refs_below(prefix)?.into_iter();
             tips.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
         }
-        let trees = tips.into_iter().map(|tip| repo.tree_of(Some(tip)));
-        let trees: Result<BTreeSet<Oid>> = trees.collect();
+        let trees: Result<BTreeSet<Oid>> = tips
+            .into_iter()
+            .map(|tip| repo.tree_of(Some(tip)))
+            .collect();
         Ok(trees?.into_iter().collect())
     }
 
@@ -216,8 +218,10 @@ impl<'a> Look<'a> {
                 self.trees.insert(tree, Below::default());
                 continue;
             };
-            let directories = entries.iter().filter(|one| one.entry.is_directory());
-            let directories = directories.map(|one| one.entry.id);
+            let directories = entries
+                .iter()
+                .filter(|one| one.entry.is_directory())
+                .map(|one| one.entry.id);
             if !are_children_known {
                 let mut unknown = directories
                     .filter(|id| !self.trees.contains_key(id))
@@ -326,8 +330,7 @@ impl<'a> Look<'a> {
 
     fn done(self) -> Exempt {
         let files: BTreeSet<RepoPath> = self.files.into_iter().flatten().collect();
-        let left_out = self.left_out.into_iter();
-        let left_out = left_out.filter_map(|(number, why)| {
+        let left_out = self.left_out.into_iter().filter_map(|(number, why)| {
             let pattern = format!("*{}", self.endings.get(number)?);
             Some(LeftOut { pattern, why })
         });

@@ -3,11 +3,11 @@
 //! The folder may be in the working tree, or shared by others: it is read and never trusted.
 
 use std::ffi::OsStr;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
 use crate::model::Result;
 use crate::store::Session;
 use crate::store::files::atomic;
@@ -50,12 +50,9 @@ pub(super) fn state(folder: &Path, name: &str) -> State {
 
 /// Reads the beginning of a hook; empty for anything but a file. The folder may be in the working tree.
 pub(super) fn read_hook(path: &Path) -> String {
-    let mut bytes = Vec::new();
-    let is_file = path.metadata().is_ok_and(|found| found.is_file());
-    if is_file && let Ok(file) = std::fs::File::open(path) {
-        // A hook that cannot be read counts as empty.
-        file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).ok();
-    }
+    // A hook that cannot be read counts as empty.
+    let found = plain_file::find_beginning(path, Symlinks::Followed, MAX_HOOK_BYTES);
+    let bytes = found.ok().flatten().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

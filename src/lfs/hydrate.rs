@@ -12,15 +12,16 @@ use crate::git::Oid;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::{self, Pointer};
+use crate::git::plain_file::{self, Symlinks};
 use crate::git::remote::network::{Direction, Network};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, Untouched};
 use crate::store::Session;
 use crate::store::files::worktree_files::WorktreeFiles;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::moves::{self, Emptied, Want};
 use crate::store::operation::operation_record::{IndexTarget, Source};
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::install;
@@ -59,15 +60,15 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     if install::version(session).is_none() {
         return Err(Error::new(
             Code::LfsNotInstalled,
-            "cannot get large files: git-lfs is not installed; nothing has changed",
-        )
-        .hint("git lfs version   # git finds it once it is installed"));
+            "cannot get large files: git-lfs is not installed",
+        ));
     }
     if !install::is_configured(&session.repo) {
         return Err(Error::new(
             Code::FilterFailed,
-            "cannot get large files: the filters of git-lfs are not set up here; nothing has changed",
+            "cannot get large files: the filters of git-lfs are not set up here",
         )
+        .unchanged()
         .hint("git colony init   # sets them up here"));
     }
     let wanted = pointers_below(session, paths)?;
@@ -78,7 +79,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
             if retained_objects::link_one(session, &file.pointer)? {
                 continue;
             }
-            let fetched = fetch_object(session, (file.id, &file.pointer), Fetch::AskedFor)?;
+            let fetched = fetch_object(session, file.id, &file.pointer, Fetch::AskedFor)?;
             if let Some(reason) = fetched {
                 reasons.insert(file.path.clone(), reason);
             }
@@ -113,7 +114,7 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
         if !files.iter().any(|file| file.path.is_at_or_below(root)) {
             return Err(Error::new(
                 Code::PathNotFound,
-                format!("git-lfs tracks nothing at or below '{root}'; nothing has changed"),
+                format!("git-lfs tracks nothing at or below '{root}'"),
             )
             .detail("path", root)
             .hint("git colony lfs status"));
@@ -151,7 +152,8 @@ pub enum Fetch {
 /// credentials.
 pub fn fetch_object(
     session: &Session,
-    (blob, pointer): (Oid, &Pointer),
+    blob: Oid,
+    pointer: &Pointer,
     which: Fetch,
 ) -> Result<Option<String>> {
     let git = session.repo.git(&session.world);
@@ -182,8 +184,9 @@ pub fn fetch_object(
             .filter(|line| !line.is_empty())
     };
     let error = lines().find(|line| line.to_ascii_lowercase().contains("error"));
-    let said = error.or_else(|| lines().next_back());
-    let said = said.unwrap_or("git-lfs gave no reason");
+    let said = error
+        .or_else(|| lines().next_back())
+        .unwrap_or("git-lfs gave no reason");
     let failure = network.failed("download it", &output);
     let hint = failure.hint_text().map(|hint| format!("; hint: {hint}"));
     Ok(Some(format!("{said}{}", hint.unwrap_or_default())))
@@ -253,23 +256,26 @@ fn fill_staged_pointers(
     for file in files {
         let path = file.path.under(&operation.stage());
         let is_pointer = |bytes: Vec<u8>| Pointer::parse(&bytes).as_ref() == Some(&file.pointer);
-        let size = path.symlink_metadata().map_or(0, |found| found.len());
-        let is_small = size <= lfs_pointer::MAX_BYTES;
-        if !is_small || !std::fs::read(&path).is_ok_and(is_pointer) {
+        let read = plain_file::find(&path, Symlinks::Refused, lfs_pointer::MAX_BYTES);
+        if !read.ok().flatten().is_some_and(is_pointer) {
             continue;
         }
         let damaged = || {
             Error::new(
                 Code::FilterFailed,
-                format!("the object of '{}' in the git-lfs store is damaged; no file of the working tree has changed", file.path),
+                format!(
+                    "the object of '{}' in the git-lfs store is damaged",
+                    file.path
+                ),
             )
+            .untouched(Untouched::Only("no file of the working tree has changed"))
             .hint("git lfs fsck   # moves damaged objects aside; then run it again")
         };
         let into = std::fs::File::options()
             .write(true)
             .truncate(true)
-            .open(&path);
-        let into = into.map_err(|e| Error::io("cannot write a large file", e))?;
+            .open(&path)
+            .map_err(|e| Error::io("cannot write a large file", e))?;
         if !objects.copy(&file.pointer, into)? {
             return Err(damaged());
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::git::process::failed;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::text::shell_word;
@@ -139,7 +140,7 @@ fn foreign_hook(name: &str, folder: &Path) -> Error {
 fn in_the_way(found: &str) -> Error {
     Error::new(
         Code::HooksInTheWay,
-        format!("cannot install the hooks of git-lfs: {found}; nothing has changed"),
+        format!("cannot install the hooks of git-lfs: {found}"),
     )
     .hint("git colony hooks install   # keeps and calls the existing hooks; then run init again, or use --no-lfs")
 }
@@ -189,8 +190,9 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
         Way::FiltersOnly | Way::NotInstalled => {}
     }
     let before = configuration.read()?;
-    let after = repo.configuration_with_large_files(world, &before);
-    let after = after.map_err(way_out)?;
+    let after = repo
+        .configuration_with_large_files(world, &before)
+        .map_err(way_out)?;
     if after == before {
         return Ok(());
     }
@@ -380,7 +382,7 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
 
 /// Reads the record of [`install`]; empty without one.
 fn noted(repo: &Repo) -> Vec<String> {
-    let text = std::fs::read_to_string(note_path(repo)).unwrap_or_default();
+    let text = plain_file::read_text(note_path(repo)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
@@ -421,7 +423,7 @@ pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     Err(Error::new(
         Code::HooksInTheWay,
         "cannot remove the hooks for git: only they call git-lfs, and a push would publish pointers \
-         without their objects; nothing has changed",
+         without their objects",
     )
     .hint(hint))
 }

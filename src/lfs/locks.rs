@@ -40,8 +40,7 @@ pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
         return Err(Error::new(
             Code::LfsNotInstalled,
             "cannot ask for the locks of large files: git-lfs is not installed",
-        )
-        .hint("git lfs version   # git finds it once it is installed"));
+        ));
     }
     let repo = &session.repo;
     if !install::is_configured(repo) {
@@ -129,7 +128,9 @@ fn reason(output: &Output, timeout: Duration) -> String {
     }
     let lines = || output.stderr.lines().map(str::trim);
     let error = lines().find(|line| line.starts_with("Error while retrieving locks"));
-    let said = error.or_else(|| lines().next_back()).unwrap_or_default();
-    let said = said.trim_start_matches("Error while retrieving locks: ");
+    let said = error
+        .or_else(|| lines().next_back())
+        .unwrap_or_default()
+        .trim_start_matches("Error while retrieving locks: ");
     said.to_owned()
 }

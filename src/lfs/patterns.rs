@@ -54,7 +54,7 @@ pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
     if patterns.include.is_empty() {
         return Err(Error::new(
             Code::NoLfsPatterns,
-            "cannot migrate to git-lfs: no committed '.gitattributes' gives it any file; nothing has changed",
+            "cannot migrate to git-lfs: no committed '.gitattributes' gives it any file",
         )
         .hint("git colony init --migrate-existing-to-lfs   # commits patterns for large formats first"));
     }
@@ -81,8 +81,12 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
             patterns.include.push(line.pattern.clone());
             continue;
         }
-        let after = lines.iter().skip(number).filter(|later| later.gives);
-        let after: Vec<String> = after.map(|later| later.pattern.clone()).collect();
+        let after: Vec<String> = lines
+            .iter()
+            .skip(number)
+            .filter(|later| later.gives)
+            .map(|later| later.pattern.clone())
+            .collect();
         if AttributePatterns::new(&after, &[])?.give_all_of(&line.pattern) {
             // All the files it excludes are included again.
             continue;
@@ -102,8 +106,8 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
 fn refuse_order(taken: &str, again: &str) -> Error {
     Error::new(
         Code::Unsupported,
-        format!("cannot migrate to git-lfs: it cannot express that '{taken}' excludes files and '{again}' includes some of them again; nothing has changed"),
-    )
+        format!("cannot migrate to git-lfs: it cannot express that '{taken}' excludes files and '{again}' includes some of them again"),
+    ).unchanged()
     .detail("pattern", again)
     .hint("exclude files in .gitattributes by patterns that match no others, and commit it")
 }
@@ -121,8 +125,11 @@ fn from_the_top(path: &RepoPath, pattern: &str) -> Result<String> {
     if below.contains(odd) || folder.contains(['*', '?', '[', '\\']) {
         return Err(Error::new(
             Code::Unsupported,
-            format!("cannot migrate to git-lfs: it cannot express the pattern '{pattern}' of '{path}'; nothing has changed"),
+            format!(
+                "cannot migrate to git-lfs: it cannot express the pattern '{pattern}' of '{path}'"
+            ),
         )
+        .unchanged()
         .detail("pattern", pattern)
         .detail("path", path)
         .hint("write the pattern without commas and quotes in .gitattributes, and commit it"));

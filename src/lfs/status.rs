@@ -15,7 +15,7 @@ use crate::store::Session;
 use super::install;
 
 /// The state of git-lfs in this repository.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct LfsStatus {
     /// The version of git-lfs; `None` when it is not installed.
     pub version: Option<String>,
@@ -76,17 +76,12 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
     let mut report = LfsStatus {
         version: install::version(session),
         installed: install::is_configured(&session.repo),
-        patterns: Vec::new(),
-        pointers: 0,
-        bytes: 0,
-        missing: Vec::new(),
-        not_hydrated: Vec::new(),
         hydrate_by: match session.refuse_reader() {
             Ok(()) => "git colony lfs hydrate",
             Err(_) => "git -c lfs.fetchexclude= -c lfs.fetchinclude= lfs pull --include",
         },
-        would_dirty: Vec::new(),
         quota: quota(session),
+        ..LfsStatus::default()
     };
     let mut patterns = BTreeMap::<String, (usize, u64)>::new();
     for file in session
@@ -161,8 +156,15 @@ fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {
 
 fn quota(session: &Session) -> Option<&'static str> {
     let url = session.repo.config("remote.origin.url")?;
-    let host = url.split("://").last()?.split('/').next()?;
-    let host = host.rsplit('@').next()?.split(':').next()?;
+    let host = url
+        .split("://")
+        .last()?
+        .split('/')
+        .next()?
+        .rsplit('@')
+        .next()?
+        .split(':')
+        .next()?;
     host.eq_ignore_ascii_case("github.com")
         .then_some(GITHUB_QUOTA)
 }

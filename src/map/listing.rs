@@ -151,8 +151,9 @@ fn assemble(mut entry: MapEntry, below: &mut BTreeMap<RepoPath, Vec<MapEntry>>) 
 }
 
 fn sorted(repo: &Repo, path: &RepoPath, tree: Oid) -> Result<Vec<MapEntry>> {
-    let entries = repo.entries_of(tree)?.into_iter();
-    let mut entries: Vec<MapEntry> = entries
+    let mut entries: Vec<MapEntry> = repo
+        .entries_of(tree)?
+        .into_iter()
         .map(|(name, entry)| MapEntry {
             path: path.join(&name),
             kind: kind_of(&entry),

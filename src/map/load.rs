@@ -104,7 +104,7 @@ pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
             MapState::Head => of_revision("HEAD"),
             MapState::Revision(revision) => of_revision(revision),
         };
-        let message = format!("cannot use '{PATH}'{rev}: {first}{more}; nothing has changed");
+        let message = format!("cannot use '{PATH}'{rev}: {first}{more}");
         Error::new(Code::MapInvalid, message)
             .detail("path", PATH)
             .detail("problems", problems)

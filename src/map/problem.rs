@@ -72,36 +72,3 @@ pub(super) fn one_of(words: &[&str]) -> String {
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
 }
-
-/// Finds the probable meaning: the known word with the lowest Levenshtein distance, if that is low.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    if word.len() > MAX_WORD {
-        return None;
-    }
-    let word = word.to_lowercase();
-    let distance = |known: &str| strsim::levenshtein(&word, &known.to_lowercase());
-    let near = known.iter().map(|known| (distance(known), *known));
-    let near = near.filter(|(distance, known)| *distance <= (known.len() / 3).max(1));
-    near.min().map(|(_, known)| known)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_is_told_from_another_word() {
-        let known = ["start_dir", "static", "commit", "branch"];
-        for (typed, meant) in [
-            ("start_dri", Some("start_dir")),
-            ("startdir", Some("start_dir")),
-            ("Commit", Some("commit")),
-            ("comit", Some("commit")),
-            ("brnch", Some("branch")),
-            ("color", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(typed, &known), meant, "{typed}");
-        }
-    }
-}

@@ -7,7 +7,9 @@ use crate::model::text::Position;
 use crate::source::globs::Globs;
 use crate::store::yaml::{Node, Placed};
 
-use super::problem::{MapProblem, nearest, one_of, quoted};
+use crate::model::text::nearest;
+
+use super::problem::{MapProblem, one_of, quoted};
 
 /// The maximum number of globs in a map file: more would be slow and unreadable.
 const MAX_GLOBS: usize = 2000;
@@ -95,7 +97,7 @@ impl Reader {
                     entries.push((text.as_str(), key.position, value));
                 }
                 Node::Text(text) => {
-                    let hint = nearest(text, known).map_or_else(
+                    let hint = nearest(text, known.iter().copied()).map_or_else(
                         || format!("its keys are {}", known.join(", ")),
                         |near| format!("the nearest is '{near}'"),
                     );
@@ -166,8 +168,8 @@ impl Reader {
         let found = choices.iter().find(|(name, _)| *name == word.text);
         if found.is_none() {
             let names: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
-            let near = nearest(word.text, &names);
-            let near = near.map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
+            let near = nearest(word.text, names.iter().copied())
+                .map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
             let (text, names) = (quoted(word.text), one_of(&names));
             self.problem(
                 word.at,
@@ -197,8 +199,9 @@ impl Reader {
         let value = fields.find(key)?;
         let found = match value.node {
             Node::Integer(number) => {
-                let within = u32::try_from(number).ok();
-                let within = within.filter(|number| bounds.contains(number));
+                let within = u32::try_from(number)
+                    .ok()
+                    .filter(|number| bounds.contains(number));
                 if within.is_some() {
                     return within;
                 }

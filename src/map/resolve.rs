@@ -121,10 +121,12 @@ pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
         return Ok(());
     };
     let message = format!(
-        "source '{}' is not static: every 'git colony map' updates it to the newest commit; nothing has changed",
+        "source '{}' is not static: every 'git colony map' updates it to the newest commit",
         row.name
     );
-    Err(Error::new(Code::Usage, message).hint("git colony map"))
+    Err(Error::new(Code::Usage, message)
+        .unchanged()
+        .hint("git colony map"))
 }
 
 /// Resolves the rows of a map, in order; all of them, or only the named ones.

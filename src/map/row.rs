@@ -177,16 +177,18 @@ impl SourceRow {
         let Some(fields) = reader.fields(value, "a source", SOURCE_KEYS) else {
             return (None, None);
         };
-        let name = reader.required(&fields, "name");
-        let name = name.and_then(|name| reader.as_text(name, "name"));
+        let name = reader
+            .required(&fields, "name")
+            .and_then(|name| reader.as_text(name, "name"));
         if let Some(name) = name {
             check_name(reader, name);
             let place = |key| Some(((name.text.to_owned(), key), fields.place_of_value(key)?));
             let places = ["submodule", "chunk_overlap_tokens"].map(place);
             reader.places.extend(places.into_iter().flatten());
         }
-        let kind = reader.required(&fields, "type");
-        let kind = kind.and_then(|kind| reader.choice(kind, "type", &SourceKind::CHOICES));
+        let kind = reader
+            .required(&fields, "type")
+            .and_then(|kind| reader.choice(kind, "type", &SourceKind::CHOICES));
         let start = SourceRow::new(
             name.map_or("", |name| name.text),
             kind.unwrap_or(SourceKind::GitRepo),
@@ -226,7 +228,7 @@ impl SourceRow {
         let both = url.and_then(|_| fields.place_of("submodule").filter(|_| submodule.is_some()));
         let parsed = url.map(|word| {
             let url = RemoteUrl::parse(word.text, Provenance::Repository, Path::new("/"));
-            url.map_err(|error| MapProblem::at(word.at, said(&error.message())))
+            url.map_err(|error| MapProblem::at(word.at, error.message()))
         });
         if let (Some(word), Some(Ok(url))) = (url, &parsed)
             && url.has_credentials()
@@ -313,8 +315,9 @@ impl RouteRow {
     pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<RouteRow> {
         let before = reader.problems.len();
         let fields = reader.fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
-        let paths = reader.required(&fields, "paths");
-        let paths = paths.and_then(|paths| reader.as_globs(paths, "paths"));
+        let paths = reader
+            .required(&fields, "paths")
+            .and_then(|paths| reader.as_globs(paths, "paths"));
         if let (Some([]), Some(at)) = (paths.as_deref(), fields.place_of("paths")) {
             reader.warn(at, "'paths' is an empty list, which matches nothing");
         }
@@ -373,9 +376,4 @@ fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath>
             None
         }
     }
-}
-
-/// Returns a message without the suffix that commands add.
-fn said(message: &str) -> String {
-    message.trim_end_matches("; nothing has changed").to_owned()
 }

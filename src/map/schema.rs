@@ -98,8 +98,11 @@ pub(super) fn too_large() -> MapProblem {
 fn read_top(top: &Placed) -> Read {
     let mut reader = Reader::default();
     let map = read_map(&mut reader, top);
-    let faults = map.iter().flat_map(|map| &map.sources);
-    let faults: Vec<_> = faults.filter_map(|row| row.fault.clone()).collect();
+    let faults: Vec<_> = map
+        .iter()
+        .flat_map(|map| &map.sources)
+        .filter_map(|row| row.fault.clone())
+        .collect();
     let map = map.filter(|_| reader.problems.is_empty());
     reader.problems.extend(faults);
     Read {
@@ -129,11 +132,14 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
         let message = format!("'schema_version' is {found}, expected {FORMAT}");
         reader.problem(version.position, message);
     }
-    let sources = reader.required(&fields, "sources");
-    let sources = sources.map(|list| sources_of(reader, list));
+    let sources = reader
+        .required(&fields, "sources")
+        .map(|list| sources_of(reader, list));
     let has_routing = fields.place_of("knowledge_routing").is_some();
-    let routing = has_routing.then(|| reader.required(&fields, "knowledge_routing"));
-    let routing = routing.flatten().map(|list| routing_of(reader, list));
+    let routing = has_routing
+        .then(|| reader.required(&fields, "knowledge_routing"))
+        .flatten()
+        .map(|list| routing_of(reader, list));
     Some(RepoMap {
         sources: sources?,
         knowledge_routing: routing.unwrap_or_default(),

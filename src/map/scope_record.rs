@@ -294,8 +294,9 @@ fn read(
     entry: &TreeEntry,
 ) -> Result<Result<ScopeRecord, String>> {
     let text = std::str::from_utf8(component.as_bytes()).ok();
-    let id = text.and_then(key::decode);
-    let id = id.filter(|id| !id.is_empty() && id.len() <= MAX_ID);
+    let id = text
+        .and_then(key::decode)
+        .filter(|id| !id.is_empty() && id.len() <= MAX_ID);
     let Some(id) = id.filter(|id| !id.contains(char::is_control)) else {
         return Ok(Err("its name is not an encoded scope id".to_owned()));
     };

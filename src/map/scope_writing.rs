@@ -4,15 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::git::object::NewCommit;
-use crate::git::refs::ReflogReason;
+use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, time};
 use crate::store::operation::object_check::{self, Written};
 use crate::store::{Session, key};
 
 use super::scope_record::{FILE, ScopeRecord, Scopes};
-/// The maximum number of retries.
-const MAX_RETRIES: usize = 5;
 
 /// A record to write or remove.
 #[derive(Clone, Debug)]
@@ -30,14 +28,7 @@ pub enum Change {
 /// # Errors
 /// `ref-moved` after the last attempt; `locked`, `no-space`, `io`, `git-failed`.
 pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<bool> {
-    let mut tries = 0;
-    loop {
-        let scopes = Scopes::load(&session.repo, name)?;
-        match write_once(session, &scopes, changes) {
-            Err(error) if error.code() == Code::RefMoved && tries < MAX_RETRIES => tries += 1,
-            written => return written,
-        }
-    }
+    lost_race::retried(|| write_once(session, &Scopes::load(&session.repo, name)?, changes))
 }
 
 /// Returns `true` if the changes would have an effect; applies nothing.
@@ -147,8 +138,8 @@ fn path_of(id: &str) -> RepoPath {
 }
 
 fn blob_of(repo: &Repo, record: &ScopeRecord) -> Result<Oid> {
-    let json = serde_json::to_vec_pretty(record);
-    let mut json = json.or_code(Code::Io, || "cannot write the record of a scope")?;
+    let mut json = serde_json::to_vec_pretty(record)
+        .or_code(Code::Io, || "cannot write the record of a scope")?;
     json.push(b'\n');
     repo.write_blob(&json)
 }

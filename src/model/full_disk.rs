@@ -65,8 +65,8 @@ mod tests {
     fn the_words_of_git_and_of_a_filter_are_those_of_a_full_disk() {
         let said = "fatal: unable to write loose object file: No space left on device";
         for code in [Code::GitFailed, Code::FilterFailed, Code::RefMoved] {
-            let error = Error::new(code, format!("cannot store 'a': {said}"));
-            let error = error.hint("fix the file or its filter");
+            let error = Error::new(code, format!("cannot store 'a': {said}"))
+                .hint("fix the file or its filter");
             assert_eq!((error.code(), error.hint_text()), (Code::NoSpace, None));
             let cause = std::io::Error::other(said);
             let error = Error::new(code, "cannot store 'a'").caused_by(cause);

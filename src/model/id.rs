@@ -83,6 +83,11 @@ impl WorktreeKey {
         valid.then(|| WorktreeKey(text.to_owned()))
     }
 
+    /// Returns the key of a worktree that has none yet; no ref and no folder has it.
+    pub fn unborn() -> Self {
+        WorktreeKey("0".repeat(16))
+    }
+
     /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0

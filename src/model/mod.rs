@@ -1,5 +1,6 @@
 //! Plain values that every layer shares: errors, ids, paths, times, the world. No IO.
 
+pub mod code;
 pub mod error;
 pub mod full_disk;
 pub mod id;
@@ -8,8 +9,11 @@ pub mod program_output;
 pub mod progress;
 pub mod text;
 pub mod time;
+pub mod untouched;
 pub mod world;
 
-pub use error::{Code, Error, Result, ResultExt};
+pub use code::Code;
+pub use error::{Error, Result, ResultExt};
 pub use path::RepoPath;
+pub use untouched::Untouched;
 pub use world::World;

@@ -49,11 +49,25 @@ pub fn typed_word(word: &str) -> String {
     }
 }
 
+/// Returns values as a choice: `'a', 'b' or 'c'`.
+pub fn either(values: &[&str]) -> String {
+    let quoted: Vec<String> = values.iter().map(|value| format!("'{value}'")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
 /// Returns `true` if some system reserves the name for a device, regardless of the text after its
 /// first dot: no file or ref can have such a name there.
 pub fn names_device(name: &str) -> bool {
-    let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end();
-    let stem = stem.to_ascii_lowercase();
+    let stem = name
+        .split(['.', ':'])
+        .next()
+        .unwrap_or(name)
+        .trim_end()
+        .to_ascii_lowercase();
     let is_numbered = |kind: &str| {
         let number = stem.strip_prefix(kind).unwrap_or_default();
         matches!(number.as_bytes(), [b'1'..=b'9'])
@@ -72,15 +86,51 @@ pub fn count(number: usize, noun: &str) -> String {
     }
 }
 
+/// Finds the probable meaning: the known word with the fewest slips, if they are few. A slip is a letter too many,
+/// missing, wrong or swapped with the next.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// A longer word is not a slip, and the distance takes time.
+    const MAX_BYTES: usize = 200;
+    if word.len() > MAX_BYTES {
+        return None;
+    }
+    let word = word.to_lowercase();
+    let known = known
+        .into_iter()
+        .filter(|known| !known.is_empty() && known.len() <= MAX_BYTES);
+    let near = known.filter_map(|known| {
+        let distance = strsim::osa_distance(&word, &known.to_lowercase());
+        (distance <= (known.chars().count() / 3).max(1)).then_some((distance, known))
+    });
+    near.min().map(|(_, known)| known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_slip_is_told_from_another_word() {
+        let known = ["start_dir", "static", "commit", "branch"];
+        for (typed, meant) in [
+            ("start_dri", Some("start_dir")),
+            ("startdir", Some("start_dir")),
+            ("Commit", Some("commit")),
+            ("comit", Some("commit")),
+            ("brnch", Some("branch")),
+            ("color", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, known), meant, "{typed}");
+        }
+    }
+
+    #[test]
     fn positions_count_lines_and_characters_from_one() {
         let text = "a\n\u{e9}b\n".as_bytes();
-        let places = [0, 2, 4, 99].map(|offset| Position::of(text, offset));
-        let places = places.map(|place| (place.line, place.column));
+        let places = [0, 2, 4, 99]
+            .map(|offset| Position::of(text, offset))
+            .map(|place| (place.line, place.column));
         assert_eq!(places, [(1, 1), (2, 1), (2, 2), (3, 1)]);
     }
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::error::{Code, Error, Result, Verdict};
+use super::Code;
+use super::error::{Error, Result, Verdict};
 use super::progress::Progress;
 use super::time::Moment;
 
@@ -210,10 +211,9 @@ impl Interrupt {
         }
         self.heard.store(true, Ordering::SeqCst);
         let signal = self.signal.load(Ordering::SeqCst);
-        Err(
-            Error::new(Code::Interrupted, "interrupted: nothing has changed")
-                .verdict(Verdict::Signal(signal)),
-        )
+        Err(Error::new(Code::Interrupted, "interrupted")
+            .unchanged()
+            .verdict(Verdict::Signal(signal)))
     }
 
     /// Returns the signal that asked to stop, if one came.

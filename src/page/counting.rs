@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::listing::unusable;
 use super::mapping::{self, Job, read_pages};
 use crate::model::{RepoPath, Result};
-use crate::store::cache::cut_cache::CutCache;
 use crate::store::cache::page_table::{DirectoryRow, PageTable, ScopeRow};
+use crate::store::cache::user_cache::UserCache;
 
 /// The tokens of each file that has a record.
 pub type FileTokens = BTreeMap<RepoPath, u64>;
@@ -15,7 +15,7 @@ pub type FileTokens = BTreeMap<RepoPath, u64>;
 ///
 /// # Errors
 /// `object-missing` for a tree, `interrupted`, `cache-unusable`.
-pub fn count(job: &Job<'_>, cuts: &mut CutCache) -> Result<FileTokens> {
+pub fn count(job: &Job<'_>, cuts: &mut UserCache) -> Result<FileTokens> {
     let table = PageTable::in_memory().map_err(unusable)?;
     let outcome = mapping::map(job, &table, None, cuts)?;
     let mut tokens = FileTokens::new();

@@ -129,14 +129,15 @@ impl Graph {
         let mut scope = Scope::read(table, row).map_err(super::listing::unusable)?;
         scope.join_parts();
         scope.join_neighbors();
-        let files = scope.files.iter();
-        let files: BTreeMap<_, _> = files
+        let files: BTreeMap<_, _> = scope
+            .files
+            .iter()
             .map(|(path, (blob, _))| (path.clone(), *blob))
             .collect();
         for link in relations::links(source, &files, cache)? {
             let from = scope.page_at(&link.from, link.at);
             let to = scope.first_page(&link.to);
-            scope.join(from.zip(to), RelationshipType::Link, (0.8, 1.0));
+            scope.join(from.zip(to), RelationshipType::Link, 0.8, 1.0);
         }
         if let Some(commit) = Oid::parse(&row.revision) {
             for pair in relations::together(source, commit, &files, cache)? {
@@ -144,8 +145,10 @@ impl Graph {
                     .first_page(&pair.first)
                     .zip(scope.first_page(&pair.second));
                 let commits = f64::from(pair.commits);
-                let strength = (TOGETHER * pair.share, commits / (commits + 2.0));
-                scope.join(in_order(pages), RelationshipType::CoChange, strength);
+                let weight = TOGETHER * pair.share;
+                let confidence = commits / (commits + 2.0);
+                let kind = RelationshipType::CoChange;
+                scope.join(in_order(pages), kind, weight, confidence);
             }
         }
         scope.hand_over(self);
@@ -166,8 +169,11 @@ impl Graph {
         }
         let neighbor = |node: &GraphNode| {
             let edges = found.get(&node.page_id)?;
-            let types = edges.iter().flat_map(|edge| &edge.relationship_types);
-            let types: BTreeSet<_> = types.copied().collect();
+            let types: BTreeSet<_> = edges
+                .iter()
+                .flat_map(|edge| &edge.relationship_types)
+                .copied()
+                .collect();
             let most =
                 |of: fn(&GraphEdge) -> f64| edges.iter().map(|edge| of(edge)).fold(0.0, f64::max);
             Some(Neighbor {
@@ -257,9 +263,11 @@ impl Scope {
             .collect();
         let pairs = all.iter().flat_map(|parts| parts.windows(2));
         for pair in pairs {
-            let pages = pair.first().zip(pair.last());
-            let pages = pages.map(|(one, next)| (one.page, next.page));
-            self.join(in_order(pages), RelationshipType::SameFile, (1.0, 1.0));
+            let pages = pair
+                .first()
+                .zip(pair.last())
+                .map(|(one, next)| (one.page, next.page));
+            self.join(in_order(pages), RelationshipType::SameFile, 1.0, 1.0);
         }
     }
 
@@ -274,7 +282,7 @@ impl Scope {
             pairs.push(before.map(|before| (before, first.page)));
         }
         for pages in pairs {
-            self.join(in_order(pages), RelationshipType::SameDirectory, (0.5, 0.5));
+            self.join(in_order(pages), RelationshipType::SameDirectory, 0.5, 0.5);
         }
     }
 
@@ -282,7 +290,8 @@ impl Scope {
         &mut self,
         pages: Option<(usize, usize)>,
         kind: RelationshipType,
-        (weight, confidence): (f64, f64),
+        weight: f64,
+        confidence: f64,
     ) {
         let Some(pages) = pages.filter(|(from, to)| from != to) else {
             return;
@@ -313,8 +322,11 @@ impl Scope {
         let id = |at: usize| self.nodes.get(at).map(|node| node.page_id);
         // The uncommitted files of a scope share most pages with the committed ones.
         let known: BTreeSet<PageId> = graph.nodes.iter().map(|node| node.page_id).collect();
-        let joined_before = graph.edges.iter().map(|edge| (edge.source, edge.target));
-        let joined_before: BTreeSet<_> = joined_before.collect();
+        let joined_before: BTreeSet<_> = graph
+            .edges
+            .iter()
+            .map(|edge| (edge.source, edge.target))
+            .collect();
         for ((from, to), joined) in self.edges {
             let pages = id(from).zip(id(to));
             let Some((source, target)) = pages.filter(|pages| !joined_before.contains(pages))

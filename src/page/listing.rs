@@ -56,7 +56,8 @@ pub struct PageEntry {
     pub scope_id: String,
     /// Its tokens, the sum over its records.
     pub tokens: u32,
-    /// Its records.
+    /// Its records; left out if they were not wanted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<RecordEntry>,
 }
 
@@ -65,6 +66,8 @@ pub struct PageEntry {
 pub struct Filter {
     /// Only of this scope.
     pub scope: Option<String>,
+    /// Only of scopes whose source contains this text, in any case; the caller selects them.
+    pub source: Option<String>,
     /// The state of the files, if no scope is given in full.
     pub work: Work,
     /// Only with a record at or below this path.
@@ -220,7 +223,7 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
     let none = |why: &str| {
         Error::new(
             Code::PageNotFound,
-            format!("no page of this worktree is '{id}'{why}; nothing has changed"),
+            format!("no page of this worktree is '{id}'{why}"),
         )
         .hint("git colony pages")
     };
@@ -247,12 +250,14 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub fn unusable(error: Unusable) -> Error {
     if error.is_busy() {
-        let message = "another process holds the page table; nothing has changed";
-        return Error::new(Code::Locked, message).hint("git colony map");
+        let message = "another process holds the page table";
+        return Error::new(Code::Locked, message)
+            .unchanged()
+            .hint("git colony map");
     }
     Error::new(
         Code::CacheUnusable,
-        format!("cannot use the page table: {error}; nothing has changed"),
+        format!("cannot use the page table: {error}"),
     )
     .hint(
         "git colony map   # after removing whatever is in the way in .git/colony/cache, which may be deleted",
@@ -318,10 +323,10 @@ pub struct ShownPage {
 pub fn show(
     library: &Library<'_>,
     reader: &Literature<'_>,
-    found: &(ScopeRow, Page),
+    scope: &ScopeRow,
+    page: &Page,
     rendering: Rendering,
 ) -> Result<ShownPage> {
-    let (scope, page) = found;
     let (mut records, mut lines) = (Vec::new(), Vec::new());
     let mut whole = (rendering == Rendering::Text).then(String::new);
     for record in &page.records {
@@ -350,8 +355,11 @@ pub fn show(
 
 /// Formats a record for people. Ends with a newline, even if the file does not.
 fn plain(record: &Record, text: Option<&str>) -> String {
-    let part = record.part.as_ref();
-    let part = part.map(|part| format!(" part {part}")).unwrap_or_default();
+    let part = record
+        .part
+        .as_ref()
+        .map(|part| format!(" part {part}"))
+        .unwrap_or_default();
     let text = text.map_or_else(
         || format!("(binary, {} bytes)", record.end),
         |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),

@@ -81,8 +81,9 @@ pub fn links(
         }
         source.world.interrupt.check()?;
         let key = format!("links 1 {blob}");
-        let known = cache.find(&key);
-        let known = known.and_then(|value| serde_json::from_slice(&value).ok());
+        let known = cache
+            .find(&key)
+            .and_then(|value| serde_json::from_slice(&value).ok());
         let written: Vec<(usize, String)> = known.unwrap_or_else(|| {
             let written = written_links(source.objects, *blob);
             learned.push((key, serde_json::to_vec(&written).unwrap_or_default()));
@@ -144,9 +145,10 @@ fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
-        let digits =
-            digits.filter(|two| byte == b'%' && two.bytes().all(|b| b.is_ascii_hexdigit()));
+        let digits = after
+            .get(..2)
+            .and_then(|two| std::str::from_utf8(two).ok())
+            .filter(|two| byte == b'%' && two.bytes().all(|b| b.is_ascii_hexdigit()));
         let value = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
         bytes.push(value.unwrap_or(byte));
         rest = match value {
@@ -176,8 +178,9 @@ pub fn together(
     for commit in recent {
         source.world.interrupt.check()?;
         let key = format!("touched 1 {}", commit.id);
-        let known = cache.find(&key);
-        let known = known.and_then(|value| serde_json::from_slice(&value).ok());
+        let known = cache
+            .find(&key)
+            .and_then(|value| serde_json::from_slice(&value).ok());
         let touched: Vec<RepoPath> = if let Some(touched) = known {
             touched
         } else {

@@ -124,10 +124,9 @@ fn text_of(lines: Lines, exempt: &ExemptLines) -> String {
              # It affects commits from now on; files that were committed before stay as they are.\n",
         );
         for (group, formats) in FORMATS {
-            let lines = formats
+            let lines: Vec<String> = formats
                 .iter()
-                .map(|format| lfs_line(&format!("*.{format}")));
-            let lines: Vec<String> = lines
+                .map(|format| lfs_line(&format!("*.{format}")))
                 .filter(|line| !exempt.left_out.contains(line))
                 .collect();
             if !lines.is_empty() {

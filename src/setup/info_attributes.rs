@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use crate::git::Repo;
+use crate::git::plain_file::{self, Fault, Symlinks};
+use crate::git::worktree::safe_open::MAX_RULES_BYTES;
 use crate::model::{Code, Error, Result, text};
 use crate::store::files::atomic;
 
@@ -16,23 +18,18 @@ fn path(repo: &Repo) -> PathBuf {
 /// Reads the file; empty if it does not exist. Never through a link, and never from a pipe.
 fn read(repo: &Repo) -> Result<Vec<u8>> {
     let path = path(repo);
-    match path.symlink_metadata() {
-        Ok(metadata) if metadata.is_file() => std::fs::read(&path)
-            .map_err(|e| Error::io(format!("cannot read '{}'", path.display()), e)),
-        Ok(_) => Err(Error::new(
+    match plain_file::find(&path, Symlinks::Refused, MAX_RULES_BYTES) {
+        Ok(bytes) => Ok(bytes.unwrap_or_default()),
+        Err(Fault::Unreadable(e)) => Err(Error::io(format!("cannot read '{}'", path.display()), e)),
+        Err(fault) => Err(Error::new(
             Code::PathInTheWay,
-            format!(
-                "cannot add lines to '{}': it is not a file; nothing has changed",
-                path.display()
-            ),
+            format!("cannot add lines to '{}': {fault}", path.display()),
         )
         .hint(format!(
             "mv {} {}   # then run it again",
             text::shell_word(&path.to_string_lossy()),
             text::shell_word(&format!("{}.aside", path.display()))
         ))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(e) => Err(Error::io(format!("cannot read '{}'", path.display()), e)),
     }
 }
 

@@ -3,102 +3,43 @@
 
 use std::ops::Range;
 
+use serde::de::{Error as _, IgnoredAny};
 use serde_json::Value;
 
-/// A value and its position in the text.
-#[derive(Clone, Debug)]
-pub(in crate::setup) struct Node {
-    /// The range from its first byte to after its last.
-    pub(in crate::setup) span: Range<usize>,
-    /// What it is.
-    pub(in crate::setup) kind: Kind,
+use crate::store::data_tree::Node;
+use crate::store::data_tree::json::{self, RepeatedKeys};
+
+/// Parses a text.
+///
+/// # Errors
+/// The problem and its position, from `serde_json`.
+pub(in crate::setup) fn parse(text: &str) -> Result<Node, serde_json::Error> {
+    serde_json::from_str::<IgnoredAny>(text)?;
+    let document = json::parse_with(text, RepeatedKeys::Kept);
+    let root = document.map(|document| document.root);
+    root.ok_or_else(|| serde_json::Error::custom("it is too large or nested too deeply"))
 }
 
-/// The kind of a value.
-#[derive(Clone, Debug)]
-pub(in crate::setup) enum Kind {
-    /// `{...}`: each member from its key on.
-    Object(Vec<Member>),
-    /// `[...]`.
-    Array(Vec<Node>),
-    /// `"..."`, unescaped.
-    Text(String),
-    /// Anything else.
-    Other,
+/// Returns the text of a string.
+pub(in crate::setup) fn text_of(node: &Node) -> Option<String> {
+    serde_json::from_str(node.scalar()?).ok()
 }
 
-/// A key with its value.
-#[derive(Clone, Debug)]
-pub(in crate::setup) struct Member {
-    /// The key, unescaped.
-    pub(in crate::setup) key: String,
-    /// The range from the first byte of the key to after the value.
-    pub(in crate::setup) span: Range<usize>,
-    /// The value.
-    pub(in crate::setup) value: Node,
+/// Edits of a text in which the value stands; each returns the whole text.
+pub(in crate::setup) trait Edit {
+    /// Adds `value` as the last child, after `key` in an object.
+    fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String;
+    /// Puts `value` in the place of the child at `index`.
+    fn replaced(&self, text: &str, index: usize, value: &Value) -> String;
+    /// Removes the child at `index`.
+    fn without(&self, text: &str, index: usize) -> String;
 }
 
-impl Node {
-    /// Parses a text.
-    ///
-    /// # Errors
-    /// The problem and its position, from `serde_json`.
-    pub(in crate::setup) fn parse(text: &str) -> Result<Node, serde_json::Error> {
-        // It checks the grammar and limits the depth, so the code below need not.
-        serde_json::from_str::<Value>(text)?;
-        let mut reader = Reader { text, at: 0 };
-        Ok(reader.value())
-    }
-
-    /// Returns the value of a key; the last one of a duplicate key, as parsers do.
-    pub(in crate::setup) fn get(&self, key: &str) -> Option<&Node> {
-        let members = self.members()?.iter();
-        members
-            .rev()
-            .find(|member| member.key == key)
-            .map(|member| &member.value)
-    }
-
-    /// Returns the members of an object.
-    pub(in crate::setup) fn members(&self) -> Option<&[Member]> {
-        match &self.kind {
-            Kind::Object(members) => Some(members),
-            _ => None,
-        }
-    }
-
-    /// Returns the elements of an array.
-    pub(in crate::setup) fn elements(&self) -> Option<&[Node]> {
-        match &self.kind {
-            Kind::Array(elements) => Some(elements),
-            _ => None,
-        }
-    }
-
-    /// Returns the content of a string.
-    pub(in crate::setup) fn text(&self) -> Option<&str> {
-        match &self.kind {
-            Kind::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn children(&self) -> Vec<Range<usize>> {
-        match &self.kind {
-            Kind::Object(members) => members.iter().map(|member| member.span.clone()).collect(),
-            Kind::Array(elements) => elements
-                .iter()
-                .map(|element| element.span.clone())
-                .collect(),
-            Kind::Text(_) | Kind::Other => Vec::new(),
-        }
-    }
-
-    /// Returns the text with `value` as the last child, after `key` in an object.
-    pub(in crate::setup) fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String {
-        let style = Style::of(text);
-        let children = self.children();
-        let own = Style::indent_of(text, self.span.start);
+impl Edit for Node {
+    fn with(&self, text: &str, key: Option<&str>, value: &Value) -> String {
+        let style = Layout::of(text);
+        let children = children(self);
+        let own = Layout::indent_of(text, self.span.start);
         let inner = children.last().map_or_else(
             || format!("{own}{}", style.unit),
             |child| style.indent_of_child(text, child.start, &own),
@@ -123,21 +64,19 @@ impl Node {
         splice(text, at..end, &new)
     }
 
-    /// Returns the text with `value` in place of the child of an array at `index`.
-    pub(in crate::setup) fn replaced(&self, text: &str, index: usize, value: &Value) -> String {
-        let children = self.children();
+    fn replaced(&self, text: &str, index: usize, value: &Value) -> String {
+        let children = children(self);
         let Some(child) = children.get(index) else {
             return text.to_owned();
         };
-        let style = Style::of(text);
-        let own = Style::indent_of(text, self.span.start);
+        let style = Layout::of(text);
+        let own = Layout::indent_of(text, self.span.start);
         let indent = style.indent_of_child(text, child.start, &own);
         splice(text, child.clone(), &style.pretty(value, &indent))
     }
 
-    /// Returns the text without the child at `index`.
-    pub(in crate::setup) fn without(&self, text: &str, index: usize) -> String {
-        let children = self.children();
+    fn without(&self, text: &str, index: usize) -> String {
+        let children = children(self);
         let Some(child) = children.get(index) else {
             return text.to_owned();
         };
@@ -151,6 +90,14 @@ impl Node {
     }
 }
 
+/// Returns the places of the members, each with its key, or of the items.
+fn children(node: &Node) -> Vec<Range<usize>> {
+    let entries = node.entries().iter();
+    entries
+        .map(|entry| entry.start..entry.value.span.end)
+        .collect()
+}
+
 fn splice(text: &str, range: Range<usize>, new: &str) -> String {
     let before = text.get(..range.start).unwrap_or_default();
     let after = text.get(range.end..).unwrap_or_default();
@@ -158,20 +105,20 @@ fn splice(text: &str, range: Range<usize>, new: &str) -> String {
 }
 
 /// The layout of a text.
-struct Style {
+struct Layout {
     unit: String,
     newline: &'static str,
 }
 
-impl Style {
-    fn of(text: &str) -> Style {
+impl Layout {
+    fn of(text: &str) -> Layout {
         let blank = |c: char| c == ' ' || c == '\t';
         let first = text.lines().find(|line| line.starts_with(blank));
         let unit = first.map_or("  ", |line| {
             line.get(..line.len() - line.trim_start_matches(blank).len())
                 .unwrap_or("  ")
         });
-        Style {
+        Layout {
             unit: unit.to_owned(),
             newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
         }
@@ -206,86 +153,6 @@ impl Style {
         drop(written);
         let text = String::from_utf8(bytes).unwrap_or_default();
         text.replace('\n', &format!("{}{indent}", self.newline))
-    }
-}
-
-/// Parses a text that is known to be JSON.
-struct Reader<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn peek(&self) -> u8 {
-        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
-    }
-
-    fn skip_blanks(&mut self) {
-        while matches!(self.peek(), b' ' | b'\t' | b'\r' | b'\n') {
-            self.at += 1;
-        }
-    }
-
-    fn value(&mut self) -> Node {
-        self.skip_blanks();
-        let start = self.at;
-        let kind = match self.peek() {
-            b'{' => Kind::Object(self.children(b'}', Reader::member)),
-            b'[' => Kind::Array(self.children(b']', Reader::value)),
-            b'"' => Kind::Text(self.string()),
-            _ => {
-                while !matches!(
-                    self.peek(),
-                    0 | b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'
-                ) {
-                    self.at += 1;
-                }
-                Kind::Other
-            }
-        };
-        let span = start..self.at;
-        Node { span, kind }
-    }
-
-    fn children<T>(&mut self, close: u8, one: impl Fn(&mut Self) -> T) -> Vec<T> {
-        let mut found = Vec::new();
-        self.at += 1;
-        loop {
-            self.skip_blanks();
-            match self.peek() {
-                b',' => self.at += 1,
-                byte if byte == close => {
-                    self.at += 1;
-                    return found;
-                }
-                0 => return found,
-                _ => found.push(one(self)),
-            }
-        }
-    }
-
-    fn member(&mut self) -> Member {
-        let start = self.at;
-        let key = self.string();
-        self.skip_blanks();
-        self.at += 1;
-        let value = self.value();
-        Member {
-            key,
-            span: start..self.at,
-            value,
-        }
-    }
-
-    fn string(&mut self) -> String {
-        let start = self.at;
-        self.at += 1;
-        while !matches!(self.peek(), b'"' | 0) {
-            self.at += if self.peek() == b'\\' { 2 } else { 1 };
-        }
-        self.at += 1;
-        let text = self.text.get(start..self.at).unwrap_or("\"\"");
-        serde_json::from_str(text).unwrap_or_default()
     }
 }
 
@@ -324,11 +191,11 @@ mod tests {
             } else {
                 value.to_string()
             };
-            let added = Node::parse(&text).unwrap().with(&text, Some("new"), &json!([{"a": 1}]));
+            let added = parse(&text).unwrap().with(&text, Some("new"), &json!([{"a": 1}]));
             let mut wanted = value.clone();
             wanted["new"] = json!([{"a": 1}]);
             prop_assert_eq!(serde_json::from_str::<Value>(&added).unwrap(), wanted);
-            let node = Node::parse(&added).unwrap();
+            let node = parse(&added).unwrap();
             let index = node.members().unwrap().len() - 1;
             prop_assert_eq!(node.without(&added, index), text);
         }
@@ -337,8 +204,11 @@ mod tests {
     #[test]
     fn a_replaced_element_is_laid_out_as_its_place() {
         let text = "{\n  \"l\": [\n    1,\n    {\"a\": 2},\n    3\n  ]\n}\n";
-        let node = Node::parse(text).unwrap();
-        let replaced = node.get("l").unwrap().replaced(text, 1, &json!({"b": 4}));
+        let node = parse(text).unwrap();
+        let replaced = node
+            .member("l")
+            .unwrap()
+            .replaced(text, 1, &json!({"b": 4}));
         let wanted = text.replace("{\"a\": 2}", "{\n      \"b\": 4\n    }");
         assert_eq!(replaced, wanted);
     }
@@ -346,9 +216,9 @@ mod tests {
     #[test]
     fn an_edit_keeps_the_layout_of_the_rest() {
         let text = "{\r\n\t\"n\": 1.0e3,\r\n\t\"list\": [1,2],\r\n\t\"empty\": { }\r\n}\r\n";
-        let node = Node::parse(text).unwrap();
+        let node = parse(text).unwrap();
         let added = node
-            .get("empty")
+            .member("empty")
             .unwrap()
             .with(text, Some("k"), &json!(["v"]));
         let wanted = "{\r\n\t\"n\": 1.0e3,\r\n\t\"list\": [1,2],\r\n\t\"empty\": {\r\n\t\t\"k\": \

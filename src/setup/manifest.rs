@@ -151,7 +151,7 @@ impl Manifest {
         let invalid = |problem: String| {
             Error::new(
                 Code::ManifestInvalid,
-                format!("'{PATH}' is not a manifest: {problem}; nothing has changed"),
+                format!("'{PATH}' is not a manifest: {problem}"),
             )
         };
         let value: Value =
@@ -177,8 +177,7 @@ impl Manifest {
                 return Err(Error::new(
                     Code::NewerFormat,
                     format!("'{PATH}' has format {version}; this version reads {FORMAT}"),
-                )
-                .hint("install a newer git-colony"));
+                ));
             }
             _ => return Err(invalid("schema_version must be 1".to_owned())),
         }

@@ -120,8 +120,8 @@ pub fn remove(session: &Session) -> Result<()> {
 fn is_as_written(bytes: &[u8], name: &str) -> bool {
     let (header, label) = (format!("[merge \"{name}\"]\n"), label(name));
     let driver = command(name);
-    let section = format!("{header}\tname = {label}\n\tdriver = \"{driver}\"\n");
-    let section = section.as_bytes();
+    let text = format!("{header}\tname = {label}\n\tdriver = \"{driver}\"\n");
+    let section = text.as_bytes();
     let at = bytes
         .windows(section.len())
         .position(|window| window == section);

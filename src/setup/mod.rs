@@ -9,7 +9,10 @@ pub mod merge_drivers;
 
 pub mod scaffolds;
 pub mod tool_entry;
+pub mod tool_files;
 pub mod tool_registry;
 pub mod tool_score;
 pub mod tool_spec;
+pub mod tool_target;
+pub mod tool_variables;
 pub mod tooling_imports;

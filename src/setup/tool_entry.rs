@@ -70,8 +70,9 @@ impl TryFrom<String> for Location {
     type Error = String;
 
     fn try_from(text: String) -> Result<Location, String> {
-        let path = text.strip_prefix("subdir:");
-        let path = path.or_else(|| Some(text.strip_prefix("remote:")?.split_once(':')?.1));
+        let path = text
+            .strip_prefix("subdir:")
+            .or_else(|| Some(text.strip_prefix("remote:")?.split_once(':')?.1));
         if path.is_some_and(|path| RepoPath::from(path).is_safe()) {
             return Ok(Location(text));
         }

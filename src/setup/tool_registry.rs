@@ -11,7 +11,7 @@ use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::text::Position;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 
-use super::json_text::Node;
+use super::json_text::{self, Edit as _};
 use super::tool_entry::ToolEntry;
 
 /// Its path, relative to the root.
@@ -78,8 +78,7 @@ fn check_version(bytes: &[u8]) -> Result<Value> {
         Some(Some(version)) if version > FORMAT => Err(Error::new(
             Code::NewerFormat,
             format!("'{PATH}' has format {version}; this version reads {FORMAT}"),
-        )
-        .hint("install a newer git-colony")),
+        )),
         _ => Err(invalid_at("schema_version must be 1", None)),
     }
 }
@@ -113,9 +112,9 @@ fn invalid_at(what: &str, place: Option<Position>) -> Error {
 
 fn position_of(bytes: &[u8], index: usize) -> Option<Position> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let root = Node::parse(text).ok()?;
-    let tool = root.get("tools")?.elements()?.get(index)?;
-    Some(Position::of(bytes, tool.span.start))
+    let root = json_text::parse(text).ok()?;
+    let tool = root.member("tools")?.items()?.get(index)?;
+    Some(Position::of(bytes, tool.start))
 }
 
 /// Returns the bytes of a registry with a tool added, or replaced if its purpose and name are there;
@@ -141,18 +140,18 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
         return Err(Error::new(
             Code::ToolExists,
             format!(
-                "'{PATH}' has a tool '{}/{}' at '{}'; nothing has changed",
+                "'{PATH}' has a tool '{}/{}' at '{}'",
                 entry.purpose, entry.name, other.location
             ),
         )
         .detail("location", &other.location));
     }
     let text = std::str::from_utf8(bytes).or_code(Code::ToolRegistryInvalid, || {
-        format!("'{PATH}' is not UTF-8; nothing has changed")
+        format!("'{PATH}' is not UTF-8")
     })?;
-    let root = Node::parse(text).map_err(|error| invalid(&error))?;
+    let root = json_text::parse(text).map_err(|error| invalid(&error))?;
     let tools = root
-        .get("tools")
+        .member("tools")
         .ok_or_else(|| invalid_at("'tools' is not a list", None))?;
     let text = match at {
         Some(at) => tools.replaced(text, at, &value),

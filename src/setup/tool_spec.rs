@@ -3,19 +3,17 @@
 //! A name becomes a directory, a package, a module and a symbol at once, so it has the one form that all of
 //! them accept. Free text may hold anything but characters that editors do not show.
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 
 use super::scaffolds::Template;
 use super::tool_entry::{Location, ToolEntry};
+use super::tool_files::ToolFiles;
+use super::tool_variables::{self, Variables};
 
 const MAX_NAME: usize = 64;
-const MAX_LINE: usize = 200;
+pub(super) const MAX_LINE: usize = 200;
 /// In characters; in the worst case, this is the length limit for a string in C99.
 const MAX_TEXT: usize = 1_000;
-
-/// Names of devices, which cannot be file names on some systems.
-const DEVICES: &str = "aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con \
-                       lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn";
 
 /// The tool that is asked for, as typed.
 #[derive(Clone, Debug)]
@@ -32,11 +30,19 @@ pub struct WantedTool {
     pub license: String,
     /// Its description; may be empty.
     pub description: String,
+    /// Its files beside those of the template, as `PATH=TEXT`.
+    pub files: Vec<String>,
+    /// The values of the template's variables, as `NAME=VALUE`.
+    pub variables: Vec<String>,
 }
 
 /// A tool that can be created.
 #[derive(Clone, Debug)]
-pub struct ToolSpec(WantedTool);
+pub struct ToolSpec {
+    wanted: WantedTool,
+    files: ToolFiles,
+    variables: Variables,
+}
 
 impl ToolSpec {
     /// Checks the request.
@@ -54,15 +60,18 @@ impl ToolSpec {
         check_capability(&wanted.capability)?;
         check_license(&wanted.license)?;
         check_description(&wanted.description)?;
-        let spec = ToolSpec(wanted);
+        let spec = ToolSpec {
+            files: ToolFiles::new(&wanted.files)?,
+            variables: Variables::new(wanted.template, &wanted.variables)?,
+            wanted,
+        };
         if spec.template().reserves(&spec.snake()) {
             let (name, template) = (spec.name(), spec.template().as_str());
             return Err(Error::new(
                 Code::InvalidValue,
-                format!(
-                    "'{name}' is reserved in the language or build system of a {template}; nothing has changed"
-                ),
+                format!("'{name}' is reserved in the language or build system of a {template}"),
             )
+            .unchanged()
             .hint(format!("choose another name, as in '{name}-tool'"))
             .detail("value", name));
         }
@@ -71,42 +80,52 @@ impl ToolSpec {
 
     /// Returns its template.
     pub fn template(&self) -> Template {
-        self.0.template
+        self.wanted.template
     }
 
     /// Returns its name.
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.wanted.name
     }
 
     /// Returns its name with `_` in place of `-`.
     pub fn snake(&self) -> String {
-        self.0.name.replace('-', "_")
+        self.wanted.name.replace('-', "_")
     }
 
     /// Returns its purpose.
     pub fn purpose(&self) -> &str {
-        &self.0.purpose
+        &self.wanted.purpose
     }
 
     /// Returns its capability.
     pub fn capability(&self) -> &str {
-        &self.0.capability
+        &self.wanted.capability
     }
 
     /// Returns the SPDX identifier of its license.
     pub fn license(&self) -> &str {
-        &self.0.license
+        &self.wanted.license
     }
 
     /// Returns its description.
     pub fn description(&self) -> &str {
-        &self.0.description
+        &self.wanted.description
+    }
+
+    /// Returns its files beside those of the template.
+    pub fn files(&self) -> &ToolFiles {
+        &self.files
+    }
+
+    /// Returns the values of the template's variables.
+    pub fn variables(&self) -> &Variables {
+        &self.variables
     }
 
     /// Returns its directory.
     pub fn directory(&self) -> RepoPath {
-        format!("tools/{}/{}", self.0.purpose, self.0.name)
+        format!("tools/{}/{}", self.wanted.purpose, self.wanted.name)
             .as_str()
             .into()
     }
@@ -117,27 +136,26 @@ impl ToolSpec {
         extra.insert("description".to_owned(), self.description().into());
         extra.insert("template".to_owned(), self.template().as_str().into());
         ToolEntry {
-            capability: self.0.capability.clone(),
+            capability: self.wanted.capability.clone(),
             container_image: None,
             extra,
             headless: "native".to_owned(),
-            license: self.0.license.clone(),
+            license: self.wanted.license.clone(),
             location: Location::below(&self.directory()),
-            name: self.0.name.clone(),
-            purpose: self.0.purpose.clone(),
-            version: "0.1.0".to_owned(),
+            name: self.wanted.name.clone(),
+            purpose: self.wanted.purpose.clone(),
+            version: self
+                .variables
+                .value("version")
+                .unwrap_or_default()
+                .to_owned(),
         }
     }
 }
 
 fn refused(what: &str, value: &str, wanted: &str) -> Error {
-    Error::new(
-        Code::InvalidValue,
-        format!("'{value}' cannot be the {what} of a tool: {wanted}; nothing has changed"),
-    )
-    .hint("git colony tools new -h")
-    .detail("option", format!("--{what}"))
-    .detail("value", value)
+    let message = format!("'{value}' cannot be the {what} of a tool: {wanted}");
+    tool_variables::refused(message, &format!("--{what}"), value)
 }
 
 fn check_name(what: &str, value: &str) -> Result<()> {
@@ -151,7 +169,7 @@ fn check_name(what: &str, value: &str) -> Result<()> {
         );
         return Err(refused(what, value, &wanted));
     }
-    if DEVICES.split_whitespace().any(|device| device == value) {
+    if text::names_device(value) {
         return Err(refused(
             what,
             value,
@@ -195,7 +213,7 @@ fn check_description(value: &str) -> Result<()> {
 
 /// Returns `true` for characters that control, turn the direction of text, or end a line invisibly: compilers
 /// refuse some of them, and no review shows them.
-fn is_unseen(c: char) -> bool {
+pub(super) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -213,6 +231,8 @@ mod tests {
             capability: "c".to_owned(),
             license: "MIT".to_owned(),
             description: String::new(),
+            files: Vec::new(),
+            variables: Vec::new(),
         }
     }
 

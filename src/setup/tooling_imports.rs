@@ -70,8 +70,10 @@ impl Import {
 }
 
 fn slug(url: &str) -> String {
-    let words = url.split(|c: char| !c.is_ascii_alphanumeric());
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = url
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     words.join("_")
 }
 
@@ -94,8 +96,10 @@ pub fn read(repo: &Repo) -> (Vec<ImportedTool>, Vec<ImportProblem>) {
         let import = match Import::deserialize(row) {
             Ok(import) if !import.remotes().is_empty() => import,
             other => {
-                let why = other.err().map(|error| error.to_string());
-                let why = why.unwrap_or_else(|| "it has neither name nor url".to_owned());
+                let why = other.err().map_or_else(
+                    || "it has neither name nor url".to_owned(),
+                    |error| error.to_string(),
+                );
                 let path = manifest::PATH;
                 let message = format!("row {} of imports_tooling_from in '{path}': {why}", at + 1);
                 let remote = None;

@@ -305,7 +305,7 @@ impl<'a> Tally<'a> {
             return Ok(());
         }
         let message = format!(
-            "more than {} files and directories, the limit of 'colony.map.maxEntries' for a source; nothing has changed",
+            "more than {} files and directories, the limit of 'colony.map.maxEntries' for a source",
             self.most
         );
         let more = self.most.saturating_mul(4).min(1_000_000_000);
@@ -315,7 +315,6 @@ impl<'a> Tally<'a> {
 }
 
 fn too_deep() -> Error {
-    let message =
-        format!("more than {MAX_DEPTH} directories inside each other; nothing has changed");
-    Error::new(Code::InvalidValue, message)
+    let message = format!("more than {MAX_DEPTH} directories inside each other");
+    Error::new(Code::InvalidValue, message).unchanged()
 }

@@ -6,8 +6,8 @@
 //! none. Each file has its own outcome: an unreadable one does not stop the others.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::git::lfs::lfs_objects::{Content, LfsObjects};
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::{self, Oid};
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::store::cache::user_cache::UserCache;
+use crate::store::cache::user_cache::{self, UserCache, UserCacheKind};
 use crate::text::chunk::{self, Chunk, ChunkSize};
 use crate::text::count::json_tokens;
 use crate::text::readers::pdf_extractor::Extractor;
@@ -72,7 +72,8 @@ pub struct Literature<'a> {
     world: &'a World,
     size: ChunkSize,
     tokenizer: Tokenizer,
-    cache: Option<UserCache>,
+    /// Opened when it is asked for the first time.
+    cache: OnceLock<Mutex<UserCache>>,
     extractor: OnceLock<Option<Extractor>>,
     /// The number of documents that took too long.
     timed_out: AtomicU32,
@@ -85,7 +86,7 @@ impl<'a> Literature<'a> {
             world,
             size,
             tokenizer,
-            cache: UserCache::open(world, "text"),
+            cache: OnceLock::new(),
             extractor: OnceLock::new(),
             timed_out: AtomicU32::new(0),
         }
@@ -174,8 +175,9 @@ impl<'a> Literature<'a> {
         document.map(|document| document.text).ok_or_else(|| {
             Error::new(
                 Code::ObjectMissing,
-                format!("'{path}' can no longer be read here; nothing has changed"),
+                format!("'{path}' can no longer be read here"),
             )
+            .unchanged()
             .hint("git lfs pull")
         })
     }
@@ -222,9 +224,11 @@ impl<'a> Literature<'a> {
         // A document that took too long is not tried again before the next day.
         let today = self.world.now().timestamp().div_euclid(SECONDS_PER_DAY);
         let slow = format!("{key} slow {today}");
-        let kept = |key: &str| self.cache.as_ref().and_then(|cache| cache.read(key));
-        let kept = kept(&key).or_else(|| kept(&slow));
-        if let Some(pages) = kept.and_then(|kept| serde_json::from_slice::<Pages>(&kept).ok()) {
+        let cached = self.cached(library, |cache| {
+            let found = cache.find(user_cache::key(&key));
+            found.or_else(|| cache.find(user_cache::key(&slow)))
+        });
+        if let Some(pages) = cached.and_then(|json| serde_json::from_slice::<Pages>(&json).ok()) {
             return Ok(pages);
         }
         let bytes = match source.bytes(library, fetch)? {
@@ -243,12 +247,24 @@ impl<'a> Literature<'a> {
             Err(fault) if !fault.is_lasting() => None,
             _ => Some(key),
         };
-        // A dry run writes nothing, not even to the cache.
-        let cache = self.cache.as_ref().filter(|_| !library.is_dry);
-        if let (Some(key), Some(cache), Ok(json)) = (key, cache, serde_json::to_vec(&pages)) {
-            cache.write(&key, &json);
+        if let (Some(key), Ok(json)) = (key, serde_json::to_vec(&pages)) {
+            self.cached(library, |cache| {
+                cache.remember(&[(user_cache::key(&key), json)]);
+            });
         }
         Ok(pages)
+    }
+
+    /// Asks the cache; one thread at a time.
+    fn cached<T>(&self, library: &Library<'_>, ask: impl FnOnce(&mut UserCache) -> T) -> T {
+        let open = if library.is_dry {
+            UserCache::rehearse
+        } else {
+            UserCache::open
+        };
+        let cache = || Mutex::new(open(self.world, UserCacheKind::Texts));
+        let cache = self.cache.get_or_init(cache).lock();
+        ask(&mut cache.unwrap_or_else(PoisonError::into_inner))
     }
 
     fn extractor(&self) -> Result<Option<&Extractor>> {
@@ -354,8 +370,8 @@ impl Records<'_> {
 /// Names a chunk by its content, so that an edit elsewhere in the document keeps the name: the page
 /// (`p7`) or the heading, `#`, and 12 hex digits of the digest of the text.
 fn part(section: &Section, text: &str) -> String {
-    let digest = blake3::hash(text.as_bytes()).to_hex();
-    let digest = digest.get(..12).unwrap_or_default();
+    let hex = blake3::hash(text.as_bytes()).to_hex();
+    let digest = hex.get(..12).unwrap_or_default();
     let label = match (section.page, &section.heading) {
         (Some(page), _) => format!("p{page}"),
         (None, Some(heading)) => heading.chars().take(60).collect(),

@@ -73,23 +73,14 @@ pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
 fn block_end(text: &str, start: usize, budget: usize) -> usize {
     let least = start.saturating_add(BLOCK.max(budget.saturating_mul(32)));
     let Some(rest) = text
-        .get(floor(text, least)..)
+        .get(text.floor_char_boundary(least)..)
         .filter(|rest| !rest.is_empty())
     else {
         return text.len();
     };
     let from = text.len() - rest.len();
-    let near = floor(rest, LONG_LINE);
+    let near = rest.floor_char_boundary(LONG_LINE);
     rest[..near].find('\n').map_or(from, |at| from + at + 1)
-}
-
-/// Returns the last character boundary at or before a position.
-fn floor(text: &str, at: usize) -> usize {
-    let at = at.min(text.len());
-    (0..=at)
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
 }
 
 /// A measured stretch of the text.
@@ -227,8 +218,7 @@ impl<'a> Block<'a> {
                 reach *= 2;
             }
             let fitting = first(reach).partition_point(fits);
-            let length = first(fitting.max(1)).last().copied();
-            let length = length.unwrap_or(rest.len());
+            let length = first(fitting.max(1)).last().copied().unwrap_or(rest.len());
             parts.push(Part {
                 range: self.offset + start..self.offset + start + length,
                 tokens: count(&rest[..length]),

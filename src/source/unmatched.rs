@@ -21,11 +21,14 @@ pub fn find(world: &World, listed: Listed<'_>, selection: &Selection) -> Result<
         selection.include.as_ref().unwrap_or(&none),
         &selection.exclude,
     ];
-    let all = lists.iter().enumerate();
-    let all = all.flat_map(|(list, globs)| (0..globs.texts().len()).map(move |at| (list, at)));
+    let all = lists
+        .iter()
+        .enumerate()
+        .flat_map(|(list, globs)| (0..globs.texts().len()).map(move |at| (list, at)));
     let mut left: BTreeSet<(usize, usize)> = all.collect();
-    let start = objects.at(tree, &selection.start_dir)?;
-    let start = start.filter(TreeEntry::is_directory);
+    let start = objects
+        .at(tree, &selection.start_dir)?
+        .filter(TreeEntry::is_directory);
     let mut waiting: Vec<(RepoPath, Oid)> = start
         .into_iter()
         .map(|entry| (RepoPath::default(), entry.id))

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::git::{RefName, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _};
 
@@ -98,10 +99,9 @@ impl Membership {
     /// As [`Membership::find`].
     pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
         let broken = || format!("cannot read '{}'", path.display());
-        let bytes = match super::files::atomic::read_file(path) {
-            Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::io(broken(), e)),
+        let cannot = |e| Error::io(broken(), e);
+        let Some(bytes) = plain_file::find_own(path).map_err(cannot)? else {
+            return Ok(None);
         };
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).or_code(Code::RepositoryBroken, broken)?;
@@ -110,8 +110,7 @@ impl Membership {
             return Err(Error::new(
                 Code::NewerFormat,
                 format!("'{}' was written by a newer git-colony", path.display()),
-            )
-            .hint("install a newer git-colony"));
+            ));
         }
         serde_json::from_value(value)
             .map(Some)

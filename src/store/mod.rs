@@ -1,6 +1,7 @@
 //! Persistent state and its changes: sessions, settings, locks, atomic files, operations.
 
 pub mod cache;
+pub(crate) mod data_tree;
 pub mod files;
 pub mod key;
 pub mod large_files;

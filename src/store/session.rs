@@ -42,6 +42,11 @@ impl Session {
         })
     }
 
+    /// Returns `true` in a dry run: objects stay in memory, and an operation is only planned.
+    pub fn is_dry(&self) -> bool {
+        !self.repo.keeps_objects()
+    }
+
     /// Returns the identity that acts: the named agent, else the user.
     ///
     /// # Errors
@@ -71,7 +76,7 @@ impl Session {
         }
         Err(Error::new(
             Code::ReadOnlyClone,
-            "this clone is for reading and follows its remote; nothing has changed",
+            "this clone is for reading and follows its remote",
         )
         .hint("git colony agents new NAME   # creates one to work in"))
     }

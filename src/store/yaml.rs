@@ -272,8 +272,11 @@ mod tests {
         let Node::List(items) = &entries[0].1.node else {
             panic!("{entries:?}");
         };
-        let places = items.iter().map(|item| item.position);
-        let places: Vec<_> = places.map(|place| (place.line, place.column)).collect();
+        let places: Vec<_> = items
+            .iter()
+            .map(|item| item.position)
+            .map(|place| (place.line, place.column))
+            .collect();
         assert_eq!(places, [(1, 5), (2, 3)]);
         assert_eq!(entries[1].1.node, Node::Nothing);
     }

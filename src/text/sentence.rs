@@ -95,8 +95,10 @@ fn is_shortened(before: &str, after: &str) -> bool {
     }
     let indent = |c: char| c.is_whitespace() && c != '\n';
     let starts_line = || {
-        let line = before.get(..before.len() - word.len()).unwrap_or_default();
-        let line = line.trim_end_matches(indent);
+        let line = before
+            .get(..before.len() - word.len())
+            .unwrap_or_default()
+            .trim_end_matches(indent);
         line.is_empty() || line.ends_with('\n')
     };
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) && starts_line() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::model::time::Moment;
-use crate::model::{Code, Error};
+use crate::model::{Code, Error, Untouched};
 
 use super::escape;
 use super::layout::Block;
@@ -81,8 +81,10 @@ pub struct ErrorAnswer<'a> {
     /// The stable name of what went wrong; names are added, never changed.
     #[schemars(extend("examples" = Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>()))]
     code: &'static str,
-    /// The same for people, in one line.
+    /// The same for people, in one line, with the end that `untouched` repeats.
     message: String,
+    /// The end of `message` that says what has not changed; null where nothing is promised.
+    untouched: Option<&'static str>,
     /// The next command to try.
     hint: Option<&'a str>,
     /// Machine-readable particulars.
@@ -183,13 +185,14 @@ impl Shown {
 pub fn print_error(
     out: &mut dyn Write,
     err: &mut dyn Write,
-    (form, palette): (Form, Palette),
+    form: Form,
+    palette: Palette,
     error: &Error,
 ) -> io::Result<()> {
     if form != Form::Json {
         let message = Line(vec![
             Span::new(Role::Bad, "error: "),
-            error.message().into(),
+            error.sentence().into(),
         ]);
         let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
         let hint = error.hint_text().map(hint_line);
@@ -203,7 +206,8 @@ pub fn print_error(
         ok: false,
         status: "error",
         code,
-        message: error.message(),
+        message: error.sentence(),
+        untouched: error.left_untouched().map(Untouched::sentence),
         hint: error.hint_text(),
         detail: error.details(),
     };

@@ -88,22 +88,27 @@ fn ended(mut spans: Vec<Span>) -> Line {
 fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> Vec<String> {
     // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
-    let rows = rows.iter().map(|row| row.iter().map(escaped).collect());
-    let rows: Vec<Vec<Span>> = rows.collect();
+    let rows: Vec<Vec<Span>> = rows
+        .iter()
+        .map(|row| row.iter().map(escaped).collect())
+        .collect();
     let widths = widths(&rows, columns);
     let row = |row: &Vec<Span>| {
         let last = row.iter().rposition(|cell| !cell.text.is_empty());
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(at, (cell, width))| {
-            let text = cut(cell, *width);
-            let padding = if Some(at) < last {
-                " ".repeat(width.saturating_sub(width_of(&text)) + GAP)
-            } else {
-                String::new()
-            };
-            format!("{}{padding}", palette.paint(cell.role, &text))
-        });
-        let cells = cells.take(last.map_or(0, |last| last + 1));
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, width))| {
+                let text = cut(cell, *width);
+                let padding = if Some(at) < last {
+                    " ".repeat(width.saturating_sub(width_of(&text)) + GAP)
+                } else {
+                    String::new()
+                };
+                format!("{}{padding}", palette.paint(cell.role, &text))
+            })
+            .take(last.map_or(0, |last| last + 1));
         cells.collect::<String>().trim_end().to_owned()
     };
     rows.iter().map(row).collect()
@@ -126,8 +131,10 @@ fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
         widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP
     };
     while shown(&widths) > columns {
-        let open = widths.iter_mut().zip(&fixed);
-        let open = open.filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
+        let open = widths
+            .iter_mut()
+            .zip(&fixed)
+            .filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
         let Some((widest, _)) = open.max_by_key(|(width, _)| **width) else {
             break;
         };
@@ -199,8 +206,8 @@ mod tests {
         let mut rows = rows();
         rows[0][0].role = Role::Heading;
         let plain = Block::Table(rows.clone()).show(Palette::Plain, Some(60));
-        let painted = Block::Table(rows).show(Palette::Ansi, Some(60));
-        let painted: Vec<_> = painted
+        let painted: Vec<_> = Block::Table(rows)
+            .show(Palette::Ansi, Some(60))
             .iter()
             .map(|line| line.replace("\x1b[1m", "").replace("\x1b[m", ""))
             .collect();

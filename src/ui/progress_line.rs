@@ -7,16 +7,16 @@ use crate::model::progress::{Step, Unit};
 
 use super::{escape, text};
 
-/// Work that ends within this time says nothing.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Work that ends within this time shows no line.
+const SHOW_AFTER: Duration = Duration::from_millis(500);
 
-/// The line is rewritten at most this often.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The minimum time between two changes of the line.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Goes back to the beginning of the line and empties it.
 const CLEAR: &str = "\r\x1b[K";
 
-/// The line, as it stands.
+/// The state of the line.
 #[derive(Debug, Default)]
 pub struct ProgressLine {
     began: Option<Instant>,
@@ -24,7 +24,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Returns the text to write for a step at a time; mostly empty.
+    /// Returns the text to write when a step is made; mostly empty.
     pub fn step(&mut self, step: &Step<'_>, now: Instant) -> String {
         match step {
             Step::Ended => {
@@ -48,21 +48,23 @@ impl ProgressLine {
         }
     }
 
-    fn shown(&mut self, now: Instant, words: impl FnOnce() -> String) -> String {
+    fn shown(&mut self, now: Instant, text: impl FnOnce() -> String) -> String {
         let began = *self.began.get_or_insert(now);
         let since = |then: Instant| now.saturating_duration_since(then);
-        let is_due = self.shown.is_none_or(|shown| since(shown) >= PAUSE);
-        if since(began) < PATIENCE || !is_due {
+        let is_due = self
+            .shown
+            .is_none_or(|shown| since(shown) >= REDRAW_INTERVAL);
+        if since(began) < SHOW_AFTER || !is_due {
             return String::new();
         }
         self.shown = Some(now);
         let mut line = CLEAR.to_owned();
         // Writing to a string cannot fail.
-        write!(line, "{}", escape::line(&words())).ok();
+        write!(line, "{}", escape::line(&text())).ok();
         line
     }
 
-    /// Returns what takes the line away, where it stands.
+    /// Returns the text that erases the line if it is shown.
     pub fn clear(&mut self) -> &'static str {
         self.shown.take().map_or("", |_| CLEAR)
     }
@@ -93,15 +95,15 @@ mod tests {
         assert!(at(600, Some(5)).ends_with(": 5 files"));
         assert_eq!(at(601, None), CLEAR);
         assert_eq!(at(602, None), "");
-        assert_eq!(at(5000, Some(1)), "", "other work begins anew");
+        assert_eq!(at(5000, Some(1)), "", "other work starts again");
     }
 
     #[test]
-    fn what_a_program_says_of_its_work_is_shown_without_its_control_bytes() {
+    fn control_bytes_in_the_words_of_a_program_are_not_shown() {
         let mut line = ProgressLine::default();
         let start = Instant::now();
         line.step(&Step::Said("10%"), start);
-        let shown = line.step(&Step::Said("20%\x1b[2J"), start + PATIENCE);
+        let shown = line.step(&Step::Said("20%\x1b[2J"), start + SHOW_AFTER);
         assert_eq!(shown, format!("{CLEAR}20%\\x1b[2J"));
         assert_eq!(line.clear(), CLEAR);
     }
@@ -118,7 +120,7 @@ mod tests {
                 unit,
             };
             line.step(&step, start);
-            line.step(&step, start + PATIENCE)
+            line.step(&step, start + SHOW_AFTER)
         };
         assert_eq!(
             told(Unit::Commits),

@@ -12,9 +12,9 @@ use crate::model::text::typed_word;
 
 /// What the lines begin with that offer a command.
 const LABELS: [&str; 7] = [
-    "take it back: ",
-    "or take it back: ",
-    "get it back: ",
+    "to undo: ",
+    "or to undo: ",
+    "to restore: ",
     "settle them, 'git add' each, then: ",
     "open them: ",
     "next: ",
@@ -35,8 +35,11 @@ impl Sent {
     /// but leaves the word of the shell (`PWD`).
     pub fn to(world: &World, ran_in: &Path) -> Sent {
         let told = world.variable("PWD").map(Path::new);
-        let stands_in = told.filter(|told| told.is_absolute());
-        let stands_in = stands_in.unwrap_or(&world.cwd).canonicalize().ok();
+        let stands_in = told
+            .filter(|told| told.is_absolute())
+            .unwrap_or(&world.cwd)
+            .canonicalize()
+            .ok();
         let ran_in = ran_in.canonicalize().ok();
         let elsewhere = ran_in.filter(|there| stands_in.as_ref() != Some(there));
         // A path that is not text cannot be pasted.
@@ -55,8 +58,9 @@ impl Sent {
             .split(" && ")
             .map(|command| send(command, place))
             .collect();
-        let comment = Some(comment).filter(|comment| !comment.is_empty());
-        let comment = comment.map_or_else(String::new, |comment| format!("   # {comment}"));
+        let comment = Some(comment)
+            .filter(|comment| !comment.is_empty())
+            .map_or_else(String::new, |comment| format!("   # {comment}"));
         format!("{}{comment}", sent.join(" && "))
     }
 
@@ -128,8 +132,8 @@ mod tests {
         let sent = Sent(Some("/c".to_owned()));
         let line = |line: &str| sent.line(line.to_owned());
         assert_eq!(
-            line("take it back: git colony undo   (op-1)"),
-            "take it back: git -C /c colony undo   (op-1)"
+            line("to undo: git colony undo   (op-1)"),
+            "to undo: git -C /c colony undo   (op-1)"
         );
         assert_eq!(line("  git colony undo"), "  git colony undo");
         assert_eq!(line("git colony undo"), "git colony undo");

@@ -143,7 +143,7 @@ const WARNINGS: [&str; 6] = [
     "clash: ",
     "left out: ",
     "left alone: ",
-    "ILL ",
+    "FAIL ",
     "warn ",
 ];
 
@@ -208,10 +208,7 @@ mod tests {
     #[test]
     fn a_command_that_is_offered_is_found_with_its_remark() {
         for (text, command) in [
-            (
-                "take it back: git colony undo   (op-1)",
-                Some("git colony undo"),
-            ),
+            ("to undo: git colony undo   (op-1)", Some("git colony undo")),
             ("  git -C /c colony undo", Some("git -C /c colony undo")),
             ("attention: x: git colony doctor", Some("git colony doctor")),
             ("'git colony map' does it", None),

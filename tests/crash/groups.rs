@@ -130,7 +130,7 @@ fn a_group_killed_in_agents_new_is_in_nobodys_way() {
 }
 
 #[test]
-fn a_group_killed_as_it_copies_what_others_publish_is_in_nobodys_way() {
+fn a_group_killed_while_it_copies_published_work_blocks_nothing() {
     let set = || {
         let (desk, clone) = apart();
         desk.colony_in(&clone, &["hook", "post-commit"]);

@@ -77,7 +77,7 @@ fn a_killed_restore_of_files_happened_or_did_not() {
 }
 
 #[test]
-fn a_killed_restore_of_a_checkpoint_off_the_branch_happened_or_did_not() {
+fn a_killed_restore_of_an_off_branch_checkpoint_did_all_or_none() {
     matrix::kill(&RESTORE_OFF_BRANCH, Depth::EveryThird);
 }
 
@@ -132,7 +132,7 @@ fn a_killed_checkpoint_of_a_renamed_file_happened_or_did_not() {
 }
 
 #[test]
-fn a_killed_init_beside_a_hook_and_large_files_happened_or_did_not() {
+fn a_killed_init_beside_a_hook_and_large_files_did_all_or_none() {
     matrix::kill(&INIT_BESIDE, Depth::EveryThird);
 }
 
@@ -172,7 +172,7 @@ fn a_deinit_with_any_git_killed_is_completed_by_the_next() {
 }
 
 #[test]
-fn a_killed_deinit_that_gives_a_folder_of_hooks_back_is_completed_by_the_next() {
+fn a_killed_deinit_of_a_hooks_folder_is_completed_by_the_next() {
     matrix::kill(&DEINIT_OF_A_REDIRECT, Depth::EveryThird);
 }
 
@@ -222,7 +222,7 @@ fn a_checkpoint_killed_with_its_git_happened_or_did_not() {
 }
 
 #[test]
-fn a_checkpoint_killed_with_its_git_as_it_writes_happened_or_did_not() {
+fn a_checkpoint_killed_with_git_at_writes_happened_or_did_not() {
     matrix::kill_both_at_writes(&CHECKPOINT);
 }
 
@@ -242,7 +242,7 @@ fn a_group_killed_in_a_restore_leaves_nothing_in_the_way() {
 }
 
 #[test]
-fn a_group_killed_in_a_restore_to_a_fork_leaves_nothing_in_the_way() {
+fn a_group_killed_in_a_restore_to_a_fork_blocks_nothing() {
     matrix::kill_group(&RESTORE_FORK);
 }
 
@@ -257,12 +257,12 @@ fn a_group_killed_in_an_undo_leaves_nothing_in_the_way() {
 }
 
 #[test]
-fn a_group_killed_in_an_undo_of_packed_refs_leaves_nothing_in_the_way() {
+fn a_group_killed_in_an_undo_of_packed_refs_blocks_nothing() {
     matrix::kill_group(&UNDO_PACKED);
 }
 
 #[test]
-fn a_group_killed_in_a_deletion_of_a_fork_leaves_nothing_in_the_way() {
+fn a_group_killed_in_a_deletion_of_a_fork_blocks_nothing() {
     matrix::kill_group(&FORKS_DELETE);
 }
 
@@ -292,7 +292,7 @@ fn an_undo_whose_git_is_killed_happened_or_did_not() {
 }
 
 #[test]
-fn a_prune_whose_git_is_killed_touches_nothing_but_what_it_lets_go() {
+fn a_prune_whose_git_is_killed_touches_only_what_it_prunes() {
     matrix::kill_git(&PRUNE, Depth::EveryThird);
 }
 
@@ -367,7 +367,7 @@ fn a_killed_deletion_of_checkpoints_happened_or_did_not() {
 }
 
 #[test]
-fn a_killed_move_of_checkpoints_out_of_the_tags_happened_or_did_not() {
+fn a_killed_move_of_tags_to_checkpoint_refs_did_all_or_none() {
     matrix::kill(&MOVE_TAGS, Depth::EveryThird);
 }
 
@@ -452,7 +452,7 @@ fn a_merge_whose_git_is_killed_happened_or_did_not() {
 }
 
 #[test]
-fn a_merge_into_another_branch_whose_git_is_killed_happened_or_did_not() {
+fn a_merge_elsewhere_whose_git_is_killed_happened_or_did_not() {
     matrix::kill_git(&MERGE_ELSEWHERE, Depth::EveryFifth);
 }
 
@@ -472,7 +472,7 @@ fn a_merge_with_any_git_killed_happened_or_did_not() {
 }
 
 #[test]
-fn a_merge_that_opens_conflicts_with_any_git_killed_happened_or_did_not() {
+fn a_merge_with_conflicts_and_any_git_killed_did_all_or_none() {
     matrix::kill_any_git(&MERGE_RESOLVE, Depth::EveryFifth);
 }
 
@@ -502,7 +502,7 @@ fn a_pick_killed_with_its_git_happened_or_did_not() {
 }
 
 #[test]
-fn work_done_after_a_killed_merge_that_opens_conflicts_is_not_touched() {
+fn work_after_a_killed_merge_with_conflicts_is_not_touched() {
     matrix::kill_and_work_on(&MERGE_RESOLVE, Depth::EveryFifth);
 }
 

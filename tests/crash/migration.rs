@@ -129,12 +129,12 @@ fn a_killed_publication_of_a_migration_happened_or_did_not() {
 }
 
 #[test]
-fn a_publication_of_a_migration_with_any_process_killed_happened_or_did_not() {
+fn a_publication_with_any_process_killed_happened_or_did_not() {
     a_killed_publication_is_whole(Whom::Everybody, 7);
 }
 
 #[test]
-fn a_migration_that_is_killed_anywhere_is_published_whole_by_the_next() {
+fn a_migration_killed_anywhere_is_published_whole_by_the_next() {
     let what = ("lfs migrate", Whom::Program);
     each_point_of(what, (&CALLS, 7), |point: Point| {
         let (desk, remote) = published();

@@ -8,6 +8,9 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+#[path = "../support/durations.rs"]
+mod durations;
+
 /// The program under test: the real one, as cargo built it for this test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
 
@@ -46,6 +49,7 @@ impl Repository {
     }
 
     fn without_content() -> Repository {
+        durations::note();
         let folder = temporary_folder();
         let root = folder.path().join("worktree");
         fs::create_dir(&root).expect("the folder is empty");

@@ -221,7 +221,7 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
 }
 
 #[test]
-fn a_killed_sync_leaves_both_sides_old_or_new_and_the_next_converges() {
+fn a_killed_sync_did_all_or_none_and_the_next_one_converges() {
     a_killed_sync_converges(Whom::Program, 4);
 }
 
@@ -270,6 +270,6 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
 }
 
 #[test]
-fn a_killed_consent_is_given_before_anything_is_published_or_not_at_all() {
+fn a_killed_consent_is_given_before_publication_or_not_at_all() {
     a_killed_consent_is_given_or_not(Whom::Program, 1);
 }

@@ -17,6 +17,7 @@ mod fleet;
 mod house;
 mod lfs;
 mod map;
+mod mcp;
 mod merge;
 mod pages;
 mod remote;

@@ -8,17 +8,17 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-/// Tell everything that is wrong with the map, with line and column
+/// Report every problem in the map, with line and column
 ///
-/// Looks at the file on disk, as it is being edited; 'map' and the other commands read that of the
-/// commit. Submodules are looked up in the index, or in REVISION. The exit code is 1 when anything is
-/// wrong. A key that has no effect is a warning.
+/// Reads the file on disk; 'map' and the other commands read the committed one. Submodules are looked up
+/// in the index, or in REVISION. The exit code is 1 if there is a problem. A key that has no effect is a
+/// warning.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Look at the map of REVISION
+    /// Read the map of REVISION
     #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
     rev: Option<String>,
-    /// Look at the file on disk (default)
+    /// Read the file on disk (default)
     #[arg(long)]
     worktree: bool,
 }
@@ -49,7 +49,7 @@ impl Answer for MapCheckReport {
                     None => " --worktree".to_owned(),
                 };
                 format!(
-                    "'{path}' is in order: {sources}{warnings}; 'git colony map preview{of}' looks for what they name"
+                    "'{path}' is valid: {sources}{warnings}; 'git colony map preview{of}' resolves them"
                 )
             }
             (count, _) => format!("'{path}' has {}{warnings}", text::count(count, "problem")),

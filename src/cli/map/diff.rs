@@ -7,10 +7,10 @@ use crate::page::listing::PageEntry;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-/// Show which pages two revisions have that the other has not
+/// Compare the pages of two revisions
 ///
 /// Each revision is mapped by its own map, in memory: nothing is fetched or written. A source that cannot be
-/// mapped at one of them is named and not compared, and the exit code is 1 then.
+/// mapped at one of them is named and not compared; then the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// The first revision

@@ -20,10 +20,10 @@ pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     rev: Option<String>,
-    /// Map the files of the worktree, committed or not, into scopes that are never shared
+    /// Map the files of the working tree, committed or not, into scopes that are never shared
     ///
-    /// They hold what a checkpoint would: tracked files as they are, and new ones that git does not
-    /// ignore. Rows that do not come from the current branch are skipped.
+    /// The files are those that a checkpoint would keep: tracked ones as they are, and new ones that git does
+    /// not ignore. Rows that do not come from the current branch are skipped.
     #[arg(long, conflicts_with_all = ["rev", "thaw"])]
     worktree: bool,
     /// Only the row of this NAME; may be repeated
@@ -32,7 +32,7 @@ pub(in crate::cli) struct Args {
     /// Begin scope ids with ID (default: the colony, else the origin, else the first commit)
     #[arg(long, value_name = "ID")]
     base_scope: Option<String>,
-    /// Let the static row of this NAME move on; may be repeated
+    /// Let the static row of this NAME move to a newer commit; may be repeated
     #[arg(long, value_name = "NAME")]
     thaw: Vec<String>,
     /// Fetch nothing
@@ -65,7 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         let mapped = report.results.iter().map(|row| &row.scope_id);
         let way_back = match mapped.collect::<Vec<_>>().as_slice() {
             [one] => format!("git colony scopes unmap {}", shell_word(one)),
-            _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' takes one back".to_owned(),
+            _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
         };
         last_act::note(&session, "map".to_owned(), way_back);
     }
@@ -90,7 +90,7 @@ impl Answer for MapReport {
             ""
         };
         let state = if self.worktree {
-            format!("in the worktree on {}", self.commit.short())
+            format!("in the working tree on {}", self.commit.short())
         } else {
             format!("at {}", self.commit.short())
         };
@@ -108,7 +108,7 @@ impl Answer for MapReport {
         );
         let uncommitted = Some(uncommitted).filter(|_| self.map_uncommitted);
         let fails = self.results.iter().any(|row| row.left_out_count > 0);
-        let way = "a file that is left out makes the exit code 1; 'exclude_globs' of its row takes it out for good";
+        let way = "the exit code is 1 while files are left out; 'exclude_globs' of a row excludes them for good";
         let way = fails.then(|| way.to_owned());
         uncommitted.into_iter().chain(way).collect()
     }
@@ -144,7 +144,7 @@ impl Answer for MapReport {
 pub(super) fn without_record(files: &[UnmappedFile], count: usize) -> Vec<String> {
     let named = files.iter();
     let mut lines: Vec<String> = named
-        .map(|file| format!("left out: {} {}", file.path, file.reason.words()))
+        .map(|file| format!("left out: {} {}", file.path, file.reason.to_text()))
         .collect();
     let more = count.saturating_sub(files.len());
     lines.extend((more > 0).then(|| format!("left out: {}", text::count(more, "more file"))));
@@ -156,7 +156,7 @@ fn retired_line(retired: &RetiredScope) -> String {
     if retired.shared {
         let word = shell_word(id);
         format!(
-            "no longer in the map: {id}; still shared, take it back: git colony scopes unmap {word}"
+            "no longer in the map: {id}; still shared, to unmap: git colony scopes unmap {word}"
         )
     } else {
         format!("no longer in the map: {id}")

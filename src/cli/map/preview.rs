@@ -8,16 +8,16 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-/// Show what each row is mapped with, what it inherits included
+/// Show the settings of each row, inherited ones included
 ///
-/// Nothing is fetched and nothing written: a row about a repository that was never mapped here has an
-/// error, and the exit code is 1 then.
+/// Nothing is fetched or written: a row about a repository that was never mapped here has an error, and
+/// then the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Look at the map of REVISION (default: HEAD)
+    /// Read the map of REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
     rev: Option<String>,
-    /// Look at the map on disk
+    /// Read the map on disk
     #[arg(long)]
     worktree: bool,
     /// Only the row of this NAME; may be repeated
@@ -26,7 +26,7 @@ pub(in crate::cli) struct Args {
     /// Begin scope ids with ID (default: the colony, else the origin, else the first commit)
     #[arg(long, value_name = "ID")]
     base_scope: Option<String>,
-    /// Let the static row of this NAME move on; may be repeated
+    /// Let the static row of this NAME move to a newer commit; may be repeated
     #[arg(long, value_name = "NAME")]
     thaw: Vec<String>,
 }

@@ -9,10 +9,10 @@ use crate::ui::text;
 
 use super::told_problems;
 
-/// Show what the map says, row by row
+/// Show the map, row by row
 ///
-/// With --json every key of every row is there, null where the row does not have it, and the text of
-/// the file as 'raw'. Settings that rows inherit are not filled in: 'map preview' does that.
+/// With --json every row has every key, null if the row does not set it, and 'raw' is the text of the
+/// file. Settings that rows inherit are not filled in: 'map preview' does that.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Show the map of REVISION (default: HEAD)
@@ -92,8 +92,8 @@ fn source(row: &SourceRow) -> Vec<String> {
     let directory = row
         .start_dir
         .as_ref()
-        .filter(|dir| !dir.as_bytes().is_empty());
-    let directory = directory.map_or_else(|| "all".to_owned(), |dir| format!("{dir}/"));
+        .filter(|dir| !dir.as_bytes().is_empty())
+        .map_or_else(|| "all".to_owned(), |dir| format!("{dir}/"));
     vec![
         row.name.clone(),
         row.kind.name().to_owned(),

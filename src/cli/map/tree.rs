@@ -16,7 +16,7 @@ pub(in crate::cli) struct Args {
     /// Show the tree of REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION")]
     rev: Option<String>,
-    /// Go N directories deep, 1 to 20
+    /// Show at most N levels of directories, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=20))]
     max_depth: u8,
     /// Show at most N entries, 10 to 20000
@@ -77,8 +77,10 @@ fn put(entries: &[MapEntry], depth: usize, lines: &mut Vec<String>) {
             (EntryKind::File, Some(bytes)) => format!("  {}", text::size(bytes)),
             (EntryKind::File, None) => "  not here".to_owned(),
         };
-        let tokens = entry.tokens.map(|tokens| format!("  {tokens} tokens"));
-        let tokens = tokens.unwrap_or_default();
+        let tokens = entry
+            .tokens
+            .map(|tokens| format!("  {tokens} tokens"))
+            .unwrap_or_default();
         lines.push(format!("{}{name}{what}{tokens}", "  ".repeat(depth)));
         put(&entry.children, depth + 1, lines);
     }

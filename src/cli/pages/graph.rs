@@ -100,7 +100,11 @@ pub(super) fn name(id: PageId, files: &[RepoPath]) -> String {
 /// Why two pages are joined, as JSON has it.
 pub(super) fn types(types: &[RelationshipType]) -> String {
     let values = serde_json::to_value(types).unwrap_or_default();
-    let words = values.as_array().into_iter().flatten();
-    let words: Vec<&str> = words.filter_map(serde_json::Value::as_str).collect();
+    let words: Vec<&str> = values
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(serde_json::Value::as_str)
+        .collect();
     words.join(", ")
 }

@@ -12,15 +12,24 @@ use crate::ui::text;
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Args {
-    /// List those of the files of the worktree, as 'map --worktree' made them
+    /// List the pages of the working tree, which 'map --worktree' made
     #[arg(long)]
     worktree: bool,
     /// Only pages of the scope ID, or of the row of that name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
-    /// Only pages with something at or below PATH
+    /// Only pages of sources that contain TEXT, in any case
+    ///
+    /// The id of the scope, the name of its row, the URL it is mapped from, and the path of its submodule are
+    /// searched. TEXT is not a pattern: '*' and '%' mean themselves.
+    #[arg(long, value_name = "TEXT")]
+    source: Option<String>,
+    /// Only pages with records at or below PATH
     #[arg(long, value_name = "PATH")]
     path: Option<PathBuf>,
+    /// Leave out the records of each page
+    #[arg(long)]
+    no_records: bool,
     /// At most N pages
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
@@ -31,12 +40,14 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let path = args.path.as_ref();
-    let path = path
+    let path = args
+        .path
+        .as_ref()
         .map(|path| paths::repo_path(&session, path))
         .transpose()?;
     let filter = Filter {
         scope: args.scope,
+        source: args.source,
         work: if args.worktree {
             Work::Worktree
         } else {
@@ -46,7 +57,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         limit: args.limit,
         offset: args.offset,
     };
-    let report = pages::list(&session, &filter)?;
+    let mut report = pages::list(&session, &filter)?;
+    if args.no_records {
+        report
+            .pages
+            .iter_mut()
+            .for_each(|page| page.records.clear());
+    }
     face.answer(&report)
 }
 

@@ -15,7 +15,8 @@ pub(super) use list::holds;
 
 /// List the pages of this worktree's scopes
 ///
-/// 'git colony map' makes them. Those of 'map --worktree' are listed by --worktree, and by their scope. A page is a group of records of one directory, with a number of tokens that
+/// 'git colony map' makes them. Those of 'map --worktree' are listed by --worktree, and by their scope. A
+/// page is a group of records of one directory, with a number of tokens that
 /// never exceeds the budget of its source. An id stays the same while what the page holds does.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -36,10 +37,12 @@ enum Command {
 fn moved_on(scopes: &[String]) -> &'static str {
     let is_private = |scope: &String| scope_record::committed(scope).is_some();
     match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {
-        (false, _) => "the branch has moved since: 'git colony map' maps it anew",
-        (true, true) => "the worktree has changed since: 'git colony map --worktree' maps it anew",
+        (false, _) => "the branch has moved since: 'git colony map' maps it again",
+        (true, true) => {
+            "the working tree has changed since: 'git colony map --worktree' maps it again"
+        }
         (true, false) => {
-            "branch and worktree have changed since: 'git colony map' and 'git colony map --worktree' map them anew"
+            "branch and working tree have changed since: 'git colony map' and 'git colony map --worktree' map them again"
         }
     }
 }
@@ -53,17 +56,17 @@ fn narration(stale_scopes: &[String]) -> Vec<String> {
 /// Says why there is no page to show.
 fn nothing(why: NoPages) -> String {
     let words = match why {
-        NoPages::NotMapped => "nothing is mapped; 'git colony map' does it",
+        NoPages::NotMapped => "nothing is mapped; run 'git colony map'",
         NoPages::NotHere => {
-            "scopes are recorded, and their pages were not made here; 'git colony map' does it"
+            "scopes are recorded, but their pages were not made here; run 'git colony map'"
         }
         NoPages::Empty => {
-            "0 pages: no file of what is mapped has any; 'git colony map preview' shows what is taken"
+            "0 pages: no mapped file has any; 'git colony map preview' shows which files are mapped"
         }
         NoPages::OnlyWorktree => {
-            "no commit is mapped: 'git colony pages --worktree' lists what is; 'git colony map' maps HEAD"
+            "no commit is mapped: 'git colony pages --worktree' lists the pages of the working tree; 'git colony map' maps HEAD"
         }
-        NoPages::NoWorktree => "the worktree is not mapped; 'git colony map --worktree' does it",
+        NoPages::NoWorktree => "the working tree is not mapped; run 'git colony map --worktree'",
         NoPages::NoMatch => "no page matches; 'git colony pages' shows all",
     };
     words.to_owned()

@@ -10,7 +10,7 @@ use crate::ui::layout::Block;
 
 use super::graph;
 
-/// Show what a page holds
+/// Print a page
 ///
 /// For a model: a JSON object for each record, one on a line. Such a line has at most the tokens that are
 /// counted for its record, and up to 2 fewer: the text and its surroundings are counted apart.
@@ -18,13 +18,13 @@ use super::graph;
 /// each record has its text, or with '--format text' all of it stands once, as 'text'.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id, or enough of its beginning
+    /// Its id, or a unique prefix of it
     #[arg(value_name = "ID")]
     id: String,
     /// Write the text as FORMAT: json, an object for each record, or text, as it stands in the files
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// Name the pages first that it has most to do with, at most five
+    /// First list the most closely related pages, at most five
     #[arg(long, alias = "neighbors")]
     neighbours: bool,
 }
@@ -78,7 +78,7 @@ impl Answer for ShownPage {
     fn blocks(&self, _now: &Moment) -> Vec<Block> {
         let row = |neighbor: &Neighbor| {
             vec![
-                format!("neighbour {:.2}", neighbor.weight).into(),
+                format!("neighbor {:.2}", neighbor.weight).into(),
                 graph::name(neighbor.page_id, &neighbor.files).into(),
                 graph::types(&neighbor.relationship_types).into(),
             ]

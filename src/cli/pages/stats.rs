@@ -8,7 +8,7 @@ use crate::ui::text;
 
 /// Count pages, records and tokens of each scope
 ///
-/// What 'map --worktree' made of the files of the worktree is a scope of its own.
+/// The pages that 'map --worktree' made are a scope of their own.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {}
 

@@ -98,19 +98,20 @@ pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
     let waiting = "waiting for another git-colony that records a colony";
     let lock = root.path().join("colonies.lock");
     let timeout = std::time::Duration::from_secs(10);
-    let _lock = WorktreeLock::take_at(world, &lock, (timeout, waiting))?;
+    let _lock = WorktreeLock::take_at(world, &lock, timeout, waiting)?;
     let mut all = list(world, root)?;
     all.retain(|known| known.name != colony.name);
     all.push(colony.clone());
     all.sort_by(|a, b| a.name.cmp(&b.name));
     let entries = all.iter().flat_map(|colony| {
-        let section = ("colony", colony.name.as_str());
-        let optional = [("branch", &colony.branch), ("commit", &colony.commit)];
-        let optional = optional.into_iter().filter_map(move |(key, value)| {
-            let value = value.as_ref()?;
-            Some(ConfigEntry::sub(section, key, value.as_str()))
-        });
-        let url = ConfigEntry::sub(section, "url", colony.origin_url.as_str());
+        let name = colony.name.as_str();
+        let optional = [("branch", &colony.branch), ("commit", &colony.commit)]
+            .into_iter()
+            .filter_map(move |(key, value)| {
+                let value = value.as_ref()?;
+                Some(ConfigEntry::sub("colony", name, key, value.as_str()))
+            });
+        let url = ConfigEntry::sub("colony", name, "url", colony.origin_url.as_str());
         std::iter::once(url).chain(optional)
     });
     let text: String = entries.map(|entry| entry.line()).collect();

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::{Code, Result, ResultExt as _, World};
 use crate::store::files::atomic;
 use crate::store::lock::FileIdentity;
@@ -33,7 +34,7 @@ impl DeskNote {
     }
 
     fn read(path: &Path) -> Option<DeskNote> {
-        serde_json::from_slice(&atomic::read_file(path).ok()?).ok()
+        serde_json::from_slice(&plain_file::read(path).ok()?).ok()
     }
 
     /// Returns `true` if the folder is still there.
@@ -73,8 +74,8 @@ pub(in crate::clones) fn settle(
     if let Some(folder) = path.parent() {
         atomic::make_directory(folder)?;
     }
-    let json = serde_json::to_vec_pretty(&here);
-    let json = json.or_code(Code::Io, || "cannot record the id of this checkout")?;
+    let json = serde_json::to_vec_pretty(&here)
+        .or_code(Code::Io, || "cannot record the id of this checkout")?;
     atomic::write_quickly(&path, &json)?;
     Ok(member)
 }

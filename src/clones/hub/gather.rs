@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::clones::hub::joining;
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
-use crate::git::refs::ReflogReason;
+use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Signature};
-use crate::model::{Code, Result};
+use crate::model::Result;
 use crate::store::Session;
 use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::{own_refs, ref_names};
@@ -35,8 +35,7 @@ pub fn gather(session: &Session) -> Result<usize> {
 }
 
 fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usize> {
-    let mut tries = 1;
-    loop {
+    lost_race::retried(|| {
         let changes = changes(session, member, hub)?;
         if changes.is_empty() {
             return Ok(0);
@@ -71,13 +70,9 @@ fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usiz
             .partition(|change| change.new.is_none());
         let move_refs = |changes: &[RefChange]| own_refs::move_copies(session, changes, &why);
         // A name may become a folder of names.
-        match move_refs(&gone).and_then(|()| move_refs(&rest)) {
-            Ok(()) => return Ok(changes.len()),
-            // Another command gathers here at the same time.
-            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < 5 => tries += 1,
-            Err(error) => return Err(error),
-        }
-    }
+        move_refs(&gone).and_then(|()| move_refs(&rest))?;
+        Ok(changes.len())
+    })
 }
 
 /// Compares the copies here with the refs that others publish.

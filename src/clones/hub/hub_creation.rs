@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::git::plain_file;
 use crate::git::remote::network::Network;
 use crate::git::remote::url::RemoteUrl;
 use crate::git::{BareRepo, RefChange, RefName, Repo, process};
@@ -62,8 +63,9 @@ fn refuse_incomplete(repo: &Repo) -> Result<()> {
     };
     Err(Error::new(
         Code::Unsupported,
-        format!("this clone is {what}: a hub needs the whole history; nothing has changed"),
+        format!("this clone is {what}: a hub needs the whole history"),
     )
+    .unchanged()
     .hint(hint))
 }
 
@@ -117,7 +119,7 @@ fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
 fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {
     let cannot = |e| Error::io("cannot configure the hub", e);
     let path = new.join("config");
-    let written = std::fs::read_to_string(&path).map_err(cannot)?;
+    let written = plain_file::read_text(&path).map_err(cannot)?;
     // The configuration that git copied from the source may hold credentials.
     let own = written.lines().scan(false, |skip, line| {
         if line.starts_with('[') {

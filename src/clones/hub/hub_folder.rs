@@ -28,8 +28,8 @@ pub(in crate::clones) struct HubPlace {
 
 impl HubPlace {
     pub(in crate::clones) fn of(root: &SharedRoot, address: &str) -> HubPlace {
-        let hash = blake3::hash(address.as_bytes()).to_hex();
-        let hash = hash.get(..16).unwrap_or_default();
+        let hex = blake3::hash(address.as_bytes()).to_hex();
+        let hash = hex.get(..16).unwrap_or_default();
         HubPlace::at(&root.hubs().join(format!("{hash}.git")))
     }
 
@@ -45,7 +45,7 @@ impl HubPlace {
     fn lock(&self, world: &World, timeout: Option<Duration>) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that makes the hub of this repository";
         let timeout = timeout.unwrap_or(LOCK_TIMEOUT);
-        WorktreeLock::take_at(world, &self.lock, (timeout, waiting))
+        WorktreeLock::take_at(world, &self.lock, timeout, waiting)
     }
 
     /// Restores a hub that a dead process moved aside. The caller holds its lock.

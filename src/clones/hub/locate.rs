@@ -27,8 +27,10 @@ pub fn address_of(session: &Session) -> Result<String> {
 /// # Errors
 /// `url-refused`.
 pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
-    let configured = session.repo.config("remote.origin.url");
-    let configured = configured.filter(|url| !url.is_empty());
+    let configured = session
+        .repo
+        .config("remote.origin.url")
+        .filter(|url| !url.is_empty());
     let base = session.repo.workdir();
     configured
         .map(|url| RemoteUrl::parse(&url, Provenance::User, base))
@@ -38,8 +40,10 @@ pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
 /// Returns the push URL of a repository, without credentials, where its configuration has one: it may be a
 /// URL that nothing can be pushed to.
 pub fn push_url_of(session: &Session) -> Option<String> {
-    let configured = session.repo.config("remote.origin.pushurl");
-    let configured = configured.filter(|url| !url.is_empty())?;
+    let configured = session
+        .repo
+        .config("remote.origin.pushurl")
+        .filter(|url| !url.is_empty())?;
     let base = session.repo.workdir();
     let parsed = RemoteUrl::parse(&configured, Provenance::User, base);
     // An unusable URL is configured on purpose, to prevent pushes.
@@ -77,8 +81,7 @@ pub(super) fn place_here(session: &Session, root: &SharedRoot) -> Result<HubPlac
     if origin_of(session)?.is_some() || !desk_note::is_of_another(&place.path, git_dir) {
         return Ok(place);
     }
-    let identity = FileIdentity::of(git_dir);
-    let identity = identity.map(|one| format!("{}:{}", one.device, one.inode));
+    let identity = FileIdentity::of(git_dir).map(|one| format!("{}:{}", one.device, one.inode));
     let address = format!("{address} {}", identity.unwrap_or_default());
     Ok(HubPlace::of(root, &address))
 }

@@ -32,7 +32,7 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
         return Ok(());
     }
     let lock = hub.path().join("colony-maintenance.lock");
-    let Ok(lock) = WorktreeLock::take_as(world, (&lock, Hold::Alone), (Duration::ZERO, "")) else {
+    let Ok(lock) = WorktreeLock::take_as(world, &lock, Hold::Alone, Duration::ZERO, "") else {
         return Ok(());
     };
     // Every git below holds the lock, so these locks are of a killed one.
@@ -40,9 +40,10 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
         atomic::remove_file(&hub.path().join("objects").join(left))?;
     }
     let run = |args: &[&str]| {
-        let mut git = hub.git(world);
-        let git = git.keep_open(lock.file())?.args(args);
-        git.run_checked("compact the hub")
+        hub.git(world)
+            .keep_open(lock.file())?
+            .args(args)
+            .run_checked("compact the hub")
     };
     // Without -a and -d: packs are only added here.
     run(&["repack", "-q"])?;
@@ -58,8 +59,11 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
 fn is_due(hub: &Path) -> bool {
     let count = |folder: &str, end: &str| {
         let entries = std::fs::read_dir(hub.join("objects").join(folder));
-        let names = entries.into_iter().flatten().flatten();
-        let names = names.map(|entry| entry.file_name());
+        let names = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name());
         names
             .filter(|name| name.to_string_lossy().ends_with(end))
             .count()

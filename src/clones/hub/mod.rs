@@ -16,7 +16,7 @@ pub mod publish;
 
 use std::path::Path;
 
-use crate::git::refs::{FoundRef, usual_default_branches};
+use crate::git::refs::{FoundRef, lost_race, usual_default_branches};
 use crate::git::remote::network::Network;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{BareRepo, Oid, RefChange, RefName};
@@ -24,9 +24,6 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::refs::own_refs;
 
 use hub_folder::MOVED_ASIDE;
-
-/// How often to repeat a deletion of refs because another process moved one meanwhile.
-const MAX_ATTEMPTS: usize = 20;
 
 /// The refspec for the branches of the remote.
 const REMOTE_BRANCHES: &str = "+refs/heads/*:refs/remotes/origin/*";
@@ -55,7 +52,7 @@ impl Hub {
             };
             return Err(Error::new(
                 Code::HubMissing,
-                format!("the hub '{}' is gone; nothing has changed", path.display()),
+                format!("the hub '{}' is gone", path.display()),
             )
             .hint(hint));
         }
@@ -118,31 +115,20 @@ impl Hub {
     /// # Errors
     /// `locked`, `repository-broken`.
     pub fn delete_refs_below(&self, world: &World, prefix: &str) -> Result<()> {
-        let mut gone = self.store.refs_below(prefix)?;
-        let mut tries = 1;
-        loop {
-            let changes = gone.iter().map(|found| RefChange {
+        let wanted = self.store.refs_below(prefix)?;
+        lost_race::retried(|| {
+            let there = self.store.refs_below(prefix)?;
+            let is_there = |found: &&FoundRef| {
+                let mut there = there.iter();
+                there.any(|now| (&now.name, now.id) == (&found.name, found.id))
+            };
+            let changes = wanted.iter().filter(is_there).map(|found| RefChange {
                 name: found.name.clone(),
                 old: Some(found.id),
                 new: None,
             });
-            match self.move_refs(world, &changes.collect::<Vec<_>>()) {
-                Err(e)
-                    if matches!(e.code(), Code::RefMoved | Code::Locked)
-                        && tries < MAX_ATTEMPTS =>
-                {
-                    tries += 1;
-                    let there = self.store.refs_below(prefix)?;
-                    let is_there = |found: &FoundRef| {
-                        there
-                            .iter()
-                            .any(|now| (&now.name, now.id) == (&found.name, found.id))
-                    };
-                    gone.retain(is_there);
-                }
-                done => return done,
-            }
-        }
+            self.move_refs(world, &changes.collect::<Vec<_>>())
+        })
     }
 
     /// Returns `true` if the repository has a remote.
@@ -168,8 +154,9 @@ impl Hub {
         }
         Err(Error::new(
             Code::RevisionNotFound,
-            "the remote has no branch to start on; nothing has changed",
+            "the remote has no branch to start on",
         )
+        .unchanged()
         .hint("git colony clone URL --branch BRANCH"))
     }
 

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::git::refs::lost_race;
 use crate::git::{Head, Oid, RefChange, RefName, Repo};
-use crate::model::{Code, Result, World};
+use crate::model::{Result, World};
 use crate::store::files::places::Places;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
@@ -17,9 +18,6 @@ use crate::store::{Session, key};
 
 use super::maintenance::maintain_if_due;
 use super::{Hub, desk_note};
-
-/// How often to compare the refs of the hub again because another command published meanwhile.
-const MAX_ATTEMPTS: usize = 5;
 
 /// Publishes changes; returns the number of refs that moved in the hub.
 ///
@@ -51,25 +49,17 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
     let hub = Hub::open(&member.hub)?;
     member.update_format(repo.common_dir())?;
     let below = member.published_below();
-    let mut tries = 1;
-    loop {
+    lost_race::retried(|| {
         let changes = changes(repo, member, &hub, &below)?;
         if changes.is_empty() {
             return Ok(0);
         }
         copy_objects(world, repo, &hub, &changes)?;
         link_large_objects(repo, &hub)?;
-        match move_refs(world, &hub, &changes) {
-            Ok(()) => {
-                maintain_if_due(world, &hub.store)?;
-                return Ok(changes.len());
-            }
-            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) && tries < MAX_ATTEMPTS => {
-                tries += 1;
-            }
-            Err(error) => return Err(error),
-        }
-    }
+        move_refs(world, &hub, &changes)?;
+        maintain_if_due(world, &hub.store)?;
+        Ok(changes.len())
+    })
 }
 
 /// Deletes all refs that a user's checkout has published, and the note of its id: it leaves the colony. Its
@@ -100,55 +90,64 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
 
 /// Compares the refs here with their copies in the hub.
 fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<Vec<RefChange>> {
-    let wanted = wanted(repo, member)?;
-    let published = hub.store.refs_below(below)?;
-    let mut published: BTreeMap<RefName, Oid> = published
+    let in_hub = |name: RefName| RefName::new([below.as_bytes(), name.as_bytes()].concat());
+    let wanted: BTreeMap<RefName, Oid> = wanted(repo, member)?
+        .into_iter()
+        .map(|(name, id)| (in_hub(name), id))
+        .collect();
+    let published: BTreeMap<RefName, Oid> = hub
+        .store
+        .refs_below(below)?
         .into_iter()
         .map(|found| (found.name, found.id))
         .collect();
-    let mut changes = Vec::new();
-    for (name, id) in wanted {
-        let name = RefName::new([below.as_bytes(), name.as_bytes()].concat());
-        let old = published.remove(&name);
+    let branches = in_hub(RefName::from("heads/"));
+    let mut changed = wanted.clone();
+    changed.retain(|name, id| {
         // A branch without its commit is an error; doctor reports other refs without their objects.
-        let is_branch = name
-            .as_bytes()
-            .starts_with(&[below.as_bytes(), b"heads/"].concat());
-        if old != Some(id) && (is_branch || !repo.is_gone(id)) {
-            changes.push(RefChange {
-                name,
-                old,
-                new: Some(id),
-            });
-        }
-    }
+        let is_branch = name.as_bytes().starts_with(branches.as_bytes());
+        published.get(name) != Some(id) && (is_branch || !repo.is_gone(*id))
+    });
     if member.role == Role::Agent {
-        leave_to_others(hub, below, &mut changes)?;
+        leave_to_team(hub, below, &mut changed)?;
     }
-    let gone = published.into_iter().map(|(name, id)| RefChange {
+    let gone = published
+        .iter()
+        .filter(|(name, _)| !wanted.contains_key(name))
+        .map(|(name, id)| RefChange {
+            name: name.clone(),
+            old: Some(*id),
+            new: None,
+        });
+    let changed = changed.into_iter().map(|(name, id)| RefChange {
+        old: published.get(&name).copied(),
         name,
-        old: Some(id),
-        new: None,
+        new: Some(id),
     });
     // Directories must be gone before files replace them.
-    Ok(gone.chain(changes).collect())
+    Ok(gone.chain(changed).collect())
 }
 
 /// Leaves out checkpoints that the remote has or a user's checkout publishes: a new clone has these from the
-/// start, and each clone would publish them again.
-fn leave_to_others(hub: &Hub, below: &str, changes: &mut Vec<RefChange>) -> Result<()> {
-    let checkpoint = |change: &RefChange| {
-        let name = change.name.to_string();
-        let rest = name.strip_prefix(below)?;
-        Some((rest.strip_prefix(CHECKPOINTS)?.to_owned(), change.new?))
-    };
-    if !changes.iter().any(|change| checkpoint(change).is_some()) {
+/// start, and each clone would publish them again, or leave them behind again when it is removed.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::clones) fn leave_to_team(
+    hub: &Hub,
+    below: &str,
+    refs: &mut BTreeMap<RefName, Oid>,
+) -> Result<()> {
+    let checkpoints = format!("{below}{CHECKPOINTS}");
+    let is_checkpoint = |name: &RefName| name.as_bytes().starts_with(checkpoints.as_bytes());
+    if !refs.keys().any(is_checkpoint) {
         return Ok(());
     }
-    let others = of_team(hub)?;
-    changes.retain(|change| {
-        let known = checkpoint(change).map(|(name, id)| others.get(&name) == Some(&id));
-        known != Some(true)
+    let team = of_team(hub)?;
+    refs.retain(|name, id| {
+        let name = name.to_string();
+        let checkpoint = name.strip_prefix(&checkpoints);
+        checkpoint.is_none_or(|name| team.get(name) != Some(id))
     });
     Ok(())
 }
@@ -232,8 +231,12 @@ pub(in crate::clones) fn copy_objects(
     if link_objects(&from, &to, &tips)? == Linked::All {
         return Ok(());
     }
-    let known = hub.store.refs_below("refs/")?;
-    let mut known: Vec<Oid> = known.into_iter().map(|found| found.id).collect();
+    let mut known: Vec<Oid> = hub
+        .store
+        .refs_below("refs/")?
+        .into_iter()
+        .map(|found| found.id)
+        .collect();
     known.sort_unstable();
     known.dedup();
     known.retain(|id| repo.object_size(*id).is_some());

@@ -36,12 +36,7 @@ pub struct Brought {
 ///
 /// # Errors
 /// `no-space`, `io`, `interrupted`.
-pub fn copy_path(
-    world: &World,
-    from: &Path,
-    to: &Path,
-    (path, how): (&str, How),
-) -> Result<Brought> {
+pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) -> Result<Brought> {
     let relative = Path::new(path);
     let plain = relative
         .components()
@@ -68,8 +63,9 @@ pub fn copy_path(
             files.push((relative, metadata));
         } else if make_folder(&to.join(&relative)).map_err(cannot)? {
             let entries = fs::read_dir(&source).map_err(cannot)?.flatten();
-            let names = entries.map(|entry| entry.file_name());
-            let names = names.filter(|name| name != ".git");
+            let names = entries
+                .map(|entry| entry.file_name())
+                .filter(|name| name != ".git");
             open.extend(names.map(|name| relative.join(name)));
         }
     }
@@ -79,7 +75,7 @@ pub fn copy_path(
         while let Some((relative, metadata)) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             world.interrupt.check()?;
             let (source, target) = (from.join(relative), to.join(relative));
-            if one(&source, &target, (metadata, how)).map_err(cannot)? {
+            if one(&source, &target, metadata, how).map_err(cannot)? {
                 brought.files += 1;
                 brought.bytes += metadata.len();
             }
@@ -119,13 +115,15 @@ fn make_folder(path: &Path) -> std::io::Result<bool> {
 
 /// Returns `true` if no symlink is on the way to a path: it would lead elsewhere.
 fn leads_inside(from: &Path, relative: &Path) -> bool {
-    let above = relative.ancestors().skip(1);
-    let mut above = above.filter(|path| !path.as_os_str().is_empty());
+    let mut above = relative
+        .ancestors()
+        .skip(1)
+        .filter(|path| !path.as_os_str().is_empty());
     above.all(|path| fs::symlink_metadata(from.join(path)).is_ok_and(|metadata| metadata.is_dir()))
 }
 
 /// Copies or links one file; returns `false` if its destination exists, or if it is not a file.
-fn one(source: &Path, target: &Path, (metadata, how): (&Metadata, How)) -> std::io::Result<bool> {
+fn one(source: &Path, target: &Path, metadata: &Metadata, how: How) -> std::io::Result<bool> {
     if metadata.is_symlink() {
         let made = std::os::unix::fs::symlink(fs::read_link(source)?, target);
         return unless_taken(made);

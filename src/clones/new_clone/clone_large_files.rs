@@ -44,10 +44,10 @@ pub enum Store {
 /// `git-failed`, `object-missing`.
 pub(in crate::clones) fn are_wanted(
     world: &World,
-    of: (&Repo, Oid),
+    repo: &Repo,
+    tree: Oid,
     store: &Store,
 ) -> Result<bool> {
-    let (repo, tree) = of;
     let wanted = match store {
         Store::Git => false,
         Store::Remote | Store::Separate(_) => true,
@@ -59,7 +59,7 @@ pub(in crate::clones) fn are_wanted(
 /// Returns the configuration that git-lfs itself would write, so that the first checkout gets large files,
 /// and their place.
 pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
-    let filter = |name, value: &str| ConfigEntry::sub(("filter", "lfs"), name, value);
+    let filter = |name, value: &str| ConfigEntry::sub("filter", "lfs", name, value);
     let mut config = vec![
         filter("clean", "git-lfs clean -- %f"),
         filter("smudge", "git-lfs smudge -- %f"),
@@ -81,7 +81,8 @@ pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
 /// `object-missing`, `no-space`, `io`.
 pub(in crate::clones) fn link(
     hub: &Path,
-    (repo, tree): (&Repo, Oid),
+    repo: &Repo,
+    tree: Oid,
     wanted: &LargeFiles,
 ) -> Result<BTreeSet<RepoPath>> {
     let mut missing = BTreeSet::new();
@@ -115,7 +116,8 @@ pub(in crate::clones) fn link(
 /// `git-failed` if git cannot be started, `interrupted`, `invalid-value` for a malformed token.
 pub(in crate::clones) fn download(
     world: &World,
-    (repo, commit): (&Repo, Oid),
+    repo: &Repo,
+    commit: Oid,
     paths: &BTreeSet<RepoPath>,
 ) -> Result<()> {
     let outside = repo.outside_sparse_checkout(world, paths.clone())?;
@@ -146,10 +148,10 @@ pub(in crate::clones) fn download(
 fn patterns(paths: &[&RepoPath]) -> Option<String> {
     const MAX_COUNT: usize = 500;
     const SPECIAL: &[char] = &[',', '*', '?', '[', ']', '\\', '!', '#', '{', '}'];
-    let texts = paths
+    let texts: Vec<&str> = paths
         .iter()
-        .map(|path| std::str::from_utf8(path.as_bytes()).ok());
-    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+        .map(|path| std::str::from_utf8(path.as_bytes()).ok())
+        .collect::<Option<_>>()?;
     let plain = |text: &&str| !text.contains(SPECIAL) && text.trim().len() == text.len();
     (texts.len() <= MAX_COUNT && texts.iter().all(plain)).then(|| texts.join(","))
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::git::identity::Identity;
 use crate::git::new_repository::{ConfigEntry, NewRepository};
+use crate::git::plain_file;
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
@@ -150,7 +151,7 @@ impl WantedClone<'_> {
         atomic::make_directory(&staging)?;
         let waiting = "waiting for another git-colony that creates a clone";
         let turn = self.root.path().join("staging.lock");
-        let turn = WorktreeLock::take_at(world, &turn, (LOCK_TIMEOUT, waiting))?;
+        let turn = WorktreeLock::take_at(world, &turn, LOCK_TIMEOUT, waiting)?;
         sweep(&staging);
         let nonce = format!("{:016x}", (world.entropy)());
         let folder = staging.join(&nonce);
@@ -200,11 +201,11 @@ impl WantedClone<'_> {
         let mut repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         let tree = repo.tree_of(Some(self.start.commit))?;
         let store = (self.store)(&elsewhere, &repo, tree);
-        staged.uses_lfs = clone_large_files::are_wanted(&elsewhere, (&repo, tree), &store)?;
+        staged.uses_lfs = clone_large_files::are_wanted(&elsewhere, &repo, tree, &store)?;
         let mut missing = BTreeSet::new();
         if staged.uses_lfs {
             let hub = large_objects_of(self.hub.store.path());
-            missing = clone_large_files::link(&hub, (&repo, tree), &self.large_files)?;
+            missing = clone_large_files::link(&hub, &repo, tree, &self.large_files)?;
             let config = clone_large_files::config(&store);
             append_config(&repo.git_dir().join("config"), &config)?;
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
@@ -218,7 +219,7 @@ impl WantedClone<'_> {
             repo = Repo::open(&elsewhere, ObjectWrites::Durable)?;
         }
         if self.check_out {
-            clone_large_files::download(&elsewhere, (&repo, self.start.commit), &missing)?;
+            clone_large_files::download(&elsewhere, &repo, self.start.commit, &missing)?;
             repo.check_out_first(&elsewhere, tree)?;
         }
         Ok(())
@@ -279,18 +280,17 @@ impl WantedClone<'_> {
     fn config(&self) -> Result<Vec<ConfigEntry>> {
         let mut config = Vec::new();
         if let Some(url) = &self.url {
-            let origin = ("remote", "origin");
+            let of_origin = |name, value: &str| ConfigEntry::sub("remote", "origin", name, value);
             let fetch = "+refs/heads/*:refs/remotes/origin/*";
-            config.push(ConfigEntry::sub(origin, "url", url.as_str()));
-            config.push(ConfigEntry::sub(origin, "fetch", fetch));
+            config.push(of_origin("url", url.as_str()));
+            config.push(of_origin("fetch", fetch));
             if let Some(url) = &self.push_url {
-                config.push(ConfigEntry::sub(origin, "pushurl", url.as_str()));
+                config.push(of_origin("pushurl", url.as_str()));
             }
             for name in self.branches() {
-                let branch = ("branch", name.as_str());
                 let merge = format!("refs/heads/{name}");
-                config.push(ConfigEntry::sub(branch, "remote", "origin"));
-                config.push(ConfigEntry::sub(branch, "merge", merge));
+                config.push(ConfigEntry::sub("branch", &name, "remote", "origin"));
+                config.push(ConfigEntry::sub("branch", &name, "merge", merge));
             }
         }
         if let Some(agent) = self.agent {
@@ -320,11 +320,6 @@ impl Staged {
         &self.folder
     }
 
-    /// Returns its future path.
-    pub fn place(&self) -> &Path {
-        &self.place
-    }
-
     /// Opens the clone before it is at its path.
     ///
     /// # Errors
@@ -350,7 +345,7 @@ impl Staged {
             atomic::rename(&self.place, &self.folder)?;
             return Err(Error::new(
                 Code::HubMissing,
-                "the hub was removed while the clone was created; nothing has changed",
+                "the hub was removed while the clone was created",
             )
             .hint("run the command again"));
         }
@@ -393,11 +388,8 @@ fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
         return Ok(());
     }
     let shown = place.display();
-    let error = Error::new(
-        Code::AgentExists,
-        format!("'{shown}' exists already; nothing has changed"),
-    )
-    .detail("path", shown.to_string());
+    let error = Error::new(Code::AgentExists, format!("'{shown}' exists already"))
+        .detail("path", shown.to_string());
     Err(match agent {
         Some(agent) => error.hint(format!("git colony agents path {agent}")),
         None => error.hint("git colony clones"),
@@ -406,7 +398,7 @@ fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
 
 fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
     let cannot = |e| Error::io("cannot configure the new clone", e);
-    let mut text = std::fs::read_to_string(path).map_err(cannot)?;
+    let mut text = plain_file::read_text(path).map_err(cannot)?;
     text.extend(entries.iter().map(ConfigEntry::line));
     atomic::write_plainly(path, text.as_bytes())
 }

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::clones::hub::Hub;
-use crate::clones::hub::publish::{copy_objects, link_large_objects, wanted};
-use crate::git::refs::FoundRef;
+use crate::clones::hub::publish::{copy_objects, leave_to_team, link_large_objects, wanted};
+use crate::git::plain_file;
+use crate::git::refs::{FoundRef, lost_race};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World, time};
 use crate::store::membership::{Membership, Role};
@@ -20,9 +21,6 @@ pub(in crate::clones) const UNCOMMITTED: &str = "uncommitted";
 
 /// The number of clones of one name that can be removed within a second.
 const FOLDERS: usize = 1_000;
-
-/// How often to compare refs again because another process kept something meanwhile.
-const MAX_ATTEMPTS: usize = 5;
 
 /// The files in which git records the commit of an autostash while it works.
 const AUTOSTASHES: [&str; 3] = [
@@ -39,11 +37,12 @@ const AUTOSTASHES: [&str; 3] = [
 pub(in crate::clones) fn keep_published(
     world: &World,
     hub: &Hub,
-    (below, uncommitted): (&str, Option<Oid>),
+    below: &str,
+    uncommitted: Option<Oid>,
 ) -> Result<(String, bool)> {
     let mut refs = refs_in(hub, below)?;
     refs.extend(uncommitted.map(|state| (RefName::from(UNCOMMITTED), state)));
-    let prefix = keep_in_new_folder(world, hub, (below, &refs))?;
+    let prefix = keep_in_new_folder(world, hub, below, &refs)?;
     Ok((prefix, !refs.is_empty()))
 }
 
@@ -91,8 +90,8 @@ pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Optio
             return Ok(Some(folder));
         }
     }
-    copy_all_objects(world, (repo, &hub), &below, &wanted)?;
-    keep_in_new_folder(world, &hub, (&below, &wanted)).map(Some)
+    copy_all_objects(world, repo, &hub, &below, &wanted)?;
+    keep_in_new_folder(world, &hub, &below, &wanted).map(Some)
 }
 
 /// Keeps the refs of a repository that are not kept yet, below a prefix that no clone owns: beside the
@@ -104,22 +103,19 @@ pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Optio
 pub(in crate::clones) fn keep_beside(
     world: &World,
     repo: &Repo,
-    (member, below): (&Membership, &str),
+    member: &Membership,
+    below: &str,
 ) -> Result<usize> {
     let hub = Hub::open(&member.hub)?;
-    let mut tries = 1;
-    loop {
-        match attempt_beside(world, (repo, &hub), (member, below)) {
-            Err(e) if e.code() == Code::RefMoved && tries < MAX_ATTEMPTS => tries += 1,
-            done => return done,
-        }
-    }
+    lost_race::retried(|| attempt_beside(world, repo, &hub, member, below))
 }
 
 fn attempt_beside(
     world: &World,
-    (repo, hub): (&Repo, &Hub),
-    (member, below): (&Membership, &str),
+    repo: &Repo,
+    hub: &Hub,
+    member: &Membership,
+    below: &str,
 ) -> Result<usize> {
     let kept = refs_in(hub, below)?;
     let mut wanted = own(repo, member, hub)?;
@@ -144,7 +140,7 @@ fn attempt_beside(
     } else {
         format!("{below}{AGAIN}{}/", rounds + 1)
     };
-    copy_all_objects(world, (repo, hub), &prefix, &wanted)?;
+    copy_all_objects(world, repo, hub, &prefix, &wanted)?;
     hub.move_refs(world, &creations(&prefix, &wanted))?;
     Ok(wanted.len())
 }
@@ -152,6 +148,9 @@ fn attempt_beside(
 /// Returns the refs that belong to a clone.
 fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = wanted(repo, member)?;
+    if member.role != Role::Desk {
+        leave_to_team(hub, "", &mut found)?;
+    }
     if member.role == Role::Reader {
         found = beside_remote(repo, found)?;
     }
@@ -213,9 +212,11 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     found.extend(beside_branches(repo)?);
     // All stashes but the newest are only in its reflog.
     let log = repo.common_dir().join("logs/refs/stash");
-    let log = std::fs::read_to_string(log).unwrap_or_default();
-    let ids = log.lines().filter_map(|line| line.split(' ').nth(1));
-    let ids = ids.filter_map(Oid::parse);
+    let log = plain_file::read_text(log).unwrap_or_default();
+    let ids = log
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .filter_map(Oid::parse);
     let stashed = ids.filter(|id| repo.object_size(*id).is_some());
     found.extend(stashed.enumerate().map(|(at, id)| {
         let name = format!("stash/{}", at + 1);
@@ -240,14 +241,17 @@ fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
     ];
     let mut found = Vec::new();
     for own in repo.refs_below("refs/")? {
-        let rest = own.name.as_bytes().strip_prefix(b"refs/");
-        let rest = rest.unwrap_or_default();
+        let rest = own
+            .name
+            .as_bytes()
+            .strip_prefix(b"refs/")
+            .unwrap_or_default();
         if !KNOWN.iter().any(|known| rest.starts_with(known.as_bytes())) {
             found.push((RefName::new([b"other/", rest].concat()), own.id));
         }
     }
     for (at, name) in AUTOSTASHES.iter().enumerate() {
-        let text = std::fs::read_to_string(repo.git_dir().join(name)).unwrap_or_default();
+        let text = plain_file::read_text(repo.git_dir().join(name)).unwrap_or_default();
         let id = Oid::parse(text.trim());
         if let Some(id) = id.filter(|id| repo.object_size(*id).is_some()) {
             found.push((RefName::from(format!("autostash/{}", at + 1).as_str()), id));
@@ -276,7 +280,8 @@ fn is_reached(repo: &Repo, id: Oid, tips: &[Oid]) -> Result<bool> {
 fn keep_in_new_folder(
     world: &World,
     hub: &Hub,
-    (below, refs): (&str, &BTreeMap<RefName, Oid>),
+    below: &str,
+    refs: &BTreeMap<RefName, Oid>,
 ) -> Result<String> {
     let stamp = format!("{}{}", whose(below), time::compact(&world.now()));
     for number in 1..=FOLDERS {
@@ -294,14 +299,15 @@ fn keep_in_new_folder(
         match hub.move_refs(world, &creations(&prefix, refs)) {
             Ok(()) => return Ok(prefix),
             // Another process was faster.
-            Err(e) if matches!(e.code(), Code::RefMoved | Code::Locked) => {}
+            Err(error) if lost_race::is_lost_race(&error) => {}
             Err(error) => return Err(error),
         }
     }
     Err(Error::new(
         Code::RefMoved,
-        format!("cannot keep anything below '{stamp}': its folders are taken; nothing has changed"),
+        format!("cannot keep anything below '{stamp}': its folders are taken"),
     )
+    .unchanged()
     .hint("run it again in a second"))
 }
 
@@ -320,11 +326,14 @@ fn whose(below: &str) -> String {
 
 /// Lists the refs below a prefix by what follows it.
 pub(in crate::clones) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
-    let refs = hub.store.refs_below(prefix)?.into_iter();
-    let refs = refs.filter_map(|found| {
-        let rest = found.name.as_bytes().get(prefix.len()..)?;
-        Some((RefName::new(rest.to_owned()), found.id))
-    });
+    let refs = hub
+        .store
+        .refs_below(prefix)?
+        .into_iter()
+        .filter_map(|found| {
+            let rest = found.name.as_bytes().get(prefix.len()..)?;
+            Some((RefName::new(rest.to_owned()), found.id))
+        });
     Ok(refs.collect())
 }
 
@@ -339,7 +348,8 @@ fn creations(prefix: &str, refs: &BTreeMap<RefName, Oid>) -> Vec<RefChange> {
 
 fn copy_all_objects(
     world: &World,
-    (repo, hub): (&Repo, &Hub),
+    repo: &Repo,
+    hub: &Hub,
     prefix: &str,
     refs: &BTreeMap<RefName, Oid>,
 ) -> Result<()> {

@@ -50,13 +50,16 @@ pub(in crate::clones) fn delete_others(
 
 /// Lists a folder of a working tree, without git's own files at the top.
 fn entries(top: &Path, folder: &Path) -> Vec<(PathBuf, Metadata)> {
-    let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    let found = found.map(|entry| entry.path());
-    let found = found.filter(|path| *path != top.join(".git"));
-    let found = found.filter_map(|path| {
-        let metadata = fs::symlink_metadata(&path).ok()?;
-        Some((path, metadata))
-    });
+    let found = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| *path != top.join(".git"))
+        .filter_map(|path| {
+            let metadata = fs::symlink_metadata(&path).ok()?;
+            Some((path, metadata))
+        });
     found.collect()
 }
 

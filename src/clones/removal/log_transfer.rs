@@ -97,8 +97,8 @@ fn leave_out_broken(
 pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
     let main = Places::find(repo)?.map(|places| places.key);
-    let in_refs = repo.refs_below(ref_names::OPERATIONS)?;
-    let in_refs = in_refs
+    let operations = repo.refs_below(ref_names::OPERATIONS)?;
+    let in_refs = operations
         .iter()
         .filter_map(|found| ref_names::parse_operation(&found.name));
     let in_folders = moved_aside::worktrees(&kept).into_iter();

@@ -37,10 +37,7 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
     }
     Err(Error::new(
         Code::CloneInUse,
-        format!(
-            "'{}' is the directory this runs in; nothing has changed",
-            clone.path.display()
-        ),
+        format!("'{}' is the directory this runs in", clone.path.display()),
     )
     .hint(own_directory_hint(world, clone)))
 }
@@ -65,8 +62,7 @@ fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
 /// `hub-missing`, `ref-moved`, `locked`, `io`.
 pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let hub = Hub::open(hub)?;
-    let standing = clones(root, Some(hub.store.path()));
-    let mut standing: Vec<_> = standing
+    let mut standing: Vec<_> = clones(root, Some(hub.store.path()))
         .iter()
         .map(|clone| clone.member.published_below())
         .collect();
@@ -88,7 +84,7 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
         if !standing.contains(&below) {
             // A removal that got this far has kept it together with the uncommitted work.
             if !is_kept(&hub, &below)? {
-                keep_published(world, &hub, (&below, None))?;
+                keep_published(world, &hub, &below, None)?;
             }
             hub.delete_refs_below(world, &below)?;
         }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::clones::clone_folders::membership_at;
 use crate::clones::found::{FoundClone, clones};
 use crate::clones::hub::Hub;
+use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _, World, time};
 use crate::store::files::atomic;
@@ -75,24 +76,37 @@ pub struct Leaving {
     _lock: WorktreeLock,
 }
 
+/// The work of a clone that nothing published has.
+#[derive(Clone, Copy)]
+pub struct UnsavedWork {
+    /// Whether what no checkpoint keeps may be deleted.
+    pub lets_go: bool,
+    /// The commit with the uncommitted work.
+    pub uncommitted: Option<Oid>,
+}
+
 impl Leaving {
     /// Keeps the published refs of a clone under other names, and the refs of one for reading, and renames
-    /// its folder: from then on the clone is gone for all other commands. `uncommitted` is the commit with
-    /// its uncommitted work. Returns it, and whether the hub had any of its refs.
+    /// its folder: from then on the clone is gone for all other commands. Returns it, and whether the hub had any of its refs.
     ///
     /// # Errors
     /// `hub-missing`, `ref-moved`, `locked`, `io`; each of them leaves the clone unchanged.
     pub fn begin(
         world: &World,
         root: &SharedRoot,
-        (clone, repo): (&FoundClone, &Repo),
-        (lets_go, uncommitted): (bool, Option<Oid>),
+        clone: &FoundClone,
+        repo: &Repo,
+        work: UnsavedWork,
     ) -> Result<(Leaving, bool)> {
+        let UnsavedWork {
+            lets_go,
+            uncommitted,
+        } = work;
         let hub = Hub::open(&clone.member.hub)?;
         let below = clone.member.published_below();
-        let (kept, mut has_kept) = keep_published(world, &hub, (&below, uncommitted))?;
+        let (kept, mut has_kept) = keep_published(world, &hub, &below, uncommitted)?;
         if clone.member.role == Role::Reader {
-            has_kept |= keep_beside(world, repo, (&clone.member, &kept))? > 0;
+            has_kept |= keep_beside(world, repo, &clone.member, &kept)? > 0;
         }
         // Problems with that are reported while the clone is still at its path.
         let broken = if lets_go {
@@ -180,10 +194,12 @@ impl Leaving {
     pub fn unpublish(&self, world: &World, root: &SharedRoot) -> Result<()> {
         let hub = Hub::open(&self.member.hub)?;
         let below = self.member.published_below();
-        let standing = clones(root, Some(hub.store.path()));
-        let mut standing = standing.iter();
+        let remaining = clones(root, Some(hub.store.path()));
         // A new clone with this name publishes there by now, and corrects what it finds.
-        if !standing.any(|clone| clone.member.published_below() == below) {
+        if !remaining
+            .iter()
+            .any(|clone| clone.member.published_below() == below)
+        {
             hub.delete_refs_below(world, &below)?;
         }
         remove_empty_folders(root, &self.place);
@@ -195,7 +211,7 @@ impl Leaving {
     /// # Errors
     /// As [`crate::clones::hub::publish::publish`].
     pub fn keep_again(&self, world: &World, repo: &Repo) -> Result<()> {
-        keep_beside(world, repo, (&self.member, &self.kept))?;
+        keep_beside(world, repo, &self.member, &self.kept)?;
         let broken = if self.lets_go {
             Broken::LeaveOut
         } else {
@@ -294,8 +310,9 @@ pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
 
 /// Lists the folders of files that operations moved aside, in clones of a hub that are being removed.
 pub(in crate::clones) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
-    let own = git_directories(root).into_iter();
-    let own = own.filter(|(_, member)| member.hub == hub);
+    let own = git_directories(root)
+        .into_iter()
+        .filter(|(_, member)| member.hub == hub);
     own.map(|(git_dir, _)| Places::kept_in(&git_dir)).collect()
 }
 
@@ -333,13 +350,13 @@ pub(in crate::clones) fn is_one(folder: &Path) -> bool {
 
 impl LeavingNote {
     fn write(&self, clone: &Path) -> Result<()> {
-        let json = serde_json::to_vec_pretty(self);
-        let json = json.or_code(Code::Io, || "cannot record the removal of a clone")?;
+        let json = serde_json::to_vec_pretty(self)
+            .or_code(Code::Io, || "cannot record the removal of a clone")?;
         atomic::write_durably(&note_in(clone), &json)
     }
 
     fn read(folder: &Path) -> Option<LeavingNote> {
-        serde_json::from_slice(&atomic::read_file(&note_in(folder)).ok()?).ok()
+        serde_json::from_slice(&plain_file::read(note_in(folder)).ok()?).ok()
     }
 }
 
@@ -354,7 +371,7 @@ fn stamp_in(clone: &Path) -> PathBuf {
 /// Locks a clone that is being removed, without waiting.
 fn lock(world: &World, folder: &Path) -> Result<(PathBuf, WorktreeLock)> {
     let path = folder.with_extension("lock");
-    let lock = WorktreeLock::take_at(world, &path, (Duration::ZERO, ""))?;
+    let lock = WorktreeLock::take_at(world, &path, Duration::ZERO, "")?;
     Ok((path, lock))
 }
 

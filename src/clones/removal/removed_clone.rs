@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
 
@@ -53,14 +54,13 @@ impl RemovedNote {
             return Ok(());
         }
         atomic::make_directory(worktree)?;
-        let json = serde_json::to_vec_pretty(self);
-        let json = json.map_err(|e| {
+        let json = serde_json::to_vec_pretty(self).map_err(|e| {
             Error::new(Code::Io, "cannot record the owner of the kept files").caused_by(e)
         })?;
         atomic::write_durably(&worktree.join(NOTE), &json)
     }
 
     pub(super) fn read(worktree: &Path) -> Option<RemovedNote> {
-        serde_json::from_slice(&atomic::read_file(&worktree.join(NOTE)).ok()?).ok()
+        serde_json::from_slice(&plain_file::read(worktree.join(NOTE)).ok()?).ok()
     }
 }

@@ -101,8 +101,7 @@ pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>
         Code::CloneNotFound,
         format!("no removed clone is named '{name}', or its log is pruned"),
     )
-    .detail("removed", names)
-    .hint("git colony agents   # names agents whose work is kept"))
+    .detail("removed", names))
 }
 
 impl RemovedLog {
@@ -133,9 +132,9 @@ pub fn refs_of(hub: &Hub, key: &WorktreeKey) -> Result<Vec<FoundRef>> {
 /// `no-space`, `io`, `interrupted`.
 pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result<()> {
     let key = places.key.as_str();
-    let kept = Places::kept_in(Path::new("")).join(key);
-    let kept = kept.to_string_lossy();
-    copy_path(world, hub.store.path(), git_dir, (&kept, How::Copy))?;
+    let folder = Places::kept_in(Path::new("")).join(key);
+    let kept = folder.to_string_lossy();
+    copy_path(world, hub.store.path(), git_dir, &kept, How::Copy)?;
     atomic::remove_file(&Places::kept_in(git_dir).join(key).join(NOTE))?;
     Places::give_key(git_dir, &places.key)
 }
@@ -144,26 +143,28 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
 ///
 /// # Errors
 /// `ref-moved`, `locked`, `io`.
-pub fn delete_log(world: &World, hub: &Hub, (places, clone): (&Places, &Path)) -> Result<()> {
+pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Result<()> {
     // Anything but a file was not copied: it stays here, and its log with it.
     let there = Places::kept_in(&clone.join(".git"));
     let is_there = |file: &AsideFile| {
         let place = file.at.strip_prefix(Places::kept_in(hub.store.path()));
         place.is_ok_and(|place| there.join(place).symlink_metadata().is_ok())
     };
-    let files = moved_aside::list(&Places::kept_in(hub.store.path())).into_iter();
-    let mut files = files.filter(|file| file.worktree == places.key);
+    let mut files = moved_aside::list(&Places::kept_in(hub.store.path()))
+        .into_iter()
+        .filter(|file| file.worktree == places.key);
     if !files.all(|file| is_there(&file)) {
         return Ok(());
     }
     // It is durable there before it is deleted here.
     atomic::sync_file_system(clone)?;
-    let gone = refs_of(hub, &places.key)?.into_iter();
-    let gone = gone.map(|found| RefChange {
-        name: found.name,
-        old: Some(found.id),
-        new: None,
-    });
+    let gone = refs_of(hub, &places.key)?
+        .into_iter()
+        .map(|found| RefChange {
+            name: found.name,
+            old: Some(found.id),
+            new: None,
+        });
     hub.move_refs(world, &gone.collect::<Vec<_>>())?;
     atomic::remove_folder(&places.kept)
 }
@@ -248,7 +249,7 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
         atomic::remove_folder(folder)?;
     }
     for (key, folder) in moved_aside::worktrees(&kept) {
-        remove_if_over(hub, (&key, &folder), limits, &now)?;
+        remove_if_over(hub, &key, &folder, limits, &now)?;
     }
     Ok(pruned)
 }
@@ -303,9 +304,10 @@ impl Expired {
         }
         for (key, folder) in moved_aside::worktrees(&kept) {
             let known = known(hub, &key)?;
-            let orphans = moved_aside::operations(&folder).into_iter();
-            let orphans = orphans.filter(|id| !known.contains(id));
-            let orphans = orphans.map(|id| folder.join(id.digits()));
+            let orphans = moved_aside::operations(&folder)
+                .into_iter()
+                .filter(|id| !known.contains(id))
+                .map(|id| folder.join(id.digits()));
             let past = orphans.filter(|orphan| prune::is_past(orphan, now, limits.days));
             expired.folders.extend(past);
         }
@@ -325,7 +327,8 @@ fn known(hub: &Hub, key: &WorktreeKey) -> Result<Vec<OperationId>> {
 /// Removes the folder of a worktree if it has only hard links of large files and these have expired as well.
 fn remove_if_over(
     hub: &Hub,
-    (key, folder): (&WorktreeKey, &Path),
+    key: &WorktreeKey,
+    folder: &Path,
     limits: Limits,
     now: &Moment,
 ) -> Result<()> {

@@ -118,10 +118,10 @@ pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
     names.dedup();
     Err(Error::new(
         Code::CloneNotFound,
-        format!("the hub keeps no work{which} of a removed agent '{agent}'; nothing has changed"),
+        format!("the hub keeps no work{which} of a removed agent '{agent}'"),
     )
-    .detail("removed", names)
-    .hint("git colony agents   # names agents whose work is kept"))
+    .unchanged()
+    .detail("removed", names))
 }
 
 impl RemovedWork {

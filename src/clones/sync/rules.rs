@@ -1,8 +1,8 @@
-//! Merges one key of a record that two repositories have changed: pure rules, the same on both sides.
+//! Merges one key of a record that two repositories have changed: a pure function, the same on both sides.
 //!
 //! A side that did not change since the last sync follows the other, also if that has deleted the key. If one
-//! side has deleted it and the other changed it, the change stays. If both changed it, the rule of its kind
-//! decides. Both sides compute the same value: swapping them swaps the answer.
+//! side has deleted it and the other changed it, the change stays. If both changed it, the
+//! latest change wins; with the same time, the larger blob. Both sides compute the same value: swapping them swaps the answer.
 
 use crate::git::Oid;
 use crate::model::time::Moment;
@@ -47,20 +47,9 @@ pub enum Merge {
     Take(Side),
     /// Both changed it: this side's value wins, the other is kept beside it.
     Prefer(Side),
-    /// Both changed it, and no rule decides.
-    Conflict,
 }
 
-/// The rule of a kind for keys that both sides have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// The latest change wins; with the same time, the larger blob.
-    Latest,
-    /// None: both stay, each on its side.
-    KeepBoth,
-}
-
-/// A value with everything that rules compare, in this order.
+/// A value with everything that is compared, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     /// The time of its change; a value without one is older than all others.
@@ -72,7 +61,7 @@ pub struct Version {
 }
 
 /// Decides the value of a key.
-pub fn merge(rule: Rule, sides: &Sides<Version>) -> Merge {
+pub fn merge(sides: &Sides<Version>) -> Merge {
     let changed = |side: &Option<Version>| *side != sides.base;
     match (&sides.ours, &sides.theirs) {
         (ours, theirs) if ours == theirs => Merge::Same,
@@ -80,11 +69,8 @@ pub fn merge(rule: Rule, sides: &Sides<Version>) -> Merge {
         (_, theirs) if !changed(theirs) => Merge::Take(Side::Ours),
         (None, _) => Merge::Take(Side::Theirs),
         (_, None) => Merge::Take(Side::Ours),
-        (Some(ours), Some(theirs)) => match rule {
-            Rule::Latest if ours > theirs => Merge::Prefer(Side::Ours),
-            Rule::Latest => Merge::Prefer(Side::Theirs),
-            Rule::KeepBoth => Merge::Conflict,
-        },
+        (Some(ours), Some(theirs)) if ours > theirs => Merge::Prefer(Side::Ours),
+        (Some(_), Some(_)) => Merge::Prefer(Side::Theirs),
     }
 }
 
@@ -106,10 +92,6 @@ mod tests {
         prop::option::of(made)
     }
 
-    fn rule() -> impl Strategy<Value = Rule> {
-        prop_oneof![Just(Rule::Latest), Just(Rule::KeepBoth)]
-    }
-
     fn swapped(merge: Merge) -> Merge {
         let other = |side| match side {
             Side::Ours => Side::Theirs,
@@ -118,49 +100,47 @@ mod tests {
         match merge {
             Merge::Take(side) => Merge::Take(other(side)),
             Merge::Prefer(side) => Merge::Prefer(other(side)),
-            settled => settled,
+            Merge::Same => Merge::Same,
         }
     }
 
-    /// Returns the value of a key after a merge; an error where no rule decides.
-    fn value(rule: Rule, sides: &Sides<Version>) -> Result<Option<Version>, Merge> {
-        match merge(rule, sides) {
-            Merge::Same | Merge::Take(Side::Ours) | Merge::Prefer(Side::Ours) => Ok(sides.ours),
-            Merge::Take(Side::Theirs) | Merge::Prefer(Side::Theirs) => Ok(sides.theirs),
-            Merge::Conflict => Err(Merge::Conflict),
+    /// Returns the value of a key after a merge.
+    fn value(sides: &Sides<Version>) -> Option<Version> {
+        match merge(sides) {
+            Merge::Same | Merge::Take(Side::Ours) | Merge::Prefer(Side::Ours) => sides.ours,
+            Merge::Take(Side::Theirs) | Merge::Prefer(Side::Theirs) => sides.theirs,
         }
     }
 
     proptest! {
         #[test]
-        fn both_sides_compute_the_same(rule in rule(), base in version(), one in version(), other in version()) {
+        fn both_sides_compute_the_same(base in version(), one in version(), other in version()) {
             let here = Sides { base, ours: one, theirs: other };
             let there = Sides { base, ours: other, theirs: one };
-            prop_assert_eq!(merge(rule, &here), swapped(merge(rule, &there)));
-            prop_assert_eq!(value(rule, &here), value(rule, &there));
+            prop_assert_eq!(merge(&here), swapped(merge(&there)));
+            prop_assert_eq!(value(&here), value(&there));
         }
 
         #[test]
-        fn a_merged_value_is_stable(rule in rule(), base in version(), one in version(), other in version()) {
-            if let Ok(merged) = value(rule, &Sides { base, ours: one, theirs: other }) {
-                let again = Sides { base: merged, ours: merged, theirs: merged };
-                prop_assert_eq!(merge(rule, &again), Merge::Same);
-                // A repository that merged it with one side only accepts it from the other.
-                let late = Sides { base: one, ours: one, theirs: merged };
-                prop_assert_eq!(value(rule, &late), Ok(merged));
-            }
+        fn a_merged_value_is_stable(base in version(), one in version(), other in version()) {
+            let merged = value(&Sides { base, ours: one, theirs: other });
+            let again = Sides { base: merged, ours: merged, theirs: merged };
+            prop_assert_eq!(merge(&again), Merge::Same);
+            // A repository that merged it with one side only accepts it from the other.
+            let late = Sides { base: one, ours: one, theirs: merged };
+            prop_assert_eq!(value(&late), merged);
         }
 
         #[test]
-        fn a_change_is_never_lost_to_a_deletion(rule in rule(), base in version(), one in version()) {
+        fn a_change_is_never_lost_to_a_deletion(base in version(), one in version()) {
             prop_assume!(one.is_some() && one != base);
             let sides = Sides { base, ours: one, theirs: None };
-            prop_assert_eq!(value(rule, &sides), Ok(one));
+            prop_assert_eq!(value(&sides), one);
         }
 
         #[test]
         fn three_changes_merge_to_the_same_in_any_order(a in version(), b in version(), c in version()) {
-            let join = |one, other| value(Rule::Latest, &Sides { base: None, ours: one, theirs: other }).unwrap();
+            let join = |one, other| value(&Sides { base: None, ours: one, theirs: other });
             prop_assert_eq!(join(join(a, b), c), join(a, join(b, c)));
         }
     }

@@ -3,7 +3,7 @@
 //! A fork is one unit: its record and its branch are decided together. Only its owner sends it; no verdict
 //! moves a branch here.
 
-use super::rules::{Merge, Rule, Side, Sides, Version, merge};
+use super::rules::{Merge, Side, Sides, Version, merge};
 
 /// What to do about one ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,12 +148,11 @@ impl<B: PartialEq> Fork<B> {
             ours: record.ours.as_ref().map(|record| record.version),
             theirs: record.theirs.as_ref().map(|record| record.version),
         };
-        match merge(Rule::Latest, &sides) {
+        match merge(&sides) {
             Merge::Same => SyncVerdict::UpToDate,
             Merge::Take(Side::Ours) => SyncVerdict::Push,
             Merge::Take(Side::Theirs) => SyncVerdict::Fetch,
             Merge::Prefer(side) => SyncVerdict::Join(side),
-            Merge::Conflict => SyncVerdict::Conflict,
         }
     }
 

@@ -44,7 +44,7 @@ pub enum RefusalReason {
 
 impl RefusalReason {
     /// Returns the reason as text for people.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             RefusalReason::OutsideScope => "outside the allowed paths",
             RefusalReason::AgentRule => "sets allowed paths, which agents may not change",

@@ -149,8 +149,9 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
 pub(in crate::design) fn staged(session: &Session, head_tree: Oid) -> Result<Vec<TreeChange>> {
     let (repo, world) = (&session.repo, &session.world);
     // git shows a hook the index of the future commit.
-    let shown = world.variable("GIT_INDEX_FILE");
-    let shown = shown.map(|file| world.absolute(Path::new(&file)));
+    let shown = world
+        .variable("GIT_INDEX_FILE")
+        .map(|file| world.absolute(Path::new(&file)));
     let mut changes = repo.staged_against(world, head_tree, shown.as_deref())?;
     let heads = StateName::MergeHead.read(repo)?.unwrap_or_default();
     for theirs in String::from_utf8_lossy(&heads).lines() {
@@ -193,8 +194,7 @@ impl Range {
             return Err(Error::new(
                 Code::ShallowNoBase,
                 format!("the ends of '{typed}' have no merge base in this shallow history"),
-            )
-            .hint("git fetch --unshallow   # then run it again"));
+            ));
         }
         Ok(Range {
             from,
@@ -259,8 +259,9 @@ fn reason_for(
         return Ok(Some(reason));
     }
     for above in path.ancestors() {
-        let tracked = view.leaf(&above)?;
-        let tracked = tracked.is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
+        let tracked = view
+            .leaf(&above)?
+            .is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
         if tracked || is_link(&above.under(session.repo.workdir())) {
             return Ok(Some(RefusalReason::ThroughLink));
         }
@@ -282,8 +283,11 @@ fn is_link(path: &Path) -> bool {
 /// Returns the path in the repository.
 fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> {
     let root = session.repo.workdir();
-    let cwd = session.world.cwd.canonicalize();
-    let cwd = cwd.unwrap_or_else(|_| session.world.cwd.clone());
+    let cwd = session
+        .world
+        .cwd
+        .canonicalize()
+        .unwrap_or_else(|_| session.world.cwd.clone());
     let mut absolute = PathBuf::new();
     for part in cwd.join(typed).components() {
         match part {

@@ -34,8 +34,10 @@ pub(in crate::design) fn acting(session: &Session) -> BTreeSet<String> {
 /// Returns the agents that bind this process, and why each one does.
 fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
     let mut agents = acting_agent::by_place(&session.world);
-    let member = session.membership.as_ref();
-    let member = member.filter(|member| member.role == Role::Agent);
+    let member = session
+        .membership
+        .as_ref()
+        .filter(|member| member.role == Role::Agent);
     if let Some(agent) = member.and_then(|member| member.agent.clone()) {
         let here = || AgentReason::Place(session.repo.workdir().to_owned());
         agents.entry(agent).or_insert_with(here);
@@ -206,7 +208,7 @@ impl OthersRules {
         let Some((agent, reason)) = acting_agent(session).filter(|_| is_meant) else {
             return error;
         };
-        let why = reason.words();
+        let why = reason.to_text();
         error
             .detail("acting", json!({ "agent": agent, "because": why }))
             .hint(format!(
@@ -246,7 +248,7 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
     let (agent, file) = (&rule.agent, &rule.path);
     let first = found.first().map(|one| {
         let path = text::shell_word(&one.path.to_string());
-        format!("{path} ({})", one.reason.words())
+        format!("{path} ({})", one.reason.to_text())
     });
     let more = match found.len() {
         0 | 1 => String::new(),
@@ -260,7 +262,7 @@ fn refusal(rule: &AgentRule, found: &[Violation]) -> Error {
     Error::new(
         Code::ScopeViolation,
         format!(
-            "agent '{agent}' may change {allowed} ('{file}'), not {}{more}; nothing has changed",
+            "agent '{agent}' may change {allowed} ('{file}'), not {}{more}",
             first.unwrap_or_default()
         ),
     )

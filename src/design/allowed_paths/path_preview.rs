@@ -39,7 +39,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
         Ok(Some(rule)) => Some(rule),
         Err(_) => None,
     };
-    let changes = coming_in(repo, fork.head_sha, (target, before))?;
+    let changes = coming_in(repo, fork.head_sha, target, before)?;
     match rule {
         None => Ok(changes.into_iter().map(|change| change.path).collect()),
         Some(rule) => {
@@ -53,7 +53,8 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
 pub(in crate::design) fn coming_in(
     repo: &Repo,
     tip: Oid,
-    (target, before): (Oid, Oid),
+    target: Oid,
+    before: Oid,
 ) -> Result<Vec<crate::git::compare::tree_diff::TreeChange>> {
     let bases = repo.merge_bases(target, tip)?;
     let base = repo.tree_of(bases.first().copied())?;

@@ -227,6 +227,7 @@ impl Draft {
             git_ref: self.git_ref(),
             sha: None,
             label: self.message.label.clone(),
+            label_uses: None,
             rationale: self.message.rationale.clone(),
             author: format!("{} <{}>", self.signature.name, self.signature.email),
             created_at: self.created_at.clone(),

@@ -45,6 +45,9 @@ pub fn create_for(
 ) -> Result<CheckpointReport> {
     session.refuse_reader()?;
     let request = request_for(session, rationale);
+    if session.is_dry() {
+        return look(session, &request);
+    }
     let inside = session
         .world
         .variable(process::OPERATION_VARIABLE)
@@ -105,7 +108,7 @@ fn keep(
         others: Vec::new(),
     };
     let name = RefName::from(name.as_str());
-    object_check::create_ref(session, places, (&name, tag), &written)?;
+    object_check::create_ref(session, places, &name, tag, &written)?;
     retention::thin_automatic_if_many(session, places)?;
     session.note_change();
     let mut report = draft.report(session, &kept)?;
@@ -113,12 +116,8 @@ fn keep(
     Ok(report)
 }
 
-/// Returns the report of [`create`], and changes nothing.
-///
-/// # Errors
-/// As [`create`].
-pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
-    let request = request_for(session, rationale);
+/// Says what would be kept. It waits for no lock, since it takes none.
+fn look(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let unignored = unignored::current(session)?;
     let kept = Kept::look(
         session,
@@ -128,9 +127,9 @@ pub fn preview(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     )?;
     let places = Places::find(&session.repo)?;
     if !needs_keeping(session, &kept, places.as_ref())? {
-        return Ok(nothing_to_do(session, &request, "unchanged"));
+        return Ok(nothing_to_do(session, request, "unchanged"));
     }
-    let draft = Draft::new(session, &request, &kept, session.record_signature());
+    let draft = Draft::new(session, request, &kept, session.record_signature());
     Ok(draft.report(session, &kept)?.into_dry_run())
 }
 
@@ -164,6 +163,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
         git_ref: None,
         sha: None,
         label: request.label.clone().unwrap_or_default(),
+        label_uses: None,
         rationale: request.rationale.clone(),
         author: format!("{} <{}>", signature.name, signature.email),
         created_at: time::rfc3339(&session.world.now()),

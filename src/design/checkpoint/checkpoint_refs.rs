@@ -10,7 +10,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::commit_point::{Intent, Plan, Touches};
+use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::ref_names;
 
@@ -150,8 +150,8 @@ pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
         if !checkpoint.checkpoint_id.starts_with("checkpoint/") {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("'{name}' is not a checkpoint that is deleted by name; nothing was done"),
-            )
+                format!("'{name}' is not a checkpoint that is deleted by name"),
+            ).unchanged()
             .hint("git colony prune   # deletes old automatic checkpoints; those of an agent go with its clone"));
         }
         let is_known = |known: &Checkpoint| known.checkpoint_id == checkpoint.checkpoint_id;
@@ -191,9 +191,9 @@ pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<Operation
     if refs.is_empty() {
         return Err(Error::new(
             Code::CheckpointNotFound,
-            "another command has deleted these checkpoints already; nothing was done",
+            "another command has deleted these checkpoints already",
         )
-        .hint("git colony checkpoints"));
+        .unchanged());
     }
     let summary = match checkpoints {
         [one] => format!("delete checkpoint '{}'", one.label),

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
+use crate::model::text::nearest;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result};
 use crate::store::refs::ref_names;
@@ -254,8 +255,11 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         };
     }
     let (named, automatic) = (list(repo, Which::Named)?, list(repo, Which::Automatic)?);
-    let mut damaged = named.damaged.iter().chain(&automatic.damaged);
-    let damaged = damaged.find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
+    let damaged = named
+        .damaged
+        .iter()
+        .chain(&automatic.damaged)
+        .find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
     let all = [named.sound, automatic.sound].concat();
     if let Some(found) = pick(&all, name)? {
         return Ok(found);
@@ -277,7 +281,10 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
         );
         not_found(name).hint(hint)
     } else {
-        not_found(name)
+        match nearest(name, all.iter().map(|one| one.label.as_str())) {
+            Some(label) => not_found(name).detail("nearest", label),
+            None => not_found(name),
+        }
     })
 }
 
@@ -326,8 +333,10 @@ impl Checkpoint {
         };
         // The name of a published checkpoint begins with the agent.
         let of_agent = name.split_once('/').is_some_and(|(agent, rest)| {
-            let id = self.checkpoint_id.strip_prefix(agent);
-            let id = id.and_then(|id| id.strip_prefix('/'));
+            let id = self
+                .checkpoint_id
+                .strip_prefix(agent)
+                .and_then(|id| id.strip_prefix('/'));
             id.is_some_and(|id| is_whole(id, rest))
         });
         parse_position(name).is_some() || is_whole(&self.checkpoint_id, name) || of_agent
@@ -375,10 +384,9 @@ fn parse_position(name: &str) -> Option<(Which, usize)> {
 fn not_found(name: &str) -> Error {
     Error::new(
         Code::CheckpointNotFound,
-        format!("no checkpoint is called '{name}'"),
+        format!("no checkpoint or revision is named '{name}'"),
     )
     .detail("name", name)
-    .hint("git colony checkpoints")
 }
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {

@@ -22,7 +22,7 @@ pub struct DamagedCheckpoint {
 
 impl DamagedCheckpoint {
     /// Returns a line for people, with the command that deletes the ref.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let name = text::shell_word(&self.name.to_string());
         format!(
             "damaged, {}: {}; git update-ref -d {name} deletes it",
@@ -32,12 +32,10 @@ impl DamagedCheckpoint {
 
     pub(in crate::design) fn refusal(&self) -> Error {
         let (id, name) = (&self.checkpoint_id, self.name.to_string());
-        let message = format!(
-            "checkpoint '{id}' is damaged: {}; nothing has changed",
-            self.reason
-        );
+        let message = format!("checkpoint '{id}' is damaged: {}", self.reason);
         let name = text::shell_word(&name);
         Error::new(Code::RepositoryBroken, message)
+            .unchanged()
             .detail("name", id)
             .hint(format!("git update-ref -d {name}   # deletes its ref"))
     }

@@ -87,8 +87,10 @@ fn left_by_refs(session: &Session, operations: &[&LogEntry]) -> Vec<Oid> {
         let name = name.as_bytes();
         name == b"HEAD" || name.starts_with(b"refs/heads/") || name.starts_with(b"refs/tags/")
     };
-    let moves = operations.iter().flat_map(|entry| &entry.record.refs);
-    let moves = moves.filter(|change| is_of_user(&change.name));
+    let moves = operations
+        .iter()
+        .flat_map(|entry| &entry.record.refs)
+        .filter(|change| is_of_user(&change.name));
     let ids: BTreeSet<Oid> = moves
         .flat_map(|change| [change.old, change.new])
         .flatten()

@@ -72,8 +72,11 @@ pub fn split<'a>(
     allowances: &Allowances,
     unignored: &[RepoPath],
 ) -> Split<'a> {
-    let unignored = unignored.iter().filter(|_| !allowances.unignored);
-    let mut unignored: BTreeMap<_, _> = unignored.map(|path| (path, false)).collect();
+    let mut unignored: BTreeMap<_, _> = unignored
+        .iter()
+        .filter(|_| !allowances.unignored)
+        .map(|path| (path, false))
+        .collect();
     let mut split = Split::default();
     for untracked in &scan.untracked {
         if let Some(top) = entry_above(&unignored, &untracked.path) {

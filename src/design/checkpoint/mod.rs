@@ -19,13 +19,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::worktree::snapshot::Unstorable;
-use crate::git::{Oid, RefChange};
+use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::commit::exempt_moved::MovedLines;
@@ -33,6 +33,7 @@ use super::fork::names;
 use super::merge::target_branch::retried;
 use super::worktree::{place, tell_late};
 use assemble::Draft;
+use checkpoints::Which;
 use left_out::{Allowances, LeftOut};
 use worktree_snapshot::Kept;
 
@@ -61,6 +62,9 @@ pub struct CheckpointReport {
     pub sha: Option<Oid>,
     /// Its label.
     pub label: String,
+    /// The number of checkpoints with this label, if there are several: it names none of them then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label_uses: Option<usize>,
     /// Why it was made.
     pub rationale: String,
     /// Who made it.
@@ -91,13 +95,15 @@ pub struct CheckpointReport {
     pub kind: Kind,
 }
 
-/// Makes a checkpoint on request; tries again if plain git moves the branch meanwhile.
+/// Makes a checkpoint on request, or in a dry run says what it would keep; tries again if plain git moves the
+/// branch meanwhile.
 ///
 /// # Errors
 /// `invalid-value` for a label that names something else, `operation-in-progress`,
 /// `identity-unknown`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
-    retried(session, || attempt(session, request))
+    let report = retried(session, || attempt(session, request))?;
+    report.with_label_uses(session, request)
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
@@ -116,6 +122,12 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
     let mut draft = Draft::new(session, request, &kept, signature);
+    if operation.is_planned() {
+        moved_lines.tell(session);
+        let mut report = draft.report(session, &kept)?.into_dry_run();
+        report.branch_moved = !request.off_branch && kept.differs_from_head();
+        return Ok(report);
+    }
     draft.belongs_to(&operation);
     let (commit, branch_change) = draft.commit(session, &kept)?;
     let made = operation.places.large_files(operation.id);
@@ -134,7 +146,8 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let files = place(
         session,
         &operation,
-        (kept.snapshot.worktree_tree, moved_lines.to_place()),
+        kept.snapshot.worktree_tree,
+        moved_lines.to_place(),
     )?;
     let done = operation.commit(Plan {
         summary: format!("checkpoint '{}'", draft.message.label),
@@ -151,7 +164,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     report.branch_moved = branch_moved;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     Ok(report)
 }
 
@@ -199,35 +212,11 @@ fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result
     })
 }
 
-/// Returns the report of [`create`], and changes nothing.
-///
-/// # Errors
-/// As [`create`].
-pub fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
-    refuse_unwanted(session, request)?;
-    if !request.off_branch {
-        refuse_in_progress(session)?;
-    }
-    let signature = session.identity()?.at(&session.world);
-    let unignored = unignored::current(session)?;
-    let (kept, moved_lines) = look(session, request, &unignored)?;
-    moved_lines.tell(session);
-    let draft = Draft::new(session, request, &kept, signature);
-    let mut report = draft.report(session, &kept)?.into_dry_run();
-    report.branch_moved = !request.off_branch && kept.differs_from_head();
-    Ok(report)
-}
-
-/// Names an existing commit as a checkpoint.
+/// Names an existing commit as a checkpoint; in a dry run, says which.
 ///
 /// # Errors
 /// `invalid-value`, `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
-pub fn tag(
-    session: &Session,
-    request: &Request,
-    revision: &str,
-    dry_run: bool,
-) -> Result<CheckpointReport> {
+pub fn tag(session: &Session, request: &Request, revision: &str) -> Result<CheckpointReport> {
     refuse_unwanted(session, request)?;
     let commit = names::find(&session.repo, revision)?.commit;
     let signature = session.identity()?.at(&session.world);
@@ -236,24 +225,33 @@ pub fn tag(
     let mut report = draft.report_on(&head, 0, Vec::new());
     report.sha = Some(commit);
     report.kind = Kind::Tag;
-    if dry_run {
-        return Ok(report.into_dry_run());
-    }
     let intent = Intent {
         kind: Kind::Tag,
         touches: Touches::Refs,
     };
     let operation = Operation::begin(session, intent)?;
+    if operation.is_planned() {
+        return report.into_dry_run().with_label_uses(session, request);
+    }
     draft.belongs_to(&operation);
     retained_objects::hold_checkpoints(session, &[commit])?;
     let refs = draft.tag(session, commit)?;
     let summary = format!("tag '{}'", draft.message.label);
     let done = operation.commit(Plan::of_refs(session, summary, refs)?)?;
-    report.op = Some(done.record.op);
-    Ok(report)
+    report.op = done.op;
+    report.with_label_uses(session, request)
 }
 
 impl CheckpointReport {
+    /// Counts the checkpoints that share a label that was given; in a dry run with the one that would be made.
+    fn with_label_uses(mut self, session: &Session, request: &Request) -> Result<CheckpointReport> {
+        if let Some(label) = request.label.as_deref() {
+            let uses = label_uses(&session.repo, label)? + usize::from(self.dry_run);
+            self.label_uses = (uses > 1).then_some(uses);
+        }
+        Ok(self)
+    }
+
     /// Turns it into the report of a dry run.
     pub(super) fn into_dry_run(mut self) -> CheckpointReport {
         self.checkpoint_id = None;
@@ -261,6 +259,17 @@ impl CheckpointReport {
         self.dry_run = true;
         self
     }
+}
+
+/// Returns the number of checkpoints with a label; automatic ones do not count, and none does where there are too
+/// many to read them all.
+fn label_uses(repo: &Repo, label: &str) -> Result<usize> {
+    const MAX_READ: usize = 1_000;
+    if checkpoints::names_in(repo, Which::Named).len() > MAX_READ {
+        return Ok(0);
+    }
+    let all = checkpoints::list(repo, Which::Named)?.sound;
+    Ok(all.iter().filter(|one| one.label == label).count())
 }
 
 /// Refuses a clone that is only read, and a label that commands would take for something else.
@@ -275,8 +284,9 @@ fn refuse_unwanted(session: &Session, request: &Request) -> Result<()> {
     };
     Err(Error::new(
         Code::InvalidValue,
-        format!("cannot call a checkpoint '{label}': that names {other}; nothing has changed"),
+        format!("cannot call a checkpoint '{label}': that names {other}"),
     )
+    .unchanged()
     .hint("git colony checkpoint   # without -m: branch and time are its label"))
 }
 

@@ -43,8 +43,10 @@ pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoi
     let Some((agent, rest)) = name.split_once('/') else {
         return Ok(None);
     };
-    let all = read_of(repo, agent)?.into_iter();
-    let all: Vec<_> = all.map(|(_, checkpoint)| checkpoint).collect();
+    let all: Vec<_> = read_of(repo, agent)?
+        .into_iter()
+        .map(|(_, checkpoint)| checkpoint)
+        .collect();
     let found = checkpoints::pick(&all, rest)?;
     Ok(found.map(|found| of_agent(found, agent)))
 }

@@ -24,7 +24,7 @@ use super::dropped_commits::{self, DroppedCommit, DroppedCommits};
 use super::tag_message::TagMessage;
 
 /// What prune deleted, and the operations that are left.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PruneReport {
     /// Bytes of kept files that were deleted.
     pub freed: u64,
@@ -79,8 +79,9 @@ pub fn prune(
     dry_run: bool,
 ) -> Result<PruneReport> {
     let timeout = session.lock_timeout();
-    let lock = (!dry_run).then(|| WorktreeLock::take(&session.world, &session.repo, timeout));
-    let lock = lock.transpose()?;
+    let lock = (!dry_run)
+        .then(|| WorktreeLock::take(&session.world, &session.repo, timeout))
+        .transpose()?;
     let (lost, damaged, takes_automatic) = match scope {
         Scope::Everything { lost, damaged } => (lost, damaged, true),
         Scope::Operations => (Vec::new(), Vec::new(), false),
@@ -92,7 +93,7 @@ pub fn prune(
         found => found,
     };
     let Some(places) = places else {
-        return Ok(PruneReport::nothing((lost, damaged), dry_run));
+        return Ok(PruneReport::nothing(lost, damaged, dry_run));
     };
     if lock.is_some() {
         recover::recover(session, &places)?;
@@ -131,7 +132,7 @@ pub fn prune(
         commits_dropped_count: dropped.count,
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
-        ..PruneReport::nothing((lost, damaged), dry_run)
+        ..PruneReport::nothing(lost, damaged, dry_run)
     })
 }
 
@@ -160,11 +161,13 @@ fn take_out(
         session.repo.remove_damaged_ref(damaged)?;
     }
     // Recovery may have deleted one of them.
-    let refs = lost.iter().filter_map(|lost| {
-        let stands = session.repo.find_ref(&lost.name).ok()? == Some(lost.id);
-        stands.then(|| (lost.name.clone(), lost.id))
-    });
-    let refs: Vec<_> = refs.collect();
+    let refs: Vec<_> = lost
+        .iter()
+        .filter_map(|lost| {
+            let stands = session.repo.find_ref(&lost.name).ok()? == Some(lost.id);
+            stands.then(|| (lost.name.clone(), lost.id))
+        })
+        .collect();
     recover::delete_refs(session, places, &refs, "prune")
 }
 
@@ -177,20 +180,12 @@ fn prune_of(dry_run: bool) -> retained_objects::Prune {
 }
 
 impl PruneReport {
-    fn nothing((lost, damaged): (Vec<LostRef>, Vec<DamagedRef>), dry_run: bool) -> PruneReport {
+    fn nothing(lost: Vec<LostRef>, damaged: Vec<DamagedRef>, dry_run: bool) -> PruneReport {
         PruneReport {
-            freed: 0,
-            operations_removed: Vec::new(),
-            automatic_removed: 0,
-            backups_removed: 0,
             lost,
             damaged,
-            commits_dropped: Vec::new(),
-            commits_dropped_count: 0,
-            of_removed_clones: 0,
-            files_of_removed_clones: 0,
-            kept: 0,
             dry_run,
+            ..PruneReport::default()
         }
     }
 }
@@ -230,10 +225,8 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
         let branch = message
             .and_then(|message| message.branch)
             .unwrap_or_default();
-        let worktree = found.name.to_string();
-        let worktree = worktree
-            .rsplit_once('/')
-            .map_or("", |(worktree, _)| worktree);
+        let name = found.name.to_string();
+        let worktree = name.rsplit_once('/').map_or("", |(worktree, _)| worktree);
         let count = seen.entry(format!("{worktree}\0{branch}")).or_default();
         *count += 1;
         let made = tag

@@ -83,18 +83,23 @@ pub fn find(session: &Session, wanted: &Publication<'_>) -> Result<BTreeMap<Oid,
     if tips.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let said = commits.iter();
-    let said = said.map(|(id, commit)| said_by(repo, *id, *commit));
-    let said: Vec<Find> = said.collect::<Result<Vec<_>>>()?.concat();
-    let searched = search(session, (&tips, said), wanted.published)?;
+    let said: Vec<Find> = commits
+        .iter()
+        .map(|(id, commit)| said_by(repo, *id, *commit))
+        .collect::<Result<Vec<_>>>()?
+        .concat();
+    let searched = search(session, &tips, said, wanted.published)?;
     let is_allowed = |find: &Find| {
         let mut allowed = wanted.allowed.iter();
         allowed.any(|path| find.path.is_at_or_below(path))
     };
     let paths_of = |(id, commit): (&Oid, &Oid)| {
-        let finds = searched.brought.get(commit)?.iter();
-        let finds = finds.filter_map(|&number| searched.finds.get(number));
-        let finds = finds.filter(|find| !is_allowed(find));
+        let finds = searched
+            .brought
+            .get(commit)?
+            .iter()
+            .filter_map(|&number| searched.finds.get(number))
+            .filter(|find| !is_allowed(find));
         let mut paths: Vec<RepoPath> = finds.map(|find| find.path.clone()).collect();
         paths.sort();
         paths.dedup();
@@ -151,11 +156,7 @@ fn said_by(repo: &Repo, id: Oid, commit: Oid) -> Result<Vec<Find>> {
 
 /// Searches the commits that no search has seen, and returns all known finds, including those that
 /// tags record.
-fn search(
-    session: &Session,
-    (tips, said): (&[Oid], Vec<Find>),
-    published: &[Oid],
-) -> Result<Searched> {
+fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -> Result<Searched> {
     let (repo, world) = (&session.repo, &session.world);
     let cache = Cache::of(repo, FILE);
     let before = remembered(session, &cache, published)?;
@@ -231,8 +232,10 @@ fn unpublished(
     if finds.is_empty() || published == before {
         return Ok(finds);
     }
-    let files = finds.iter().map(|find| (find.path.clone(), find.blob));
-    let files: HashSet<_> = files.collect();
+    let files: HashSet<_> = finds
+        .iter()
+        .map(|find| (find.path.clone(), find.blob))
+        .collect();
     let had = repo.had_once(world, &files, (published, before))?;
     finds.retain(|find| !had.contains(&(find.path.clone(), find.blob)));
     Ok(finds)

@@ -85,8 +85,9 @@ pub(in crate::design) fn after_checkpoint(
     kept: &Kept,
     list: &[RepoPath],
 ) -> Vec<RepoPath> {
-    let left_out = kept.left_out.iter();
-    let left_out: BTreeSet<_> = left_out
+    let left_out: BTreeSet<_> = kept
+        .left_out
+        .iter()
         .filter(|left| left.reason == LeaveOutReason::Unignored)
         .map(|left| &left.path)
         .collect();
@@ -100,19 +101,22 @@ pub(in crate::design) fn after_checkpoint(
 /// Replaces files with their directories until the list is short, or cannot be shortened.
 fn folded(mut paths: Vec<RepoPath>) -> Vec<RepoPath> {
     while paths.len() > MAX_PATHS {
-        let parents = paths
+        let parents: BTreeSet<_> = paths
             .iter()
-            .map(|path| path.parent().filter(|dir| !dir.as_bytes().is_empty()));
-        let parents: BTreeSet<_> = parents.flatten().collect();
+            .filter_map(|path| path.parent().filter(|dir| !dir.as_bytes().is_empty()))
+            .collect();
         let mut tops: BTreeSet<_> = parents
             .iter()
             .filter(|dir| !dir.ancestors().any(|above| parents.contains(&above)))
             .cloned()
             .collect();
-        let at_root = paths.iter().filter(|path| {
-            path.parent().is_none_or(|dir| dir.as_bytes().is_empty()) && !tops.contains(path)
-        });
-        let at_root: Vec<_> = at_root.cloned().collect();
+        let at_root: Vec<_> = paths
+            .iter()
+            .filter(|path| {
+                path.parent().is_none_or(|dir| dir.as_bytes().is_empty()) && !tops.contains(path)
+            })
+            .cloned()
+            .collect();
         tops.extend(at_root);
         if tops.len() >= paths.len() {
             break;

@@ -46,8 +46,7 @@ impl MovedLines {
             return Ok(moved);
         };
         let bytes = repo.read_blob(standing.id)?;
-        let trees = (head_tree, index_tree, tree);
-        let renamed = exempt_renamed::between(session, &bytes, trees)?;
+        let renamed = exempt_renamed::between(session, &bytes, head_tree, index_tree, tree)?;
         if renamed.is_empty() {
             return Ok(moved);
         }
@@ -63,7 +62,7 @@ impl MovedLines {
         let mut text = bytes;
         for Renamed { from, to, .. } in &goes {
             let is_gone = objects.at(tree, from)?.is_none();
-            text = exempt_lines::renamed(&text, (from, is_gone), to);
+            text = exempt_lines::renamed(&text, from, is_gone, to);
         }
         let attributes = (path, standing.with(repo.write_blob(&text)?));
         let alone = repo.edit_tree(head_tree, [(&attributes.0, Some(attributes.1))])?;
@@ -129,7 +128,7 @@ fn split(
 ) -> Result<(Vec<Renamed>, Vec<Renamed>)> {
     let mut text = attributes.to_vec();
     for Renamed { from, to, .. } in &renamed {
-        text = exempt_lines::renamed(&text, (from, false), to);
+        text = exempt_lines::renamed(&text, from, false, to);
     }
     let mut filters = Filters::of(&text)?;
     let (mut goes, mut stays) = (Vec::new(), Vec::new());

@@ -68,7 +68,9 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
 pub fn between(
     session: &Session,
     attributes: &[u8],
-    (head, index, tree): (Oid, Oid, Oid),
+    head: Oid,
+    index: Oid,
+    tree: Oid,
 ) -> Result<Vec<Renamed>> {
     let look = Look {
         session,

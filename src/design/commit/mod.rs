@@ -13,19 +13,19 @@ use serde::Serialize;
 
 use crate::git::index::Index;
 use crate::git::object::NewCommit;
+use crate::git::plain_file;
 use crate::git::process::{self, CommitHook};
 use crate::git::{Oid, RefChange, Signature};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, Untouched};
 use crate::store::Session;
 use crate::store::files::atomic;
-use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::allowed_paths::path_gate;
 use super::checkpoint::left_out::LeftOut;
-use super::checkpoint::unignored;
 use super::worktree::{place, refuse_in_progress, tell_late};
 use pending_paths::{Choice, Chosen};
 
@@ -60,7 +60,7 @@ pub struct CommitReport {
     pub dry_run: bool,
 }
 
-/// Makes a commit, with the hooks of the repository.
+/// Makes a commit, with the hooks of the repository; in a dry run, says which, and no hook runs.
 ///
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
@@ -86,6 +86,10 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     }
     let before = chosen.scan.head_tree;
     path_gate::require_step(session, before, tree)?;
+    if operation.is_planned() {
+        chosen.moved_lines.tell(session);
+        return Ok(report);
+    }
     let hooks = Hooks::prepare(session, &operation, &chosen, tree, &message)?;
     let (tree, message) = hooks.run()?;
     path_gate::require_step(session, before, tree)?;
@@ -95,7 +99,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let before = chosen.scan.index();
     index.set_tree(&session.repo, index_tree, &before)?;
     let state = session.repo.write_index_state(&index, index_tree)?;
-    let files = place(session, &operation, (tree, chosen.moved_lines.to_place()))?;
+    let files = place(session, &operation, tree, chosen.moved_lines.to_place())?;
     let done = operation.commit(Plan {
         summary: format!("commit '{}'", report.subject),
         head: chosen.scan.head.clone(),
@@ -113,26 +117,8 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     tell_late(session, &done.late);
     run_post_commit(session);
     report.sha = Some(commit);
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.files_changed = count_changes(session, &chosen, tree)?;
-    Ok(report)
-}
-
-/// Returns the report of [`commit`], and changes nothing; no hook runs.
-///
-/// # Errors
-/// As [`commit`].
-pub fn preview(session: &Session, request: &Request) -> Result<CommitReport> {
-    refuse_in_progress(session, Kind::Commit.as_str())?;
-    let message = cleaned(&request.message)?;
-    session.identity()?;
-    let unignored = unignored::current(session)?;
-    let chosen = Chosen::look(session, &request.choice, &unignored)?;
-    let tree = chosen.tree(session, &[])?;
-    path_gate::require_step(session, chosen.scan.head_tree, tree)?;
-    let mut report = report(session, &chosen, tree, &message)?;
-    chosen.moved_lines.tell(session);
-    report.dry_run = true;
     Ok(report)
 }
 
@@ -146,7 +132,7 @@ fn report(session: &Session, chosen: &Chosen, tree: Oid, message: &str) -> Resul
         files_changed: count_changes(session, chosen, tree)?,
         left_out: chosen.left_out.clone(),
         op: None,
-        dry_run: false,
+        dry_run: session.is_dry(),
     })
 }
 
@@ -230,7 +216,7 @@ impl<'a> Hooks<'a> {
         let path = file.display().to_string();
         self.run_one("prepare-commit-msg", &[path.clone(), "message".to_owned()])?;
         self.run_one("commit-msg", &[path])?;
-        let message = std::fs::read(&file)
+        let message = plain_file::read(&file)
             .map_err(|e| Error::io("cannot read the message after the hooks", e))?;
         Ok((tree, cleaned(&String::from_utf8_lossy(&message))?))
     }
@@ -249,13 +235,13 @@ impl<'a> Hooks<'a> {
             || "was killed by a signal".to_owned(),
             |code| format!("exited with {code}"),
         );
-        Err(Error::new(
-            Code::HookRefused,
-            format!("the {name} hook {code}; nothing was committed"),
+        Err(
+            Error::new(Code::HookRefused, format!("the {name} hook {code}"))
+                .untouched(Untouched::Only("nothing was committed"))
+                .detail("hook", name)
+                .detail("stderr", &output.stderr)
+                .hint("fix the problem that the hook reports, then run the command again"),
         )
-        .detail("hook", name)
-        .detail("stderr", &output.stderr)
-        .hint("fix the problem that the hook reports, then run the command again"))
     }
 
     /// Returns the tree of the index after the hooks.
@@ -305,11 +291,11 @@ pub(super) fn cleaned(message: &str) -> Result<String> {
         } else {
             "holds a NUL"
         };
-        return Err(Error::new(
-            Code::InvalidValue,
-            format!("the message {what}; nothing was committed"),
-        )
-        .hint("git colony commit -m MESSAGE --all"));
+        return Err(
+            Error::new(Code::InvalidValue, format!("the message {what}"))
+                .unchanged()
+                .hint("git colony commit -m MESSAGE --all"),
+        );
     }
     Ok(text + "\n")
 }

@@ -99,11 +99,15 @@ impl Chosen {
         ];
         left_out.retain(|left| stays.contains(&left.reason) || !paths.contains(&left.path));
         let stored = repo.write_snapshot(&session.world, &scan, &taken, Unstorable::Refuse)?;
-        let staged = scan.staged.iter();
-        let staged = staged.filter(|change| !stored.changes.contains_key(&change.path));
-        let staged = staged.map(|change| (change.path.clone(), change.new));
-        let files = stored.changes.iter();
-        let files = files.map(|(path, file)| (path.clone(), file.as_ref().map(|file| file.entry)));
+        let staged = scan
+            .staged
+            .iter()
+            .filter(|change| !stored.changes.contains_key(&change.path))
+            .map(|change| (change.path.clone(), change.new));
+        let files = stored
+            .changes
+            .iter()
+            .map(|(path, file)| (path.clone(), file.as_ref().map(|file| file.entry)));
         let edits: Vec<_> = staged.chain(files).collect();
         let tree = edited(session, scan.head_tree, &edits)?;
         let moved_lines = MovedLines::find(session, (scan.head_tree, index_tree), tree)?;
@@ -134,8 +138,11 @@ impl Chosen {
     pub(in crate::design) fn index(&self, session: &Session) -> Result<(Index, Oid)> {
         let mut index = self.scan.index();
         index.add_snapshot(&self.stored);
-        let changes = self.stored.changes.iter();
-        let changes = changes.map(|(path, file)| (path, file.as_ref().map(|file| file.entry)));
+        let changes = self
+            .stored
+            .changes
+            .iter()
+            .map(|(path, file)| (path, file.as_ref().map(|file| file.entry)));
         let tree = session.repo.edit_tree(self.index_tree, changes)?;
         self.moved_lines.put_into_index(&mut index);
         Ok((index, self.moved_lines.put_into_tree(session, tree)?))
@@ -155,7 +162,7 @@ fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result
     Err(Error::new(
         Code::UnmergedPaths,
         format!(
-            "cannot commit {} in conflict, '{first}' among them; nothing has changed",
+            "cannot commit {} in conflict, '{first}' among them",
             text::count(conflicts.len(), "path")
         ),
     )
@@ -180,16 +187,11 @@ fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<
     let stands = std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok();
     let error = |message| Error::new(Code::PathNotFound, message).detail("path", path);
     if stands {
-        let message = format!(
-            "nothing at '{path}' can be committed: it is ignored or empty; nothing has changed"
-        );
+        let message = format!("nothing at '{path}' can be committed: it is ignored or empty");
         return Err(error(message).hint(format!(
             "git check-ignore -v '{path}'   # prints the line that ignores it"
         )));
     }
-    let message = format!(
-        "'{path}' is neither tracked nor in the working tree; nothing has \
-    changed"
-    );
+    let message = format!("'{path}' is neither tracked nor in the working tree");
     Err(error(message).hint("git colony diff   # lists the changes"))
 }

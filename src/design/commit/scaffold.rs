@@ -6,8 +6,8 @@ use crate::git::object::NewCommit;
 use crate::git::{Head, Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
-use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 
 /// The files to commit.
@@ -39,7 +39,7 @@ pub fn check<'a>(
             if standing.is_ok_and(|metadata| !metadata.is_dir()) {
                 return Err(Error::new(
                     Code::PathInTheWay,
-                    format!("'{directory}' is not a directory, and '{path}' goes below it; nothing has changed"),
+                    format!("'{directory}' is not a directory, and '{path}' goes below it"),
                 )
                 .detail("path", directory));
             }
@@ -95,7 +95,7 @@ pub fn commit_files(
     let mut after = before.clone();
     after.set_files(&entries);
     let state = repo.write_index_state(&after, edit(session, index_tree, &entries)?)?;
-    let files = place(session, &operation, (tree, &entries))?;
+    let files = place(session, &operation, tree, &entries)?;
     let done = operation.commit(Plan {
         summary: request.summary.clone(),
         head: scan.head.clone(),

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::left_out::LeftOut;
-use crate::design::checkpoint::unignored;
 use crate::design::commit::pending_paths::{Choice, Chosen};
 use crate::design::commit::{branch_change, cleaned, scaffold, write_commit};
 use crate::design::decision;
@@ -18,8 +17,8 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
-use crate::store::operation::commit_point::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 
 use super::decision_standing::{Known, decision_of};
@@ -102,7 +101,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let record = NewRecord::plan(session, request)?;
     let made = Made::write(session, request, record, &operation.unignored)?;
     let mut report = made.report;
-    if !report.changed {
+    if operation.is_planned() || !report.changed {
         return Ok(report);
     }
     let (chosen, tree, repo) = (made.chosen, made.tree, &session.repo);
@@ -116,7 +115,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let before = chosen.scan.index();
     index.set_tree(repo, index_tree, &before)?;
     let state = repo.write_index_state(&index, index_tree)?;
-    let files = place(session, &operation, (tree, &to_place))?;
+    let files = place(session, &operation, tree, &to_place)?;
     let done = operation.commit(Plan {
         summary: format!("decide '{}'", report.decision.title),
         head: chosen.scan.head.clone(),
@@ -138,21 +137,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     decision.author = format!("{} <{}>", signature.name, signature.email);
     chosen.moved_lines.tell(session);
     tell_late(session, &done.late);
-    report.op = Some(done.record.op);
-    Ok(report)
-}
-
-/// Returns the report of [`decide`], and changes nothing.
-///
-/// # Errors
-/// As [`decide`].
-pub fn preview(session: &Session, request: &Request) -> Result<DecideReport> {
-    refuse_in_progress(session, Kind::Decide.as_str())?;
-    session.identity()?;
-    let record = NewRecord::plan(session, request)?;
-    let unignored = unignored::current(session)?;
-    let mut report = Made::write(session, request, record, &unignored)?.report;
-    report.dry_run = true;
+    report.op = done.op;
     Ok(report)
 }
 
@@ -205,8 +190,8 @@ impl NewRecord {
         let implements = references.implements.iter();
         let mut commits: Vec<_> = implements.filter_map(|hex| Oid::parse(hex)).collect();
         commits.extend(existing.iter().flat_map(|decision| &decision.commits));
-        let bytes = decision::write(old.as_deref(), &id, object.clone());
-        let bytes = bytes.map_err(|problem| unusable(&path, &problem))?;
+        let bytes = decision::write(old.as_deref(), &id, object.clone())
+            .map_err(|problem| unusable(&path, &problem))?;
         Ok(NewRecord {
             next_version: existing.is_some(),
             commits,
@@ -277,11 +262,11 @@ fn one_line(title: &str) -> Result<String> {
     if !title.is_empty() && !title.contains(char::is_control) {
         return Ok(title.to_owned());
     }
-    Err(Error::new(
-        Code::InvalidValue,
-        "a title is one line of text; nothing has changed",
+    Err(
+        Error::new(Code::InvalidValue, "a title is one line of text")
+            .unchanged()
+            .hint("git colony decide -m TITLE --summary TEXT --rationale TEXT"),
     )
-    .hint("git colony decide -m TITLE --summary TEXT --rationale TEXT"))
 }
 
 /// Makes an id from the title that is still free.
@@ -312,12 +297,10 @@ fn read_old(path: &RepoPath, bytes: &[u8], id: &str) -> Result<Map<String, Value
 }
 
 fn unusable(path: &RepoPath, problem: &str) -> Error {
-    Error::new(
-        Code::InvalidValue,
-        format!("'{path}' {problem}; nothing has changed"),
-    )
-    .detail("path", path)
-    .hint("git colony decisions   # names every file that cannot be used")
+    Error::new(Code::InvalidValue, format!("'{path}' {problem}"))
+        .unchanged()
+        .detail("path", path)
+        .hint("git colony decisions   # names every file that cannot be used")
 }
 
 /// Refuses to replace a record with uncommitted edits.
@@ -332,7 +315,7 @@ fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> 
     }
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{path}' has uncommitted edits; nothing has changed"),
+        format!("'{path}' has uncommitted edits"),
     )
     .detail("path", path)
     .hint(format!("git colony commit -m 'Edit a decision' {path}")))
@@ -378,7 +361,7 @@ impl Made {
                 files_changed: changes.len(),
                 left_out: chosen.left_out.clone(),
                 op: None,
-                dry_run: false,
+                dry_run: session.is_dry(),
             },
             chosen,
             entry,

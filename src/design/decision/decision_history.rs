@@ -259,8 +259,7 @@ impl<'a> Reader<'a> {
     }
 
     fn items(&self, path: &RepoPath, blob: Oid) -> Result<(Items, BTreeSet<String>), String> {
-        let bytes = self.repo.read_blob(blob);
-        let bytes = bytes.map_err(|error| error.message())?;
+        let bytes = self.repo.read_blob(blob).map_err(|error| error.message())?;
         decision::read_usable(path, &bytes)
     }
 }

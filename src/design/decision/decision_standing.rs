@@ -52,8 +52,10 @@ impl Known {
     }
 
     fn mark_superseded(&mut self) {
-        let standing = self.decisions.iter();
-        let standing = standing.filter(|one| one.status != Status::Reverted);
+        let standing = self
+            .decisions
+            .iter()
+            .filter(|one| one.status != Status::Reverted);
         let replaced: BTreeSet<_> = standing
             .filter(|one| one.supersedes.as_ref() != Some(&one.decision_id))
             .filter_map(|one| one.supersedes.clone())
@@ -86,25 +88,25 @@ impl Known {
                     ids.len(),
                     ids.join(", ")
                 );
-                Err(Error::new(Code::DecisionNotFound, message)
-                    .detail("candidates", &ids)
-                    .hint("git colony decisions --limit 1000"))
+                Err(Error::new(Code::DecisionNotFound, message).detail("candidates", &ids))
             }
         }
     }
 
     fn not_found(&self, name: &str) -> Error {
         let likeness = |one: &&Decision| strsim::levenshtein(&one.decision_id, name);
-        let nearest = self.decisions.iter().min_by_key(likeness);
-        let nearest = nearest.map(|one| one.decision_id.as_str());
+        let nearest = self
+            .decisions
+            .iter()
+            .min_by_key(likeness)
+            .map(|one| one.decision_id.as_str());
         let also = nearest.map_or_else(String::new, |id| format!("; the nearest is '{id}'"));
         Error::new(
             Code::DecisionNotFound,
-            format!("no decision is called '{name}'{also}; nothing has changed"),
+            format!("no decision is called '{name}'{also}"),
         )
         .detail("name", name)
         .detail("nearest", nearest)
-        .hint("git colony decisions --limit 1000")
     }
 }
 

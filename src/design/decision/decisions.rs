@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::decision;
-use crate::git::{Oid, Repo};
+use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 
@@ -94,6 +94,16 @@ pub struct DecisionsReport {
     pub problems: Vec<DecisionProblem>,
 }
 
+/// One decision with its record.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DecisionReport {
+    /// The decision.
+    #[serde(flatten)]
+    pub decision: Decision,
+    /// The text of its record, as this version was written; null if it is no longer here.
+    pub text: Option<String>,
+}
+
 /// A decision that a commit belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DecisionRef {
@@ -111,8 +121,11 @@ pub struct DecisionRef {
 /// `revision-not-found`, `object-missing`.
 pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     let repo = &session.repo;
-    let since = filter.since.as_ref();
-    let since = since.map(|name| repo.resolve_commit(name)).transpose()?;
+    let since = filter
+        .since
+        .as_ref()
+        .map(|name| repo.resolve_commit(name))
+        .transpose()?;
     let tip = repo.head()?.commit();
     let mut known = match tip {
         Some(tip) => Known::at(repo, tip)?,
@@ -147,16 +160,25 @@ pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     })
 }
 
-/// Returns the decisions in the history of a commit that touched one of the paths, oldest first.
+/// Returns one decision of HEAD, by its id or a unique prefix of it.
 ///
 /// # Errors
-/// `object-missing`.
-pub fn touching(session: &Session, tip: Oid, paths: &[RepoPath]) -> Result<Vec<Decision>> {
-    touched(
-        &session.repo,
-        Known::at(&session.repo, tip)?.decisions,
-        paths,
-    )
+/// `decision-not-found`, `object-missing`.
+pub fn show(session: &Session, id: &str) -> Result<DecisionReport> {
+    let repo = &session.repo;
+    let known = match repo.head()?.commit() {
+        Some(tip) => Known::at(repo, tip)?,
+        None => Known::default(),
+    };
+    let decision = known.find(id)?.clone();
+    let tree = repo.tree_of(decision.sha)?;
+    let entry = repo.leaf_in(tree, &decision.relative_path)?;
+    let file = entry.filter(TreeEntry::is_plain_file);
+    let bytes = file.map(|entry| repo.read_blob(entry.id)).transpose()?;
+    Ok(DecisionReport {
+        decision,
+        text: bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+    })
 }
 
 /// Returns the decisions that the commits belong to, in the order of the commits: by trailer, and
@@ -206,9 +228,9 @@ fn touched(repo: &Repo, decisions: Vec<Decision>, paths: &[RepoPath]) -> Result<
             let past = repo.read_past(*commit)?;
             let before = repo.tree_of(past.parents.first().copied())?;
             let changes = repo.diff_trees(before, past.tree)?;
-            let mut changes = changes.iter();
-            touches |=
-                changes.any(|change| paths.iter().any(|path| change.path.is_at_or_below(path)));
+            touches |= changes
+                .iter()
+                .any(|change| paths.iter().any(|path| change.path.is_at_or_below(path)));
         }
         if touches {
             kept.push(decision);

@@ -98,8 +98,9 @@ pub(super) fn read_usable(
         let own = object.get("decision_id").and_then(Value::as_str);
         let names_itself = own.is_some_and(|id| !id.is_empty());
         let own = own.filter(|id| !id.is_empty()).map(str::to_owned);
-        let id = own.or(fallback);
-        let id = id.ok_or("holds a decision without 'decision_id'")?;
+        let id = own
+            .or(fallback)
+            .ok_or("holds a decision without 'decision_id'")?;
         let item = Item {
             object,
             names_itself,
@@ -309,9 +310,8 @@ mod tests {
         assert_eq!(ids(one), ["d"]);
         assert_eq!(ids(list), ["a", "b"]);
         assert_eq!(ids(by_id), ["a", "c"]);
-        let object = json!({"decision_id": "a", "title": "new"});
-        let object = object.as_object().unwrap();
-        let written = write(Some(list), "a", object.clone()).unwrap();
+        let new = json!({"decision_id": "a", "title": "new"});
+        let written = write(Some(list), "a", new.as_object().unwrap().clone()).unwrap();
         assert_eq!(
             read(&path, &written).unwrap()["a"].text("title").unwrap(),
             "new"

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::three_way::{Clash, EntryPlace, EntryState, Merge, Merged, PlainLists, Triples};
-use super::tree::{Data, Entry, Node};
 use super::triples;
+use crate::store::data_tree::{Data, Entry, Node};
 
 /// Entries by a key that is unique among them, in their order.
 #[derive(Debug)]

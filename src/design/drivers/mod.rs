@@ -4,12 +4,10 @@
 //! it as text. Unchanged parts keep their bytes; conflict markers surround the fewest lines that a
 //! person has to settle.
 
-mod json;
 mod lists;
 mod render;
 mod text;
 mod three_way;
-mod tree;
 mod triples;
 mod yaml;
 mod yaml_lines;
@@ -20,12 +18,12 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use crate::model::RepoPath;
+use crate::store::data_tree::{Document, json};
 
 use render::Renderer;
 pub use text::Marks;
 pub use three_way::{Clash, Conflict};
 use three_way::{Merge, Merged, Numbers, PlainLists, Rules, Side, Triples};
-use tree::Document;
 
 /// A merge driver, as attributes and git's configuration name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +98,7 @@ impl Driver {
     /// Merges two changed versions of a file; an absent or empty `base` means that the file did not
     /// exist.
     ///
-    /// A page graph is never merged: [`valid_page_graph`] decides which version is kept.
+    /// A page graph is never merged: `valid_page_graph` decides which version is kept.
     pub fn merge(
         self,
         path: &RepoPath,
@@ -114,8 +112,10 @@ impl Driver {
         if base == Some(ours) {
             return DriverOutcome::Clean(theirs.to_vec());
         }
-        let base = base.filter(|base| !base.trim_ascii().is_empty());
-        let base = base.map(std::str::from_utf8).transpose();
+        let base = base
+            .filter(|base| !base.trim_ascii().is_empty())
+            .map(std::str::from_utf8)
+            .transpose();
         let (Ok(base), Ok(ours), Ok(theirs)) =
             (base, std::str::from_utf8(ours), std::str::from_utf8(theirs))
         else {

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use super::three_way::{Clash, Conflict, EntryPlace, Merged, Side};
-use super::tree::{Data, Document, Entry, Node, Style};
+use crate::store::data_tree::{Data, Document, Entry, Node, Style};
 
 /// The three files, and the side that conflicts are settled for.
 pub(super) struct Renderer<'d> {

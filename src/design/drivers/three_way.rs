@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::lists;
-use super::tree::{self, Data, Entry, Node, Style, same};
+use crate::store::data_tree::{self, Data, Entry, Node, Style, same};
 
 /// The rules of a driver beyond "changed on one side: take it".
 #[derive(Clone, Copy, Debug)]
@@ -378,19 +378,21 @@ impl Merged<'_> {
             | (Merged::Both(node, _), Side::Ours)
             | (Merged::Both(_, node), Side::Theirs) => node.canonical(),
             (Merged::Joined(frame, places), _) => {
-                let there = places.iter().filter(|place| place.is_on(side));
-                let there = there.filter_map(|place| {
-                    let entry = place.ours.or(place.theirs)?;
-                    let value = match place.merged() {
-                        Some(merged) => merged.canonical(side),
-                        None => entry.value.canonical(),
-                    };
-                    Some((entry.key.as_str(), value))
-                });
+                let there = places
+                    .iter()
+                    .filter(|place| place.is_on(side))
+                    .filter_map(|place| {
+                        let entry = place.ours.or(place.theirs)?;
+                        let value = match place.merged() {
+                            Some(merged) => merged.canonical(side),
+                            None => entry.value.canonical(),
+                        };
+                        Some((entry.key.as_str(), value))
+                    });
                 let mut out = String::new();
                 match frame.data {
-                    Data::Map(..) => tree::write_map(&mut out, there.collect()),
-                    _ => tree::write_list(&mut out, there.map(|(_, value)| value)),
+                    Data::Map(..) => data_tree::write_map(&mut out, there.collect()),
+                    _ => data_tree::write_list(&mut out, there.map(|(_, value)| value)),
                 }
                 out
             }

@@ -1,6 +1,6 @@
 //! Triples of a knowledge graph: when two are the same, and which predicates have one object.
 
-use super::tree::{Data, Node};
+use crate::store::data_tree::{Data, Node};
 
 /// The names of subject, predicate and object.
 const NAMES: [[&str; 3]; 2] = [["subject", "predicate", "object"], ["s", "p", "o"]];

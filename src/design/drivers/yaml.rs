@@ -7,9 +7,9 @@
 
 use serde_json::Value;
 
-use super::tree::{self, Data, Document, Entry, Node, Style};
 use super::yaml_lines::{Kind, Lines};
 use super::yaml_words::{flow_list, inline_length, is_dash, key_of};
+use crate::store::data_tree::{self, Data, Document, Entry, Node, Style};
 use crate::store::yaml;
 
 const MAX_DEPTH: usize = 60;
@@ -214,7 +214,7 @@ fn fill(node: &mut Node, text: &str, value: &Value) -> Option<()> {
                     Data::Whole(value.clone())
                 }
                 Value::Array(_) | Value::Object(_) => return None,
-                value => Data::Scalar(tree::spelled(value)),
+                value => Data::Scalar(data_tree::spelled(value)),
             };
         }
         _ => return None,

@@ -1,6 +1,6 @@
 //! Tokens of YAML within one line: keys, scalars, flow lists, and their length.
 
-use super::tree::{Data, Entry, Node, Style};
+use crate::store::data_tree::{Data, Entry, Node, Style};
 
 /// Returns `true` if an item of a list begins here.
 pub(super) fn is_dash(text: &str) -> bool {

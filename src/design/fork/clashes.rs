@@ -62,11 +62,13 @@ struct Known {
 pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     let repo = &session.repo;
     // A merged fork clashes with none.
-    let open = forks.iter().filter(|fork| {
-        let into = fork.into.as_ref();
-        fork.problem.is_none() && into.is_none_or(|into| into.outcome != MergeOutcome::UpToDate)
-    });
-    let open: Vec<_> = open.collect();
+    let open: Vec<_> = forks
+        .iter()
+        .filter(|fork| {
+            let into = fork.into.as_ref();
+            fork.problem.is_none() && into.is_none_or(|into| into.outcome != MergeOutcome::UpToDate)
+        })
+        .collect();
     let mut pairs = Vec::new();
     for (at, a) in open.iter().enumerate() {
         let others = open.iter().skip(at + 1);

@@ -7,7 +7,7 @@ use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::operation::commit_point::{Intent, Plan, Touches};
+use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::ref_names;
 
@@ -30,11 +30,11 @@ pub struct DeleteReport {
     pub dry_run: bool,
 }
 
-/// Deletes a fork: branch and record. The operation keeps its commits.
+/// Deletes a fork: branch and record; in a dry run, says what would go. The operation keeps its commits.
 ///
 /// # Errors
 /// `fork-not-found`, `branch-in-use`, without `force` `unmerged-commits`; `locked`.
-pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Result<DeleteReport> {
+pub fn delete(session: &Session, label: &str, force: bool) -> Result<DeleteReport> {
     let repo = &session.repo;
     let label = label.strip_prefix("fork/").unwrap_or(label);
     let branch = ref_names::fork_branch(label);
@@ -51,13 +51,10 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
         head_sha: tip,
         unmerged: unmerged(repo, &branch, tip)?,
         op: None,
-        dry_run,
+        dry_run: session.is_dry(),
     };
     if !report.unmerged.is_empty() && !force {
         return Err(refuse_unmerged(&report));
-    }
-    if dry_run {
-        return Ok(report);
     }
     let intent = Intent {
         kind: Kind::ForkDelete,
@@ -74,17 +71,14 @@ pub fn delete(session: &Session, label: &str, force: bool, dry_run: bool) -> Res
     let refs = [(branch, tip)].into_iter().chain(record).map(gone);
     let summary = format!("delete fork '{label}'");
     let done = operation.commit(Plan::of_refs(session, summary, refs.collect())?)?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     Ok(report)
 }
 
 /// Makes the error for a fork that only a remote has, where git deletes branches.
 fn is_remote(fork: &RemoteFork) -> Error {
     let name = fork.name();
-    let message = format!(
-        "'{name}' is a fork of '{}', and not here; nothing was done",
-        fork.remote
-    );
+    let message = format!("'{name}' is a fork of '{}', and not here", fork.remote);
     let [remote, branch] = [fork.remote.clone(), format!("fork/{}", fork.label)];
     let [remote, branch] = [remote, branch].map(|word| text::shell_word(&word));
     Error::new(Code::ForkNotFound, message).hint(format!(
@@ -106,10 +100,10 @@ fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
     };
     let message = match agents.as_slice() {
         [one] => {
-            format!("'fork/{label}' is the fork of agent {one}, in its clone; nothing was done")
+            format!("'fork/{label}' is the fork of agent {one}, in its clone")
         }
         all => format!(
-            "'fork/{label}' is in the clones of the agents {}; nothing was done",
+            "'fork/{label}' is in the clones of the agents {}",
             all.join(", ")
         ),
     };
@@ -130,10 +124,7 @@ fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
     };
     Err(Error::new(
         Code::BranchInUse,
-        format!(
-            "'{}' is checked out in '{place}'; nothing was done",
-            branch.short()
-        ),
+        format!("'{}' is checked out in '{place}'", branch.short()),
     )
     .detail("branch", branch)
     .hint("git switch BRANCH   # there; then run it again"))
@@ -143,8 +134,10 @@ fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
 fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
     let mut others = Vec::new();
     for prefix in ["refs/heads/", "refs/remotes/"] {
-        let found = repo.refs_below(prefix)?.into_iter();
-        let found = found.filter(|found| found.name != *branch);
+        let found = repo
+            .refs_below(prefix)?
+            .into_iter()
+            .filter(|found| found.name != *branch);
         others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
@@ -159,7 +152,7 @@ fn refuse_unmerged(report: &DeleteReport) -> Error {
     Error::new(
         Code::UnmergedCommits,
         format!(
-            "'{name}' has {} that no other branch has; nothing was done",
+            "'{name}' has {} that no other branch has",
             text::count(count, "commit")
         ),
     )

@@ -48,7 +48,7 @@ impl ForkProblem {
     }
 
     /// Returns it as text for people, in one line.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         format!("{}: {}", self.code, self.reason)
     }
 }

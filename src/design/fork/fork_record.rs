@@ -125,8 +125,7 @@ impl ForkRecord {
             return Err(Error::new(
                 Code::NewerFormat,
                 format!("the record of fork '{label}' was written by a newer git-colony"),
-            )
-            .hint("install a newer git-colony"));
+            ));
         }
         let record: ForkRecord =
             serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;

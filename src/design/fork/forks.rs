@@ -1,5 +1,7 @@
 //! Lists forks: the state of each, and how it would merge.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -67,10 +69,11 @@ pub struct Into {
 }
 
 /// The outcome of a merge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeOutcome {
     /// There is nothing to merge.
+    #[default]
     UpToDate,
     /// The branch is fast-forwarded.
     FastForward,
@@ -80,19 +83,6 @@ pub enum MergeOutcome {
     Conflicted,
     /// The histories have no common ancestor.
     Unrelated,
-}
-
-impl MergeOutcome {
-    /// Returns the JSON value.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            MergeOutcome::UpToDate => "up_to_date",
-            MergeOutcome::FastForward => "fast_forward",
-            MergeOutcome::Merged => "merged",
-            MergeOutcome::Conflicted => "conflicted",
-            MergeOutcome::Unrelated => "unrelated",
-        }
-    }
 }
 
 /// Lists every fork, by the age of its record, and branches without one by name at the end.
@@ -164,10 +154,13 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
     let mut squashes = Squashes::default();
     for found in lines {
-        let base = found.record.as_ref();
-        let base = base.and_then(|record| record.base_branch.as_deref());
-        let into = standing(repo, base)?.or_else(|| default.clone());
-        let into = into.filter(|(branch, _)| Some(branch) != found.branch.as_ref());
+        let base = found
+            .record
+            .as_ref()
+            .and_then(|record| record.base_branch.as_deref());
+        let into = standing(repo, base)?
+            .or_else(|| default.clone())
+            .filter(|(branch, _)| Some(branch) != found.branch.as_ref());
         let mut fork = describe(&found);
         fork.is_current = found.branch.as_ref() == Some(&here);
         match ForkProblem::or(compare(repo, &mut fork, into, &mut squashes))? {
@@ -300,6 +293,14 @@ fn compare(
 /// # Errors
 /// `object-missing`.
 pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
+    Ok(paths_ahead(repo, fork)?.len())
+}
+
+/// Returns those files.
+///
+/// # Errors
+/// As [`files_ahead`].
+pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);
     let base = match target {
@@ -307,13 +308,14 @@ pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
         None => fork.diverged_from_sha,
     };
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
-        return Ok(0);
+        return Ok(BTreeSet::new());
     };
     let (old, new) = (
         repo.tree_of(Some(base))?,
         repo.tree_of(Some(fork.head_sha))?,
     );
-    Ok(repo.diff_trees(old, new)?.len())
+    let changes = repo.diff_trees(old, new)?.into_iter();
+    Ok(changes.map(|change| change.path).collect())
 }
 
 /// Returns the merge base of two branches, with squashed commits counted as merged.

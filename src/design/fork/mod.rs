@@ -23,8 +23,8 @@ use crate::model::id::OperationId;
 use crate::model::text::{names_device, shell_word};
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
-use crate::store::operation::commit_point::{Intent, Touches};
 use crate::store::operation::operation_record::HeadRecord;
+use crate::store::operation::plan::{Intent, Touches};
 use crate::store::operation::{Kind, LateFile, Operation};
 use crate::store::refs::ref_names;
 
@@ -77,7 +77,7 @@ pub struct ForkReport {
     pub dry_run: bool,
 }
 
-/// Creates a fork.
+/// Creates a fork; in a dry run, says which.
 ///
 /// # Errors
 /// `invalid-value` for a label git cannot use, `branch-exists`, `revision-not-found`,
@@ -97,6 +97,9 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
     let mut operation = Operation::begin(session, intent)?;
     refuse_clash(&session.repo, &start.record.label)?;
     let work = Work::plan(session, start, &operation.unignored)?;
+    if operation.is_planned() {
+        return Ok(work.report);
+    }
     let Work {
         start,
         kept,
@@ -119,24 +122,12 @@ pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
         step,
     )
     .map_err(|error| start.explain(session, error))?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.kept_late = done.late;
     if report.switched {
         let (old, new) = (kept.scan.head.commit(), Some(start.commit));
         run_post_checkout(session, &done.record, old, new);
     }
-    Ok(report)
-}
-
-/// Returns the report of [`create`], and changes nothing.
-///
-/// # Errors
-/// As [`create`].
-pub fn preview(session: &Session, request: &Request) -> Result<ForkReport> {
-    let start = Start::find(session, request)?;
-    let unignored = super::checkpoint::unignored::current(session)?;
-    let mut report = Work::plan(session, start, &unignored)?.report;
-    report.dry_run = true;
     Ok(report)
 }
 
@@ -200,11 +191,11 @@ impl Start {
             return Err(Error::new(
                 Code::RevisionNotFound,
                 format!(
-                    "'{}' was made before the first commit, so no fork can be created from it; \
-                    nothing was done",
+                    "'{}' was made before the first commit, so no fork can be created from it",
                     target.label
                 ),
             )
+            .unchanged()
             .hint(format!(
                 "git colony restore {}   # without --mode fork",
                 shell_word(&target.id)
@@ -289,7 +280,7 @@ impl Work {
             ignored_kept: Vec::new(),
             kept_late: Vec::new(),
             op: None,
-            dry_run: false,
+            dry_run: session.is_dry(),
         };
         let mut switch = None;
         if start.switch {
@@ -327,9 +318,10 @@ pub fn parse_label(typed: &str) -> Result<String> {
             Code::InvalidValue,
             format!(
                 "'{typed}' cannot be the name of a branch: '{device}' is a device name on some \
-            systems; nothing has changed"
+            systems"
             ),
         )
+        .unchanged()
         .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"));
     }
     if plain && ref_names::fork_branch(label).is_valid() {
@@ -337,8 +329,9 @@ pub fn parse_label(typed: &str) -> Result<String> {
     }
     Err(Error::new(
         Code::InvalidValue,
-        format!("'{typed}' cannot be the name of a branch; nothing has changed"),
+        format!("'{typed}' cannot be the name of a branch"),
     )
+    .unchanged()
     .detail("label", typed)
     .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"))
 }
@@ -371,12 +364,11 @@ fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     } else {
         format!("cannot exist beside '{clash}'")
     };
-    Err(Error::new(
-        Code::BranchExists,
-        format!("'fork/{label}' {because}; nothing has changed"),
+    Err(
+        Error::new(Code::BranchExists, format!("'fork/{label}' {because}"))
+            .detail("branch", clash)
+            .hint("git colony forks"),
     )
-    .detail("branch", clash)
-    .hint("git colony forks"))
 }
 
 fn branch_of(head: &Head) -> Option<String> {
@@ -387,9 +379,7 @@ fn branch_of(head: &Head) -> Option<String> {
 }
 
 fn no_commit() -> Error {
-    Error::new(
-        Code::RevisionNotFound,
-        "HEAD has no commit yet; nothing has changed",
-    )
-    .hint("git colony checkpoint -m 'first state'   # makes the first one")
+    Error::new(Code::RevisionNotFound, "HEAD has no commit yet")
+        .unchanged()
+        .hint("git colony checkpoint -m 'first state'   # makes the first one")
 }

@@ -176,9 +176,13 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
     let [ours, theirs] = names.each_ref().map(|name| shell_word(name));
     Err(Error::new(
         Code::NameAmbiguous,
-        format!("'{typed}' may be the branch here, {ours}, or what others have published, {theirs}; nothing was done"),
+        format!(
+            "'{typed}' may be the branch here, {ours}, or what others have published, {theirs}"
+        ),
     )
-    .hint(format!("git colony diff {ours} {theirs}   # then use the full name of one of them"))
+    .hint(format!(
+        "git colony diff {ours} {theirs}   # then use the full name of one of them"
+    ))
     .detail("names", names))
 }
 
@@ -190,8 +194,8 @@ fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
     else {
         return Ok(None);
     };
-    let found = published_forks::find(repo, name)?;
-    let found = found.map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
+    let found = published_forks::find(repo, name)?
+        .map(|found| repo.resolve_commit(&format!("{}{way}", found.commit)));
     found.transpose()
 }
 
@@ -204,12 +208,17 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
         known.insert(name);
     }
     let most = if typed.chars().count() < 4 { 1 } else { 2 };
-    let near = known.into_iter().map(|name| (edits(typed, &name), name));
-    let near = near.filter(|(count, _)| *count <= most).min();
+    let near = known
+        .into_iter()
+        .map(|name| (edits(typed, &name), name))
+        .filter(|(count, _)| *count <= most)
+        .min();
     Ok(match near {
         None => unknown.hint("git colony agents   # see also 'git colony forks' and 'git branch'"),
         Some((_, name)) => {
-            let message = format!("no commit is named '{typed}'; the nearest name is '{name}'");
+            let message = format!(
+                "no agent, fork, branch or commit is named '{typed}'; the nearest name is '{name}'"
+            );
             Error::new(Code::RevisionNotFound, message)
                 .hint("git colony agents   # see also 'git colony forks' and 'git branch'")
                 .detail("similar", name)
@@ -238,9 +247,11 @@ fn edits(one: &str, other: &str) -> usize {
 /// be the same.
 fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
-    let found = remote_forks::list(repo)?.into_iter();
-    let found = found.filter(|fork| fork.label == label);
-    let found: Vec<(String, Oid)> = found.map(|fork| (fork.name(), fork.tip)).collect();
+    let found: Vec<(String, Oid)> = remote_forks::list(repo)?
+        .into_iter()
+        .filter(|fork| fork.label == label)
+        .map(|fork| (fork.name(), fork.tip))
+        .collect();
     let Some((name, commit)) = found.first().cloned() else {
         return Ok(None);
     };
@@ -250,7 +261,7 @@ fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
         let two: Vec<_> = names.iter().take(2).map(|name| shell_word(name)).collect();
         return Err(Error::new(
             Code::NameAmbiguous,
-            format!("'{typed}' is not the same in '{shown}'; nothing was done"),
+            format!("'{typed}' is not the same in '{shown}'"),
         )
         .hint(format!("git colony diff {}", two.join(" ")))
         .detail("names", names));

@@ -56,8 +56,9 @@ struct Copy {
 /// `repository-broken`.
 pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
     let copies = copies(repo)?;
-    let on = copies.iter().filter(|copy| is_checked_out(copy));
-    let on: BTreeSet<_> = on
+    let on: BTreeSet<_> = copies
+        .iter()
+        .filter(|copy| is_checked_out(copy))
         .filter_map(|copy| Some((copy.prefix.as_str(), branch_of(copy)?)))
         .collect();
     let forks = copies.iter().filter_map(|copy| {
@@ -211,10 +212,7 @@ fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
     let names: Vec<_> = many.iter().map(name).collect();
     Error::new(
         Code::NameAmbiguous,
-        format!(
-            "'{typed}' may be any of {}; nothing was done",
-            names.join(", ")
-        ),
+        format!("'{typed}' may be any of {}", names.join(", ")),
     )
     .detail("names", names)
     .hint("git colony forks   # lists them all")
@@ -277,8 +275,7 @@ fn copies(repo: &Repo) -> Result<Vec<Copy>> {
     let mut copies = Vec::new();
     for found in repo.refs_below(ref_names::AGENTS)? {
         let name = found.name.to_string();
-        let parts = name.strip_prefix(ref_names::AGENTS);
-        let parts = parts.and_then(|rest| {
+        let parts = name.strip_prefix(ref_names::AGENTS).and_then(|rest| {
             let (agent, rest) = rest.split_once('/')?;
             let (scope, rest) = rest.split_once('/')?;
             Some((agent, scope, rest))

@@ -56,9 +56,10 @@ impl Squashes {
         if let Some(known) = self.known.get(&commit) {
             return Ok(known.clone());
         }
-        let named = trailers(&repo.read_past(commit)?.message, TRAILER);
-        let named = named.iter().filter_map(|hex| Oid::parse(hex));
-        let squashed: Vec<Oid> = named.filter_map(|id| repo.peel_to_commit(id)).collect();
+        let squashed: Vec<Oid> = trailers(&repo.read_past(commit)?.message, TRAILER)
+            .iter()
+            .filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?))
+            .collect();
         self.known.insert(commit, squashed.clone());
         Ok(squashed)
     }

@@ -7,7 +7,6 @@ use crate::design::decision::decisions::{self, DecisionRef};
 use crate::design::fork::forks::MergeOutcome;
 use crate::design::fork::squashed::{self, Squashes};
 use crate::design::merge::conflicts;
-use crate::design::merge::next_step::WayOn;
 use crate::design::merge::settle::{Settled, Settling};
 use crate::design::worktree::write_commit;
 use crate::git::Oid;
@@ -100,8 +99,11 @@ impl Computed {
         session: &Session,
         request: &Request,
     ) -> Result<Option<Vec<TreeChange>>> {
-        let clean = self.certain.as_ref().filter(|certain| certain.is_clean());
-        let clean = clean.filter(|_| request.choices.is_empty());
+        let clean = self
+            .certain
+            .as_ref()
+            .filter(|certain| certain.is_clean())
+            .filter(|_| request.choices.is_empty());
         let changes = clean.map(|certain| certain.changes(&session.repo));
         // A squash without changes is not a merge: the tree decides that.
         let tells = |changes: &Vec<TreeChange>| !(request.squash && changes.is_empty());
@@ -119,7 +121,7 @@ impl Computed {
             return Ok(());
         }
         if self.merges {
-            let settled = merge_trees(session, request, (sides, self.given), self.certain.take())?;
+            let settled = merge_trees(session, request, sides, self.given, self.certain.take())?;
             self.tree = settled.tree;
             self.stages = settled.stages;
             self.report.settled = settled.paths;
@@ -151,23 +153,10 @@ fn report_of(sides: &Sides, outcome: MergeOutcome, bases: Vec<Oid>) -> MergeRepo
         outcome,
         source: sides.source.name.clone(),
         into: sides.target_name(),
-        commit: None,
         bases,
-        files_changed: 0,
-        conflicts: Vec::new(),
-        way_on: WayOn::default(),
-        settled: Vec::new(),
-        decisions: Vec::new(),
-        locked: Vec::new(),
-        uncommitted: None,
-        left_out: Vec::new(),
-        resolving: false,
         is_here: sides.goal.is_here,
         checked_out: sides.goal.checked_out.clone(),
-        ignored_kept: Vec::new(),
-        kept_late: Vec::new(),
-        op: None,
-        dry_run: false,
+        ..MergeReport::default()
     }
 }
 
@@ -189,10 +178,7 @@ fn no_fast_forward(sides: &Sides) -> Error {
     let (source, into) = (&sides.source.name, sides.target_name());
     Error::new(
         Code::Diverged,
-        format!(
-            "'{into}' cannot be fast-forwarded to '{source}', and merge.ff is 'only'; nothing was \
-            done"
-        ),
+        format!("'{into}' cannot be fast-forwarded to '{source}', and merge.ff is 'only'"),
     )
     .hint(
         "git -c merge.ff=true colony merge SOURCE   # or --squash"
@@ -205,16 +191,12 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
     if session.repo.is_shallow() {
         return Error::new(
             Code::ShallowNoBase,
-            format!(
-                "'{source}' and '{into}' have no merge base in this shallow history; nothing was \
-                done"
-            ),
-        )
-        .hint("git fetch --unshallow   # then run it again");
+            format!("'{source}' and '{into}' have no merge base in this shallow history"),
+        );
     }
     let unrelated = Error::new(
         Code::UnrelatedHistories,
-        format!("'{source}' and '{into}' have no common ancestor; nothing was done"),
+        format!("'{source}' and '{into}' have no common ancestor"),
     )
     .hint(format!(
         "git merge --allow-unrelated-histories {}   # to merge them nevertheless",
@@ -230,7 +212,8 @@ fn no_base(session: &Session, sides: &Sides) -> Error {
 fn merge_trees(
     session: &Session,
     request: &Request,
-    (sides, given): (&Sides, Option<Oid>),
+    sides: &Sides,
+    given: Option<Oid>,
     certain: Option<Certain>,
 ) -> Result<Settled> {
     let repo = &session.repo;

@@ -164,8 +164,9 @@ fn kind_of(repo: &Repo, group: &Group<'_>, stages: &Stages) -> ConflictKind {
         ("(rename/delete", ConflictKind::RenameDelete),
         ("(file/directory", ConflictKind::DirectoryFile),
         ("(modify/delete", ConflictKind::ModifyDelete),
-    ];
-    let structural = structural.iter().find(|(part, _)| says(part));
+    ]
+    .iter()
+    .find(|(part, _)| says(part));
     if let Some((_, kind)) = structural {
         return *kind;
     }

@@ -82,7 +82,7 @@ pub struct UncommittedWork {
 }
 
 /// The result of a merge.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct MergeReport {
     /// The outcome.
     pub outcome: MergeOutcome,
@@ -131,7 +131,7 @@ pub struct MergeReport {
     pub dry_run: bool,
 }
 
-/// Merges.
+/// Merges; in a dry run, says what the merge would do.
 ///
 /// A conflict changes nothing: the report lists it. With `resolve` it is opened in git's own state
 /// instead.
@@ -141,8 +141,12 @@ pub struct MergeReport {
 /// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
 /// `ref-moved`, `scope-violation`, `scope-invalid`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
-    let report = retried(session, || attempt(session, request))?;
-    Ok(report.with_way_on(request))
+    let report = if session.is_dry() {
+        look_ahead(session, request)
+    } else {
+        retried(session, || attempt(session, request))
+    };
+    Ok(report?.with_way_on(request))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
@@ -176,7 +180,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     }
     let switch = work.switch.zip(work.kept.as_ref());
     let done = carry_out(session, operation, work.before, switch, step)?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.kept_late = done.late;
     if sides.goal.is_here {
         let (old, new) = (Some(sides.goal.tip), report.commit.or(Some(sides.goal.tip)));
@@ -185,14 +189,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     Ok(report)
 }
 
-/// Returns the report of [`merge`], and changes nothing.
-///
-/// # Errors
-/// As [`merge`].
-pub fn preview(session: &Session, request: &Request) -> Result<MergeReport> {
-    Ok(look_ahead(session, request)?.with_way_on(request))
-}
-
+/// Looks only as far as the answer needs: changes that are certain need no merge, and no scan of the files.
 fn look_ahead(session: &Session, request: &Request) -> Result<MergeReport> {
     let sides = Sides::find(session, request)?;
     let mut computed = Computed::begin(session, request, &sides)?;
@@ -237,8 +234,11 @@ impl MergeReport {
         if self.conflicts.is_empty() {
             return self;
         }
-        let message = request.message.as_deref().map(typed_word);
-        let message = message.map(|message| format!("-m {message}"));
+        let message = request
+            .message
+            .as_deref()
+            .map(typed_word)
+            .map(|message| format!("-m {message}"));
         let mut words = vec![typed_word(&request.source)];
         words.extend(next_step::option_words(
             request.into.as_deref(),

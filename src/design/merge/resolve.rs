@@ -18,12 +18,11 @@ use crate::git::{Oid, RefChange, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::operation::commit_point::{Intent, Plan, Touches};
+use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
 
 use super::MergeReport;
 use super::conflicts::Conflict;
-use super::next_step::WayOn;
 use super::switch::refuse_unmerged;
 
 /// Plans the files that tell git of a merge in progress.
@@ -53,20 +52,14 @@ pub(in crate::design) fn begin_merge(
     ])
 }
 
-/// Commits a merge whose conflicts are settled in the index.
+/// Commits a merge whose conflicts are settled in the index; in a dry run, says what it would commit.
 ///
 /// # Errors
 /// `nothing-to-resolve`, `unmerged-paths`, `identity-unknown`, `signing-failed`, `locked`.
-pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
+pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     let repo = &session.repo;
     if repo.in_progress() != Some("merge") {
         return Err(nothing("merge"));
-    }
-    if dry_run {
-        let (kept, merge) = look(session)?;
-        let mut report = report(&kept, &merge, None);
-        report.dry_run = true;
-        return Ok(report);
     }
     let intent = Intent {
         kind: Kind::Merge,
@@ -74,6 +67,11 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
     };
     let mut operation = Operation::begin(session, intent)?;
     let (kept, merge) = look(session)?;
+    if operation.is_planned() {
+        let mut report = report(&kept, &merge, None);
+        report.dry_run = true;
+        return Ok(report);
+    }
     let signature = session.identity()?.at(&session.world);
     let parents = [merge.head].into_iter().chain(merge.theirs.iter().copied());
     let commit = NewCommit {
@@ -108,7 +106,7 @@ pub fn continue_merge(session: &Session, dry_run: bool) -> Result<MergeReport> {
         inverts: None,
     })?;
     let mut report = report(&kept, &merge, Some(commit));
-    report.op = Some(done.record.op);
+    report.op = done.op;
     Ok(report)
 }
 
@@ -182,31 +180,19 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
         source: merge.names.join(", "),
         into: kept.scan.head.label(),
         commit,
-        bases: Vec::new(),
         files_changed: merge.changed,
-        conflicts: Vec::new(),
-        way_on: WayOn::default(),
-        settled: Vec::new(),
-        decisions: Vec::new(),
-        locked: Vec::new(),
-        uncommitted: None,
-        left_out: Vec::new(),
-        resolving: false,
         is_here: true,
         checked_out: kept.scan.head.label(),
-        ignored_kept: Vec::new(),
-        kept_late: Vec::new(),
-        op: None,
-        dry_run: false,
+        ..MergeReport::default()
     }
 }
 
 /// Aborts a merge or pick that an operation of ours opened: HEAD, index and files are restored;
-/// files edited since are moved aside. Refs made or moved since stay.
+/// files edited since are moved aside. Refs made or moved since stay. A dry run says what would come back first.
 ///
 /// # Errors
 /// `nothing-to-resolve`; `operation-in-progress` for one that git began.
-pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport> {
+pub fn abort(session: &Session, what: &str) -> Result<UndoReport> {
     let repo = &session.repo;
     if repo.in_progress() != Some(what) {
         return Err(nothing(what));
@@ -215,7 +201,7 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
     if !ours && pick::is_committed_by_git(session) {
         return Err(Error::new(
             Code::OperationInProgress,
-            "git has already committed the resolution; nothing was done",
+            "git has already committed the resolution",
         )
         .hint(
             "git cherry-pick --quit   # drops the remaining commits; then: git colony undo \
@@ -225,17 +211,14 @@ pub fn abort(session: &Session, what: &str, dry_run: bool) -> Result<UndoReport>
     if !ours || !is_next_to_go(session)? {
         return Err(Error::new(
             Code::OperationInProgress,
-            format!("git itself started this {what}; nothing was done"),
+            format!("git itself started this {what}"),
         )
         .hint(format!("git {what} --abort")));
-    }
-    if dry_run {
-        return undo::preview(session, Direction::Abort, false);
     }
     // Each conflict of a pick was opened by an operation of its own.
     loop {
         let report = undo::run(session, Direction::Abort, false)?;
-        if repo.in_progress() != Some(what) {
+        if session.is_dry() || repo.in_progress() != Some(what) {
             return Ok(report);
         }
     }

@@ -95,8 +95,10 @@ impl Settling<'_> {
     /// Puts our version of every git-lfs pointer that is still in conflict into the tree: a pointer
     /// with conflict markers in it would be useless.
     pub(in crate::design) fn choose_pointers(&self, mut left: Settled) -> Result<Settled> {
-        let pointers = left.open.iter();
-        let pointers = pointers.filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
+        let pointers = left
+            .open
+            .iter()
+            .filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
         let ours = pointers.filter_map(|conflict| {
             let stages = left.stages.get(&conflict.path)?;
             Some((&conflict.path, stages[1]))
@@ -216,9 +218,10 @@ impl Settling<'_> {
             Code::InvalidValue,
             format!(
                 "cannot keep both versions: a filter stores '{path}' and '{beside}' in \
-            different ways; nothing was done"
+            different ways"
             ),
         )
+        .unchanged()
         .detail("path", path)
         .hint("choose one with --ours or --theirs"))
     }
@@ -240,16 +243,18 @@ impl Settling<'_> {
         }
         Err(Error::new(
             Code::InvalidValue,
-            format!("there is no free name beside '{path}'; nothing was done"),
-        ))
+            format!("there is no free name beside '{path}'"),
+        )
+        .unchanged())
     }
 }
 
 fn not_both(path: &RepoPath, what: &str) -> Error {
     Error::new(
         Code::InvalidValue,
-        format!("cannot keep both versions of '{path}' ({what}); nothing was done"),
+        format!("cannot keep both versions of '{path}' ({what})"),
     )
+    .unchanged()
     .detail("path", path)
     .hint("choose one with --ours or --theirs")
 }
@@ -295,8 +300,9 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
     let here = &choice.path;
     Error::new(
         Code::InvalidValue,
-        format!("'{from_top}' and '{here}' both conflict; nothing was done"),
+        format!("'{from_top}' and '{here}' both conflict"),
     )
+    .unchanged()
     .detail("paths", [from_top, here])
     .hint("./PATH is relative to the current directory, :/PATH to the root")
 }
@@ -304,14 +310,11 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
 fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let path = &choice.path;
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
-    Error::new(
-        Code::PathNotFound,
-        format!("'{path}' is not in conflict; nothing was done"),
-    )
-    .detail("path", path)
-    .detail("conflicts", paths)
-    .hint(
-        "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
+    Error::new(Code::PathNotFound, format!("'{path}' is not in conflict"))
+        .detail("path", path)
+        .detail("conflicts", paths)
+        .hint(
+            "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
     everything below it",
-    )
+        )
 }

@@ -23,8 +23,7 @@ pub(super) struct Sides {
 impl Sides {
     pub(super) fn find(session: &Session, request: &Request) -> Result<Sides> {
         let repo = &session.repo;
-        let source = names::find(repo, &request.source);
-        let source = source.map_err(|error| match error.code() {
+        let source = names::find(repo, &request.source).map_err(|error| match error.code() {
             Code::NameAmbiguous => migration::explain(repo, error),
             _ => error,
         });
@@ -40,11 +39,9 @@ impl Sides {
         if source.branch.as_ref() == Some(&goal.branch) {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!(
-                    "'{}' cannot be merged into itself; nothing was done",
-                    goal.branch.short()
-                ),
+                format!("'{}' cannot be merged into itself", goal.branch.short()),
             )
+            .unchanged()
             .hint("git colony merge SOURCE --into BRANCH"));
         }
         goal.refuse_unusable(session, "merge", request.resolve)?;
@@ -76,7 +73,7 @@ impl Sides {
                     Code::HistoryRewritten,
                     format!(
                         "'{name}' is in the history that was rewritten for git-lfs, and '{into}' \
-                        is in the old one; nothing was done"
+                        is in the old one"
                     ),
                 )
                 .hint(
@@ -108,10 +105,7 @@ impl Sides {
                 return Some(
                     Error::new(
                         Code::HistoryRewritten,
-                        format!(
-                            "'{name}' follows a migration to git-lfs that was undone here; nothing \
-                            was done"
-                        ),
+                        format!("'{name}' follows a migration to git-lfs that was undone here"),
                     )
                     .hint(format!(
                         "git colony clones refresh {agent}   # undoes it there as well; or migrate \
@@ -196,10 +190,11 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     Err(Error::new(
         Code::RevisionNotFound,
         format!(
-            "'{}' was created from '{base}', which is not a branch here any more; nothing was done",
+            "'{}' was created from '{base}', which is not a branch here any more",
             source.name
         ),
     )
+    .unchanged()
     .detail("branch", base)
     .hint(format!(
         "git colony merge {} --into {}",

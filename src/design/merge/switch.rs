@@ -12,8 +12,8 @@ use crate::git::{Oid, RefChange, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::commit_point::{NewIndex, Plan};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{NewIndex, Plan};
 use crate::store::operation::{Done, FileMoves, Operation};
 
 use super::tree_moves::{outside_sparse, plan_known_moves};
@@ -46,18 +46,23 @@ impl Switch {
         let repo = &session.repo;
         let changes = repo.diff_trees(from, tree)?;
         let edits = Edits::find(session, kept, from)?;
-        let edited = changes.iter().map(|change| &change.path);
-        let edited = edited.chain(conflicts.keys());
+        let edited = changes
+            .iter()
+            .map(|change| &change.path)
+            .chain(conflicts.keys());
         let in_the_way = edits.among(edited, &changes);
         let mut outside = outside_sparse(session, &changes)?;
         outside.retain(|path| !conflicts.contains_key(path));
-        let moving = changes.iter().filter(|change| {
-            let there_already = edits.in_files.get(&change.path) == Some(&change.new);
-            // A path in conflict has to be visible, even outside the sparse checkout.
-            let skipped = kept.scan.is_skipped(&change.path) || outside.contains(&change.path);
-            !there_already && (!skipped || conflicts.contains_key(&change.path))
-        });
-        let moving: Vec<_> = moving.cloned().collect();
+        let moving: Vec<_> = changes
+            .iter()
+            .filter(|change| {
+                let there_already = edits.in_files.get(&change.path) == Some(&change.new);
+                // A path in conflict has to be visible, even outside the sparse checkout.
+                let skipped = kept.scan.is_skipped(&change.path) || outside.contains(&change.path);
+                !there_already && (!skipped || conflicts.contains_key(&change.path))
+            })
+            .cloned()
+            .collect();
         let moves = plan_known_moves(session, &moving, kept)?;
         let (ignored_kept, untracked) = aside(&moves, &moving, kept);
         let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
@@ -69,7 +74,17 @@ impl Switch {
         Ok(Switch {
             tree,
             moves,
-            index: new_index(session, kept, (from, tree, &changes), (conflicts, &outside))?,
+            index: new_index(
+                session,
+                kept,
+                &Staging {
+                    from,
+                    tree,
+                    changes: &changes,
+                    conflicts,
+                    outside: &outside,
+                },
+            )?,
             ignored_kept,
             files_changed: changes.len(),
         })
@@ -137,8 +152,11 @@ struct Edits {
 impl Edits {
     fn find(session: &Session, kept: &Kept, from: Oid) -> Result<Edits> {
         let edits_of = |tree, counts: fn(&TreeChange) -> bool| -> Result<BTreeMap<_, _>> {
-            let changes = session.repo.diff_trees(from, tree)?;
-            let changes = changes.into_iter().filter(counts);
+            let changes = session
+                .repo
+                .diff_trees(from, tree)?
+                .into_iter()
+                .filter(counts);
             Ok(changes.map(|change| (change.path, change.new)).collect())
         };
         Ok(Edits {
@@ -179,7 +197,7 @@ pub(in crate::design) fn refuse_staged(kept: &Kept) -> Result<()> {
     };
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{first}' is staged and would become part of the commit; nothing was done"),
+        format!("'{first}' is staged and would become part of the commit"),
     )
     .detail("paths", &staged)
     .hint("git colony checkpoint   # or git restore --staged PATH; then run it again"))
@@ -193,7 +211,7 @@ pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
     let count = text::count(kept.scan.conflicts.len(), "path");
     Err(Error::new(
         Code::UnmergedPaths,
-        format!("{count} in conflict ('{first}'); nothing has changed"),
+        format!("{count} in conflict ('{first}')"),
     )
     .detail("paths", &kept.scan.conflicts)
     .hint("resolve them, then: git add PATH"))
@@ -202,8 +220,11 @@ pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
 /// Splits the paths that are moved aside although HEAD does not have them into ignored files and
 /// all others.
 fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPath>, Vec<RepoPath>) {
-    let known = changes.iter().filter(|change| change.old.is_some());
-    let known: BTreeSet<_> = known.map(|change| &change.path).collect();
+    let known: BTreeSet<_> = changes
+        .iter()
+        .filter(|change| change.old.is_some())
+        .map(|change| &change.path)
+        .collect();
     let foreign = moves.aside.iter().filter(|path| !known.contains(path));
     foreign.cloned().partition(|path| {
         let untracked =
@@ -223,7 +244,7 @@ fn refuse_untracked(paths: &BTreeSet<RepoPath>) -> Result<()> {
     let word = text::shell_word(&first.to_string());
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{first}'{others} is untracked here and in the way; nothing was done"),
+        format!("'{first}'{others} is untracked here and in the way"),
     )
     .detail("paths", paths)
     .hint(format!(
@@ -241,18 +262,31 @@ fn refuse_edits(paths: &BTreeSet<RepoPath>) -> Result<()> {
     };
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("'{first}'{others} has local changes that would be overwritten; nothing was done"),
+        format!("'{first}'{others} has local changes that would be overwritten"),
     )
     .detail("paths", paths)
-    .hint("git colony checkpoint   # or stash these changes, then run it again"))
+    .hint("git stash   # run it again, then git stash pop"))
 }
 
-fn new_index(
-    session: &Session,
-    kept: &Kept,
-    (from, tree, changes): (Oid, Oid, &[TreeChange]),
-    (conflicts, outside): (&BTreeMap<RepoPath, Stages>, &BTreeSet<RepoPath>),
-) -> Result<Option<NewIndex>> {
+/// What the index changes from and to.
+struct Staging<'a> {
+    from: Oid,
+    tree: Oid,
+    /// The difference of the two trees.
+    changes: &'a [TreeChange],
+    conflicts: &'a BTreeMap<RepoPath, Stages>,
+    /// The paths outside the sparse checkout.
+    outside: &'a BTreeSet<RepoPath>,
+}
+
+fn new_index(session: &Session, kept: &Kept, staging: &Staging<'_>) -> Result<Option<NewIndex>> {
+    let Staging {
+        from,
+        tree,
+        changes,
+        conflicts,
+        outside,
+    } = *staging;
     if changes.is_empty() && conflicts.is_empty() {
         return Ok(None);
     }
@@ -267,7 +301,7 @@ fn new_index(
     {
         return Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' collide on this file system; nothing has changed"),
+            format!("'{one}' and '{other}' collide on this file system"),
         )
         .detail("paths", [one, other]));
     }

@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use crate::design::fork::names;
 use crate::design::worktree::refuse_in_progress;
+use crate::git::refs::lost_race::is_lost_race;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::commit_point::{Intent, Touches};
+use crate::store::operation::plan::{Intent, Touches};
 use crate::store::operation::{Kind, Operation};
 
 /// The minimum number of attempts before a result is given up because its target keeps moving.
@@ -29,7 +30,7 @@ pub(in crate::design) fn retried<T>(
     loop {
         session.world.interrupt.check()?;
         match attempt() {
-            Err(error) if is_lost_race(&error) => {
+            Err(error) if error.code() == Code::RefMoved && is_lost_race(&error) => {
                 if tries >= MIN_ATTEMPTS && began.elapsed() >= session.lock_timeout() {
                     return Err(keeps_moving(tries, error));
                 }
@@ -45,19 +46,14 @@ pub(in crate::design) fn retried<T>(
 /// without the lock.
 fn take_turn(session: &Session) -> Option<WorktreeLock> {
     let waiting = "waiting for other git-colony commands that move a branch here";
-    let patience = (session.lock_timeout(), waiting);
-    WorktreeLock::take_at(&session.world, &Places::turn_of(&session.repo), patience).ok()
-}
-
-/// Returns `true` if the branch moved; a hook that refuses would refuse again.
-fn is_lost_race(error: &Error) -> bool {
-    error.code() == Code::RefMoved && !error.details().contains_key("hook")
+    let turn = Places::turn_of(&session.repo);
+    WorktreeLock::take_at(&session.world, &turn, session.lock_timeout(), waiting).ok()
 }
 
 fn keeps_moving(tries: usize, cause: Error) -> Error {
-    let message =
-        format!("the branch moved {tries} times while this was computed; nothing was done");
+    let message = format!("the branch moved {tries} times while this was computed");
     Error::new(Code::RefMoved, message)
+        .unchanged()
         .hint("git colony status   # others are changing that branch; then run it again")
         .caused_by(cause)
 }
@@ -88,8 +84,8 @@ impl Goal {
         let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
             (Some(name), _) => {
                 let exact = name.strip_prefix("refs/heads/").unwrap_or(name);
-                let found = names::find_branch(&session.repo, exact)?;
-                let found = found.and_then(|found| Some((found.branch?, found.commit)));
+                let found = names::find_branch(&session.repo, exact)?
+                    .and_then(|found| Some((found.branch?, found.commit)));
                 found.ok_or_else(|| no_branch(name))?
             }
             (None, Some(usual)) if named.is_none() => usual,
@@ -128,18 +124,18 @@ impl Goal {
             return Err(Error::new(
                 Code::BranchInUse,
                 format!(
-                    "'{branch}' is checked out in another worktree ('{}'); nothing was done",
+                    "'{branch}' is checked out in another worktree ('{}')",
                     other.display()
                 ),
             )
-            .detail("branch", &self.branch)
-            .hint("git worktree list   # run the command there"));
+            .detail("branch", &self.branch));
         }
         if opens {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("conflicts are opened in a worktree, and '{branch}' is not checked out; nothing was done"),
+                format!("conflicts are opened in a worktree, and '{branch}' is not checked out"),
             )
+            .unchanged()
             .hint(format!(
                 "git switch {}   # then run it again",
                 text::shell_word(&branch)
@@ -167,7 +163,7 @@ impl Goal {
             refuse_in_progress(session, kind.as_str())?;
             let head = session.repo.head()?;
             if head.moving_ref() != self.branch || head.commit() != Some(self.tip) {
-                return Err(Error::new(Code::RefMoved, "HEAD moved; nothing was done"));
+                return Err(Error::new(Code::RefMoved, "HEAD moved").unchanged());
             }
         }
         Ok(operation)
@@ -186,15 +182,17 @@ impl Goal {
 fn no_branch(name: &str) -> Error {
     Error::new(
         Code::RevisionNotFound,
-        format!("'{name}' is not a local branch; nothing was done"),
+        format!("'{name}' is not a local branch"),
     )
+    .unchanged()
     .hint("git branch --list")
 }
 
 fn unborn() -> Error {
     Error::new(
         Code::RevisionNotFound,
-        "the current branch has no commit yet; nothing was done",
+        "the current branch has no commit yet",
     )
+    .unchanged()
     .hint("git colony checkpoint -m 'first state'   # makes the first one")
 }

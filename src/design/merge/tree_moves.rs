@@ -27,8 +27,9 @@ pub(in crate::design) fn outside_sparse(
     let stands = |path: &RepoPath| path.under(repo.workdir()).symlink_metadata().is_ok();
     let new = changes
         .iter()
-        .filter(|change| change.old.is_none() && change.new.is_some() && !stands(&change.path));
-    let new = new.map(|change| change.path.clone()).collect();
+        .filter(|change| change.old.is_none() && change.new.is_some() && !stands(&change.path))
+        .map(|change| change.path.clone())
+        .collect();
     repo.outside_sparse_checkout(&session.world, new)
 }
 
@@ -74,11 +75,9 @@ pub(in crate::design) fn plan_moves(
         if !change.path.is_safe() {
             return Err(Error::new(
                 Code::Unsupported,
-                format!(
-                    "'{}' is not a valid path in a working tree; nothing has changed",
-                    change.path
-                ),
-            ));
+                format!("'{}' is not a valid path in a working tree", change.path),
+            )
+            .unchanged());
         }
         wants.insert(change.path.clone(), want);
     }
@@ -104,9 +103,11 @@ pub(in crate::design) fn plan_known_moves(
     refuse_unreadable(changes.iter().map(|change| &change.path), kept)?;
     let moves = plan_moves(session, changes)?;
     let placed = moves.place.iter().map(|place| &place.path);
-    let folders = moves.remove_directories.iter();
-    let folders = folders.chain(&moves.make_directories);
-    let folders = folders.map(|folder| &folder.path);
+    let folders = moves
+        .remove_directories
+        .iter()
+        .chain(&moves.make_directories)
+        .map(|folder| &folder.path);
     refuse_unreadable(moves.aside.iter().chain(placed).chain(folders), kept)?;
     refuse_nested(session, &moves, kept)?;
     Ok(moves)
@@ -114,8 +115,10 @@ pub(in crate::design) fn plan_known_moves(
 
 /// Refuses to move a file of a nested repository, even if it is ignored.
 fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
-    let foreign = moves.aside.iter();
-    let mut foreign = foreign.filter(|path| !kept.scan.is_tracked(path));
+    let mut foreign = moves
+        .aside
+        .iter()
+        .filter(|path| !kept.scan.is_tracked(path));
     let found = foreign.find_map(|path| {
         let repository = session.repo.repository_around(path)?;
         Some((path, repository))
@@ -126,8 +129,7 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
     Err(Error::new(
         Code::NestedRepository,
         format!(
-            "cannot write '{path}': the repository at '{repository}' has a file of its own there; \
-            nothing has changed"
+            "cannot write '{path}': the repository at '{repository}' has a file of its own there"
         ),
     )
     .detail("path", path)
@@ -138,8 +140,10 @@ fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()
 /// Refuses to change paths that the scan could not read.
 fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &Kept) -> Result<()> {
     let untracked = kept.scan.untracked.iter();
-    let unread = untracked.filter(|found| found.kind == UntrackedKind::Unreadable);
-    let unread: Vec<_> = unread.map(|found| &found.path).collect();
+    let unread: Vec<_> = untracked
+        .filter(|found| found.kind == UntrackedKind::Unreadable)
+        .map(|found| &found.path)
+        .collect();
     let found = paths.find_map(|path| {
         let above = unread.iter().find(|unread| path.is_at_or_below(unread))?;
         Some((path, *above))
@@ -149,7 +153,7 @@ fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &K
     };
     Err(Error::new(
         Code::PathInTheWay,
-        format!("cannot change '{path}': '{unread}' is not readable; nothing has changed"),
+        format!("cannot change '{path}': '{unread}' is not readable"),
     )
     .detail("path", path)
     .detail("unreadable", unread)

@@ -13,8 +13,8 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::large_files::retained_objects;
 use crate::store::operation::FileMoves;
-use crate::store::operation::commit_point::NewIndex;
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::NewIndex;
 
 /// The new index and the moves of files.
 pub(super) struct Switched {
@@ -30,7 +30,7 @@ pub fn refuse_edits(scan: &Scan) -> Result<()> {
     if let Some(first) = scan.conflicts.first() {
         return Err(Error::new(
             Code::UnmergedPaths,
-            format!("cannot migrate to git-lfs: '{first}' is in conflict; nothing has changed"),
+            format!("cannot migrate to git-lfs: '{first}' is in conflict"),
         )
         .detail("paths", &scan.conflicts)
         .hint("git status"));
@@ -44,7 +44,7 @@ pub fn refuse_edits(scan: &Scan) -> Result<()> {
     let have = if edited.len() == 1 { "has" } else { "have" };
     Err(Error::new(
         Code::UncommittedEdits,
-        format!("cannot migrate to git-lfs: {edits} {have} uncommitted edits; nothing has changed"),
+        format!("cannot migrate to git-lfs: {edits} {have} uncommitted edits"),
     )
     .detail("paths", &edited)
     .hint("git colony checkpoint   # commits them; then run the command again"))
@@ -73,8 +73,7 @@ pub fn refuse_hidden_edits(
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
-            "cannot migrate to git-lfs: {} {have} edits that git is set to ignore: {}; nothing \
-            has changed",
+            "cannot migrate to git-lfs: {} {have} edits that git is set to ignore: {}",
             text::count(edited.len(), "file"),
             paths.join(", ")
         ),
@@ -145,7 +144,7 @@ fn refuse_untracked(session: &Session, changes: &[TreeChange]) -> Result<()> {
     Err(Error::new(
         Code::UncommittedEdits,
         format!(
-            "cannot migrate to git-lfs: '{}' is not committed, and the new history has one; nothing has changed",
+            "cannot migrate to git-lfs: '{}' is not committed, and the new history has one",
             found.path
         ),
     )

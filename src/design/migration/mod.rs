@@ -22,7 +22,7 @@ use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::migration::migration_journal::{Journal, RemoteRef};
 use crate::store::migration::{self, ObjectMap};
-use crate::store::operation::commit_point::{Intent, Plan, Touches};
+use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, Record};
 use crate::store::refs::ref_names;
 
@@ -144,7 +144,7 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
     Err(Error::new(
         Code::LeftBehind,
         format!(
-            "{} {is} checked out beside this one, and history would change under {it}: {}; nothing has changed",
+            "{} {is} checked out beside this one, and history would change under {it}: {}",
             text::count(others.len(), "worktree"),
             names.join(", ")
         ),
@@ -190,8 +190,9 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     };
     Err(Error::new(
         Code::RefMoved,
-        format!("'{first}' moved while history was rewritten; nothing has changed"),
+        format!("'{first}' moved while history was rewritten"),
     )
+    .unchanged()
     .detail("refs", &moved)
     .hint("git colony lfs migrate   # starts again from the current state"))
 }
@@ -223,12 +224,14 @@ fn plan_refs(
 ) -> Result<Vec<RefChange>> {
     let repo = &session.repo;
     let mut changes = moved_refs::plan(repo, &request.map, request.recorded)?;
-    let kept = changes.iter().map(|change| RefChange {
-        name: ref_names::backup(operation.id, &change.name),
-        old: None,
-        new: change.old,
-    });
-    let kept: Vec<_> = kept.collect();
+    let kept: Vec<_> = changes
+        .iter()
+        .map(|change| RefChange {
+            name: ref_names::backup(operation.id, &change.name),
+            old: None,
+            new: change.old,
+        })
+        .collect();
     changes.extend(kept);
     let who = session.record_signature();
     let now = time::rfc3339(&session.world.now());

@@ -178,8 +178,9 @@ fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
 fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
     let bytes = path.as_bytes();
     let hex: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'/').collect();
-    let new = map.get(Oid::parse(std::str::from_utf8(&hex).ok()?)?)?;
-    let new = new.to_string();
+    let new = map
+        .get(Oid::parse(std::str::from_utf8(&hex).ok()?)?)?
+        .to_string();
     let mut digits = new.bytes();
     let place = |byte: &u8| match byte {
         b'/' => Some(b'/'),

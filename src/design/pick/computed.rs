@@ -50,7 +50,8 @@ pub(super) struct Computed {
 impl Computed {
     /// Applies commits one after the other on `tree`; new objects go to `repo`.
     pub(super) fn of(
-        (world, repo): (&World, &Repo),
+        world: &World,
+        repo: &Repo,
         tree: Oid,
         wanted: &[WantedCommit],
         overrides: &Overrides,
@@ -145,20 +146,31 @@ fn labeled(repo: &Repo, picked: Oid, merged: &Merged) -> Result<Oid> {
     repo.label_markers(merged.tree, &merged.stages, &labels)
 }
 
-/// Asks git to apply the same commits: the applied ones, written to `repo` as `trial`, without the
+/// Applied commits as written for a trial.
+struct Trial<'a> {
+    computed: &'a Computed,
+    /// The last of the applied commits, each with the one written for it.
+    written: &'a [(WantedCommit, Oid)],
+    /// The commit below the first of them.
+    tip: Oid,
+}
+
+/// Asks git to apply the same commits: the applied ones, written to `repo` for a trial, without the
 /// certain ones, and the one that failed. Results that differ go to `overrides`. Returns `true` if
 /// git agrees.
-pub(super) fn agrees(
+fn agrees(
     world: &World,
     repo: &Repo,
-    tip: Oid,
-    (computed, trial): (&Computed, &[(WantedCommit, Oid)]),
+    trial: &Trial<'_>,
     overrides: &mut Overrides,
 ) -> Result<bool> {
-    let mut ours = tip;
+    let Trial {
+        computed, written, ..
+    } = trial;
+    let mut ours = trial.tip;
     let mut cases = Vec::new();
-    let applied = computed.applied.iter().rev().take(trial.len()).rev();
-    for ((from, new), applied) in trial.iter().zip(applied) {
+    let applied = computed.applied.iter().rev().take(written.len()).rev();
+    for ((from, new), applied) in written.iter().zip(applied) {
         let parents = repo.read_commit(from.commit)?.parents;
         let base = parents.first().copied();
         if let Some(base) = base.filter(|_| !applied.is_certain) {
@@ -191,13 +203,20 @@ pub(super) fn agrees(
     Ok(false)
 }
 
+/// In whose name commits are written.
+#[derive(Clone, Copy)]
+pub(super) struct Committing<'a> {
+    pub(super) committer: &'a Signature,
+    pub(super) signed: Signed,
+}
+
 /// Writes the applied commits, one on the other; returns each with its new commit.
 pub(super) fn write(
     world: &World,
     repo: &Repo,
     tip: Oid,
     applied: &[Applied],
-    (committer, signed): (&Signature, Signed),
+    by: Committing<'_>,
 ) -> Result<Vec<(WantedCommit, Oid)>> {
     let mut parent = tip;
     let mut written = Vec::new();
@@ -206,9 +225,9 @@ pub(super) fn write(
             original: one.from.commit,
             tree: one.tree,
             parent,
-            committer,
+            committer: by.committer,
         };
-        parent = repo.write_pick(world, &pick, signed)?;
+        parent = repo.write_pick(world, &pick, by.signed)?;
         written.push((one.from.clone(), parent));
     }
     Ok(written)
@@ -227,7 +246,8 @@ impl Agreed {
     /// Applies commits on `tree`, the files of a branch at `tip`, until git agrees with each.
     pub(super) fn of(
         session: &Session,
-        (tip, tree): (Oid, Oid),
+        tip: Oid,
+        tree: Oid,
         before: &[Applied],
         wanted: &[WantedCommit],
     ) -> Result<Agreed> {
@@ -235,16 +255,23 @@ impl Agreed {
         let mut overrides = Overrides::new();
         loop {
             let scratch = session.repo.in_memory()?;
-            let at = (&session.world, &scratch);
-            let mut computed = Computed::of(at, tree, wanted, &overrides)?;
+            let world = &session.world;
+            let mut computed = Computed::of(world, &scratch, tree, wanted, &overrides)?;
             computed.applied.splice(0..0, before.iter().cloned());
-            let (world, unsigned) = (&session.world, (&committer, Signed::No));
+            let unsigned = Committing {
+                committer: &committer,
+                signed: Signed::No,
+            };
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
             // git does not check the commits that a person settled.
             let own = trial.get(before.len()..).unwrap_or_default();
             let from = before.len().checked_sub(1).and_then(|at| trial.get(at));
-            let start = from.map_or(tip, |(_, new)| *new);
-            if agrees(world, &scratch, start, (&computed, own), &mut overrides)? {
+            let settled = Trial {
+                computed: &computed,
+                written: own,
+                tip: from.map_or(tip, |(_, new)| *new),
+            };
+            if agrees(world, &scratch, &settled, &mut overrides)? {
                 return Ok(Agreed {
                     computed,
                     scratch,
@@ -263,8 +290,12 @@ impl Agreed {
         if !(repo.keeps_objects() && repo.signs_commits()?) {
             return Ok((self.computed, self.trial));
         }
-        let (world, signed) = (&session.world, (&self.committer, Signed::Yes));
-        let written = write(world, repo, self.tip, &self.computed.applied, signed)?;
+        let signed = Committing {
+            committer: &self.committer,
+            signed: Signed::Yes,
+        };
+        let applied = &self.computed.applied;
+        let written = write(&session.world, repo, self.tip, applied, signed)?;
         Ok((self.computed, written))
     }
 }

@@ -10,16 +10,13 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize};
 
 use crate::design::allowed_paths::path_gate;
-use crate::design::checkpoint::left_out::Allowances;
 use crate::design::checkpoint::worktree_snapshot::Kept;
-use crate::design::merge::next_step::WayOn;
 use crate::design::merge::switch::{Step, Switch, carry_out, refuse_staged, refuse_unmerged};
 use crate::design::worktree::run_post_checkout;
-use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
-use crate::store::operation::commit_point::{Intent, Touches};
+use crate::store::operation::plan::{Intent, Touches};
 use crate::store::operation::{Kind, Operation, StateFile, StateName, external_changes};
 
 use super::computed::{Agreed, Applied, Computed, Stuck};
@@ -112,16 +109,13 @@ pub(super) fn open(
 /// # Errors
 /// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or
 /// that git has concluded; `identity-unknown`, `signing-failed`, `locked`.
-pub fn continue_pick(session: &Session, dry_run: bool) -> Result<PickReport> {
-    let report = go_on(session, dry_run)?;
+pub fn continue_pick(session: &Session) -> Result<PickReport> {
+    let report = go_on(session)?;
     Ok(report.with_way_on(None))
 }
 
-fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
+fn go_on(session: &Session) -> Result<PickReport> {
     let under_way = sequence::read(session)?;
-    if dry_run {
-        return rehearse(session, &under_way);
-    }
     let intent = Intent {
         kind: Kind::CherryPick,
         touches: Touches::Worktree,
@@ -140,6 +134,9 @@ fn go_on(session: &Session, dry_run: bool) -> Result<PickReport> {
     let kept = look(session, &operation)?;
     refuse_unmerged(&kept)?;
     let going_on = under_way.go_on(session, &kept)?;
+    if operation.is_planned() {
+        return rehearsed(session, &kept, going_on);
+    }
     carry_on(session, operation, &kept, going_on)
 }
 
@@ -181,7 +178,7 @@ fn carry_on(
     }
     let before = kept.index_look();
     let done = carry_out(session, operation, before, Some((way, kept)), step)?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.kept_late = done.late;
     let new = report.commit.or(Some(tip));
     run_post_checkout(session, &done.record, Some(tip), new);
@@ -212,12 +209,13 @@ impl UnderWay {
             return self.note.go_on(session, kept.snapshot.index_tree);
         }
         let rest: Vec<_> = self.note.rest.iter().map(Named::wanted).collect();
-        let tip = head.filter(|head| *head != self.note.tip);
-        let tip = tip.ok_or_else(|| sequence::dropped_by_git(&self.note))?;
+        let tip = head
+            .filter(|head| *head != self.note.tip)
+            .ok_or_else(|| sequence::dropped_by_git(&self.note))?;
         refuse_staged(kept)?;
         let from = kept.scan.head_tree;
         Ok(GoingOn {
-            agreed: Agreed::of(session, (tip, from), &[], &rest)?,
+            agreed: Agreed::of(session, tip, from, &[], &rest)?,
             done: Vec::new(),
             dropped: None,
             tip,
@@ -240,7 +238,7 @@ impl PickNote {
         let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
         let done = self.done.iter().map(|made| (made.from.wanted(), made.to));
         Ok(GoingOn {
-            agreed: Agreed::of(session, (parent, tree), &before, &rest)?,
+            agreed: Agreed::of(session, parent, tree, &before, &rest)?,
             done: done.collect(),
             dropped: is_empty.then_some(self.at.commit),
             tip: self.tip,
@@ -298,26 +296,14 @@ fn report(
         conflicts: stuck
             .map(|stuck| stuck.conflicts.clone())
             .unwrap_or_default(),
-        way_on: WayOn::default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
-        into: String::new(),
-        commit: None,
-        files_changed: 0,
-        resolving: false,
         is_here: true,
-        ignored_kept: Vec::new(),
-        kept_late: Vec::new(),
-        op: None,
-        dry_run: false,
+        ..PickReport::default()
     }
 }
 
-fn rehearse(session: &Session, under_way: &UnderWay) -> Result<PickReport> {
-    let unignored = crate::design::checkpoint::unignored::current(session)?;
-    let allowances = Allowances::default();
-    let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, &unignored)?;
-    refuse_unmerged(&kept)?;
-    let going_on = under_way.go_on(session, &kept)?;
+/// Returns the report of a pick that would continue.
+fn rehearsed(session: &Session, kept: &Kept, going_on: GoingOn) -> Result<PickReport> {
     let (dropped, tip) = (going_on.dropped, going_on.tip);
     let (computed, _) = going_on.agreed.keep(session)?;
     path_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;

@@ -58,7 +58,7 @@ pub struct Picked {
 }
 
 /// The result of a pick.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PickReport {
     /// The commits that were picked, in order.
     pub picked: Vec<Picked>,
@@ -102,8 +102,12 @@ pub struct PickReport {
 /// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`, `scope-violation`,
 /// `scope-invalid`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
-    let report = retried(session, || attempt(session, request))?;
-    Ok(report.with_way_on(Some(request)))
+    let report = if session.is_dry() {
+        look_ahead(session, request)
+    } else {
+        retried(session, || attempt(session, request))
+    };
+    Ok(report?.with_way_on(Some(request)))
 }
 
 fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
@@ -123,8 +127,8 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         .transpose()?;
     let switch = kept
         .as_ref()
-        .map(|kept| plan_switch(session, kept, &computed));
-    let switch = switch.transpose()?;
+        .map(|kept| plan_switch(session, kept, &computed))
+        .transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
     }
@@ -147,7 +151,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         step.refs.push(goal.change(tip));
     }
     let done = carry_out(session, operation, before, switch.zip(kept.as_ref()), step)?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.kept_late = done.late;
     if goal.is_here {
         let (old, new) = (Some(goal.tip), report.commit.or(Some(goal.tip)));
@@ -163,14 +167,7 @@ fn is_nothing_to_do(request: &Request, computed: &Computed) -> bool {
     }
 }
 
-/// Returns the report of [`pick`], and changes nothing.
-///
-/// # Errors
-/// As [`pick`].
-pub fn preview(session: &Session, request: &Request) -> Result<PickReport> {
-    Ok(look_ahead(session, request)?.with_way_on(Some(request)))
-}
-
+/// Looks only as far as the answer needs: where only clean files are met, they are not scanned.
 fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
     let goal = goal_of(session, request)?;
     let wanted = wanted_by(session, request, &goal)?;
@@ -206,7 +203,7 @@ fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<Wa
 
 fn agreed_on(session: &Session, goal: &Goal, wanted: &[WantedCommit]) -> Result<Agreed> {
     let tree = session.repo.tree_of(Some(goal.tip))?;
-    Agreed::of(session, (goal.tip, tree), &[], wanted)
+    Agreed::of(session, goal.tip, tree, &[], wanted)
 }
 
 fn goal_of(session: &Session, request: &Request) -> Result<Goal> {
@@ -250,17 +247,11 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
         conflicts: stuck
             .map(|stuck| stuck.conflicts.clone())
             .unwrap_or_default(),
-        way_on: WayOn::default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         into: goal.branch.short(),
-        commit: None,
         files_changed,
-        resolving: false,
         is_here: goal.is_here,
-        ignored_kept: Vec::new(),
-        kept_late: Vec::new(),
-        op: None,
-        dry_run: false,
+        ..PickReport::default()
     })
 }
 

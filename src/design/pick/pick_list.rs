@@ -49,10 +49,11 @@ impl Finder<'_> {
                 return Err(Error::new(
                     Code::InvalidValue,
                     format!(
-                        "{} is a merge, and it is ambiguous which side to pick; nothing was done",
+                        "{} is a merge, and it is ambiguous which side to pick",
                         one.commit.short()
                     ),
                 )
+                .unchanged()
                 .detail("commit", one.commit)
                 .hint(
                     "git rev-list --reverse --no-merges A..B   # lists the commits it merged; pick \
@@ -81,8 +82,10 @@ impl Finder<'_> {
     /// branches last.
     fn known_to(&self, id: &str) -> Result<Option<Known>> {
         let repo = &self.session.repo;
-        let branches = repo.refs_below("refs/heads/")?;
-        let branches = branches.into_iter().map(|branch| branch.id);
+        let branches = repo
+            .refs_below("refs/heads/")?
+            .into_iter()
+            .map(|branch| branch.id);
         let of_others = published_forks::tips(repo)?;
         let here = repo.head()?.commit().into_iter().chain(branches);
         let mut tips: Vec<_> = here.chain(of_others).collect();
@@ -162,7 +165,7 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
     Error::new(
         Code::MissingDependencies,
         format!(
-            "'{id}' needs {them} that the branch does not have ('{}'); nothing was done",
+            "'{id}' needs {them} that the branch does not have ('{}')",
             missing.join("', '")
         ),
     )
@@ -191,11 +194,11 @@ fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     let mut commits = repo.commits_between(to, &[from], MAX_COMMITS)?;
     commits.reverse();
     if commits.is_empty() {
-        return Err(Error::new(
-            Code::RevisionNotFound,
-            format!("'{name}' holds no commit; nothing was done"),
-        )
-        .hint("git log --oneline A..B"));
+        return Err(
+            Error::new(Code::RevisionNotFound, format!("'{name}' holds no commit"))
+                .unchanged()
+                .hint("git log --oneline A..B"),
+        );
     }
     Ok(commits.into_iter().map(plain).collect())
 }

@@ -31,8 +31,10 @@ pub(super) fn files(session: &Session, tip: Oid, stuck: &Stuck) -> Result<Vec<St
     let repo = &session.repo;
     let mut todo = String::new();
     for one in [&stuck.at].into_iter().chain(&stuck.rest) {
-        let subject = repo.read_commit(one.commit)?.subject;
-        let subject = subject.replace(char::is_control, " ");
+        let subject = repo
+            .read_commit(one.commit)?
+            .subject
+            .replace(char::is_control, " ");
         // Writing to a string cannot fail.
         writeln!(todo, "pick {} {subject}", one.commit).ok();
     }
@@ -144,7 +146,7 @@ pub fn is_committed_by_git(session: &Session) -> bool {
 fn begun_by_git() -> Error {
     Error::new(
         Code::OperationInProgress,
-        "git itself continues this cherry-pick; nothing was done",
+        "git itself continues this cherry-pick",
     )
     .hint("git cherry-pick --continue")
 }
@@ -152,7 +154,7 @@ fn begun_by_git() -> Error {
 pub(super) fn branch_moved() -> Error {
     Error::new(
         Code::OperationInProgress,
-        "the branch has moved since the pick began; nothing was done",
+        "the branch has moved since the pick began",
     )
     .hint("git colony cherry-pick --abort")
 }
@@ -162,7 +164,7 @@ pub(super) fn dropped_by_git(note: &PickNote) -> Error {
     Error::new(
         Code::OperationInProgress,
         format!(
-            "{} was dropped, not committed, and {} after it; nothing was done",
+            "{} was dropped, not committed, and {} after it",
             note.at.commit.short(),
             text::count(ids.len(), "commit"),
         ),

@@ -57,7 +57,8 @@ impl LeavingCommits {
 /// walked is not reported, since it does not stop an undo.
 pub(in crate::design) fn by_moves(
     repo: &Repo,
-    (origin, head_after): (&Record, &HeadRecord),
+    origin: &Record,
+    head_after: &HeadRecord,
     moves: &[RefChange],
 ) -> Vec<LeavingCommits> {
     let mut found = Vec::new();

@@ -40,7 +40,7 @@ pub(in crate::design) fn compare(
         return Err(Error::new(
             Code::PublishedCommits,
             format!(
-                "a remote has {published} of the {} that would leave '{}'; nothing was done",
+                "a remote has {published} of the {} that would leave '{}'",
                 text::count(report.ahead, "commit"),
                 report.branch
             ),
@@ -56,7 +56,7 @@ pub(in crate::design) fn compare(
         return Err(Error::new(
             Code::Diverged,
             format!(
-                "'{}' is neither ahead of nor behind '{}' ({} here, {} there); nothing was done",
+                "'{}' is neither ahead of nor behind '{}' ({} here, {} there)",
                 target.label,
                 report.branch,
                 text::count(report.ahead, "commit"),
@@ -86,8 +86,7 @@ fn refuse_abbreviated(request: &Request, target: &Target, leaving: &LeavingCommi
     Error::new(
         Code::NameAbbreviated,
         format!(
-            "'{typed}' is only a prefix of '{}', and {commits} would leave '{}', the newest '{}'; \
-            nothing was done",
+            "'{typed}' is only a prefix of '{}', and {commits} would leave '{}', the newest '{}'",
             target.label,
             leaving.branch,
             newest.map_or("", String::as_str)
@@ -119,8 +118,11 @@ fn published_among(
             .iter()
             .filter_map(|found| session.repo.peel_to_commit(found.id)),
     );
-    let private = session.repo.commits_between(tip, &hidden, leaving.len())?;
-    let private: BTreeSet<_> = private.into_iter().collect();
+    let private: BTreeSet<_> = session
+        .repo
+        .commits_between(tip, &hidden, leaving.len())?
+        .into_iter()
+        .collect();
     let published = leaving.iter().filter(|id| !private.contains(id));
     Ok(published.copied().collect())
 }

@@ -13,11 +13,10 @@ use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::large_files::retained_objects;
-use crate::store::operation::commit_point::{Intent, Plan, Touches};
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation, StateFile};
 
-use super::checkpoint::unignored;
 use super::worktree::{refuse_in_progress, run_post_checkout, snapshot_commit};
 use restore_plan::Work;
 use restore_report::RestoreReport;
@@ -63,7 +62,7 @@ impl Request {
     }
 }
 
-/// Restores a state.
+/// Restores a state; in a dry run, says what would change.
 ///
 /// # Errors
 /// `checkpoint-not-found`, `name-ambiguous`, `operation-in-progress`, `published-commits`, `diverged`,
@@ -79,7 +78,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     let mut operation = Operation::begin(session, intent)?;
     refuse_in_progress(session, "restore")?;
     let work = Work::plan(session, request, target, &operation.unignored)?;
-    if work.changes_nothing() {
+    if operation.is_planned() || work.changes_nothing() {
         return Ok(work.report);
     }
     let stage = operation.stage();
@@ -111,36 +110,24 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         }
         None => branch_change(&kept.scan.head, new).into_iter().collect(),
     };
-    let done = operation.commit(Plan {
-        summary: format!("restore '{}'", target.label),
-        head: kept.scan.head.clone(),
-        refs,
-        index_before: (kept.scan.index(), kept.snapshot.index_tree),
-        index,
-        files: moves,
-        snapshot: Some(snapshot),
-        inverts: None,
-    });
-    let done = done.map_err(|error| match &start {
-        Some(start) => start.explain(session, error),
-        None => error,
-    })?;
-    report.recovery = Some(done.record.op);
+    let done = operation
+        .commit(Plan {
+            summary: format!("restore '{}'", target.label),
+            head: kept.scan.head.clone(),
+            refs,
+            index_before: (kept.scan.index(), kept.snapshot.index_tree),
+            index,
+            files: moves,
+            snapshot: Some(snapshot),
+            inverts: None,
+        })
+        .map_err(|error| match &start {
+            Some(start) => start.explain(session, error),
+            None => error,
+        })?;
+    report.recovery = done.op;
     report.kept_late = done.late;
     run_post_checkout(session, &done.record, old, new);
-    Ok(report)
-}
-
-/// Returns the report of [`restore`], and changes nothing.
-///
-/// # Errors
-/// As [`restore`].
-pub fn preview(session: &Session, request: &Request) -> Result<RestoreReport> {
-    refuse_in_progress(session, "restore")?;
-    let target = request.find_target(&session.repo)?;
-    let unignored = unignored::current(session)?;
-    let mut report = Work::plan(session, request, target, &unignored)?.report;
-    report.dry_run = true;
     Ok(report)
 }
 

@@ -14,8 +14,8 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::operation::FileMoves;
-use crate::store::operation::commit_point::NewIndex;
 use crate::store::operation::operation_record::IndexTarget;
+use crate::store::operation::plan::NewIndex;
 use crate::store::{Session, migration};
 
 use super::restore_report::{RestoreReport, count, submodules_in};
@@ -50,6 +50,7 @@ impl<'a> Work<'a> {
         let allowances = Allowances::default();
         let kept = Kept::look(session, &allowances, Unstorable::LeaveOut, unignored)?;
         let mut report = RestoreReport::of(&target, request, &kept);
+        report.dry_run = session.is_dry();
         refuse_old_history(session, request, &target)?;
         if request.mode == RestoreMode::Replace {
             divergence::compare(session, request, &target, &kept.scan.head, &mut report)?;
@@ -242,7 +243,7 @@ fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {
         None => Ok(()),
         Some((one, other)) => Err(Error::new(
             Code::PathCollision,
-            format!("'{one}' and '{other}' collide on this file system; nothing has changed"),
+            format!("'{one}' and '{other}' collide on this file system"),
         )
         .detail("paths", [one, other])),
     }

@@ -124,7 +124,7 @@ impl Target {
     ///
     /// # Errors
     /// `object-missing`.
-    pub fn of_state(repo: &Repo, name: &str, (commit, base): (Oid, Option<Oid>)) -> Result<Target> {
+    pub fn of_state(repo: &Repo, name: &str, commit: Oid, base: Option<Oid>) -> Result<Target> {
         let found = repo.read_commit(commit)?;
         let parents = found
             .parents
@@ -273,9 +273,10 @@ impl Target {
             Code::Unsupported,
             format!(
                 "the state has a {what} in progress that git itself began and that only git can \
-                restore; nothing has changed"
+                restore"
             ),
         )
+        .unchanged()
         .detail("in_progress", what)
         .hint(format!(
             "git colony restore {id} --mode files   # restores the files"
@@ -289,5 +290,4 @@ pub fn not_found(id: OperationId) -> Error {
         Code::OperationNotFound,
         format!("this worktree has no operation {id}"),
     )
-    .hint("git colony ops")
 }

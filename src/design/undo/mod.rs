@@ -18,12 +18,11 @@ use crate::model::Result;
 use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::commit_point::{
-    Intent, NewIndex, Pending, Plan, Touches, refuse_nested,
-};
+use crate::store::operation::commit_point::{Pending, refuse_nested};
 use crate::store::operation::external_changes::record as record_external;
 use crate::store::operation::log::LogEntry;
 use crate::store::operation::operation_record::{HeadRecord, IndexTarget};
+use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Log, Operation, Record, StateFile, recover};
 use crate::store::{Session, lease};
 
@@ -58,13 +57,16 @@ impl Direction {
     }
 }
 
-/// Undoes the newest operation of this worktree, or redoes the newest undo.
+/// Undoes the newest operation of this worktree, or redoes the newest undo; in a dry run, says what would come back.
 ///
 /// # Errors
 /// `nothing-to-undo`; without `force` `external-change` if the next step is plain git's or a ref is
 /// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
 /// if a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
+    if session.is_dry() {
+        return preview(session, direction, force);
+    }
     refuse_foreign_progress(session, direction)?;
     if Places::find(&session.repo)?.is_none() {
         return Err(nothing(session, None, direction));
@@ -118,7 +120,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         snapshot: Some(snapshot),
         inverts: Some(entry.record.op),
     })?;
-    report.op = Some(done.record.op);
+    report.op = done.op;
     report.kept_late.extend(done.late);
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
@@ -155,7 +157,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
     Ok(Some(report))
 }
 
-/// Returns the report of [`run`], and changes nothing.
+/// Returns the report of [`run`], and changes nothing, also in a session that is not dry.
 ///
 /// # Errors
 /// As [`run`].
@@ -226,7 +228,7 @@ impl Step {
         let (back, index) = match home {
             Some(tip) => back_to_branch(session, places, (record, origin), &kept, tip)?,
             None => (
-                FilesBack::plan(session, places, record, (&kept, direction))?,
+                FilesBack::plan(session, places, record, &kept, direction)?,
                 old_index(session, places, record, &current)?,
             ),
         };
@@ -234,7 +236,7 @@ impl Step {
         head.commit = home.or(head.commit);
         let gone = Gone {
             published,
-            ..Gone::by_moves(&session.repo, (origin, &head), refs)
+            ..Gone::by_moves(&session.repo, origin, &head, refs)
         };
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {

@@ -99,21 +99,17 @@ pub(in crate::design) fn refuse_unrecorded(
     kind: Kind,
 ) -> Result<Error> {
     let since = found.since;
+    let trees = IndexTrees {
+        before: since.index_tree_after(&session.repo)?,
+        after: found.index_tree,
+        head: found.after.head.commit,
+    };
     let told = ChangeWords {
         summary: &found.summary,
         refs: &found.refs,
         heads: (&since.after.head, &found.after.head),
         change: &found.change,
-        files: followed(
-            &session.repo,
-            (
-                since.index_tree_after(&session.repo)?,
-                found.index_tree,
-                found.after.head.commit,
-            ),
-            &found.change,
-        )?
-        .len(),
+        files: followed(&session.repo, &trees, &found.change)?.len(),
     };
     let start = format!(
         "something else changed the repository since {} ({})",
@@ -144,7 +140,12 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         refs: &record.refs,
         heads: (&record.before.head, &record.after.head),
         change,
-        files: followed(&session.repo, trees(&session.repo, record)?, change)?.len(),
+        files: followed(
+            &session.repo,
+            &IndexTrees::of(&session.repo, record)?,
+            change,
+        )?
+        .len(),
     };
     let start = format!("the newest step, {}, is not one of git-colony", record.op);
     let hint = format!(
@@ -179,7 +180,7 @@ impl ChangeWords<'_> {
         } else {
             format!(" ({})", changes.join(", "))
         };
-        let message = format!("{start}: {}{listed}; nothing was done", self.summary);
+        let message = format!("{start}: {}{listed}", self.summary);
         Error::new(Code::ExternalChange, message)
             .detail("changes", &changes)
             .detail("summary", self.summary)
@@ -211,29 +212,42 @@ impl ChangeWords<'_> {
     }
 }
 
-/// Returns the trees of the index before and after, and the commit of HEAD after.
-fn trees(repo: &Repo, record: &Record) -> Result<(Oid, Oid, Option<Oid>)> {
-    let before = repo.state_tree(record.index_before)?;
-    let after = record.index_tree_after(repo)?;
-    Ok((before, after, record.after.head.commit))
+/// The trees of the index before and after an operation, and the commit of HEAD after it.
+struct IndexTrees {
+    before: Oid,
+    after: Oid,
+    head: Option<Oid>,
+}
+
+impl IndexTrees {
+    fn of(repo: &Repo, record: &Record) -> Result<IndexTrees> {
+        Ok(IndexTrees {
+            before: repo.state_tree(record.index_before)?,
+            after: record.index_tree_after(repo)?,
+            head: record.after.head.commit,
+        })
+    }
 }
 
 /// Returns the paths whose files git moved along with the index.
 fn followed(
     repo: &Repo,
-    (before, after, head): (Oid, Oid, Option<Oid>),
+    trees: &IndexTrees,
     change: &ExternalChange,
 ) -> Result<BTreeSet<RepoPath>> {
     let mut followed = BTreeSet::new();
     if !change.overwrote && change.switched.is_empty() {
         return Ok(followed);
     }
-    let mut all = repo.diff_trees(before, after)?;
+    let mut all = repo.diff_trees(trees.before, trees.after)?;
     if change.overwrote {
         // A file that neither the index nor a commit had existed before it was added to the index.
-        let head = repo.tree_of(head)?;
-        let committed = repo.list_tree(head)?.into_iter();
-        let committed: BTreeSet<_> = committed.map(|change| change.path).collect();
+        let head = repo.tree_of(trees.head)?;
+        let committed: BTreeSet<_> = repo
+            .list_tree(head)?
+            .into_iter()
+            .map(|change| change.path)
+            .collect();
         all.retain(|change| change.old.is_some() || committed.contains(&change.path));
     }
     let all: BTreeSet<_> = all.into_iter().map(|change| change.path).collect();
@@ -273,10 +287,9 @@ pub(in crate::design) fn plan_files(
     let repo = &session.repo;
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
-    let trees = trees(repo, record)?;
-    let before = trees.0;
-    let followed = followed(repo, trees, change)?;
-    let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, before)?;
+    let trees = IndexTrees::of(repo, record)?;
+    let followed = followed(repo, &trees, change)?;
+    let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, trees.before)?;
     // A path that becomes conflicted again has no version to make its file from.
     let conflicted = conflicted_in(repo, record.index_before)?;
     changes.retain(|change| {
@@ -303,16 +316,12 @@ pub(in crate::design) fn refuse_branch_in_use(
             return Err(Error::new(
                 Code::BranchInUse,
                 format!(
-                    "'{}' is checked out in another worktree ('{}'); nothing was done",
+                    "'{}' is checked out in another worktree ('{}')",
                     name.short(),
                     other.display()
                 ),
             )
-            .detail("branch", name)
-            .hint(
-                "git worktree list   # switch that worktree to another branch, then run it \
-            again",
-            ));
+            .detail("branch", name));
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::files::worktree_files::PathState;
-use crate::store::operation::commit_point::NewIndex;
 use crate::store::operation::operation_record::{FilePlacement, Source};
+use crate::store::operation::plan::NewIndex;
 use crate::store::operation::{FileMoves, Kind, LateFile, Record, late_files, moves};
 
 use super::undo_settled::settled_since;
@@ -38,7 +38,8 @@ impl FilesBack {
         session: &Session,
         places: &Places,
         record: &Record,
-        (kept, direction): (&Kept, Direction),
+        kept: &Kept,
+        direction: Direction,
     ) -> Result<FilesBack> {
         let tree = match record.snapshot {
             Some(_) => Some(session.repo.tree_of(record.snapshot)?),
@@ -65,8 +66,10 @@ impl FilesBack {
         };
         let mut moves = moves::plan_inverse(&files, record, &written, further, cwd.as_ref())?;
         replace_lost_sources(session, places, record, &mut moves)?;
-        let from_blobs = moves.place.iter();
-        let from_blobs = from_blobs.filter(|place| matches!(place.source, Source::Staged { .. }));
+        let from_blobs = moves
+            .place
+            .iter()
+            .filter(|place| matches!(place.source, Source::Staged { .. }));
         let restaged = from_blobs.map(|place| place.path.clone()).collect();
         let mut kept_late = written;
         kept_late.retain(|late| !late.is_placed_by(&moves));
@@ -101,7 +104,7 @@ pub(in crate::design) fn back_to_branch(
             Code::ExternalChange,
             format!(
                 "'{name}' has moved since {} ({}), and the files before it differed from that \
-                branch; nothing was done",
+                branch",
                 record.op, record.summary
             ),
         )
@@ -116,8 +119,10 @@ pub(in crate::design) fn back_to_branch(
     let files = open_worktree(session)?;
     let old = repo.tree_of(home.commit)?;
     for (number, path) in record.files.aside.iter().enumerate() {
-        let is_gits = [old, tree].map(|tree| repo.entry_in(tree, path.as_path()));
-        let is_gits = is_gits.into_iter().collect::<Result<Vec<_>>>()?;
+        let is_gits = [old, tree]
+            .map(|tree| repo.entry_in(tree, path.as_path()))
+            .into_iter()
+            .collect::<Result<Vec<_>>>()?;
         let stands = files.look(path).map_err(|e| Error::io("cannot read", e))?;
         let is_free = stands == PathState::Nothing || moves.aside.contains(path);
         let at = places.kept_by(record.op).join(number.to_string());
@@ -158,11 +163,12 @@ fn replace_lost_sources(
             return Err(Error::new(
                 Code::ObjectMissing,
                 format!(
-                    "'{}' was kept at '{}' and is gone; nothing has changed",
+                    "'{}' was kept at '{}' and is gone",
                     place.path,
                     kept.display()
                 ),
             )
+            .unchanged()
             .detail("path", &place.path));
         };
         place.source = Source::Staged { id };

@@ -77,10 +77,7 @@ pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Resul
     };
     Ok(Error::new(
         Code::HistoryRewritten,
-        format!(
-            "{} moved history to git-lfs, and {why}; nothing was done",
-            record.op
-        ),
+        format!("{} moved history to git-lfs, and {why}", record.op),
     )
     .detail("op", record.op)
     .hint(hint))
@@ -91,7 +88,7 @@ fn after_migration(record: &Record) -> Error {
     Error::new(
         Code::ExternalChange,
         format!(
-            "{} ({}) was done since the migration; nothing was done",
+            "{} ({}) was done since the migration",
             record.op, record.summary
         ),
     )

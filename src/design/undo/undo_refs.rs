@@ -68,7 +68,7 @@ fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
     Error::new(
         Code::ExternalChange,
         format!(
-            "something else changed the repository since {} ({}): {}; nothing was done",
+            "something else changed the repository since {} ({}): {}",
             record.op,
             record.summary,
             moved.join(", ")
@@ -88,7 +88,7 @@ pub(in crate::design) fn refuse_published(record: &Record, published: &[Oid]) ->
     Error::new(
         Code::PublishedCommits,
         format!(
-            "{} of {} {} on a remote already; nothing was done",
+            "{} of {} {} on a remote already",
             text::count(count, "commit"),
             record.op,
             if count == 1 { "is" } else { "are" }
@@ -180,10 +180,14 @@ fn published_states(
         return Ok(Vec::new());
     };
     // A tag holds the history of its commit.
-    let staying = before.and_then(|id| repo.peel_to_commit(id));
-    let staying: Vec<Oid> = staying.into_iter().collect();
-    let leaving = repo.commits_between(tip, &staying, MAX_COMMITS)?;
-    let leaving: BTreeSet<_> = leaving.into_iter().collect();
+    let staying: Vec<Oid> = before
+        .and_then(|id| repo.peel_to_commit(id))
+        .into_iter()
+        .collect();
+    let leaving: BTreeSet<_> = repo
+        .commits_between(tip, &staying, MAX_COMMITS)?
+        .into_iter()
+        .collect();
     let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
     let private = repo.commits_between(tip, &hidden, MAX_COMMITS)?;
     let mut states = Vec::new();

@@ -111,7 +111,8 @@ impl Gone {
     /// afterward.
     pub(in crate::design) fn by_moves(
         repo: &Repo,
-        (origin, head_after): (&Record, &HeadRecord),
+        origin: &Record,
+        head_after: &HeadRecord,
         refs: Vec<RefChange>,
     ) -> Gone {
         let mut checkpoints = Vec::new();
@@ -125,8 +126,9 @@ impl Gone {
             let checkpoint_id = format!("checkpoint/{id}");
             let tag = repo.find_tag(tag);
             let message = tag.map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
-            let label = message.map(|message| message.label);
-            let label = label.filter(|label| !label.is_empty());
+            let label = message
+                .map(|message| message.label)
+                .filter(|label| !label.is_empty());
             let gone = GoneCheckpoint {
                 label: label.unwrap_or_else(|| checkpoint_id.clone()),
                 checkpoint_id,
@@ -137,7 +139,7 @@ impl Gone {
             }
         }
         Gone {
-            commits: abandoned_commits::by_moves(repo, (origin, head_after), &refs),
+            commits: abandoned_commits::by_moves(repo, origin, head_after, &refs),
             refs,
             published: Vec::new(),
             checkpoints,
@@ -240,7 +242,7 @@ impl UndoReport {
         let origin = log
             .find(undone)
             .map_or(record, |entry| origin_of(log, &entry.record));
-        let gone = Gone::by_moves(repo, (origin, &record.after.head), record.refs.clone());
+        let gone = Gone::by_moves(repo, origin, &record.after.head, record.refs.clone());
         UndoReport {
             op: Some(record.op),
             undone: origin.op,

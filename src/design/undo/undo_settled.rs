@@ -36,10 +36,18 @@ pub(in crate::design) fn settled_since(
         Some(IndexTarget::Tree { .. }) | None => BTreeSet::new(),
     };
     let opened = record.index_tree_after(repo)?;
-    let staged = repo.diff_trees(opened, kept.snapshot.index_tree)?;
-    let staged: BTreeSet<_> = staged.into_iter().map(|change| change.path).collect();
-    let moved = record.files.place.iter().map(|place| &place.path);
-    let moved: BTreeSet<_> = moved.chain(&record.files.aside).collect();
+    let staged: BTreeSet<_> = repo
+        .diff_trees(opened, kept.snapshot.index_tree)?
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    let moved: BTreeSet<_> = record
+        .files
+        .place
+        .iter()
+        .map(|place| &place.path)
+        .chain(&record.files.aside)
+        .collect();
     let before = repo.tree_of(Some(before))?;
     for change in repo.diff_trees(kept.snapshot.worktree_tree, before)? {
         let path = &change.path;

@@ -25,18 +25,31 @@ pub enum Steps {
     Of(OperationId),
 }
 
-/// Goes as many steps as are wanted.
+/// What to undo or redo.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Back or forth.
+    pub direction: Direction,
+    /// Which steps.
+    pub steps: Steps,
+    /// Whether changes by plain git, and commits that are on a remote, are undone, too.
+    pub force: bool,
+}
+
+/// Goes as many steps as are wanted; in a dry run, tells what would come back.
 ///
 /// # Errors
 /// Those of [`super::run`]; `nothing-to-undo` where there are fewer steps, `operation-not-found`, `invalid-value` for
 /// an operation that is not the newest step.
-pub fn run(
-    session: &Session,
-    direction: Direction,
-    (steps, force): (Steps, bool),
-) -> Result<UndoReport> {
-    let (_, wanted) = plan(session, direction, (steps, force))?;
+pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
+    let Request {
+        direction, force, ..
+    } = request;
+    let (log, wanted) = plan(session, request)?;
     let mut report = super::run(session, direction, force)?;
+    if session.is_dry() {
+        return Ok(with_later(report, &log, direction, wanted));
+    }
     for _ in 1..wanted.max(1) {
         let next = super::run(session, direction, force)
             .map_err(|error| stopped(&report, wanted, error))?;
@@ -45,57 +58,50 @@ pub fn run(
     Ok(report)
 }
 
-/// Tells what [`run`] would do, and changes nothing. Of every step but the first it tells what the log has.
-///
-/// # Errors
-/// As [`run`].
-pub fn preview(
-    session: &Session,
+/// Adds the later steps to the report of a dry run: of every step but the first it tells what the log has.
+fn with_later(
+    mut report: UndoReport,
+    log: &Log,
     direction: Direction,
-    (steps, force): (Steps, bool),
-) -> Result<UndoReport> {
-    let (log, wanted) = plan(session, direction, (steps, force))?;
-    let mut report = super::preview(session, direction, force)?;
+    wanted: usize,
+) -> UndoReport {
     let stack = log.steps(direction.kind());
-    let is_told = |entry: &&LogEntry| origin_of(&log, &entry.record).op == report.undone;
+    let is_told = |entry: &&LogEntry| origin_of(log, &entry.record).op == report.undone;
     // A step of plain git that is not in the log yet comes before all that are.
     let told = usize::from(stack.first().is_some_and(is_told));
     let later = stack.into_iter().skip(told).take(wanted.max(1) - 1);
     for entry in later {
-        let origin = origin_of(&log, &entry.record);
+        let origin = origin_of(log, &entry.record);
         let next = UndoReport::planned((origin, &entry.record), direction);
         report = next.after(report);
     }
-    Ok(report)
+    report
 }
 
 /// Returns the log and how many steps to go; if the log shows that a later step would be refused, refuses before the first.
-fn plan(
-    session: &Session,
-    direction: Direction,
-    (steps, force): (Steps, bool),
-) -> Result<(Log, usize)> {
+fn plan(session: &Session, request: Request) -> Result<(Log, usize)> {
     let places = Places::find(&session.repo)?;
-    let log = places.map(|places| Log::read(&session.repo, &places));
-    let log = log.transpose()?.unwrap_or_default();
-    let wanted = match steps {
+    let log = places
+        .map(|places| Log::read(&session.repo, &places))
+        .transpose()?
+        .unwrap_or_default();
+    let wanted = match request.steps {
         Steps::Newest(count) => count,
         Steps::Of(operation) => {
-            require_newest(&log, direction, operation)?;
+            require_newest(&log, request.direction, operation)?;
             1
         }
     };
     if wanted > 1 {
-        refuse_later(session, &log, (direction, wanted, force))?;
+        refuse_later(session, &log, wanted, request)?;
     }
     Ok((log, wanted))
 }
 
-fn refuse_later(
-    session: &Session,
-    log: &Log,
-    (direction, wanted, force): (Direction, usize, bool),
-) -> Result<()> {
+fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -> Result<()> {
+    let Request {
+        direction, force, ..
+    } = request;
     let unrecorded = plain_git::unrecorded(session, log, direction)?;
     let outside = usize::from(unrecorded.is_some());
     let stack = log.steps(direction.kind());
@@ -104,10 +110,11 @@ fn refuse_later(
     if there > 0 && wanted > there {
         let verb = direction.kind().as_str();
         let message = format!(
-            "there are {} to {verb} in this worktree, not {wanted}; nothing was done",
+            "there are {} to {verb} in this worktree, not {wanted}",
             text::count(there, "step"),
         );
         return Err(Error::new(Code::NothingToUndo, message)
+            .unchanged()
             .detail("steps", there)
             .hint(format!("git colony {verb} {there}")));
     }
@@ -135,7 +142,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
         Some(later) => {
             let above = of.iter().take(later).map(ToString::to_string);
             let message = format!(
-                "{operation} is not the newest step to {verb}: {} came after it ({}); nothing was done",
+                "{operation} is not the newest step to {verb}: {} came after it ({})",
                 text::count(later, "step"),
                 above.collect::<Vec<_>>().join(", "),
             );
@@ -144,13 +151,16 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
                 "git colony {verb} {steps} -n   # shows what goes with it; git colony restore {operation} has the state before it"
             );
             Err(Error::new(Code::InvalidValue, message)
+                .unchanged()
                 .detail("steps", steps)
                 .hint(hint))
         }
         None if log.find(operation).is_none() => Err(restore_target::not_found(operation)),
         None => {
-            let message = format!("{operation} is not a step to {verb} now; nothing was done");
-            Err(Error::new(Code::NothingToUndo, message).hint("git colony ops"))
+            let message = format!("{operation} is not a step to {verb} now");
+            Err(Error::new(Code::NothingToUndo, message)
+                .unchanged()
+                .hint("git colony ops"))
         }
     }
 }
@@ -161,7 +171,7 @@ fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let done_ops: Vec<_> = report.all().map(|step| step.undone).collect();
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
-        Direction::Redo => "brought back",
+        Direction::Redo => "redone",
         Direction::Undo | Direction::Abort | Direction::AbortMigration => "undone",
     };
     let told = format!(

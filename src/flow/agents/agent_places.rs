@@ -126,7 +126,7 @@ pub fn list(session: &Session) -> Result<AgentsReport> {
     removed.retain(|work| agents.iter().all(|agent| agent.agent != work.agent));
     if !removed.is_empty() {
         let (hub, here) = (Hub::open(&hub)?, commits_of(&session.repo)?);
-        removed.retain(|work| has_more(session, work, (&hub, &here)).unwrap_or(true));
+        removed.retain(|work| has_more(session, work, &hub, &here).unwrap_or(true));
     }
     Ok(AgentsReport {
         count: agents.len(),
@@ -164,7 +164,7 @@ fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
 
 /// Returns `true` if a removed agent left something that this repository does not have: commits,
 /// uncommitted changes, stashes.
-fn has_more(session: &Session, work: &RemovedWork, (hub, here): (&Hub, &[Oid])) -> Result<bool> {
+fn has_more(session: &Session, work: &RemovedWork, hub: &Hub, here: &[Oid]) -> Result<bool> {
     let held = work.held(hub)?;
     if held.uncommitted.is_some() || !held.stashed.is_empty() {
         return Ok(true);
@@ -206,20 +206,38 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
     if error.code() != Code::RevisionNotFound {
         return error;
     }
-    let known = || {
-        let root = SharedRoot::of(&session.world).ok()?;
-        let hub = locate::place_of(session, &root).ok()?;
-        let mut kept = removed(&hub).ok()?.into_iter();
-        kept.find(|work| work.agent == name && work.is_newest)
-    };
-    match known() {
+    match newest_removed(session, name) {
         None => error,
         Some(work) => Error::new(
             Code::RevisionNotFound,
-            format!("the clone of agent '{name}' was removed; nothing was done"),
+            format!("the clone of agent '{name}' was removed"),
         )
+        .unchanged()
         .hint(work.command()),
     }
+}
+
+/// Adds to the error for a name without a clone that the agent was removed, and how to restore it.
+fn explain_removed(session: &Session, name: &str, error: Error) -> Error {
+    if error.code() != Code::CloneNotFound {
+        return error;
+    }
+    match newest_removed(session, name) {
+        None => error,
+        Some(work) => Error::new(
+            Code::CloneNotFound,
+            format!("the agent '{name}' was removed; its work is kept"),
+        )
+        .detail("removed_at", &work.removed_at)
+        .hint(work.command()),
+    }
+}
+
+fn newest_removed(session: &Session, name: &str) -> Option<RemovedWork> {
+    let root = SharedRoot::of(&session.world).ok()?;
+    let hub = locate::place_of(session, &root).ok()?;
+    let mut kept = removed(&hub).ok()?.into_iter();
+    kept.find(|work| work.agent == name && work.is_newest)
 }
 
 /// Adds to the error that there is nothing to undo how to restore a removed agent: undo does not
@@ -251,8 +269,9 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());
     let agent = clone.member.agent?;
-    let head = Repo::open_foreign(&session.world, &clone.path);
-    let head = head.and_then(|repo| repo.head()).ok();
+    let head = Repo::open_foreign(&session.world, &clone.path)
+        .and_then(|repo| repo.head())
+        .ok();
     Some(Agent {
         held_by,
         takeovers,
@@ -298,13 +317,15 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
 /// # Errors
 /// As [`find`].
 pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
-    let found = clones::find(world, session, name)?;
+    let found = clones::find(world, session, name).map_err(|error| match session {
+        Some(session) => explain_removed(session, name, error),
+        None => error,
+    })?;
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
             format!("'{}' is not the clone of an agent", text::shell_word(name)),
-        )
-        .hint("git colony agents"));
+        ));
     }
     Ok(found)
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::clones::clone_folders::membership_at;
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{locate, publish};
-use crate::clones::removal::removal_steps::Leaving;
+use crate::clones::removal::removal_steps::{Leaving, UnsavedWork};
 use crate::clones::removal::{self, removal_lock};
 use crate::design::checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
@@ -63,25 +63,30 @@ pub struct RemovedAgent {
     pub dry_run: bool,
 }
 
+/// How clones and hubs are removed.
+#[derive(Clone, Copy, Debug)]
+pub struct RemovalOptions {
+    /// Whether the protection of work that is not saved or published is waived.
+    pub force: bool,
+    /// Whether the report is made and nothing is removed.
+    pub dry_run: bool,
+}
+
 /// Removes the clone of an agent; all of its work stays in the hub.
 ///
 /// # Errors
 /// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `agent-busy`, `hub-missing`, `locked`,
 /// `no-space`.
-pub fn remove(
-    session: &Session,
-    name: &str,
-    (force, dry_run): (bool, bool),
-) -> Result<RemovedAgent> {
+pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<RemovedAgent> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
-    if !dry_run && hub.is_dir() {
+    if !options.dry_run && hub.is_dir() {
         removal::complete(&session.world, &root, &hub)?;
         resume(&session.world, &root);
     }
     let clone = find(session, name)?;
-    let report = remove_clone(&session.world, &clone, (force, dry_run))?;
-    if !dry_run {
+    let report = remove_clone(&session.world, &clone, options)?;
+    if !options.dry_run {
         crate::flow::clones::colony::gather(session);
     }
     Ok(report)
@@ -94,10 +99,9 @@ pub fn remove(
 pub(in crate::flow) fn remove_clone(
     world: &World,
     clone: &FoundClone,
-    options: (bool, bool),
+    options: RemovalOptions,
 ) -> Result<RemovedAgent> {
-    let (_, dry_run) = options;
-    let turn = (!dry_run).then(|| removal_lock::take_turn(world, &clone.member));
+    let turn = (!options.dry_run).then(|| removal_lock::take_turn(world, &clone.member));
     let _turn = turn.transpose()?;
     let standing = membership_at(&clone.path);
     if standing.is_none_or(|member| member.id != clone.member.id) {
@@ -107,23 +111,26 @@ pub(in crate::flow) fn remove_clone(
 }
 
 fn taken_meanwhile(clone: &FoundClone) -> Error {
-    let whose = clone.member.agent.as_ref();
-    let whose = whose.map_or("for reading".to_owned(), |agent| {
-        format!("of agent '{agent}'")
-    });
+    let whose = clone
+        .member
+        .agent
+        .as_ref()
+        .map_or("for reading".to_owned(), |agent| {
+            format!("of agent '{agent}'")
+        });
     Error::new(
         Code::CloneNotFound,
         format!("another process removed the clone {whose} meanwhile"),
     )
     .detail("path", clone.path.display().to_string())
-    .hint("git colony agents   # lists its work")
 }
 
 fn remove_standing(
     world: &World,
     clone: &FoundClone,
-    (force, dry_run): (bool, bool),
+    options: RemovalOptions,
 ) -> Result<RemovedAgent> {
+    let RemovalOptions { force, dry_run } = options;
     refuse_use(world, clone, force)?;
     if !dry_run {
         // Files that an interrupted operation had moved are back, or all of them are aside.
@@ -141,8 +148,11 @@ fn remove_standing(
     publish::publish(&inside)?;
     report.log = removed_operations::look(&inside)?;
     let root = SharedRoot::of(world)?;
-    let (leaving, has_kept) =
-        Leaving::begin(world, &root, (clone, &inside.repo), (force, uncommitted))?;
+    let work = UnsavedWork {
+        lets_go: force,
+        uncommitted,
+    };
+    let (leaving, has_kept) = Leaving::begin(world, &root, clone, &inside.repo, work)?;
     drop(inside);
     world.reach("clone-gone")?;
     report.kept_as = has_kept.then(|| leaving.kept.clone());
@@ -194,7 +204,7 @@ fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<Rem
         dry_run: true,
     };
     if clone.member.role == Role::Agent {
-        report.left_out = checkpoint::preview(&inside, &last_state())?.left_out;
+        report.left_out = checkpoint::create(&inside, &last_state())?.left_out;
     }
     let is_edited_reader = clone.member.role == Role::Reader && unsaved > 0;
     let goes = !report.left_out.is_empty() || !report.own_repositories.is_empty();
@@ -226,8 +236,10 @@ fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
 
 fn would_be_lost(report: &RemovedAgent) -> Error {
     let left_out = report.left_out.iter().map(|left| left.path.to_string());
-    let own = report.own_repositories.iter();
-    let own = own.map(|path| path.display().to_string());
+    let own = report
+        .own_repositories
+        .iter()
+        .map(|path| path.display().to_string());
     let all: Vec<_> = left_out.chain(own).collect();
     let what = match all.as_slice() {
         [] => text::count(report.unsaved, "uncommitted path"),
@@ -236,9 +248,7 @@ fn would_be_lost(report: &RemovedAgent) -> Error {
     };
     Error::new(
         Code::CloneInUse,
-        format!(
-            "{what} would be lost with the clone: no checkpoint includes that; nothing has changed"
-        ),
+        format!("{what} would be lost with the clone: no checkpoint includes that"),
     )
     .detail("left_out", &report.left_out)
     .detail("lost", &all)

@@ -116,7 +116,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let inside = session_at(world, &report.path)?;
     publish::publish(&inside)?;
     if let Some(places) = &plan.log {
-        removed_log::delete_log(world, &hub, (places, &report.path))?;
+        removed_log::delete_log(world, &hub, places, &report.path)?;
     }
     let approvals = Approvals::of(&root, hub.store.path());
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
@@ -174,8 +174,9 @@ impl<'a> Plan<'a> {
             !is_last_state
         });
         let start = start(&work, &held)?;
-        let logs = removed_log::list(root, hub.store.path()).into_iter();
-        let mut logs = logs.filter(|log| log.clone.kept_as == work.kept_as);
+        let mut logs = removed_log::list(root, hub.store.path())
+            .into_iter()
+            .filter(|log| log.clone.kept_as == work.kept_as);
         let log = logs.next();
         let go_on = |log: &RemovedLog| log.log_to_continue(root, hub.store.path()).cloned();
         Ok(Plan {
@@ -300,10 +301,11 @@ fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
         Error::new(
             Code::RevisionNotFound,
             format!(
-                "the kept work of agent '{}' has no branch for a clone; nothing has changed",
+                "the kept work of agent '{}' has no branch for a clone",
                 work.agent
             ),
         )
+        .unchanged()
         .hint("git colony agents   # --json shows the hub, and the prefix of the refs in it")
     })
 }

@@ -154,7 +154,7 @@ impl AgentState {
     /// # Errors
     /// `object-missing`.
     pub fn to_restore(&self, session: &Session) -> Result<Target> {
-        let target = Target::of_state(&session.repo, &self.name, (self.commit, self.base))?;
+        let target = Target::of_state(&session.repo, &self.name, self.commit, self.base)?;
         let in_progress = self.in_progress.map(|what| InProgress {
             what: what.to_owned(),
             files: Vec::new(),
@@ -170,7 +170,7 @@ impl AgentState {
         let (name, agent) = (&self.name, &self.agent);
         Error::new(
             Code::UncommittedEdits,
-            format!("'{name}' is not committed, and only commits are merged; nothing was done"),
+            format!("'{name}' is not committed, and only commits are merged"),
         )
         .hint(format!(
             "git colony merge -n {name}   # previews it; once it is committed: git \
@@ -197,7 +197,7 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     let base = found.head.commit();
     if session.repo.keeps_objects() {
         let stores = [LfsObjects::of(&inside.repo), LfsObjects::of(&other)];
-        bring_large_files(&session.repo, (found.commit, base), &stores)?;
+        bring_large_files(&session.repo, found.commit, base, &stores)?;
     }
     Ok(AgentState {
         left_out: found.left_out,
@@ -210,7 +210,8 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
 /// hold anything.
 fn bring_large_files(
     repo: &Repo,
-    (commit, base): (Oid, Option<Oid>),
+    commit: Oid,
+    base: Option<Oid>,
     stores: &[LfsObjects],
 ) -> Result<()> {
     let here = LfsObjects::of(repo);
@@ -227,8 +228,9 @@ fn bring_large_files(
             .into_iter()
             .filter_map(|change| change.new)
         {
-            let pointer = Some(entry).filter(TreeEntry::is_plain_file);
-            let pointer = pointer.and_then(|entry| Pointer::of_blob(repo, entry.id));
+            let pointer = Some(entry)
+                .filter(TreeEntry::is_plain_file)
+                .and_then(|entry| Pointer::of_blob(repo, entry.id));
             let Some(pointer) = pointer.filter(|pointer| !here.has(pointer)) else {
                 continue;
             };

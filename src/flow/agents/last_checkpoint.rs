@@ -113,8 +113,11 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
 /// Keeps the changes since then; returns the reason if something cannot be kept and must not be
 /// deleted.
 fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
-    let inside = world.standing_in(&leaving.folder);
-    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    let open = |writes| {
+        let inside = world.standing_in(&leaving.folder);
+        Session::open(inside, &Flags::default(), writes)
+    };
+    let inside = open(ObjectWrites::Durable)?;
     inside.repo.look_at_hidden_files(&inside.world)?;
     if leaving.member.role == Role::Agent {
         let last_state = if leaving.kept_until.is_some() {
@@ -122,12 +125,13 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
         } else {
             last_state
         };
-        let kept = checkpoint::preview(&inside, &last_state())?;
+        let looking = open(ObjectWrites::InMemory)?;
+        let kept = checkpoint::create(&looking, &last_state())?;
         if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {
             return Ok(Some(format!("no checkpoint includes '{}'", lost.path)));
         }
         // A state that cannot be compared is kept once more.
-        let looked = automatic::preview(&inside, "");
+        let looked = automatic::create(&looking, "");
         if !looked.is_ok_and(|looked| looked.reason.is_some()) {
             checkpoint::create(&inside, &last_state())?;
         }

@@ -101,7 +101,15 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     };
     publish::publish_as(world, &session.repo, &member)?;
     say_what_stays(session, request, &hub)?;
-    let wanted = plan.wanted(session, request, (&root, &hub, &member))?;
+    let wanted = plan.wanted(
+        session,
+        request,
+        CloneHome {
+            root: &root,
+            hub: &hub,
+            member: &member,
+        },
+    )?;
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
@@ -184,6 +192,15 @@ pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
     })
 }
 
+/// Where the clone belongs.
+#[derive(Clone, Copy)]
+struct CloneHome<'a> {
+    root: &'a SharedRoot,
+    hub: &'a Hub,
+    /// The membership of the desk in the hub.
+    member: &'a Membership,
+}
+
 /// Everything known before anything is made.
 struct Plan {
     label: String,
@@ -207,8 +224,11 @@ impl Plan {
                 "uncommitted changes belong to HEAD: --with-changes cannot be combined with --from",
             ));
         }
-        let named = request.from.as_deref();
-        let named = named.map(|from| names::find(repo, from)).transpose()?;
+        let named = request
+            .from
+            .as_deref()
+            .map(|from| names::find(repo, from))
+            .transpose()?;
         // A detached HEAD is a valid start as well.
         let is_detached = matches!(head, Head::Detached { .. });
         let detached = head.commit().filter(|_| is_detached);
@@ -222,7 +242,7 @@ impl Plan {
             (cone, _) => cone,
         };
         let tree = repo.tree_of(Some(commit))?;
-        let sparse = cone.directories((&session.world, repo), (repo, tree))?;
+        let sparse = cone.directories(&session.world, repo, repo, tree)?;
         Ok(Plan {
             label,
             start,
@@ -235,14 +255,14 @@ impl Plan {
         &self,
         session: &Session,
         request: &'a Request,
-        (root, hub, member): (&'a SharedRoot, &'a Hub, &Membership),
+        home: CloneHome<'a>,
     ) -> Result<WantedClone<'a>> {
         let origin = locate::origin_of(session)?;
         let url = origin.map(|url| url.in_full());
         let here = || session.repo.common_dir().display().to_string();
         Ok(WantedClone {
-            root,
-            hub,
+            root: home.root,
+            hub: home.hub,
             agent: Some(&request.name),
             scope: None,
             start: self.start.clone(),
@@ -251,7 +271,7 @@ impl Plan {
             store: super::clones::large_file_store::of_tree,
             url: Some(url.unwrap_or_else(here)),
             push_url: locate::push_url_of(session),
-            remote: remote_prefix(hub, Some(member))?,
+            remote: remote_prefix(home.hub, Some(home.member))?,
             check_out: true,
             sparse: Sparse::Known(self.sparse.clone()),
         })
@@ -264,19 +284,17 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
     if session.repo.find_ref(&plain)?.is_some() {
         return Err(Error::new(
             Code::BranchExists,
-            format!("'{agent}' is already the name of a branch here; nothing has changed"),
+            format!("'{agent}' is already the name of a branch here"),
         )
         .hint("git colony agents new NAME   # with a name that is not a branch"));
     }
     let branch = crate::store::refs::ref_names::fork_branch(label);
     if session.repo.find_ref(&branch)?.is_some() {
-        return Err(Error::new(
-            Code::BranchExists,
-            format!("'fork/{label}' exists already; nothing has changed"),
-        )
-        .hint(format!(
-            "git colony agents new {agent} --fork LABEL   # gives its fork another name"
-        )));
+        return Err(
+            Error::new(Code::BranchExists, format!("'fork/{label}' exists already")).hint(format!(
+                "git colony agents new {agent} --fork LABEL   # gives its fork another name"
+            )),
+        );
     }
     refuse_standing(session, agent)
 }
@@ -288,14 +306,15 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
 pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
-    let taken = found::clones(&root, Some(&hub)).into_iter();
-    let mut taken = taken.filter(|clone| clone.member.agent.as_deref() == Some(agent));
+    let mut taken = found::clones(&root, Some(&hub))
+        .into_iter()
+        .filter(|clone| clone.member.agent.as_deref() == Some(agent));
     match taken.next() {
         None => Ok(()),
         Some(clone) => Err(Error::new(
             Code::AgentExists,
             format!(
-                "agent '{agent}' works in '{}' already; nothing has changed",
+                "agent '{agent}' works in '{}' already",
                 clone.path.display()
             ),
         )
@@ -321,9 +340,9 @@ fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start
         }),
         None => Err(Error::new(
             Code::RevisionNotFound,
-            "there is no branch with a commit from which an agent could be created; nothing has \
-            changed",
+            "there is no branch with a commit from which an agent could be created",
         )
+        .unchanged()
         .hint("git colony checkpoint -m 'first state'   # makes the first commit")),
     }
 }

@@ -64,7 +64,7 @@ pub(in crate::flow) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> 
     let checkout = (!is_here).then(|| checkout_of(&path)).flatten();
     let repo = hub.store.to_read()?;
     let known = known_elsewhere(&repo)?;
-    let look = |work: &RemovedWork| look_at(hub, (&repo, &known), work, checkout.as_deref());
+    let look = |work: &RemovedWork| look_at(hub, &repo, &known, work, checkout.as_deref());
     Ok(Some(HeldWork {
         removals: all.iter().map(look).collect::<Result<_>>()?,
         hub: path,
@@ -94,7 +94,8 @@ fn known_elsewhere(repo: &Repo) -> Result<Vec<Oid>> {
 
 fn look_at(
     hub: &Hub,
-    (repo, known): (&Repo, &[Oid]),
+    repo: &Repo,
+    known: &[Oid],
     work: &RemovedWork,
     checkout: Option<&Path>,
 ) -> Result<HeldRemoval> {
@@ -144,10 +145,13 @@ fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize
 
 /// Returns the commit that was checked out, then the other branches.
 fn tips(repo: &Repo, held: &Held, tip: Option<Oid>) -> Vec<Oid> {
-    let branches = held.refs.iter().filter(|found| {
-        let name = found.name.to_string();
-        name.starts_with("refs/heads/")
-    });
-    let branches = branches.filter_map(|found| repo.peel_to_commit(found.id));
+    let branches = held
+        .refs
+        .iter()
+        .filter(|found| {
+            let name = found.name.to_string();
+            name.starts_with("refs/heads/")
+        })
+        .filter_map(|found| repo.peel_to_commit(found.id));
     tip.into_iter().chain(branches).collect()
 }

@@ -144,7 +144,8 @@ pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Res
     };
     // The configuration of another repository does not apply to this one.
     let desk = session.filter(|_| source.desk.is_some());
-    let commands = make_ready((world, desk), (&path, &member), request, &mut setup)?;
+    let made = Made::at(&path, &member);
+    let commands = make_ready(world, desk, made, request, &mut setup)?;
     Ok(CloneReport {
         path,
         status: CloneStatus::Created,
@@ -177,13 +178,28 @@ fn refuse_unknown_directories(
     repo.cone_of(repo.tree_of(Some(commit))?, typed)
 }
 
+/// A clone that is in its place.
+#[derive(Clone, Copy)]
+struct Made<'a> {
+    path: &'a Path,
+    member: &'a Membership,
+}
+
+impl<'a> Made<'a> {
+    fn at(path: &'a Path, member: &'a Membership) -> Self {
+        Made { path, member }
+    }
+}
+
 /// Publishes the refs of an agent's new clone, and runs the setup commands.
 fn make_ready(
-    (world, desk): (&World, Option<&Session>),
-    (path, member): (&Path, &Membership),
+    world: &World,
+    desk: Option<&Session>,
+    made: Made<'_>,
     request: &Request,
     setup: &mut Vec<String>,
 ) -> Result<Vec<SetupCommand>> {
+    let Made { path, member } = made;
     if member.role != Role::Agent {
         return Ok(Vec::new());
     }
@@ -222,13 +238,16 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
     let current = head.map(|head| head.moving_ref().short());
     let branch = request.branch.clone().or(current).or_else(of_hub);
-    let scope = request.scope.clone().or_else(|| branch.clone());
-    let scope = scope.unwrap_or_default();
+    let scope = request
+        .scope
+        .clone()
+        .or_else(|| branch.clone())
+        .unwrap_or_default();
     let folder = match &request.agent {
         Some(agent) => root.clones_of(agent),
         None => root.shared_clones(),
     };
-    let commands = would_run(here, (&root, &hub), request)?;
+    let commands = would_run(here, &root, &hub, request)?;
     let sparse = would_hold(here, request)?;
     Ok(CloneReport {
         status: would_be(
@@ -266,7 +285,8 @@ fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
 /// Returns the setup commands for a clone of the current repository.
 fn would_run(
     here: Option<&Session>,
-    (root, hub): (&SharedRoot, &Path),
+    root: &SharedRoot,
+    hub: &Path,
     request: &Request,
 ) -> Result<Vec<SetupCommand>> {
     let wanted = request.agent.is_some() && !request.no_checkout;
@@ -288,15 +308,16 @@ fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> 
     };
     let repo = &session.repo;
     let tree = repo.tree_of(start_here(session, request)?)?;
-    let here = (&session.world, repo);
-    request.sparse.directories(here, (repo, tree))
+    request.sparse.directories(&session.world, repo, repo, tree)
 }
 
 /// Returns the commit that a clone of the current repository would start from.
 fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
     let repo = &session.repo;
-    let branch = request.branch.as_ref();
-    let branch = branch.map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
+    let branch = request
+        .branch
+        .as_ref()
+        .map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
     match branch {
         Some(branch) => repo.find_ref(&branch),
         None => Ok(repo.head()?.commit()),
@@ -336,8 +357,9 @@ pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     find_of_agent(world, agent)?.ok_or_else(|| {
         Error::new(
             Code::CloneNotFound,
-            format!("agent '{agent}' has no clone yet, and a dry run makes none; nothing was done"),
+            format!("agent '{agent}' has no clone yet, and a dry run makes none"),
         )
+        .unchanged()
         .hint(format!("git colony clone --agent {agent}"))
     })
 }
@@ -426,9 +448,12 @@ impl Source {
             Some(_) => None,
             None => Some(colonies::find(world, root, None)?),
         };
-        let text = request.url.as_ref();
-        let text = text.or(colony.as_ref().map(|colony| &colony.origin_url));
-        let text = text.cloned().unwrap_or_default();
+        let text = request
+            .url
+            .as_ref()
+            .or(colony.as_ref().map(|colony| &colony.origin_url))
+            .cloned()
+            .unwrap_or_default();
         let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
         let known = locate::place_of_url(root, &url).is_dir();
         let hub = Hub::of_url(world, None, root, &url)?;
@@ -460,8 +485,8 @@ impl Source {
                 let Ok(tree) = session.repo.tree_of(Some(commit)) else {
                     return Ok(Sparse::Said(cone::of_clone));
                 };
-                let here = (&session.world, &session.repo);
-                let found = Cone::Configured.directories(here, (&session.repo, tree))?;
+                let repo = &session.repo;
+                let found = Cone::Configured.directories(&session.world, repo, repo, tree)?;
                 Ok(Sparse::Known(found))
             }
         }
@@ -469,8 +494,10 @@ impl Source {
 
     fn start(&self, world: &World, session: Option<&Session>, request: &Request) -> Result<Start> {
         let of_colony = self.colony.as_ref();
-        let branch = request.branch.clone();
-        let branch = branch.or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
+        let branch = request
+            .branch
+            .clone()
+            .or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
         let branch = match (branch, session.filter(|_| self.desk.is_some())) {
             (Some(branch), _) => branch,
             (None, Some(session)) => session.repo.head()?.moving_ref().short(),
@@ -491,11 +518,9 @@ impl Source {
         let commit = commit.ok_or_else(|| {
             Error::new(
                 Code::RevisionNotFound,
-                format!(
-                    "'{}' has no branch '{branch}' with a commit; nothing has changed",
-                    self.url
-                ),
+                format!("'{}' has no branch '{branch}' with a commit", self.url),
             )
+            .unchanged()
             .hint("git colony clone --branch BRANCH")
         })?;
         Ok(Start { branch, commit })

@@ -13,7 +13,7 @@ use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result, World, text};
+use crate::model::{Code, Error, Result, Untouched, World, text};
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
@@ -163,7 +163,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
                     moved.push(seen.to_string().replacen("refs/remotes/", "", 1));
                 }
             }
-            would_follow |= migrate::would_follow(&inside, &remote, (&name, id))?;
+            would_follow |= migrate::would_follow(&inside, &remote, &name, id)?;
         }
     }
     let from = repo.head()?.commit();
@@ -325,8 +325,9 @@ fn cannot_follow(clone: &FoundClone, said: &str) -> Error {
     let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
     Error::new(
         Code::UncommittedEdits,
-        format!("the clone stays at its commit: {why}; its files have not changed"),
+        format!("the clone stays at its commit: {why}"),
     )
+    .untouched(Untouched::Only("its files have not changed"))
     .detail("paths", paths)
     .detail("path", clone.path.display().to_string())
     .hint(format!(

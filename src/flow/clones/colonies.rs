@@ -48,8 +48,9 @@ pub fn set(world: &World, session: Option<&Session>, wanted: WantedColony<'_>) -
     if name.is_empty() || name.contains(char::is_control) {
         return Err(Error::new(
             Code::InvalidValue,
-            "the name of a colony must be one printable line; nothing has changed",
-        ));
+            "the name of a colony must be one printable line",
+        )
+        .unchanged());
     }
     let local = url.local_path().map(|path| path.display().to_string());
     let colony = Colony {

@@ -94,10 +94,10 @@ pub fn gather_state(session: &Session, name: &str) {
 /// Makes the error for a name that cannot be looked up in published work.
 fn unseen(name: &str, cause: &Error) -> Error {
     let message = format!(
-        "cannot read the published work '{name}', and nothing was done: {}",
+        "cannot read the published work '{name}': {}",
         cause.message()
     );
-    let error = Error::new(cause.code(), message);
+    let error = Error::new(cause.code(), message).unchanged();
     match cause.hint_text() {
         Some(hint) => error.hint(hint),
         None => error.hint("git colony doctor"),

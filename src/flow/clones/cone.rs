@@ -28,14 +28,16 @@ impl Cone {
     /// the user's configuration.
     pub(in crate::flow) fn directories(
         &self,
-        (world, repo): (&World, &Repo),
-        (of_tree, tree): (&Repo, Oid),
+        world: &World,
+        repo: &Repo,
+        of_tree: &Repo,
+        tree: Oid,
     ) -> Result<Vec<String>> {
         match self {
             Cone::Whole => Ok(Vec::new()),
             Cone::Of(typed) => of_tree.cone_of(tree, typed).map(|()| typed.clone()),
             Cone::Configured => {
-                let mut found = clone_cone::find(world, repo, (of_tree, tree))?;
+                let mut found = clone_cone::find(world, repo, of_tree, tree)?;
                 let is_there = |name: &String| of_tree.cone_of(tree, std::slice::from_ref(name));
                 let missing: Vec<String> = found
                     .extract_if(.., |name| is_there(name).is_err())
@@ -61,5 +63,5 @@ impl Cone {
 /// # Errors
 /// As [`Cone::directories`].
 pub(in crate::flow) fn of_clone(world: &World, repo: &Repo, tree: Oid) -> Result<Vec<String>> {
-    Cone::Configured.directories((world, repo), (repo, tree))
+    Cone::Configured.directories(world, repo, repo, tree)
 }

@@ -26,7 +26,7 @@ pub(in crate::flow) fn ignored_files(
     ] {
         for path in paths {
             let from = session.repo.workdir();
-            let brought = copy_path(&session.world, from, to, (path, how))?;
+            let brought = copy_path(&session.world, from, to, path, how)?;
             if brought.files > 0 {
                 let files = text::count(brought.files, "file");
                 setup.push(format!("{did} '{path}' ({files})"));
@@ -53,11 +53,9 @@ pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     }
     let made = automatic::create(session, "copied to a new agent")?;
     if made.reason == Some("busy") {
-        return Err(Error::new(
-            Code::Locked,
-            "another git-colony command is running here; nothing has changed",
-        )
-        .hint("run the command again"));
+        return Err(
+            Error::new(Code::Locked, "another git-colony command is running here").unchanged(),
+        );
     }
     // Unchanged since the newest checkpoint: that holds the state.
     let known = checkpoints::list(&session.repo, Which::Automatic)?;

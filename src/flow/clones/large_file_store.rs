@@ -28,10 +28,9 @@ pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
     let lfs = match bytes.map(|bytes| Manifest::parse(&bytes)) {
         Some(Ok(manifest)) => manifest.lfs,
         Some(Err(error)) => {
-            let why = error.message();
-            let why = why.trim_end_matches("; nothing has changed");
             (world.narrate)(&format!(
-                "warning: {why}; using .gitattributes for large files"
+                "warning: {}; using .gitattributes for large files",
+                error.message()
             ));
             return Store::ByAttributes;
         }

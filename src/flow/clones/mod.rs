@@ -26,7 +26,7 @@ use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::Role;
 
-use super::agents::agent_removal::{self, RemovedAgent};
+use super::agents::agent_removal::{self, RemovalOptions, RemovedAgent};
 use super::agents::last_checkpoint::{self, LeftBehind};
 use super::agents::removed_agents_work::{self, HeldWork};
 
@@ -74,8 +74,9 @@ pub struct ClonesReport {
 /// `url-refused`, `invalid-value`.
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
-    let hub = session.map(|session| locate::place_of(session, &root));
-    let hub = hub.transpose()?;
+    let hub = session
+        .map(|session| locate::place_of(session, &root))
+        .transpose()?;
     let found = found::clones(&root, hub.as_deref());
     let clones: Vec<_> = found
         .into_iter()
@@ -90,8 +91,9 @@ pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
 
 fn describe(world: &World, clone: FoundClone) -> Clone {
     let inside = world.standing_in(&clone.path);
-    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory);
-    let head = head.and_then(|repo| repo.head()).ok();
+    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory)
+        .and_then(|repo| repo.head())
+        .ok();
     let member = clone.member;
     Clone {
         id: member.id,
@@ -122,25 +124,25 @@ pub fn remove(
     world: &World,
     session: Option<&Session>,
     name: &str,
-    (force, dry_run): (bool, bool),
+    options: RemovalOptions,
 ) -> Result<RemovedAgent> {
     let root = SharedRoot::of(world)?;
-    if !dry_run {
+    if !options.dry_run {
         last_checkpoint::resume(world, &root);
     }
     let clone = find(world, session, name);
-    if let (false, Err(_), Some(session)) = (dry_run, &clone, session) {
+    if let (false, Err(_), Some(session)) = (options.dry_run, &clone, session) {
         // It may be gone already, before its work was kept.
         let hub = locate::place_of(session, &root)?;
         if hub.is_dir() {
             removal::complete(world, &root, &hub)?;
         }
     }
-    agent_removal::remove_clone(world, &clone?, (force, dry_run))
+    agent_removal::remove_clone(world, &clone?, options)
 }
 
 /// The hubs that were deleted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct GcReport {
     /// The hubs that were deleted, or would be.
     #[schemars(with = "Vec<String>")]
@@ -174,27 +176,21 @@ pub struct HeldLogs {
 ///
 /// # Errors
 /// `io`, `locked`, `repository-broken`.
-pub fn gc(
-    world: &World,
-    here: Option<&Session>,
-    (force, dry_run): (bool, bool),
-) -> Result<GcReport> {
+pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Result<GcReport> {
+    let RemovalOptions { force, dry_run } = options;
     let root = SharedRoot::of(world)?;
     let here = here.and_then(|session| locate::place_of(session, &root).ok());
     let mut report = GcReport {
-        removed: Vec::new(),
-        kept: Vec::new(),
-        logs: Vec::new(),
-        work: Vec::new(),
-        leaving: Vec::new(),
         dry_run,
+        ..GcReport::default()
     };
     if !dry_run {
         hub_folder::restore_all(world, &root)?;
         report.leaving = last_checkpoint::resume(world, &root);
     }
-    let standing = found::clones(&root, None).into_iter();
-    let standing = standing.map(|clone| clone.member.hub);
+    let standing = found::clones(&root, None)
+        .into_iter()
+        .map(|clone| clone.member.hub);
     let used: Vec<PathBuf> = standing.chain(removal_steps::hubs(&root)).collect();
     for path in locate::all(&root) {
         if !dry_run {

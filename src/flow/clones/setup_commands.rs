@@ -96,10 +96,11 @@ pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
 fn plan(
     world: &World,
     repo: &Repo,
-    of_tree: (&Repo, Oid),
+    of_tree: &Repo,
+    tree: Oid,
     approvals: &Approvals,
 ) -> Result<Vec<SetupCommand>> {
-    let found = approved_commands::find(world, repo, of_tree)?;
+    let found = approved_commands::find(world, repo, of_tree, tree)?;
     let mut waits = false;
     let planned = found.texts.into_iter().map(|command| {
         let may = found.named_by == NamedBy::User || approvals.has(&command);
@@ -129,12 +130,7 @@ pub(in crate::flow) fn of_commit(
     approvals: &Approvals,
 ) -> Result<Vec<SetupCommand>> {
     let repo = &session.repo;
-    plan(
-        &session.world,
-        repo,
-        (repo, repo.tree_of(commit)?),
-        approvals,
-    )
+    plan(&session.world, repo, repo, repo.tree_of(commit)?, approvals)
 }
 
 /// Runs the permitted setup commands of a new clone; `desk` is the checkout of the user.
@@ -148,11 +144,12 @@ pub(in crate::flow) fn run_new(
 ) -> Result<Vec<SetupCommand>> {
     let (world, repo) = (&desk.world, &inside.repo);
     let tree = repo.tree_of(repo.head()?.commit())?;
-    let mut commands = plan(world, &desk.repo, (repo, tree), approvals)?;
+    let mut commands = plan(world, &desk.repo, repo, tree, approvals)?;
     let limit = desk.settings.clone_run_time;
     run(world, repo.workdir(), limit, &mut commands)?;
-    let ran = commands.iter();
-    let ran = ran.filter(|command| command.status == Status::Ran);
+    let ran = commands
+        .iter()
+        .filter(|command| command.status == Status::Ran);
     setup.extend(ran.map(|command| format!("ran '{}'", command.command)));
     Ok(commands)
 }
@@ -205,6 +202,7 @@ fn at_work(error: &Error, clone: &Path) -> Error {
         error.code(),
         format!("{said}: not all setup commands have run; the clone stays in '{shown}'"),
     )
+    .untouched(None)
     .detail("path", &shown)
     .hint(format!("git colony clones setup {again}"))
     .verdict(error.ends_with())
@@ -253,15 +251,16 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
     let tree = inside.repo.tree_of(inside.repo.head()?.commit())?;
     let approvals = Approvals::of(&root, &clone.member.hub);
     let repo = session.map_or(&inside.repo, |session| &session.repo);
-    let plan = || plan(world, repo, (&inside.repo, tree), &approvals);
+    let plan = || plan(world, repo, &inside.repo, tree, &approvals);
     let mut commands = plan()?;
     for id in &request.approve {
         let named = commands.iter().find(|command| &command.id == id);
         let Some(named) = named else {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!("no command of this clone has the id '{id}'; nothing was approved"),
+                format!("no command of this clone has the id '{id}'"),
             )
+            .unchanged()
             .hint(format!(
                 "git colony clones setup {} --dry-run",
                 text::shell_word(&request.clone)
@@ -300,8 +299,8 @@ fn refuse_agent(world: &World, request: &Request) -> Result<()> {
         Code::ApprovalRefused,
         format!(
             "agent '{agent}' cannot approve commands, only its user can, and this counts as the \
-            agent, because {}; nothing ran",
-            reason.words()
+            agent, because {}",
+            reason.to_text()
         ),
     )
     .hint(format!(

@@ -19,8 +19,12 @@ pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<
         let name = format!("refs/{}", one.git_ref);
         own.iter().any(|own| own.name.to_string() == name)
     });
-    let labels = all.iter().rev().take(FEW);
-    let labels: Vec<_> = labels.map(|one| format!("'{}'", one.label)).collect();
+    let labels: Vec<_> = all
+        .iter()
+        .rev()
+        .take(FEW)
+        .map(|one| format!("'{}'", one.label))
+        .collect();
     let more = match all.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -35,10 +39,11 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
     let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
     let lfs = if lfs_goes { lfs.count() } else { 0 };
     let merges = text.lines().filter(|line| line.contains("merge=colony-"));
-    let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")];
-    let counted = counted.iter().filter(|(count, _)| *count > 0);
+    let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
     let told: Vec<String> = counted
-        .map(|(count, of)| format!("{} for {of}", text::count(*count, "line")))
+        .map(|(count, of)| format!("{} for {of}", text::count(count, "line")))
         .collect();
     let told = (!told.is_empty()).then(|| told.join(", "))?;
     Some(format!(

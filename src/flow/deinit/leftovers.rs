@@ -91,8 +91,8 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
     }
     // If the remote has another URL by now, this repository cannot find its hub without its record.
     let is_found = locate::place_without_record(session, &root)? == path;
-    let clones = found::clones(&root, Some(&path)).into_iter();
-    let clones: Vec<(String, String)> = clones
+    let clones: Vec<(String, String)> = found::clones(&root, Some(&path))
+        .into_iter()
         .map(|clone| {
             let id = clone.member.id;
             (clone.member.agent.unwrap_or_else(|| id.clone()), id)
@@ -114,8 +114,8 @@ fn colony(session: &Session) -> Result<Vec<Leftover>> {
             command,
         });
     }
-    let kept = Hub::open(&path).and_then(|hub| removed_work::newest_of_agents(&hub));
-    let kept: Vec<_> = kept
+    let kept: Vec<_> = Hub::open(&path)
+        .and_then(|hub| removed_work::newest_of_agents(&hub))
         .unwrap_or_default()
         .into_iter()
         .map(|work| work.agent)

@@ -19,7 +19,7 @@ use crate::git::refs::ReflogReason;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
 use crate::lfs::install;
 use crate::model::{Code, Error, Result, text};
-use crate::setup::hooks::{self, Act, HookState, Target};
+use crate::setup::hooks::{self, Act, HookState, HookStatus, Target};
 use crate::setup::{info_attributes, merge_drivers};
 use crate::store::Session;
 use crate::store::files::config_file::ConfigFile;
@@ -137,19 +137,15 @@ pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
     Ok(found.report)
 }
 
-fn hook_lines(hooks: &[(Target, usize)]) -> Vec<String> {
-    let there = hooks.iter().filter(|(_, count)| *count > 0);
-    let line = |(target, count): &(Target, usize)| {
-        format!("{} of {}", text::count(*count, "hook"), target.as_str())
-    };
-    there.map(line).collect()
+fn hook_lines(hooks: &[(Target, Vec<String>)]) -> Vec<String> {
+    hooks.iter().flat_map(|(_, lines)| lines.clone()).collect()
 }
 
 fn refuse_kept_files(kept: usize) -> Error {
     Error::new(
         Code::KeptFiles,
         format!(
-            "{} that operations moved aside would be permanently deleted; nothing has changed",
+            "{} that operations moved aside would be permanently deleted",
             text::count(kept, "file")
         ),
     )
@@ -158,7 +154,7 @@ fn refuse_kept_files(kept: usize) -> Error {
 
 /// The parts that can be removed.
 struct FoundSetup {
-    hooks: Vec<(Target, usize)>,
+    hooks: Vec<(Target, Vec<String>)>,
     lfs_goes: bool,
     /// The keys of our settings to remove, as git lists them.
     settings: Vec<String>,
@@ -300,9 +296,10 @@ impl FoundSetup {
         let stay = names.map(|name| format!("'{name}': git-colony did not create it"));
         self.report.stays.extend(stay);
         let kept = moved_aside::list(&Places::kept_in(repo.common_dir())).len();
-        let counted = [(private.len(), "private ref"), (kept, "kept file")];
-        let counted = counted.iter().filter(|(number, _)| *number > 0);
-        let counted = counted.map(|(number, noun)| text::count(*number, noun));
+        let counted = [(private.len(), "private ref"), (kept, "kept file")]
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, noun)| text::count(number, noun));
         let words: Vec<String> = counted.chain(named_checkpoints(repo, &tags)?).collect();
         if request.depth == Depth::Settings {
             let stay = words.into_iter();
@@ -313,8 +310,10 @@ impl FoundSetup {
         self.kept_files = kept;
         self.report.needs_force = kept > 0 && !request.force;
         self.removed.extend(words);
-        let member = session.membership.as_ref();
-        let member = member.filter(|member| member.role == Role::Desk);
+        let member = session
+            .membership
+            .as_ref()
+            .filter(|member| member.role == Role::Desk);
         self.removed.extend(member.map(|member| {
             let hub = member.hub.display();
             format!("the part of this checkout in the hub '{hub}', with its published refs")
@@ -342,8 +341,9 @@ fn recover_first(session: &Session) -> Result<()> {
             let root = other.root.display().to_string();
             return Err(Error::new(
                 Code::RecoveryNeeded,
-                format!("an operation was interrupted in '{root}'; nothing has changed"),
+                format!("an operation was interrupted in '{root}'"),
             )
+            .unchanged()
             .detail("worktree", &root)
             .hint(format!(
                 "git -C {} colony checkpoint --auto   # finishes it",
@@ -358,22 +358,30 @@ fn recover_first(session: &Session) -> Result<()> {
     }
 }
 
-fn installed_hooks(session: &Session) -> Result<Vec<(Target, usize)>> {
+fn installed_hooks(session: &Session) -> Result<Vec<(Target, Vec<String>)>> {
     let status = hooks::status(session)?;
-    let there = |target: &Target| {
-        let ours = status
-            .hooks
-            .iter()
-            .filter(|hook| hook.target == target.as_str() && hook.state != HookState::NotInstalled);
-        ours.count()
+    let lines = |target: Target| {
+        let name = target.as_str();
+        let there = |hook: &&HookStatus| match hook.state {
+            HookState::NotInstalled => false,
+            // An entry of the user with our name stays.
+            HookState::Edited => !hook.is_server(),
+            _ => true,
+        };
+        let ours = status.hooks.iter().filter(|hook| hook.target == name);
+        let (servers, hooks): (Vec<_>, Vec<_>) = ours.filter(there).partition(|h| h.is_server());
+        let hooks = Some(hooks.len()).filter(|count| *count > 0);
+        let hooks = hooks.map(|count| format!("{} of {name}", text::count(count, "hook")));
+        let servers = servers.iter().map(|_| format!("MCP server of {name}"));
+        hooks.into_iter().chain(servers).collect()
     };
-    let counted = Target::ALL
+    let listed = Target::ALL
         .into_iter()
-        .map(|target| (target, there(&target)));
-    let is_to_do = |(target, count): &(Target, usize)| {
-        *count > 0 || hooks::install::is_recorded(session, *target)
+        .map(|target| (target, lines(target)));
+    let is_to_do = |(target, lines): &(Target, Vec<String>)| {
+        !lines.is_empty() || hooks::install::is_recorded(session, *target)
     };
-    Ok(counted.filter(is_to_do).collect())
+    Ok(listed.filter(is_to_do).collect())
 }
 
 /// Lists the keys of our settings in the configuration of this repository.
@@ -387,8 +395,11 @@ fn settings(session: &Session) -> Result<Vec<String>> {
         .arg("^colony\\.")
         .run_checked("read the settings of git-colony")?;
     let text = String::from_utf8_lossy(&listed).into_owned();
-    let keys = text.split('\0').filter(|key| !key.is_empty());
-    let mut keys: Vec<String> = keys.map(str::to_owned).collect();
+    let mut keys: Vec<String> = text
+        .split('\0')
+        .filter(|key| !key.is_empty())
+        .map(str::to_owned)
+        .collect();
     keys.sort();
     keys.dedup();
     Ok(keys)

@@ -108,8 +108,11 @@ fn whole_in_git(session: &Session) -> Option<Check> {
     // An unreadable index is reported elsewhere.
     let index = session.repo.load_index().ok()?;
     let files = status::would_dirty(session, &index, AttributesOf::Index).ok()?;
-    let named = files.iter().take(FEW);
-    let named: Vec<String> = named.map(|file| format!("'{file}'")).collect();
+    let named: Vec<String> = files
+        .iter()
+        .take(FEW)
+        .map(|file| format!("'{file}'"))
+        .collect();
     let more = match files.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -165,7 +168,11 @@ pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
     }
     let tell = |hook: &&HookStatus| {
         let fired = hook.last_fired_at.as_deref().unwrap_or("never");
-        let detail = format!("{} of {}: last fired {fired}", hook.name, hook.target);
+        let detail = if hook.is_server() {
+            format!("MCP server in the configuration of {}", hook.target)
+        } else {
+            format!("{} of {}: last fired {fired}", hook.name, hook.target)
+        };
         if hook.runs {
             Check::well("hooks", detail)
         } else {

@@ -1,6 +1,8 @@
 //! Suggests the next step: end an operation in progress, merge what merges cleanly, then settle the
 //! smallest conflict.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -53,6 +55,10 @@ pub(super) struct DeskView<'a> {
     pub(super) operation: Option<&'a Operation>,
     /// The forks that the rows are about.
     pub(super) forks: &'a [Fork],
+    /// The uncommitted paths here, untracked ones included.
+    pub(super) unsaved: &'a BTreeSet<RepoPath>,
+    /// The paths that merging a fork would change.
+    pub(super) coming_in: &'a dyn Fn(&Fork) -> BTreeSet<RepoPath>,
 }
 
 /// Returns the next step: the first fork in the merge order that merges cleanly and may be merged;
@@ -121,7 +127,8 @@ fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
     })?;
     Some(Next {
         command: format!(
-            "git colony merge {}{}",
+            "{}git colony merge {}{}",
+            desk.keeping_first(row, row.into.as_ref()?),
             typed_word(&name_of(row)?),
             desk.goal_words(row, row.into.as_ref()?)
         ),
@@ -149,7 +156,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
         });
     }
     let first = if into.branch == desk.branch {
-        String::new()
+        desk.keeping_first(row, into).to_owned()
     } else {
         format!("git switch {branch} && ")
     };
@@ -168,6 +175,24 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
 impl DeskView<'_> {
     fn is_own(&self, row: &Row) -> bool {
         self.agent.is_some() && row.agent.as_deref() == self.agent
+    }
+
+    /// Returns the command that keeps uncommitted changes, where the merge would be refused because of them.
+    fn keeping_first(&self, row: &Row, into: &Into) -> &'static str {
+        if into.branch != self.branch || self.unsaved.is_empty() {
+            return "";
+        }
+        let fork = self.forks.iter().find(|fork| row.is_on(fork));
+        let coming = fork.map(self.coming_in).unwrap_or_default();
+        let meets = |path: &RepoPath| {
+            let is_one = |own: &RepoPath| own.is_at_or_below(path) || path.is_at_or_below(own);
+            self.unsaved.iter().any(is_one)
+        };
+        if coming.iter().chain(&into.paths).any(meets) {
+            "git colony checkpoint && "
+        } else {
+            ""
+        }
     }
 
     /// Adds the target branch if a merge would not find it: the branch that the fork was created

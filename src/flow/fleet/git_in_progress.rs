@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::plain_file;
 use crate::git::worktree::scan::Scan;
 use crate::git::{Oid, Repo};
 use crate::model::text;
-use crate::store::files::atomic;
 use crate::store::operation::StateName;
 
 /// A git operation in progress.
@@ -45,7 +45,7 @@ impl Operation {
     }
 
     /// Returns it as text: `merging fork/a06, 2 conflicts left`.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let left = match self.conflicts {
             0 => "not concluded".to_owned(),
             count => format!("{} left", text::count(count, "conflict")),
@@ -71,7 +71,7 @@ impl Operation {
 }
 
 fn read(repo: &Repo, name: StateName) -> Option<String> {
-    let bytes = atomic::read_file(&name.path(repo)).ok()?;
+    let bytes = plain_file::read(name.path(repo)).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -95,18 +95,19 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         }
     }
     let newest = checkpoints::newest_moment(repo, None);
-    let here = (scan.head.label(), locks.among(unsaved_paths(&scan)));
-    let unsaved = rows.iter_mut().filter_map(|row| {
-        let name = row.fork.clone().or_else(|| row.agent.clone())?;
-        Some((name, std::mem::take(&mut row.unsaved_locked)))
-    });
-    let unsaved = unsaved.chain([here]).collect();
+    let unsaved = rows
+        .iter_mut()
+        .filter_map(Row::take_unsaved_locked)
+        .chain([(scan.head.label(), locks.among(unsaved_paths(&scan)))])
+        .collect();
     let operation = Operation::of(repo, &scan);
     let desk = advice::DeskView {
         branch: scan.head.label(),
         agent: session.settings.agent.as_deref(),
         operation: operation.as_ref(),
         forks: &forks,
+        unsaved: &unsaved_paths(&scan).collect(),
+        coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
     };
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
@@ -151,8 +152,8 @@ impl Desk {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 clones.get(at).map(|clone| (at, clone))
             };
-            let rows = std::iter::from_fn(more);
-            let rows = rows.map(|(at, clone)| (at, Row::of_clone(world, (clone, &config), &locks)));
+            let rows = std::iter::from_fn(more)
+                .map(|(at, clone)| (at, Row::of_clone(world, clone, &config, &locks)));
             rows.collect::<Vec<_>>()
         };
         let here = || -> Result<_> {

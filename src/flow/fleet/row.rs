@@ -30,7 +30,7 @@ use super::git_in_progress::Operation;
 const AT_WORK_SECONDS: i64 = 300;
 
 /// The activity of an agent, as far as it is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Activity {
     /// One of its hooks fired a moment ago.
@@ -38,11 +38,12 @@ pub enum Activity {
     /// It has reported that it stopped.
     Waiting,
     /// It has not reported for a while, or never.
+    #[default]
     Quiet,
 }
 
 /// The progress of a fork.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
     /// It has no changes yet.
@@ -57,11 +58,12 @@ pub enum Work {
     /// Its target branch has all of its commits, squashed or not, and nothing is uncommitted.
     Merged,
     /// The progress is unknown.
+    #[default]
     Unknown,
 }
 
 /// A fork and its agent.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Row {
     /// The agent; `None` for a fork without one.
     pub agent: Option<String>,
@@ -109,6 +111,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// Takes out the uncommitted files that others have locked, under the name of its fork or agent.
+    pub(super) fn take_unsaved_locked(&mut self) -> Option<(String, BTreeSet<RepoPath>)> {
+        let name = self.fork.clone().or_else(|| self.agent.clone())?;
+        Some((name, std::mem::take(&mut self.unsaved_locked)))
+    }
+
     /// Returns `true` if the row is about a fork.
     pub(super) fn is_on(&self, fork: &Fork) -> bool {
         let Some(on) = &self.fork else {
@@ -134,24 +142,7 @@ impl Row {
     fn of(agent: Option<String>) -> Row {
         Row {
             agent,
-            fork: None,
-            commits: 0,
-            files: 0,
-            merged: false,
-            work: Work::Unknown,
-            unsaved: None,
-            unseen: None,
-            kept_at: None,
-            operation: None,
-            last_checkpoint_at: None,
-            last_seen_at: None,
-            state: Activity::Quiet,
-            held_by: None,
-            into: None,
-            outside_scope: Vec::new(),
-            problem: None,
-            path: None,
-            unsaved_locked: BTreeSet::new(),
+            ..Row::default()
         }
     }
 
@@ -159,7 +150,8 @@ impl Row {
     /// the overview.
     pub(super) fn of_clone(
         world: &World,
-        (clone, config): (&FoundClone, &OwnConfig),
+        clone: &FoundClone,
+        config: &OwnConfig,
         locks: &KnownLocks,
     ) -> Row {
         let mut row = Row::of(clone.member.agent.clone());
@@ -248,8 +240,8 @@ pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     if row.problem.is_some() {
         return Ok(());
     }
-    let found = path_preview::outside(repo, fork);
-    let found = found.and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
+    let found = path_preview::outside(repo, fork)
+        .and_then(|outside| Ok((outside, forks::files_ahead(repo, fork)?)));
     match ForkProblem::or(found)? {
         Ok((outside, files)) => (row.outside_scope, row.files) = (outside, files),
         Err(problem) => row.problem = Some(problem),

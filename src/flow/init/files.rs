@@ -15,8 +15,10 @@ use super::{Lfs, MergeLines, Request};
 /// Returns the content of a path of ours; an index entry without a file counts as empty.
 pub(super) fn existing(session: &Session, path: &str) -> Result<Option<Vec<u8>>> {
     let path = RepoPath::from(path);
-    let read = session.repo.read_file(&path, MAX_RULES_BYTES);
-    let read = read.map_err(|fault| fault.error(Code::PathInTheWay, &path));
+    let read = session
+        .repo
+        .read_file(&path, MAX_RULES_BYTES)
+        .map_err(|fault| fault.error(Code::PathInTheWay, &path));
     if let Some(bytes) = read? {
         return Ok(Some(bytes));
     }
@@ -62,8 +64,9 @@ fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
         1 => format!("scope '{first}' and its pages"),
         many => format!("{many} scopes and their pages, '{first}' among them"),
     };
-    let message = format!("colony '{colony}' would change the ids of {many}; nothing has changed");
+    let message = format!("colony '{colony}' would change the ids of {many}");
     Err(Error::new(Code::InvalidValue, message)
+        .unchanged()
         .detail("scopes", renamed)
         .hint("git colony init   # without --colony ids stay; or 'scopes unmap' each first"))
 }
@@ -95,7 +98,8 @@ pub(super) struct Attributes {
 /// Adds `.gitattributes` if it is missing, or still as we wrote it without git-lfs.
 pub(super) fn plan_attributes(
     session: &Session,
-    (request, lfs): (&Request, Lfs),
+    request: &Request,
+    lfs: Lfs,
     files: &mut Vec<(RepoPath, Vec<u8>)>,
 ) -> Result<Attributes> {
     const PATH: &str = ".gitattributes";
@@ -152,9 +156,7 @@ pub(super) fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Resu
     }
     Err(Error::new(
         Code::UncommittedEdits,
-        format!(
-            "cannot change lfs.mode in '{path}': it has uncommitted edits; nothing has changed"
-        ),
+        format!("cannot change lfs.mode in '{path}': it has uncommitted edits"),
     )
     .hint(format!(
         "git commit {path}   # then run init again, or use --no-lfs"

@@ -4,7 +4,7 @@
 use crate::flow::migrate::{self, MigrateStatus, Outlook, Publication, Request, Start};
 use crate::git::attributes::AttributesOf;
 use crate::lfs::status;
-use crate::model::{Code, Result, text};
+use crate::model::{Code, Result, Untouched, text};
 use crate::store::Session;
 
 use super::{InitReport, with_hint};
@@ -45,14 +45,13 @@ pub(super) fn migrate(
         publication,
         start: Start::Anywhere,
     };
-    let done = match migrate::migrate(session, &request) {
+    let done = match migrate::migrate(session, request) {
         Ok(done) => done,
         Err(error) if error.code() == Code::Interrupted => return Err(error),
         Err(error) => {
             // By now, the commit of init is made.
-            let said = with_hint(&error);
-            let said = said.replace("; nothing has changed", "; history has not changed");
-            report.migrate_error = Some(said);
+            let claim = error.left_untouched().map(|_| Untouched::History);
+            report.migrate_error = Some(with_hint(&error.untouched(claim)));
             return Ok(());
         }
     };

@@ -284,9 +284,9 @@ struct Plan {
 
 impl Plan {
     fn make(session: &Session, request: &Request) -> Result<Plan> {
-        let theirs = existing(session, manifest::PATH)?;
-        let theirs = theirs.map(|bytes| Ok((Manifest::parse(&bytes)?, bytes)));
-        let theirs: Option<(Manifest, Vec<u8>)> = theirs.transpose()?;
+        let theirs: Option<(Manifest, Vec<u8>)> = existing(session, manifest::PATH)?
+            .map(|bytes| Ok((Manifest::parse(&bytes)?, bytes)))
+            .transpose()?;
         let is_off = |(found, _): &(Manifest, _)| found.lfs.mode == LfsMode::Disabled;
         let wanted = match request.lfs {
             WantedLfs::NoLfs => Lfs::No,
@@ -326,7 +326,7 @@ impl Plan {
                 files.push((path.into(), text.as_bytes().to_vec()));
             }
         }
-        let attributes = plan_attributes(session, (request, lfs), &mut files)?;
+        let attributes = plan_attributes(session, request, lfs, &mut files)?;
         if attributes.merge_lines == MergeLines::InInfo {
             info_attributes::check(&session.repo)?;
         }
@@ -425,5 +425,5 @@ fn push(session: &Session) -> Result<Option<String>> {
 
 fn with_hint(error: &Error) -> String {
     let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
-    error.message() + &hint.unwrap_or_default()
+    error.sentence() + &hint.unwrap_or_default()
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::git::ObjectWrites;
+use crate::git::plain_file;
 use crate::lfs::install::{self, Way};
 use crate::model::{RepoPath, Result, World, text};
 use crate::setup::hooks::{self, Act, Target};
@@ -19,9 +20,9 @@ use super::{MergeLines, Request, existing};
 pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<Vec<String>> {
     let mut found = Vec::new();
     if let Way::Chained(hook) = way {
-        let kept =
-            hook.map(|hook| format!(": the '{hook}' hook that was there is kept, and runs first"));
-        let kept = kept.unwrap_or_default();
+        let kept = hook
+            .map(|hook| format!(": the '{hook}' hook that was there is kept, and runs first"))
+            .unwrap_or_default();
         found.push(format!(
             "hooks of ours, as 'git colony hooks install' does{kept}"
         ));
@@ -46,7 +47,7 @@ fn shown_note(session: &Session) -> PathBuf {
 /// Returns `true` if the proposed lines were printed before.
 pub(super) fn were_shown(session: &Session, lines: &[String]) -> Result<bool> {
     let digest = session.repo.hash_blob(lines.join("\n").as_bytes())?;
-    let noted = atomic::read_file(&shown_note(session)).unwrap_or_default();
+    let noted = plain_file::read(shown_note(session)).unwrap_or_default();
     Ok(!lines.is_empty() && noted.trim_ascii() == digest.to_string().as_bytes())
 }
 

@@ -106,7 +106,7 @@ impl Rows<'_> {
         let at = self.read.places.get(&(row.name.clone(), key));
         at.map_or_else(
             || MapProblem::of_file(message),
-            |at| MapProblem::at(*at, message.trim_end_matches("; nothing has changed")),
+            |at| MapProblem::at(*at, message),
         )
     }
 }

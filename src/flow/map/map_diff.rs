@@ -20,8 +20,8 @@ use crate::page::listing::{PageEntry, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
 use crate::store::Session;
-use crate::store::cache::cut_cache::CutCache;
 use crate::store::cache::page_table::PageTable;
+use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 
 /// The differences between two revisions of a map.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ struct Mapped {
 /// # Errors
 /// `revision-not-found`, `map-invalid`, `manifest-invalid`, `interrupted`, `cache-unusable`.
 pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
-    let mut cuts = CutCache::open(&session.world);
+    let mut cuts = UserCache::open(&session.world, UserCacheKind::Cuts);
     let (mut a, mut b) = (side(session, a, &mut cuts)?, side(session, b, &mut cuts)?);
     let mut failed = std::mem::take(&mut a.failed);
     failed.append(&mut b.failed);
@@ -94,7 +94,7 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
     })
 }
 
-fn side(session: &Session, revision: &str, cuts: &mut CutCache) -> Result<Side> {
+fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side> {
     let request = Request::offline(MapState::Revision(revision.to_owned()));
     let rows = map_rows::resolve(session, &request)?;
     let how = How::offline(session);
@@ -120,7 +120,7 @@ fn side(session: &Session, revision: &str, cuts: &mut CutCache) -> Result<Side> 
     Ok(side)
 }
 
-fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut CutCache) -> Result<Mapped> {
+fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result<Mapped> {
     let table = PageTable::in_memory().map_err(unusable)?;
     let outcome = mapping::with_job(how, row, |job| {
         crate::page::mapping::map(job, &table, None, cuts)
@@ -145,8 +145,12 @@ impl Side {
         let known: BTreeSet<PageId> = theirs.map(|page| page.id).collect();
         let mut beyond = Vec::new();
         for (scope, mapped) in &self.scopes {
-            let new = mapped.pages.iter().filter(|page| !known.contains(&page.id));
-            let mut new: Vec<_> = new.map(|page| PageEntry::of(scope, page)).collect();
+            let mut new: Vec<_> = mapped
+                .pages
+                .iter()
+                .filter(|page| !known.contains(&page.id))
+                .map(|page| PageEntry::of(scope, page))
+                .collect();
             let records = new.iter_mut().flat_map(|page| &mut page.records);
             page_labels::label(
                 session,

@@ -62,8 +62,11 @@ pub(in crate::flow) fn retire(
         gone.insert(scope.scope.clone(), scope.totals.pages);
     }
     let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
-    let recorded = own.values().filter(of_branch);
-    let mut recorded: Vec<String> = recorded.map(|record| record.scope_id.clone()).collect();
+    let mut recorded: Vec<String> = own
+        .values()
+        .filter(of_branch)
+        .map(|record| record.scope_id.clone())
+        .collect();
     recorded.retain(|id| !stays(id));
     for id in &recorded {
         gone.entry(id.clone()).or_default();

@@ -225,10 +225,10 @@ fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
 pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
     if base.trim().is_empty() || base.len() > MAX_BASE_BYTES || base.contains(char::is_control) {
         let message = format!(
-            "the scope of '{place}' is not a printable line of at most {MAX_BASE_BYTES} bytes; \
-            nothing has changed"
+            "the scope of '{place}' is not a printable line of at most {MAX_BASE_BYTES} bytes"
         );
         return Err(Error::new(Code::InvalidValue, message)
+            .unchanged()
             .hint("git colony map preview --base-scope NAME"));
     }
     Ok(base.to_owned())
@@ -261,7 +261,7 @@ pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Opt
     let size = repo.object_size(file.id);
     if !file.is_file() || size.is_some_and(|size| size > MAX_MANIFEST_BYTES) {
         let message = format!(
-            "'{}' is not a regular file of at most 1 MiB; nothing has changed",
+            "'{}' is not a regular file of at most 1 MiB",
             manifest::PATH
         );
         return Err(Error::new(Code::ManifestInvalid, message));
@@ -270,8 +270,7 @@ pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Opt
 }
 
 fn is_default(session: &Session, branch: Option<&str>) -> Result<bool> {
-    let default = default_branch::find(&session.repo)?;
-    let default = default.map(|(name, _)| name.short());
+    let default = default_branch::find(&session.repo)?.map(|(name, _)| name.short());
     Ok(match (default, branch) {
         (Some(default), Some(branch)) => default == branch,
         // The only branch.

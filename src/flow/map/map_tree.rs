@@ -12,7 +12,7 @@ use crate::page::counting::{self, FileTokens};
 use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::Session;
-use crate::store::cache::cut_cache::CutCache;
+use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 use crate::text::tokenizer::Tokenizer;
 
 /// Returns the tree of a commit, with the tokens of each file and each directory: as counted for
@@ -33,7 +33,10 @@ pub fn tree(session: &Session, commit: Option<Oid>, bounds: Bounds) -> Result<Tr
         network: Network::Offline,
     };
     let mut tokens = mapping::with_job(how, &whole(session, commit), |job| {
-        counting::count(job, &mut CutCache::open(&session.world))
+        counting::count(
+            job,
+            &mut UserCache::open(&session.world, UserCacheKind::Cuts),
+        )
     })?;
     let opened = pages::open(session, None)?;
     let revision = commit.to_string();

@@ -8,7 +8,7 @@ use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use super::{MapReport, places};
 use crate::design::uncommitted::{self, Uncommitted};
-use crate::git::refs::ReflogReason;
+use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange};
 use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceRow;
@@ -24,9 +24,6 @@ use crate::text::tokenizer::Tokenizer;
 /// The mark of a scope in the page table that follows the working tree; the fingerprint of the
 /// files comes after it.
 pub(in crate::flow) const FOLLOWS: &str = "worktree:";
-
-/// The maximum number of attempts to move a ref that another process moves.
-const MAX_ATTEMPTS: usize = 5;
 
 /// Maps the rows that the current branch has, with the files of the working tree.
 ///
@@ -162,8 +159,7 @@ pub(in crate::flow) fn keep_alive(
         files: commit.into_iter().collect(),
         others: Vec::new(),
     };
-    let mut tries = 0;
-    loop {
+    lost_race::retried(|| {
         let old = session.repo.find_ref(&name)?;
         if old == commit {
             return Ok(());
@@ -173,9 +169,6 @@ pub(in crate::flow) fn keep_alive(
             old,
             new: commit,
         };
-        match object_check::move_ref(session, &change, &why, &written) {
-            Err(error) if error.code() == Code::RefMoved && tries < MAX_ATTEMPTS => tries += 1,
-            moved => return moved,
-        }
-    }
+        object_check::move_ref(session, &change, &why, &written)
+    })
 }

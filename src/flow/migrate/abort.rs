@@ -44,8 +44,9 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
     if places.is_none_or(|places| places.key != journal.worktree) {
         return Err(Error::new(
             Code::NothingToResolve,
-            "the migration was made in another worktree; nothing has changed",
+            "the migration was made in another worktree",
         )
+        .unchanged()
         .hint("git worktree list   # then run the command there"));
     }
     let record = recorded(&session.repo, &journal)?;
@@ -101,10 +102,11 @@ fn recorded(repo: &Repo, journal: &Journal) -> Result<Record> {
         Code::NothingToUndo,
         format!(
             "{} was pruned, and with it the old values of the refs: the migration cannot be \
-            aborted; nothing has changed",
+            aborted",
             journal.op
         ),
     )
+    .unchanged()
     .detail("op", journal.op)
     .hint("git colony lfs migrate --continue   # publishes it"))
 }
@@ -123,7 +125,7 @@ fn refuse_half_published(session: &Session, journal: &Journal) -> Result<()> {
         if change.old.is_some() && found.map(|found| found.id) == change.new {
             return Err(Error::new(
                 Code::PublishedCommits,
-                format!("the new history is on '{name}' already; nothing was done"),
+                format!("the new history is on '{name}' already"),
             )
             .hint("git colony lfs migrate --continue   # completes it"));
         }

@@ -2,7 +2,7 @@
 //! next command for each finding.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::clones::found;
 use crate::clones::hub::locate;
@@ -40,7 +40,8 @@ pub(super) enum Goal<'a> {
 pub(super) fn refuse(
     session: &Session,
     refs: &[FoundRef],
-    (patterns, endings): (&Patterns, &[String]),
+    patterns: &Patterns,
+    endings: &[String],
     goal: Goal<'_>,
 ) -> Result<()> {
     refuse_in_the_middle(session)?;
@@ -74,8 +75,11 @@ pub(super) fn refuse(
     if others.is_empty() {
         return Err(first);
     }
-    let told = others.iter().filter_map(|other| other["message"].as_str());
-    let told: Vec<_> = told.map(str::to_owned).collect();
+    let told: Vec<_> = others
+        .iter()
+        .filter_map(|other| other["message"].as_str())
+        .map(str::to_owned)
+        .collect();
     let message = format!("{}; and: {}", first.message(), told.join("; and: "));
     let mut error = Error::new(first.code(), message).detail("others", &others);
     for (name, value) in first.details() {
@@ -96,15 +100,17 @@ pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     if repo.common_dir().join("shallow").exists() {
         return Err(Error::new(
             Code::Unsupported,
-            format!("{wanted}, it is a shallow clone; nothing has changed"),
+            format!("{wanted}, it is a shallow clone"),
         )
+        .unchanged()
         .hint("git fetch --unshallow"));
     }
     if repo.is_partial() {
         return Err(Error::new(
             Code::Unsupported,
-            format!("{wanted}, it is a partial clone; nothing has changed"),
+            format!("{wanted}, it is a partial clone"),
         )
+        .unchanged()
         .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
     }
     Ok(())
@@ -126,29 +132,36 @@ fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
         .filter_map(|found| session.repo.peel_to_commit(found.id))
         .collect();
     let ours: Vec<Oid> = ours.into_iter().collect();
-    let others = found::clones(&root, Some(&hub)).into_iter();
-    let others = others.filter(|clone| clone.path != session.repo.workdir());
+    let others = found::clones(&root, Some(&hub))
+        .into_iter()
+        .filter(|clone| clone.path != session.repo.workdir());
     let found = others.filter_map(|clone| {
-        let name = clone.member.agent.clone();
-        let name = name.unwrap_or_else(|| clone.member.id.clone());
-        unpublished(session, (&name, clone.path), (&ours, &map))
+        let name = clone
+            .member
+            .agent
+            .clone()
+            .unwrap_or_else(|| clone.member.id.clone());
+        unpublished(session, &name, &clone.path, &ours, &map)
     });
     Ok(found.collect())
 }
 
 fn unpublished(
     session: &Session,
-    (name, path): (&str, PathBuf),
-    (ours, map): (&[Oid], &ObjectMap),
+    name: &str,
+    path: &Path,
+    ours: &[Oid],
+    map: &ObjectMap,
 ) -> Option<Error> {
-    let inside = session.world.standing_in(&path);
+    let inside = session.world.standing_in(path);
     let repo = Repo::open(&inside, ObjectWrites::InMemory);
     let found = repo.and_then(|repo| {
         let edits = crate::flow::reports::status::unsaved(&repo.scan(&inside)?);
         let branches = repo.refs_below("refs/heads/")?.into_iter();
         let here = &session.repo;
-        let ahead = branches.filter(|branch| !is_within(here, map.current(here, branch.id), ours));
-        let ahead: Vec<_> = ahead.collect();
+        let ahead: Vec<_> = branches
+            .filter(|branch| !is_within(here, map.current(here, branch.id), ours))
+            .collect();
         let is_old = |branch: &FoundRef| migration::is_old(&repo, map, branch.id);
         let mut follows = Follows::Nothing;
         for branch in &ahead {
@@ -175,14 +188,13 @@ fn unpublished(
         Error::new(
             Code::LeftBehind,
             format!(
-                "the clone of '{name}' has {}, in the history that would be replaced; nothing has \
-                changed",
+                "the clone of '{name}' has {}, in the history that would be replaced",
                 has.join(" and ")
             ),
         )
         .detail("clone", name)
         .detail("path", path.display().to_string())
-        .hint(way_on(name, &path, (edits, follows))),
+        .hint(way_on(name, path, edits, follows)),
     )
 }
 
@@ -194,7 +206,7 @@ enum Follows {
 }
 
 /// Returns the command that merges the work of a clone: edits are committed there first.
-fn way_on(name: &str, path: &Path, (edits, follows): (usize, Follows)) -> String {
+fn way_on(name: &str, path: &Path, edits: usize, follows: Follows) -> String {
     let mut steps = Vec::new();
     if edits > 0 {
         let path = shell_word(&path.display().to_string());

@@ -38,12 +38,14 @@ pub(super) fn explain(session: &Session, error: Error) -> Error {
     if !may_be || !(is_full || error.code() == Code::NoSpace) {
         return error;
     }
-    let message = error.message();
-    let message = message.trim_end_matches("; nothing has changed");
     Error::new(
         Code::NoSpace,
-        format!("no space is left to rewrite history in: {message}; nothing has changed"),
+        format!(
+            "no space is left to rewrite history in: {}",
+            error.message()
+        ),
     )
+    .unchanged()
     .hint(format!(
         "df -h {}   # with more room, run the command again",
         shell_word(&folder.display().to_string())

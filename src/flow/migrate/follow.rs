@@ -113,7 +113,7 @@ pub fn refuse_unpublished(session: &Session, remote: &Remote<'_>) -> Result<()> 
     }
     Err(Error::new(
         Code::HistoryRewritten,
-        "history here is rewritten for git-lfs and not published yet; nothing has changed",
+        "history here is rewritten for git-lfs and not published yet",
     )
     .hint("git colony lfs migrate --continue   # publishes it; --abort reverts it"))
 }
@@ -135,7 +135,7 @@ pub(super) fn not_arrived(remote: &str) -> Error {
     Error::new(
         Code::HistoryRewritten,
         format!(
-            "history here follows a migration to git-lfs that the checkout which made it has not published to '{remote}' yet; nothing has changed"
+            "history here follows a migration to git-lfs that the checkout which made it has not published to '{remote}' yet"
         ),
     )
     .hint("git colony lfs migrate --continue   # in that checkout; --abort reverts it here")
@@ -149,7 +149,8 @@ pub(super) fn not_arrived(remote: &str) -> Error {
 pub fn would_follow(
     session: &Session,
     remote: &Remote<'_>,
-    (name, id): (&RefName, Oid),
+    name: &RefName,
+    id: Oid,
 ) -> Result<bool> {
     if name.as_bytes() != ref_names::MIGRATIONS.as_bytes() {
         return Ok(false);
@@ -239,8 +240,7 @@ pub(super) fn history_rewritten(remote: &str) -> Error {
     Error::new(
         Code::HistoryRewritten,
         format!(
-            "history was rewritten for git-lfs on '{remote}', and branches here have the old one; \
-            nothing has changed"
+            "history was rewritten for git-lfs on '{remote}', and branches here have the old one"
         ),
     )
     .detail("remote", remote)
@@ -315,7 +315,7 @@ impl Follows {
         }
         Err(Error::new(
             Code::HistoryRewritten,
-            "git-lfs here does not produce the history that was published; nothing has changed",
+            "git-lfs here does not produce the history that was published",
         )
         .hint("git clone URL DIRECTORY   # and move local commits there: git format-patch, git am"))
     }

@@ -37,8 +37,9 @@ pub struct MovedSince {
 impl MovedSince {
     /// Describes the commits.
     fn told(&self, repo: &Repo) -> String {
-        let newest = repo.read_past(self.to);
-        let newest = newest.map(|past| past.message.lines().next().unwrap_or_default().to_owned());
+        let newest = repo
+            .read_past(self.to)
+            .map(|past| past.message.lines().next().unwrap_or_default().to_owned());
         let subject = newest.map_or_else(|_| String::new(), |subject| format!(" '{subject}'"));
         let commits = text::count(self.commits, "commit");
         format!(
@@ -98,8 +99,7 @@ pub(super) fn refuse_moved(session: &Session, moved: &[MovedSince]) -> Result<()
     let error = Error::new(
         Code::ExternalChange,
         format!(
-            "commits were made since the migration, on the history that this would revert: {}; \
-            nothing was done",
+            "commits were made since the migration, on the history that this would revert: {}",
             told.join("; ")
         ),
     )
@@ -176,7 +176,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
             let Some(tip) = repo.peel_to_commit(reference.id) else {
                 continue;
             };
-            let Some((made, was)) = nearest(repo, &back, (tip, &tips))? else {
+            let Some((made, was)) = nearest(repo, &back, tip, &tips)? else {
                 continue;
             };
             let name = shell_word(&reference.name.short());
@@ -202,11 +202,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
 }
 
 /// Finds the rewritten commit on which the new commits are based, with its old id.
-fn nearest(
-    repo: &Repo,
-    back: &ObjectMap,
-    (tip, tips): (Oid, &[Oid]),
-) -> Result<Option<(Oid, Oid)>> {
+fn nearest(repo: &Repo, back: &ObjectMap, tip: Oid, tips: &[Oid]) -> Result<Option<(Oid, Oid)>> {
     let was = |id: Oid| Some((id, back.get(id)?));
     if let Some(found) = was(tip) {
         return Ok(Some(found));

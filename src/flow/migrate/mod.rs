@@ -44,6 +44,7 @@ use crate::store::operation::recover;
 use crate::store::{self, Session};
 
 use follow::Follows;
+use remote_side::NewHistory;
 use start_note::{Begun, was_cut_off};
 use starting_point::Look;
 
@@ -52,10 +53,9 @@ pub use follow::{
     give_up, refuse_pushed, refuse_rewritten, refuse_unpublished, would_follow, would_give_up,
 };
 pub use in_progress::{Stage, UnderWay, WAY_BACK, under_way};
-pub use later_work::{LeftOnNew, MovedSince};
 pub use preview::{Outlook, check};
 pub use remote_side::{come_back, refuse_come_back};
-pub use report::{MigrateReport, MigrateStatus, MovedRef};
+pub use report::{MigrateReport, MigrateStatus};
 
 /// The remote to which a history is published.
 const REMOTE: &str = "origin";
@@ -100,7 +100,7 @@ pub enum Start {
 /// `lfs-not-installed`, `hooks-in-the-way`, `no-lfs-patterns`, `left-behind`, `uncommitted-edits`,
 /// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. If the remote is
 /// unreachable afterward, or refuses, that is not an error but part of the report.
-pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
+pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
     refuse_nested(session)?;
     session.refuse_reader()?;
     require_git_lfs(session)?;
@@ -118,7 +118,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
             tidy(&session.repo)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
-        None => begin(session, (request.publication, &children))?,
+        None => begin(session, request.publication, &children)?,
     };
     let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
     if request.publication == Publication::Yes && is_open {
@@ -131,7 +131,7 @@ pub fn migrate(session: &Session, request: &Request) -> Result<MigrateReport> {
 ///
 /// # Errors
 /// As [`migrate`].
-pub fn preview(session: &Session, request: &Request) -> Result<MigrateReport> {
+pub fn preview(session: &Session, request: Request) -> Result<MigrateReport> {
     require_git_lfs(session)?;
     let mut report = match to_go_on_with(session, request.start)? {
         Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
@@ -171,14 +171,15 @@ pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
         publication: Publication::No,
         start: Start::Anywhere,
     };
-    migrate(session, &request).map(Some)
+    migrate(session, request).map(Some)
 }
 
 fn nothing_under_way() -> Error {
     Error::new(
         Code::NothingToResolve,
-        "no migration to git-lfs is in progress; nothing has changed",
+        "no migration to git-lfs is in progress",
     )
+    .unchanged()
     .hint("git colony lfs migrate   # starts one")
 }
 
@@ -188,9 +189,8 @@ fn require_git_lfs(session: &Session) -> Result<()> {
     }
     Err(Error::new(
         Code::LfsNotInstalled,
-        "cannot migrate: git-lfs is not installed; nothing has changed",
-    )
-    .hint("git lfs version   # works once it is installed"))
+        "cannot migrate: git-lfs is not installed",
+    ))
 }
 
 /// Decides how to configure git-lfs; without it nothing can be migrated.
@@ -242,7 +242,8 @@ fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid
 
 fn begin(
     session: &Session,
-    (publication, children): (Publication, &Children),
+    publication: Publication,
+    children: &Children,
 ) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     if !look.is_needed {
@@ -254,7 +255,7 @@ fn begin(
     let standing = begun?.standing;
     let done = install::install(session, way).and_then(|()| {
         let set_up = standing.has_grown(&session.repo);
-        rewrite(session, &look, (set_up, publication), children)
+        rewrite(session, &look, set_up, publication, children)
     });
     if session.world.is_dead() {
         return done;
@@ -280,15 +281,8 @@ fn tidy(repo: &Repo) -> Result<()> {
     Begun::forget(repo)
 }
 
-fn rewrite(
-    session: &Session,
-    look: &Look,
-    (set_up, publication): (bool, Publication),
-    children: &Children,
-) -> Result<(MigrateReport, Option<Journal>)> {
-    let repo = &session.repo;
-    let besides = migration::besides(repo, &look.refs)?;
-    let imported = import(session, look, &besides, children)?;
+/// Joins the maps of the steps of an import.
+fn joined_map(repo: &Repo, imported: &Imported) -> ObjectMap {
     let mut map = ObjectMap::default();
     for (number, later) in imported.maps.iter().enumerate() {
         match number {
@@ -296,11 +290,29 @@ fn rewrite(
             _ => map.then(later),
         }
     }
+    map
+}
+
+fn rewrite(
+    session: &Session,
+    look: &Look,
+    set_up: bool,
+    publication: Publication,
+    children: &Children,
+) -> Result<(MigrateReport, Option<Journal>)> {
+    let repo = &session.repo;
+    let besides = migration::besides(repo, &look.refs)?;
+    let imported = import(session, look, &besides, children)?;
+    let map = joined_map(repo, &imported);
     if let Some(follows) = &look.follows {
         follows.refuse_another(repo, &imported.maps)?;
     } else if let Some((name, theirs)) = &look.remote {
-        let of = (&map, publication);
-        remote_side::refuse_ahead(session, &imported, (name, theirs), of)?;
+        let new = NewHistory {
+            imported: &imported,
+            map: &map,
+            publication,
+        };
+        remote_side::refuse_ahead(session, &new, name, theirs)?;
     }
     if look.follows.is_none() {
         look.refuse_partial(session, &imported, &map)?;
@@ -329,8 +341,9 @@ fn rewrite(
             remote: look.remote.clone(),
         },
     )?;
-    let journal = Journal::find(repo)?.map(|(journal, _)| journal);
-    let journal = journal.filter(|journal| journal.op == record.op);
+    let journal = Journal::find(repo)?
+        .map(|(journal, _)| journal)
+        .filter(|journal| journal.op == record.op);
     let mut report = report::of_record(repo, look, &record)?;
     report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
     report.files = files;
@@ -357,8 +370,11 @@ fn import(
     atomic::make_directory(&folder)?;
     let mut tips = migration::tips(repo, &look.refs)?;
     // If others have migrated and not published before, ours may be based on that.
-    let theirs = look.remote.iter().flat_map(|(_, refs)| refs);
-    let theirs = theirs.filter(|found| publication::is_history(&found.name));
+    let theirs = look
+        .remote
+        .iter()
+        .flat_map(|(_, refs)| refs)
+        .filter(|found| publication::is_history(&found.name));
     tips.extend(theirs.filter_map(|found| repo.peel_to_commit(found.id)));
     tips.extend(besides.iter().map(|beside| beside.files));
     tips.sort();

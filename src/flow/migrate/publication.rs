@@ -8,7 +8,7 @@ use crate::git::refs::ReflogReason;
 use crate::git::remote::{PushResult, Pushed, Remote};
 use crate::git::{Head, Oid, RefChange, RefName};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, Result, Untouched};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::lock::{WorktreeLock, ref_locks};
@@ -118,10 +118,11 @@ pub(super) fn publish(
         .filter(|change| !is_there(change))
         .cloned()
         .collect();
-    let moved = open
+    let moved: Vec<&RefName> = open
         .iter()
-        .filter(|change| now.get(&change.name).copied() != change.old);
-    let moved: Vec<&RefName> = moved.map(|change| &change.name).collect();
+        .filter(|change| now.get(&change.name).copied() != change.old)
+        .map(|change| &change.name)
+        .collect();
     if !moved.is_empty() {
         return Err(refuse_moved(remote, &moved));
     }
@@ -133,10 +134,11 @@ pub(super) fn publish(
     // The objects must exist before refs point to them.
     large.bring(remote)?;
     let now = remote.list(|_| true)?;
-    let lacking = changes
+    let lacking: Vec<&RefName> = changes
         .iter()
-        .filter(|change| now.get(&change.name).copied() != change.new);
-    let lacking: Vec<&RefName> = lacking.map(|change| &change.name).collect();
+        .filter(|change| now.get(&change.name).copied() != change.new)
+        .map(|change| &change.name)
+        .collect();
     if !lacking.is_empty() {
         return Err(refuse_moved(remote, &lacking));
     }
@@ -162,10 +164,11 @@ fn refuse_failed(
         found != change.old && found != change.new
     };
     let told = |name: &RefName| pushed.get(name) == Some(&Pushed::Moved);
-    let moved = wanted
+    let moved: Vec<&RefName> = wanted
         .iter()
-        .filter(|change| elsewhere(change) || told(&change.name));
-    let moved: Vec<&RefName> = moved.map(|change| &change.name).collect();
+        .filter(|change| elsewhere(change) || told(&change.name))
+        .map(|change| &change.name)
+        .collect();
     if !moved.is_empty() {
         return Err(refuse_moved(remote, &moved));
     }
@@ -186,11 +189,9 @@ fn refuse_failed(
     };
     Err(Error::new(
         Code::GitFailed,
-        format!(
-            "'{}' refuses '{name}': {why}{words}; nothing has changed there",
-            remote.name()
-        ),
+        format!("'{}' refuses '{name}': {why}{words}", remote.name()),
     )
+    .untouched(Untouched::There)
     .detail("ref", name)
     .detail("server", said)
     .hint("git colony lfs migrate --continue   # once the server allows the rewrite"))
@@ -200,12 +201,9 @@ fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
     let names: Vec<_> = moved.iter().map(|name| name.short()).collect();
     Error::new(
         Code::RefMoved,
-        format!(
-            "{} moved on '{}' since; nothing has changed there",
-            names.join(", "),
-            remote.name()
-        ),
+        format!("{} moved on '{}' since", names.join(", "), remote.name()),
     )
+    .untouched(Untouched::There)
     .detail("refs", moved)
     .hint(
         "git colony lfs migrate --abort   # then git colony lfs migrate shows how to merge the \

@@ -37,7 +37,7 @@ pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Re
     let at = shell_word(remote);
     let cause = |names: &[RefName], what: String, hint: String| {
         let shown: Vec<_> = names.iter().map(RefName::short).collect();
-        let message = format!("{what}: {}; nothing has changed", shown.join(", "));
+        let message = format!("{what}: {}", shown.join(", "));
         let error = Error::new(Code::LeftBehind, message).detail("refs", shown);
         (!names.is_empty()).then(|| error.hint(hint))
     };
@@ -120,6 +120,13 @@ fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<b
     Ok(is_tag || !is_within(repo, theirs, &[ours]))
 }
 
+/// The rewritten history.
+pub(super) struct NewHistory<'a> {
+    pub(super) imported: &'a Imported,
+    pub(super) map: &'a ObjectMap,
+    pub(super) publication: Publication,
+}
+
 /// Refuses if the remote has a history from which the new one under that name was not made: it was
 /// not migrated elsewhere, it is another one. A local history under another name may be rewritten,
 /// and not published.
@@ -128,14 +135,17 @@ fn is_ahead(repo: &Repo, name: &RefName, (ours, theirs): (Oid, Oid)) -> Result<b
 /// `left-behind`, `git-failed`.
 pub(super) fn refuse_ahead(
     session: &Session,
-    imported: &Imported,
-    (remote, theirs): (&str, &[RemoteRef]),
-    (map, publication): (&ObjectMap, Publication),
+    new: &NewHistory<'_>,
+    remote: &str,
+    theirs: &[RemoteRef],
 ) -> Result<()> {
     let repo = &session.repo;
     let commit = |id| repo.peel_to_commit(id).unwrap_or(id);
-    let branches = repo.refs_below("refs/heads/")?;
-    let branches: Vec<Oid> = branches.iter().map(|found| found.id).collect();
+    let branches: Vec<Oid> = repo
+        .refs_below("refs/heads/")?
+        .iter()
+        .map(|found| found.id)
+        .collect();
     for found in theirs.iter().filter(|found| is_history(&found.name)) {
         let Some(ours) = repo.find_ref(&found.name)? else {
             continue;
@@ -144,12 +154,12 @@ pub(super) fn refuse_ahead(
             continue;
         }
         let (ours, theirs) = (commit(ours), commit(found.id));
-        let stays = publication == Publication::No && is_within(repo, theirs, &branches);
+        let stays = new.publication == Publication::No && is_within(repo, theirs, &branches);
         if stays || is_within(repo, theirs, &[ours]) {
             continue;
         }
-        let became = |id| map.get(id).unwrap_or(id).to_string();
-        let mut git = imported.repository.git(&session.world);
+        let became = |id| new.map.get(id).unwrap_or(id).to_string();
+        let mut git = new.imported.repository.git(&session.world);
         git.args([
             "merge-base",
             "--is-ancestor",
@@ -173,7 +183,7 @@ fn not_here(remote: &str, name: &RefName) -> Error {
     let name = name.short();
     Error::new(
         Code::LeftBehind,
-        format!("'{name}' on '{remote}' has commits that are not here; nothing has changed"),
+        format!("'{name}' on '{remote}' has commits that are not here"),
     )
     .detail("refs", [&name])
 }
@@ -202,8 +212,10 @@ pub(super) fn refuse_unmerged(
     let repo = &session.repo;
     let map = migration::known(repo)?;
     for change in changes {
-        let commits = change.old.zip(change.new);
-        let commits = commits.filter(|_| is_history(&change.name));
+        let commits = change
+            .old
+            .zip(change.new)
+            .filter(|_| is_history(&change.name));
         let Some((old, new)) = commits else { continue };
         let became = map.newest(repo.peel_to_commit(old).unwrap_or(old));
         let Some(became) = became.filter(|id| repo.object_size(*id).is_some()) else {
@@ -253,21 +265,21 @@ pub fn refuse_come_back(
     Err(Error::new(
         Code::HistoryRewritten,
         format!(
-            "'{at}' has the history from before the rewrite for git-lfs again, on {}; nothing has \
-            changed",
+            "'{at}' has the history from before the rewrite for git-lfs again, on {}",
             names.join(", ")
         ),
     )
     .detail("remote", at)
     .detail("refs", &names)
-    .hint(way_to_new(repo, &map, (at, first), *tip)?))
+    .hint(way_to_new(repo, &map, at, first, *tip)?))
 }
 
 /// Returns the command that moves a branch of a remote from before a migration to the new history.
 fn way_to_new(
     repo: &Repo,
     map: &ObjectMap,
-    (remote, name): (&str, &RefName),
+    remote: &str,
+    name: &RefName,
     tip: Oid,
 ) -> Result<String> {
     let ours = repo.find_ref(name)?;
@@ -305,7 +317,7 @@ pub fn come_back(repo: &Repo) -> Result<Vec<(String, String)>> {
                 && migration::is_old(repo, &map, branch.id)?
             {
                 let name = RefName::new([b"refs/heads/", rest].concat());
-                let way = way_to_new(repo, &map, (&remote, &name), branch.id)?;
+                let way = way_to_new(repo, &map, &remote, &name, branch.id)?;
                 found.push((branch.name.short(), way));
             }
         }

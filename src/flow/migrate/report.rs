@@ -20,12 +20,13 @@ use super::later_work::{LeftOnNew, MovedSince};
 use super::{Look, REMOTE, publication, tags_of_no_commit};
 
 /// The outcome of a migration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrateStatus {
     /// History was rewritten.
     Migrated,
     /// git-lfs had every large file already.
+    #[default]
     UpToDate,
     /// It was rewritten already, and the remaining steps are done.
     Continued,
@@ -48,7 +49,7 @@ pub struct MovedRef {
 }
 
 /// The result of a migration.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct MigrateReport {
     /// The outcome.
     pub status: MigrateStatus,
@@ -101,8 +102,8 @@ const NOTES: [&str; 4] = [
 ];
 
 fn notes(repo: &Repo) -> Vec<String> {
-    let others = other_remotes(repo).into_iter();
-    let others = others
+    let others = other_remotes(repo)
+        .into_iter()
         .map(|other| format!("'{other}' keeps the old history: only '{REMOTE}' is published to"));
     NOTES
         .iter()
@@ -115,23 +116,7 @@ impl MigrateReport {
     fn new(status: MigrateStatus) -> MigrateReport {
         MigrateReport {
             status,
-            op: None,
-            head: None,
-            refs: Vec::new(),
-            commits: 0,
-            patterns: Vec::new(),
-            files: 0,
-            pushed: false,
-            pushed_refs: Vec::new(),
-            push_error: None,
-            server_said: Vec::new(),
-            push_error_code: None,
-            kept: Vec::new(),
-            left_on_new: Vec::new(),
-            notes: Vec::new(),
-            dry_run: false,
-            remote_refs: Vec::new(),
-            is_settled: false,
+            ..MigrateReport::default()
         }
     }
 
@@ -142,11 +127,12 @@ impl MigrateReport {
 
     pub(super) fn fail(&mut self, error: &Error) {
         let hint = error.hint_text().map(|hint| format!("; hint: {hint}"));
-        self.push_error = Some(error.message() + &hint.unwrap_or_default());
+        self.push_error = Some(error.sentence() + &hint.unwrap_or_default());
         self.push_error_code = Some(error.code().as_str());
         let mut details = error.details().iter();
-        let said = details.find(|(name, _)| **name == "server");
-        let said = said.and_then(|(_, value)| value.as_array());
+        let said = details
+            .find(|(name, _)| **name == "server")
+            .and_then(|(_, value)| value.as_array());
         let lines = said.into_iter().flatten().filter_map(|line| line.as_str());
         self.server_said = lines.map(str::to_owned).collect();
     }
@@ -173,8 +159,11 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
 /// Returns the notes before a migration.
 pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     let mut notes = notes(repo);
-    let theirs = look.remote.iter().flat_map(|(_, refs)| refs.clone());
-    let theirs: Vec<RemoteRef> = theirs.collect();
+    let theirs: Vec<RemoteRef> = look
+        .remote
+        .iter()
+        .flat_map(|(_, refs)| refs.clone())
+        .collect();
     notes.extend(tags_of_no_commit::note(repo, &look.refs, &theirs)?);
     Ok(notes)
 }
@@ -234,12 +223,15 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
 /// Reports the plan.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
     let stays = |found: &FoundRef| tags_of_no_commit::is_of_no_commit(&session.repo, found.id);
-    let refs = look.refs.iter().filter(|found| !stays(found));
-    let refs = refs.map(|found| MovedRef {
-        name: found.name.clone(),
-        old: Some(found.id),
-        new: None,
-    });
+    let refs = look
+        .refs
+        .iter()
+        .filter(|found| !stays(found))
+        .map(|found| MovedRef {
+            name: found.name.clone(),
+            old: Some(found.id),
+            new: None,
+        });
     Ok(MigrateReport {
         head: head_commit(&session.repo)?,
         refs: refs.collect(),

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::install::LfsSetup;
 use crate::model::{Code, Result, ResultExt as _};
@@ -46,8 +47,7 @@ impl Begun {
             standing: LfsSetup::look(&session.repo),
             journal: journal(&session.repo)?,
         };
-        let json = serde_json::to_vec(&begun);
-        let json = json.or_code(Code::Io, || {
+        let json = serde_json::to_vec(&begun).or_code(Code::Io, || {
             "cannot record the start of a migration".to_owned()
         })?;
         let path = path(&session.repo);
@@ -58,7 +58,7 @@ impl Begun {
 
     /// Finds the note of a migration that has not moved its refs; an invalid note counts as absent.
     pub(super) fn find(repo: &Repo) -> Result<Option<Begun>> {
-        let bytes = atomic::read_file(&path(repo)).unwrap_or_default();
+        let bytes = plain_file::read(path(repo)).unwrap_or_default();
         let begun: Option<Begun> = serde_json::from_slice(&bytes).ok();
         let journal = journal(repo)?;
         Ok(begun.filter(|begun| begun.journal == journal))

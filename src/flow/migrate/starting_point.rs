@@ -107,7 +107,7 @@ impl Look {
                 Some(_) => Goal::Known,
                 None => Goal::New(look.remote.as_ref()),
             };
-            checks::refuse(session, &look.refs, (&sought, endings), goal)?;
+            checks::refuse(session, &look.refs, &sought, endings, goal)?;
         }
         Ok(look)
     }
@@ -136,8 +136,9 @@ impl Look {
         };
         Err(Error::new(
             Code::GitFailed,
-            format!("cannot rewrite history for git-lfs: {left}; nothing has changed"),
+            format!("cannot rewrite history for git-lfs: {left}"),
         )
+        .unchanged()
         .hint("git colony lfs migrate   # tries again"))
     }
 

@@ -26,7 +26,7 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
         let Some(stash) = Oid::parse(line.trim()) else {
             continue;
         };
-        if breaks(repo, (&index, patterns), stash)? {
+        if breaks(repo, &index, patterns, stash)? {
             breaking.push((format!("stash@{{{number}}}"), stash));
         }
     }
@@ -36,16 +36,19 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
     let have = if breaking.len() == 1 { "has" } else { "have" };
     let names: Vec<_> = breaking.iter().map(|(name, _)| name.as_str()).collect();
     let message = format!(
-        "{} {have} large files, and would add them to git again: {}; nothing has changed",
+        "{} {have} large files, and would add them to git again: {}",
         text::count(breaking.len(), "stash entry"),
         names.join(", ")
     );
     // Each dropped entry renumbers the older ones.
-    let steps = breaking.iter().rev().map(|(name, stash)| {
-        let (branch, name) = (format!("stash-{}", stash.short()), shell_word(name));
-        format!("git branch {branch} {name} && git stash drop {name}")
-    });
-    let steps: Vec<_> = steps.collect();
+    let steps: Vec<_> = breaking
+        .iter()
+        .rev()
+        .map(|(name, stash)| {
+            let (branch, name) = (format!("stash-{}", stash.short()), shell_word(name));
+            format!("git branch {branch} {name} && git stash drop {name}")
+        })
+        .collect();
     Ok(Some(
         Error::new(Code::LeftBehind, message)
             .detail("stashes", &names)
@@ -57,7 +60,7 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
 }
 
 /// Returns `true` if a stash changes files that belong to git-lfs, or the attributes that say so.
-fn breaks(repo: &Repo, (index, patterns): (&Index, &[String]), stash: Oid) -> Result<bool> {
+fn breaks(repo: &Repo, index: &Index, patterns: &[String], stash: Oid) -> Result<bool> {
     let parents = repo.read_commit(stash)?.parents;
     // A pointer adds no large file.
     let is_whole = |change: &TreeChange| {

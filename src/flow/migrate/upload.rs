@@ -28,8 +28,11 @@ impl LargeFiles {
     pub(super) fn find(session: &Session, changes: &[RefChange]) -> Result<LargeFiles> {
         // Records have the commits they are about as parents, too.
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
-        let refs = changes.iter().map(|change| change.name.clone());
-        let refs: Vec<RefName> = refs.filter(is_history).collect();
+        let refs: Vec<RefName> = changes
+            .iter()
+            .map(|change| change.name.clone())
+            .filter(is_history)
+            .collect();
         let pointers = session.repo.pointers_below(&session.world, &tips)?;
         let here = LfsObjects::of(&session.repo);
         // git-lfs does not ask a server for an empty file.

@@ -4,6 +4,7 @@ pub mod no_pages;
 pub mod page_graph;
 pub(crate) mod page_labels;
 pub mod scopes;
+mod wanted_scopes;
 
 use std::cell::OnceCell;
 
@@ -14,8 +15,7 @@ use super::map::mapping::Reading;
 use super::map::{map_in_memory, map_worktree, mapping};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
-use crate::map::scope_record;
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -25,6 +25,7 @@ use crate::store::files::places::Places;
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 use no_pages::NoPages;
+use wanted_scopes::{retain_meant, retain_source, retain_wanted};
 
 /// The pages of scopes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -159,73 +160,6 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     })
 }
 
-/// Keeps the scope that a word stands for.
-fn retain_meant(session: &Session, scopes: &mut Vec<ScopeRow>, wanted: &str) -> Result<()> {
-    let ids = scopes.iter().map(|scope| scope.scope.as_str());
-    let meant = scope_record::meant(&ids, wanted);
-    match meant.as_slice() {
-        [one] => scopes.retain(|scope| scope.scope == *one),
-        [] => return Err(no_scope(session, wanted)),
-        many => return Err(scopes::not_one(wanted, many)),
-    }
-    Ok(())
-}
-
-/// Keeps the wanted scopes: unless one is named in full, those of the commit or those of the
-/// working tree. Returns the reason if none is left.
-fn retain_wanted(
-    session: &Session,
-    scopes: &mut Vec<ScopeRow>,
-    filter: &Filter,
-) -> Result<Option<NoPages>> {
-    let is_private = |scope: &ScopeRow| scope_record::committed(&scope.scope).is_some();
-    let were_some = !scopes.is_empty();
-    let why = match (filter.work, filter.scope.as_deref()) {
-        (Work::Committed, Some(wanted)) => {
-            retain_meant(session, scopes, wanted)?;
-            return Ok(None);
-        }
-        (Work::Committed, None) => {
-            scopes.retain(|scope| !is_private(scope));
-            NoPages::OnlyWorktree
-        }
-        (Work::Worktree, wanted) => {
-            scopes.retain(is_private);
-            if let Some(wanted) = wanted.filter(|_| !scopes.is_empty()) {
-                let word = scope_record::committed(wanted).unwrap_or(wanted);
-                let ids = scopes
-                    .iter()
-                    .filter_map(|scope| scope_record::committed(&scope.scope));
-                let meant = scope_record::meant(&ids, word);
-                let private = match meant.as_slice() {
-                    [one] => scope_record::of_worktree(one),
-                    [] => return Err(no_scope(session, &scope_record::of_worktree(word))),
-                    many => return Err(scopes::not_one(wanted, many)),
-                };
-                scopes.retain(|scope| scope.scope == private);
-            }
-            NoPages::NoWorktree
-        }
-    };
-    Ok(Some(why).filter(|why| scopes.is_empty() && (were_some || *why == NoPages::NoWorktree)))
-}
-
-/// Makes the error for a scope without pages here: it may still be recorded.
-fn no_scope(session: &Session, wanted: &str) -> Error {
-    let recorded = scopes::mapped_ids(&session.repo);
-    let meant = scope_record::meant(&recorded.keys().map(String::as_str), wanted);
-    match meant.as_slice() {
-        [] => {
-            let message = format!("no scope of this worktree is '{wanted}'; nothing has changed");
-            Error::new(Code::ScopeNotFound, message).hint("git colony pages stats")
-        }
-        [one, ..] => {
-            let message = format!("'{one}' is recorded, but its pages were not made here");
-            Error::new(Code::ScopeNotFound, message).hint("git colony map")
-        }
-    }
-}
-
 /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
 pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
     Freshness::of(session).is_stale(scope)
@@ -277,6 +211,7 @@ impl<'a> Freshness<'a> {
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let mut opened = delete_damaged(session, open(session, None))?;
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
+    let nothing = nothing.or(retain_source(session, &mut opened.scopes, filter)?);
     delete_damaged(session, opened.adds_up())?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (mut pages, total) = delete_damaged(session, listed)?;
@@ -323,7 +258,13 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     let place = Reading::of(session, found.0.place.as_deref())?;
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let mut shown = listing::show(&place.library(session), &reader, &found, request.rendering)?;
+    let mut shown = listing::show(
+        &place.library(session),
+        &reader,
+        &found.0,
+        &found.1,
+        request.rendering,
+    )?;
     shown.stale = is_stale(session, &found.0);
     page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
     listing::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;

@@ -7,6 +7,7 @@ use super::no_pages::NoPages;
 use super::{Freshness, is_stale};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
+use crate::git::plain_file;
 use crate::model::{RepoPath, Result};
 use crate::page::graph::{Graph, GraphEdge, GraphNode};
 use crate::page::listing::Neighbor;
@@ -103,7 +104,7 @@ fn clear_notes(session: &Session, table: &PageTable, scopes: &[ScopeRow]) -> Res
     let entries = std::fs::read_dir(places::stale_page_graphs(&session.repo));
     let notes = entries.into_iter().flatten().flatten();
     for note in notes {
-        let Ok(bytes) = std::fs::read(note.path()) else {
+        let Ok(bytes) = plain_file::read(note.path()) else {
             continue;
         };
         let path = RepoPath::new(bytes);

@@ -156,8 +156,9 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 /// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<ScopesReport> {
     // Without readable pages their state is unknown.
-    let stats = pages::stats(session).map(|stats| stats.scopes);
-    let stats = stats.unwrap_or_default();
+    let stats = pages::stats(session)
+        .map(|stats| stats.scopes)
+        .unwrap_or_default();
     let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
     let mut mappings = Vec::new();
     let mut unreadable = Vec::new();
@@ -202,14 +203,31 @@ pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
         .collect())
 }
 
+/// Returns the names of the sources of mapped scopes, by id: the row, the URL, the path of the submodule.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(super) fn sources(session: &Session) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (scopes, _) in all(session)? {
+        for (id, record) in scopes.records {
+            let submodule = record.row.submodule.map(|path| path.to_string());
+            let urls = [record.wanted.origin_url, record.row.origin_url];
+            let names = [Some(record.row.name), submodule].into_iter().chain(urls);
+            sources.entry(id).or_default().extend(names.flatten());
+        }
+    }
+    Ok(sources)
+}
+
 /// Returns one scope, by its id, the name of its row, or a prefix of the id.
 ///
 /// # Errors
 /// `scope-not-found`, `name-ambiguous`.
 pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     let (record, shared) = find(session, id)?;
-    let facts = page_facts(session, &record);
-    let facts = facts.as_ref();
+    let mapped = page_facts(session, &record);
+    let facts = mapped.as_ref();
     Ok(ScopeReport {
         syscontext: context(session, shared),
         materialized_locally: facts.is_some(),
@@ -303,8 +321,9 @@ fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
 }
 
 fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
-    let own = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
-    let own = own.map(|name| (name, false));
+    let own = Places::find(repo)?
+        .map(|places| ref_names::local_scopes(&places.key))
+        .map(|name| (name, false));
     let shared = (RefName::from(ref_names::SCOPES), true);
     let names = own.into_iter().chain([shared]);
     names
@@ -338,13 +357,10 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
 /// Makes the error for a word that stands for no scope, or for several.
 pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
     if meant.is_empty() {
-        let message = format!("no scope '{word}' is mapped; nothing has changed");
+        let message = format!("no scope '{word}' is mapped");
         return Error::new(Code::ScopeNotFound, message).hint("git colony scopes");
     }
-    let message = format!(
-        "'{word}' may be any of {} scopes; nothing has changed",
-        meant.len()
-    );
+    let message = format!("'{word}' may be any of {} scopes", meant.len());
     Error::new(Code::NameAmbiguous, message)
         .detail("scopes", meant)
         .hint("git colony scopes   # then use a full id")

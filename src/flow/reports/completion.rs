@@ -173,8 +173,10 @@ fn revisions(repo: &Repo) -> Vec<Offer> {
 }
 
 fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
-    let names = repo.ref_names_below(prefix).into_iter();
-    let names = names.filter_map(|name| Some(name.to_string().strip_prefix(stripped)?.to_owned()));
+    let names = repo
+        .ref_names_below(prefix)
+        .into_iter()
+        .filter_map(|name| Some(name.to_string().strip_prefix(stripped)?.to_owned()));
     let offer = |name: String| {
         let what = if stripped.ends_with("heads/") && name.starts_with("fork/") {
             "fork"

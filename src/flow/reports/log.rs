@@ -170,8 +170,9 @@ fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)>
         Some(into) => Some(into),
         None => default_branch::find(repo)?,
     };
-    let into = into.map(|(branch, tip)| (branch.short(), tip));
-    let into = into.filter(|(branch, _)| *branch != line.name);
+    let into = into
+        .map(|(branch, tip)| (branch.short(), tip))
+        .filter(|(branch, _)| *branch != line.name);
     Ok((line, into))
 }
 

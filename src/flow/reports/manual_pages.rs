@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::plain_file;
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::atomic;
 
@@ -80,7 +81,7 @@ fn beside(program: &Path) -> Result<PathBuf> {
 
 /// Refuses to replace a file that is not a page of ours.
 fn refuse_other(path: &Path) -> Result<()> {
-    let is_ours = match atomic::read_file(path) {
+    let is_ours = match plain_file::read(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => true,
         Err(_) => false,
         Ok(bytes) => String::from_utf8_lossy(&bytes).contains("git\\-colony manual"),
@@ -88,10 +89,7 @@ fn refuse_other(path: &Path) -> Result<()> {
     if is_ours {
         return Ok(());
     }
-    let message = format!(
-        "'{}' is not a page of git-colony; nothing was written",
-        path.display()
-    );
+    let message = format!("'{}' is not a page of git-colony", path.display());
     Err(Error::new(Code::PathInTheWay, message)
         .detail("path", path.display().to_string())
         .hint("git colony help --install --to ~/.local/share/man"))

@@ -171,7 +171,7 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
     let not_found = || restore_target::not_found(id);
     let places = Places::find(&session.repo)?.ok_or_else(not_found)?;
     let log = Log::read(&session.repo, &places)?;
-    describe((&session.repo, &places), &log, id).ok_or_else(not_found)
+    describe(&session.repo, &places, &log, id).ok_or_else(not_found)
 }
 
 /// Shows one operation of the newest removed clone with a name, of its main worktree first.
@@ -183,7 +183,7 @@ pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<Op
     for found in found.iter().take(1) {
         for places in &found.worktrees {
             let log = Log::read(&hub, places)?;
-            if let Some(mut report) = describe((&hub, places), &log, id) {
+            if let Some(mut report) = describe(&hub, places, &log, id) {
                 report.removed = Some(found.clone.clone());
                 return Ok(report);
             }
@@ -195,11 +195,7 @@ pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<Op
     )))
 }
 
-fn describe(
-    (repo, places): (&Repo, &Places),
-    log: &Log,
-    id: OperationId,
-) -> Option<OperationReport> {
+fn describe(repo: &Repo, places: &Places, log: &Log, id: OperationId) -> Option<OperationReport> {
     let entry = log.find(id)?;
     let again = log.repetition_of(id);
     let kept = entry.record.files.aside.iter().map(|path| {
@@ -211,11 +207,12 @@ fn describe(
             kept_at: at.map(|at| at.display().to_string()),
         }
     });
-    let late = late_files::list(repo, places, &entry.record).into_iter();
-    let late = late.map(|late| KeptFile {
-        path: late.path,
-        kept_at: Some(late.kept_at),
-    });
+    let late = late_files::list(repo, places, &entry.record)
+        .into_iter()
+        .map(|late| KeptFile {
+            path: late.path,
+            kept_at: Some(late.kept_at),
+        });
     Some(OperationReport {
         info: info(log, entry),
         commit: entry.commit,
@@ -245,8 +242,9 @@ pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::AsideFile) -> Repo
     let name = file.at.file_name().and_then(OsStr::to_str);
     let number = name.and_then(|name| name.parse::<usize>().ok());
     let entry = log.entries.iter().find(is_of);
-    let planned = entry.zip(number);
-    let planned = planned.and_then(|(entry, number)| entry.record.files.aside.get(number));
+    let planned = entry
+        .zip(number)
+        .and_then(|(entry, number)| entry.record.files.aside.get(number));
     let otherwise = || RepoPath::new(file.at.as_os_str().as_bytes());
     planned.cloned().unwrap_or_else(otherwise)
 }

@@ -234,7 +234,7 @@ fn damaged(named: &[DamagedCheckpoint], automatic: &[DamagedCheckpoint]) -> Opti
     Some(Health {
         name: "checkpoint-damaged",
         ok: false,
-        detail: first.words() + &more.into_iter().flatten().collect::<String>(),
+        detail: first.to_text() + &more.into_iter().flatten().collect::<String>(),
     })
 }
 
@@ -264,13 +264,14 @@ fn health(
         );
     }
     if let Some(what) = repo.in_progress() {
-        let left = pick::left(session).map(|left| {
-            format!(
-                ": {left}; git colony cherry-pick --continue picks the remaining \
+        let left = pick::left(session)
+            .map(|left| {
+                format!(
+                    ": {left}; git colony cherry-pick --continue picks the remaining \
             commits"
-            )
-        });
-        let left = left.unwrap_or_default();
+                )
+            })
+            .unwrap_or_default();
         add("in-progress", format!("a {what} is in progress{left}"));
     }
     if let Some(migration) = migration.filter(|found| found.needs_attention) {

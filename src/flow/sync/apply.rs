@@ -153,10 +153,9 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
     let known: BTreeSet<_> = names.iter().filter_map(note_of).collect();
     let mut wanted: BTreeMap<_, _> = look.notes.iter().map(|(name, id)| (name, *id)).collect();
     wanted.retain(|name, _| look.do_notes_count && known.contains(*name));
-    let moved = steps
+    let moved: Vec<_> = steps
         .iter()
-        .filter(|step| step.note.is_some() || is_gone(step));
-    let moved: Vec<_> = moved
+        .filter(|step| step.note.is_some() || is_gone(step))
         .filter_map(|step| Some((note_of(&step.row.name)?, step.note)))
         .collect();
     for (name, note) in &moved {

@@ -50,8 +50,10 @@ impl Look {
         let offered = progress.during(&asking, || remote.list(|_| true))?;
         let mut ours = BTreeMap::new();
         for prefix in travelers::prefixes() {
-            let found = repo.refs_below(&prefix)?.into_iter();
-            let found = found.filter(|found| travelers::kind_of(&found.name).is_some());
+            let found = repo
+                .refs_below(&prefix)?
+                .into_iter()
+                .filter(|found| travelers::kind_of(&found.name).is_some());
             ours.extend(found.map(|found| (found.name, found.id)));
         }
         for name in travelers::single_names() {
@@ -59,9 +61,11 @@ impl Look {
                 ours.insert(name, id);
             }
         }
-        let gone = ours.iter().filter(|(_, id)| repo.is_gone(**id));
-        let gone = gone.map(|(name, _)| (name.clone(), GONE.to_owned()));
-        let gone = gone.collect();
+        let gone = ours
+            .iter()
+            .filter(|(_, id)| repo.is_gone(**id))
+            .map(|(name, _)| (name.clone(), GONE.to_owned()))
+            .collect();
         let notes = repo.refs_below(&travelers::notes_of(remote.name()))?;
         let offered_here = offered.values().filter_map(|id| repo.peel_to_commit(*id));
         let mut published: BTreeSet<Oid> = offered_here.collect();
@@ -120,8 +124,12 @@ impl Look {
             let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
             !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
         };
-        let wanted = self.theirs.iter().filter(is_wanted);
-        let wanted: Vec<RefName> = wanted.map(|(name, _)| name.clone()).collect();
+        let wanted: Vec<RefName> = self
+            .theirs
+            .iter()
+            .filter(is_wanted)
+            .map(|(name, _)| name.clone())
+            .collect();
         if wanted.is_empty() {
             return Ok(());
         }

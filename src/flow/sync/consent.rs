@@ -15,12 +15,12 @@ use serde::Serialize;
 
 use crate::clones::hub::desk_note;
 use crate::design::allowed_paths::path_gate;
+use crate::git::plain_file;
 use crate::git::remote::Remote;
 use crate::git::{RemoteUrl, config};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
-use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
@@ -67,7 +67,7 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
     let wanted: Vec<String> = leave.targets.iter().map(RemoteUrl::normalized).collect();
     let key = key_of(remote);
     let is_given = |file: &PathBuf| {
-        let given = atomic::read_file(file).unwrap_or_default();
+        let given = plain_file::read(file).unwrap_or_default();
         let given = config::values_in(&given, &key);
         !wanted.is_empty() && wanted.iter().all(|url| given.contains(url))
     };
@@ -82,6 +82,16 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
         Consent::Missing
     };
     Ok(leave)
+}
+
+/// Returns `true` if a person has consented to publish to the remote of that name (`origin` if none is named), at
+/// its present URLs.
+///
+/// # Errors
+/// `remote-not-found`, `url-refused`.
+pub fn is_given(session: &Session, remote: Option<&str>) -> Result<bool> {
+    let remote = Remote::find(&session.repo, &session.world, remote.unwrap_or("origin"))?;
+    Ok(find(session, &remote, Way::Ask)?.consent == Consent::Given)
 }
 
 /// Records the consent of a person; the consents for other URLs of this remote are deleted.
@@ -117,8 +127,8 @@ pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
         Code::ApprovalRefused,
         format!(
             "agent '{agent}' cannot consent to publishing, only its user can, and this counts as \
-            the agent, because {}; nothing has changed",
-            reason.words()
+            the agent, because {}",
+            reason.to_text()
         ),
     )
     .detail("agent", agent)

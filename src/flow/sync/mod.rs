@@ -37,7 +37,7 @@ use both_sides::Look;
 use consent::Leave;
 use plan::Wish;
 
-pub use consent::Consent;
+pub use consent::{Consent, is_given};
 pub use unpublished::{BranchAhead, Waiting};
 
 /// The maximum number of rounds if other pushes are faster.
@@ -194,7 +194,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     let path = repo.common_dir().join("colony").join("sync-lock");
     let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
     let waiting = "waiting for another 'git colony sync' in this repository";
-    let _lock = WorktreeLock::take_at(world, &path, (timeout, waiting))?;
+    let _lock = WorktreeLock::take_at(world, &path, timeout, waiting)?;
     migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {
@@ -206,8 +206,7 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     report.branch_changed = changed(before, branches(session, name)?);
     let mut refs = BTreeMap::new();
     let mut tries = 1;
-    while plan.round(session, &remote, (&mut refs, &mut report))? == Race::Lost
-        && tries < MAX_ROUNDS
+    while plan.round(session, &remote, &mut refs, &mut report)? == Race::Lost && tries < MAX_ROUNDS
     {
         tries += 1;
         wait_randomly(world)?;
@@ -236,11 +235,14 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     let mut report = plan.report(&remote);
     if plan.wish.way != Way::Push {
         let before = branches(session, name)?;
-        let now = look.branches.iter().map(|(branch, id)| {
-            let short = branch.short();
-            (format!("{name}/{short}"), *id)
-        });
-        let now: BTreeMap<_, _> = now.collect();
+        let now: BTreeMap<_, _> = look
+            .branches
+            .iter()
+            .map(|(branch, id)| {
+                let short = branch.short();
+                (format!("{name}/{short}"), *id)
+            })
+            .collect();
         // A branch deleted on the remote stays, unless git is configured to prune.
         let known = before
             .into_iter()
@@ -311,7 +313,8 @@ impl<'a> Plan<'a> {
         &self,
         session: &Session,
         remote: &Remote<'_>,
-        (refs, report): (&mut BTreeMap<RefName, SyncedRef>, &mut SyncReport),
+        refs: &mut BTreeMap<RefName, SyncedRef>,
+        report: &mut SyncReport,
     ) -> Result<Race> {
         let mut look = Look::take(session, remote)?;
         look.refuse_rewritten(session, remote)?;

@@ -73,9 +73,9 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
     }
     let who = super::who(session);
     for label in labels {
-        steps.extend(fork_steps(repo, look, &label, (who.as_deref(), way))?);
+        steps.extend(fork_steps(repo, look, &label, who.as_deref(), way)?);
     }
-    withheld::keep(session, look, (&mut steps, wish.allowed))?;
+    withheld::keep(session, look, &mut steps, wish.allowed)?;
     if way == Way::Ask {
         steps.iter_mut().for_each(Step::wait);
     }
@@ -86,8 +86,10 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
 /// Lists the refs that would move on the remote, with consent, and whether each would be deleted
 /// there.
 pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
-    let waiting = steps.iter().filter(|step| step.waits);
-    let waiting = waiting.map(|step| (step.row.name.clone(), step.row.new.is_none()));
+    let waiting = steps
+        .iter()
+        .filter(|step| step.waits)
+        .map(|step| (step.row.name.clone(), step.row.new.is_none()));
     waiting.collect()
 }
 
@@ -107,7 +109,8 @@ fn fork_steps(
     repo: &Repo,
     look: &Look,
     label: &str,
-    (who, way): (Option<&str>, Way),
+    who: Option<&str>,
+    way: Way,
 ) -> Result<Vec<Step>> {
     let (record_name, branch_name) = (ref_names::fork_record(label), ref_names::fork_branch(label));
     if look.invalid.contains_key(&record_name) || look.invalid.contains_key(&branch_name) {

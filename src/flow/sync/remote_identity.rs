@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::git::plain_file;
 use crate::git::remote::Remote;
 use crate::model::Result;
 use crate::store::files::atomic;
@@ -11,7 +12,7 @@ use crate::store::{Session, key};
 /// Returns `true` if the notes about a remote belong to its current URL. Notes without a URL, from
 /// older versions, count as current.
 pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
-    let noted = atomic::read_file(&path(session, remote));
+    let noted = plain_file::read(path(session, remote));
     noted.map_or(true, |url| url == remote.fetch_url().into_bytes())
 }
 
@@ -21,7 +22,7 @@ pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
 /// `io`, `no-space`.
 pub(super) fn note(session: &Session, remote: &Remote<'_>) -> Result<()> {
     let (path, url) = (path(session, remote), remote.fetch_url());
-    if atomic::read_file(&path).is_ok_and(|noted| noted == url.as_bytes()) {
+    if plain_file::read(&path).is_ok_and(|noted| noted == url.as_bytes()) {
         return Ok(());
     }
     if let Some(folder) = path.parent() {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clones::sync::rules::{Merge, Rule, Side, Sides, Version, merge};
+use crate::clones::sync::rules::{Merge, Side, Sides, Version, merge};
 use crate::git::object::NewCommit;
 use crate::git::{Oid, Repo, Signature, TreeEntry};
 use crate::map::scope_record::{FILE, MAX_RECORDS, ScopeRecord};
@@ -67,8 +67,8 @@ fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> 
         ours: version(sides.ours)?,
         theirs: version(sides.theirs)?,
     };
-    let (side, lost) = match merge(Rule::Latest, &versions) {
-        Merge::Same | Merge::Conflict => (Side::Ours, None),
+    let (side, lost) = match merge(&versions) {
+        Merge::Same => (Side::Ours, None),
         Merge::Take(side) => (side, None),
         Merge::Prefer(Side::Ours) => (Side::Ours, versions.theirs),
         Merge::Prefer(Side::Theirs) => (Side::Theirs, versions.ours),

@@ -42,10 +42,15 @@ impl Waiting {
         if names.is_empty() {
             return None;
         }
-        let staying = names.iter().filter(|(_, is_deletion)| !is_deletion);
-        let staying: Vec<&RefName> = staying.map(|(name, _)| name).collect();
-        let forks = staying.iter().filter_map(|name| travelers::label_of(name));
-        let forks: BTreeSet<String> = forks.collect();
+        let staying: Vec<&RefName> = names
+            .iter()
+            .filter(|(_, is_deletion)| !is_deletion)
+            .map(|(name, _)| name)
+            .collect();
+        let forks: BTreeSet<String> = staying
+            .iter()
+            .filter_map(|name| travelers::label_of(name))
+            .collect();
         let of = |kinds: &[Kind]| {
             let kind =
                 |name: &&&RefName| travelers::kind_of(name).is_some_and(|k| kinds.contains(&k));
@@ -67,14 +72,15 @@ impl Waiting {
     }
 
     /// Describes them, as in '2 forks and 1 checkpoint'.
-    pub fn words(&self) -> Vec<String> {
+    pub fn counts(&self) -> Vec<String> {
         let counts = [
             (self.forks, "fork"),
             (self.checkpoints, "checkpoint"),
             (self.records, "record"),
             (self.deletions, "deletion"),
-        ];
-        let counts = counts.into_iter().filter(|(number, _)| *number > 0);
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0);
         counts.map(|(number, noun)| count(number, noun)).collect()
     }
 }
@@ -97,7 +103,7 @@ pub struct BranchAhead {
 
 impl BranchAhead {
     /// Describes how the branch differs from that of the remote.
-    pub fn words(&self, remote: &str) -> String {
+    pub fn to_text(&self, remote: &str) -> String {
         let branch = &self.branch;
         let Some((ahead, other)) = self.ahead.zip(self.on_remote.as_ref()) else {
             return format!("'{branch}' is not on '{remote}'");

@@ -22,7 +22,8 @@ use super::plan::Step;
 pub(super) fn keep(
     session: &Session,
     look: &Look,
-    (steps, allowed): (&mut [Step], &[RepoPath]),
+    steps: &mut [Step],
+    allowed: &[RepoPath],
 ) -> Result<()> {
     let ids: Vec<Oid> = steps.iter().filter_map(brought_by).collect();
     let published: Vec<Oid> = look.published.iter().copied().collect();
@@ -72,8 +73,11 @@ fn brought_by(step: &Step) -> Option<Oid> {
 /// Describes the files that would be published, and the command that publishes them.
 fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
     const MAX_NAMED: usize = 3;
-    let named = paths.iter().take(MAX_NAMED).map(|path| format!("'{path}'"));
-    let mut named: Vec<String> = named.collect();
+    let mut named: Vec<String> = paths
+        .iter()
+        .take(MAX_NAMED)
+        .map(|path| format!("'{path}'"))
+        .collect();
     let more = paths.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         named.push(format!("{more} more"));
@@ -84,8 +88,10 @@ fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
         "look like secrets"
     };
     let allow = paths.iter();
-    let allow = allow.map(|path| format!(" --allow-secret {}", shell_word(&path.to_string())));
-    let allow = allow.collect::<Vec<_>>().concat();
+    let allow = allow
+        .map(|path| format!(" --allow-secret {}", shell_word(&path.to_string())))
+        .collect::<Vec<_>>()
+        .concat();
     (
         format!("it would publish {}, which {verb}", named.join(", ")),
         format!(

@@ -107,13 +107,15 @@ impl Macros {
 /// Formats assignments as an attributes line; the last one of each attribute wins.
 fn words(said: &[Said]) -> String {
     let last = |name: &&str| said.iter().rfind(|(known, _)| known == name);
-    let words = WITH_FILTER.iter().filter_map(last);
-    let words = words.map(|(name, state)| match state {
-        State::Set => name.clone(),
-        State::Unset => format!("-{name}"),
-        State::Unspecified => format!("!{name}"),
-        State::Value(value) => format!("{name}={}", value.as_ref().as_bstr()),
-    });
+    let words = WITH_FILTER
+        .iter()
+        .filter_map(last)
+        .map(|(name, state)| match state {
+            State::Set => name.clone(),
+            State::Unset => format!("-{name}"),
+            State::Unspecified => format!("!{name}"),
+            State::Value(value) => format!("{name}={}", value.as_ref().as_bstr()),
+        });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -128,8 +130,7 @@ impl Repo {
             let bytes = path.as_bytes();
             bytes == b".gitattributes" || bytes.ends_with(b"/.gitattributes")
         };
-        let found = files.filter(|file| named(&file.path));
-        let found = found.filter_map(|file| {
+        let found = files.filter(|file| named(&file.path)).filter_map(|file| {
             let entry = file.new.filter(crate::git::TreeEntry::is_file)?;
             Some((file.path, entry.id))
         });

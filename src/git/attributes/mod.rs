@@ -6,6 +6,7 @@ pub mod path_pattern;
 pub(crate) mod rule_files;
 pub mod tree_attributes;
 
+use gix::attrs::search::{Match, Outcome};
 use gix::bstr::BStr;
 use gix::index::entry::Mode;
 use gix::worktree::stack::state::attributes::Source;
@@ -51,17 +52,43 @@ impl AttributesOf {
     }
 }
 
-/// Returns `true` if a line of an attributes file assigns files to a filter.
+/// Returns `true` if a line of an attributes file assigns files, or a macro, to a filter.
 pub fn names_filter(text: &str, filter: &str) -> bool {
-    let wanted = format!("filter={filter}");
-    let gives = |line: &str| {
-        let mut words = line.split_ascii_whitespace();
-        words
-            .next()
-            .is_some_and(|pattern| !pattern.starts_with('#'))
-            && words.any(|word| word == wanted)
-    };
-    text.lines().any(gives)
+    let mut lines = gix::attrs::parse(text.as_bytes()).flatten();
+    lines.any(|(_, assignments, _)| {
+        let mut filters = assignments
+            .flatten()
+            .filter(|one| one.name.as_str() == "filter");
+        filters.any(|one| one.state.as_bstr() == Some(BStr::new(filter)))
+    })
+}
+
+const CANNOT: fn() -> &'static str = || "cannot read the attributes";
+
+/// Looks up one attribute of paths, by git's own rules: cheapest in the order of the paths.
+pub(in crate::git) struct AttributeLookup<'a> {
+    stack: gix::AttributeStack<'a>,
+    /// Checks the files of the working tree before they are read.
+    rules: Option<RuleFiles>,
+    outcome: Outcome,
+}
+
+impl AttributeLookup<'_> {
+    /// Returns the line that decides about a path, whether or not the file exists.
+    ///
+    /// # Errors
+    /// `path-in-the-way`, `io`.
+    pub(in crate::git) fn find(&mut self, path: &[u8], mode: Mode) -> Result<Option<Match<'_>>> {
+        if let Some(rules) = &mut self.rules {
+            rules.require(path)?;
+        }
+        let platform = self.stack.at_entry(BStr::new(path), Some(mode));
+        self.outcome.reset();
+        platform
+            .or_code(Code::Io, CANNOT)?
+            .matching_attributes(&mut self.outcome);
+        Ok(self.outcome.iter_selected().next())
+    }
 }
 
 impl Repo {
@@ -101,26 +128,30 @@ impl Repo {
         attributes_of: AttributesOf,
         path: &RepoPath,
     ) -> Result<Option<String>> {
-        let cannot = || "cannot read the attributes";
-        let mut stack = self
-            .inner
-            .attributes_only(&index.file, attributes_of.source())
-            .or_code(Code::RepositoryBroken, cannot)?;
-        let mut rules = attributes_of.rules(self);
-        let mut outcome = stack.selected_attribute_matches([attribute]);
-        rules
-            .as_mut()
-            .map_or(Ok(()), |rules| rules.require(path.as_bytes()))?;
-        let path: &BStr = path.as_bytes().into();
-        let platform = stack
-            .at_entry(path, Some(Mode::FILE))
-            .or_code(Code::Io, cannot)?;
-        platform.matching_attributes(&mut outcome);
-        let matched = outcome.iter_selected().next();
-        Ok(matched.and_then(|matched| {
-            let value = matched.assignment.state.as_bstr();
-            value.map(ToString::to_string)
-        }))
+        let mut lookup = self.attribute_lookup(&index.file, attribute, attributes_of)?;
+        let found = lookup.find(path.as_bytes(), Mode::FILE)?;
+        let state = found.as_ref().map(|found| &found.assignment.state);
+        let value = state.and_then(gix::attrs::StateRef::as_bstr);
+        Ok(value.map(ToString::to_string))
+    }
+
+    /// Prepares to look up an attribute of many paths.
+    ///
+    /// # Errors
+    /// `repository-broken` when attributes cannot be read.
+    pub(in crate::git) fn attribute_lookup(
+        &self,
+        index: &gix::index::State,
+        attribute: &str,
+        attributes_of: AttributesOf,
+    ) -> Result<AttributeLookup<'_>> {
+        let stack = self.inner.attributes_only(index, attributes_of.source());
+        let stack = stack.or_code(Code::RepositoryBroken, CANNOT)?;
+        Ok(AttributeLookup {
+            outcome: stack.selected_attribute_matches([attribute]),
+            stack,
+            rules: attributes_of.rules(self),
+        })
     }
 
     /// Lists the regular files of `index` at stage 0 with `filter=<filter>`, sorted by path.
@@ -149,14 +180,8 @@ impl Repo {
         attributes_of: AttributesOf,
         wanted: &dyn Fn(&[u8]) -> bool,
     ) -> Result<Vec<FilteredFile>> {
-        let cannot = || "cannot read the attributes";
         let file = &index.file;
-        let mut stack = self
-            .inner
-            .attributes_only(file, attributes_of.source())
-            .or_code(Code::RepositoryBroken, cannot)?;
-        let mut rules = attributes_of.rules(self);
-        let mut outcome = stack.selected_attribute_matches(["filter"]);
+        let mut lookup = self.attribute_lookup(file, "filter", attributes_of)?;
         let mut found = Vec::new();
         let paths = file.path_backing();
         for entry in file.entries() {
@@ -168,22 +193,8 @@ impl Repo {
             if !wanted(path) {
                 continue;
             }
-            rules.as_mut().map_or(Ok(()), |rules| rules.require(path))?;
-            let platform = stack
-                .at_entry(path, Some(entry.mode))
-                .or_code(Code::Io, cannot)?;
-            outcome.reset();
-            if !platform.matching_attributes(&mut outcome) {
-                continue;
-            }
-            let Some(matched) = outcome.iter_selected().next() else {
-                continue;
-            };
-            if matched
-                .assignment
-                .state
-                .as_bstr()
-                .is_some_and(|value| value == filter)
+            if let Some(matched) = lookup.find(path, entry.mode)?
+                && matched.assignment.state.as_bstr() == Some(BStr::new(filter))
             {
                 found.push(FilteredFile {
                     path: RepoPath::new(path.to_vec()),

@@ -49,10 +49,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
             let shown = path.display();
             return Err(Error::new(
                 Code::PathInTheWay,
-                format!(
-                    "cannot read the rules in '{shown}': {}; nothing has changed",
-                    Fault::NoPlainFile
-                ),
+                format!("cannot read the rules in '{shown}': {}", Fault::NoPlainFile),
             )
             .detail("path", shown.to_string())
             .hint(format!(
@@ -94,8 +91,12 @@ impl RuleFiles {
             let rest = last.as_ref().and_then(|last| last.strip_prefix(above));
             rest.is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with(b"/"))
         };
-        let ends = folder.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-        let ends = ends.map(|(at, _)| at).chain([folder.len()]);
+        let ends = folder
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'/')
+            .map(|(at, _)| at)
+            .chain([folder.len()]);
         let inner = ends.filter_map(|end| folder.get(..end).filter(|above| !above.is_empty()));
         let mut looked = std::iter::once(&b""[..]).chain(inner);
         looked.try_for_each(|above| {
@@ -133,7 +134,7 @@ fn look(path: &Path) -> Option<Fault> {
 fn refused(path: &RepoPath, fault: &Fault) -> Error {
     Error::new(
         Code::PathInTheWay,
-        format!("cannot read the rules in '{path}': {fault}; nothing has changed"),
+        format!("cannot read the rules in '{path}': {fault}"),
     )
     .detail("path", path)
     .hint(look_at(path))

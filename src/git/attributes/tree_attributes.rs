@@ -162,8 +162,7 @@ impl<'a> TreeAttribute<'a> {
             unknown.push(path);
         }
         while let Some(path) = unknown.pop() {
-            let above = Self::above(&path);
-            let above = above.and_then(|above| self.directories.get(&above));
+            let above = Self::above(&path).and_then(|above| self.directories.get(&above));
             let (tree, nearest) = match above {
                 None => (Some(self.tree), None),
                 Some(above) => (above.below.get(path.name()).copied(), above.nearest.clone()),
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn each_tree_is_read_once_however_deep_and_however_many_are_asked_for() {
+    fn each_tree_is_read_once_however_deep_or_often_asked_for() {
         let folder = tempfile::tempdir().unwrap();
         let repository = gix::init_bare(folder.path()).unwrap();
         let blob = |text: &str| repository.write_blob(text).unwrap().detach();

@@ -33,8 +33,8 @@ impl Repo {
         if old == new {
             return Ok(Vec::new());
         }
-        let changes = changed_files(&self.inner, (old, new), MAX_CHANGES)?;
-        let changes = changes.map_err(|why| why.error((old, new)))?;
+        let changes = changed_files(&self.inner, (old, new), MAX_CHANGES)?
+            .map_err(|why| why.error((old, new)))?;
         let mut by_path = std::collections::BTreeMap::<RepoPath, TreeChange>::new();
         for record in changes {
             let change = from_record(record);

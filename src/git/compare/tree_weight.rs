@@ -53,7 +53,7 @@ impl TooLarge {
             (_, true) => format!("tree {old} holds"),
             _ => format!("trees {old} and {new} differ in"),
         };
-        let message = format!("{trees} more than {why}; nothing has changed");
+        let message = format!("{trees} more than {why}");
         Error::new(Code::TreeTooLarge, message).detail("trees", [old, new])
     }
 }
@@ -212,15 +212,19 @@ impl Walk<'_> {
             return Ok(Vec::new());
         }
         let cannot = || format!("cannot read tree {id}");
-        let header = self.repo.find_header(id);
-        let header = header.or_code(Code::ObjectMissing, cannot)?;
+        let header = self
+            .repo
+            .find_header(id)
+            .or_code(Code::ObjectMissing, cannot)?;
         let cost = header.size().saturating_add(BYTES_PER_TREE);
         if header.size() > MAX_TREE_BYTES || cost > self.bytes_left {
             return Err(Stop::TooLarge(TooLarge::Heavy));
         }
         self.bytes_left -= cost;
-        let tree = self.repo.find_tree(id);
-        let tree = tree.or_code(Code::ObjectMissing, cannot)?;
+        let tree = self
+            .repo
+            .find_tree(id)
+            .or_code(Code::ObjectMissing, cannot)?;
         Ok(tree.detach().data)
     }
 }

@@ -36,8 +36,10 @@ impl Repo {
     /// `object-missing`, `repository-broken`.
     pub fn read_past(&self, id: Oid) -> Result<Past> {
         let cannot = || format!("cannot read commit {id}");
-        let commit = self.inner.find_commit(id.0);
-        let commit = commit.or_code(Code::ObjectMissing, cannot)?;
+        let commit = self
+            .inner
+            .find_commit(id.0)
+            .or_code(Code::ObjectMissing, cannot)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, cannot)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, cannot)?;
         let there = |id: &Oid| self.inner.has_object(id.0);
@@ -66,9 +68,13 @@ impl Repo {
     pub fn newest_beyond(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
         let cannot = || "cannot walk the history";
         let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-        let walk = self.inner.rev_walk([tip.0]).sorting(order);
-        let walk = walk.with_hidden(hidden.iter().map(|id| id.0)).all();
-        let walk = walk.or_code(Code::ObjectMissing, cannot)?;
+        let walk = self
+            .inner
+            .rev_walk([tip.0])
+            .sorting(order)
+            .with_hidden(hidden.iter().map(|id| id.0))
+            .all()
+            .or_code(Code::ObjectMissing, cannot)?;
         walk.take(limit)
             .map(|info| Ok(info.or_code(Code::ObjectMissing, cannot)?.id.into()))
             .collect()

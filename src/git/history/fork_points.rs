@@ -89,8 +89,10 @@ impl Repo {
             let before = open.len();
             open.extend(unsettled);
             if open.len() == before {
-                let met = parents.iter().filter_map(|parent| known.get(parent));
-                let met = met.fold(Meeting::Nowhere, |all, one| all.and(*one));
+                let met = parents
+                    .iter()
+                    .filter_map(|parent| known.get(parent))
+                    .fold(Meeting::Nowhere, |all, one| all.and(*one));
                 known.insert(commit, met);
             }
         }

@@ -130,8 +130,10 @@ fn read_raw(printed: &[u8]) -> HashMap<RepoPath, HashSet<Oid>> {
         if !field.starts_with(b":") {
             continue;
         }
-        let id = field.split(|&byte| byte == b' ').nth(3);
-        let id = id.and_then(|id| Oid::parse(std::str::from_utf8(id).ok()?));
+        let id = field
+            .split(|&byte| byte == b' ')
+            .nth(3)
+            .and_then(|id| Oid::parse(std::str::from_utf8(id).ok()?));
         if let Some((path, id)) = fields.next().zip(id) {
             had.entry(RepoPath::new(path)).or_default().insert(id);
         }

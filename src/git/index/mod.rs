@@ -102,8 +102,10 @@ impl Repo {
         if let Some((_, index)) = known.filter(|(known, _)| *known == stamp) {
             return Ok(index);
         }
-        let file = self.inner.open_index();
-        let mut file = file.or_code(Code::RepositoryBroken, || "cannot read the index")?;
+        let mut file = self
+            .inner
+            .open_index()
+            .or_code(Code::RepositoryBroken, || "cannot read the index")?;
         self.count_what_is_there(&mut file)?;
         let index = Arc::new(file);
         self.read_index.replace(Some((stamp, Arc::clone(&index))));
@@ -143,8 +145,8 @@ impl Repo {
             self.inner.object_hash(),
             false,
             gix::index::decode::Options::default(),
-        );
-        let file = file.or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
+        )
+        .or_code(Code::RepositoryBroken, || "cannot read a kept index")?;
         Ok(Index::new(file))
     }
 

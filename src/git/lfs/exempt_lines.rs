@@ -109,7 +109,7 @@ pub fn has_room(file: &RepoPath) -> bool {
 
 /// Returns an attributes file in which the line of one file names another, with the same values.
 /// The new line replaces the old one, or is added if the first file still exists.
-pub fn renamed(bytes: &[u8], (from, is_gone): (&RepoPath, bool), to: &RepoPath) -> Vec<u8> {
+pub fn renamed(bytes: &[u8], from: &RepoPath, is_gone: bool, to: &RepoPath) -> Vec<u8> {
     let mut written = Vec::with_capacity(bytes.len() + to.as_bytes().len());
     let mut is_ours = false;
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -358,8 +358,8 @@ mod tests {
             "\"/line\\012feed\\\".gz\"",
             "/\u{fc}ml.gz",
             "\"/\u{fc}ml out.gz\"",
-        ];
-        let wanted = wanted.map(|pattern| format!("{pattern} !filter !diff !merge !text"));
+        ]
+        .map(|pattern| format!("{pattern} !filter !diff !merge !text"));
         assert_eq!(lines_for(&files, ""), wanted);
         let written = exempt(&files, &[]);
         let found = take_apart(&written.block(b"").unwrap());

@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::git::plain_file;
 use crate::git::process::{Git, Output};
 use crate::git::refs::FoundRef;
 use crate::git::{BareRepo, Oid, RefChange, Repo};
@@ -90,13 +91,13 @@ impl Repo {
         let mut maps = Vec::new();
         for (number, step) in import.steps.iter().enumerate() {
             let map = import.folder.join(format!("object-map-{number}"));
-            let made = rewrite(world, import, (step, &map))?;
+            let made = rewrite(world, import, step, &map)?;
             let Some(lines) = &step.taken else {
                 maps.push(made);
                 continue;
             };
             let repository = BareRepo::open(&import.path())?;
-            let mended = lfs_repair::mend(world, &repository, &made, (lines, step.exempt))?;
+            let mended = lfs_repair::mend(world, &repository, &made, lines, step.exempt)?;
             if number + 1 < import.steps.len() {
                 move_branches(world, &repository, (&made, &mended))?;
             }
@@ -141,8 +142,8 @@ impl Repo {
             }
             lines.extend_from_slice(folder.as_os_str().as_encoded_bytes());
             lines.push(b'\n');
-            let listed = std::fs::read(folder.join("info/alternates")).unwrap_or_default();
-            let listed = listed
+            let bytes = plain_file::read(folder.join("info/alternates")).unwrap_or_default();
+            let listed = bytes
                 .split(|&byte| byte == b'\n')
                 .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
             for line in listed {
@@ -160,7 +161,8 @@ impl Repo {
 fn rewrite(
     world: &World,
     import: &Import<'_>,
-    (step, map): (&ImportStep, &Path),
+    step: &ImportStep,
+    map: &Path,
 ) -> Result<HashMap<Oid, Oid>> {
     let path = import.path();
     let mut git = Git::new(world);
@@ -185,7 +187,7 @@ fn rewrite(
     if !output.success() {
         return Err(failed(&output));
     }
-    let printed = std::fs::read_to_string(map).unwrap_or_default();
+    let printed = plain_file::read_text(map).unwrap_or_default();
     let pair = |line: &str| {
         let (old, new) = line.split_once(',')?;
         let pair = Oid::parse(old.trim()).zip(Oid::parse(new.trim()));
@@ -217,14 +219,20 @@ fn move_branches(
 
 fn failed(output: &Output) -> Error {
     // Progress reports overwrite each other on one terminal line.
-    let lines = output.stderr.split(['\r', '\n']).map(str::trim);
-    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("migrate: "));
-    let said = lines.next_back().or(output.stderr.lines().last());
-    let said = said.unwrap_or("git-lfs gave no reason");
+    let mut lines = output
+        .stderr
+        .split(['\r', '\n'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("migrate: "));
+    let said = lines
+        .next_back()
+        .or(output.stderr.lines().last())
+        .unwrap_or("git-lfs gave no reason");
     Error::new(
         Code::GitFailed,
-        format!("cannot rewrite history for git-lfs: {said}; nothing has changed"),
+        format!("cannot rewrite history for git-lfs: {said}"),
     )
+    .unchanged()
     .detail("stderr", &output.stderr)
     .hint("git fsck   # names objects that are missing or damaged")
 }

@@ -53,10 +53,10 @@ pub(in crate::git) fn report_transfers<N, T>(
     }
     let cannot = |e| Error::io("cannot make a temporary file", e);
     let folder = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
-    let mut file = tempfile::Builder::new();
-    let file = file.prefix("git-colony-");
-    let file = file.tempfile_in(world.absolute(Path::new(folder)));
-    let mut file = file.map_err(cannot)?;
+    let mut file = tempfile::Builder::new()
+        .prefix("git-colony-")
+        .tempfile_in(world.absolute(Path::new(folder)))
+        .map_err(cannot)?;
     git(network).env(FILE, file.path().as_os_str());
     let meter = PartMeter::begin(&world.progress, Unit::Bytes);
     let (ended, end) = mpsc::channel::<()>();
@@ -118,8 +118,11 @@ mod tests {
             b"migrate: Sorting commits: ...\rmigrate: Rewriting commits:  30% (121/400)   \rmigr";
         for size in 1..said.len() {
             let mut heard = Listening::default();
-            let read = said.chunks(size).flat_map(|piece| heard.take(piece));
-            let read: Vec<_> = read.filter_map(|said| commits(said.text())).collect();
+            let read: Vec<_> = said
+                .chunks(size)
+                .flat_map(|piece| heard.take(piece))
+                .filter_map(|said| commits(said.text()))
+                .collect();
             assert_eq!(read, [(121, 400)], "{size}");
         }
         let line = "upload 1/3 33792/200000 a name.pdf";

@@ -36,7 +36,8 @@ pub(in crate::git) fn mend(
     world: &World,
     repo: &BareRepo,
     map: &HashMap<Oid, Oid>,
-    (lines, exempt): (&[String], Exempt),
+    lines: &[String],
+    exempt: Exempt,
 ) -> Result<HashMap<Oid, Oid>> {
     let mut mender = Mender {
         repo: repo.inner(),
@@ -83,7 +84,7 @@ impl Mender<'_> {
             let raw = self.read(old, Kind::Commit)?;
             let original = RawCommit::read(&raw, old)?;
             if are_parents_done {
-                let mended = self.mend_commit((old, &original), new)?;
+                let mended = self.mend_commit(old, &original, new)?;
                 self.done.insert(old, mended);
             } else {
                 open.push((old, true));
@@ -93,7 +94,7 @@ impl Mender<'_> {
         Ok(())
     }
 
-    fn mend_commit(&mut self, (old, original): (Oid, &RawCommit<'_>), new: Oid) -> Result<Oid> {
+    fn mend_commit(&mut self, old: Oid, original: &RawCommit<'_>, new: Oid) -> Result<Oid> {
         let raw = self.read(new, Kind::Commit)?;
         let made = RawCommit::read(&raw, new)?;
         let became = |parent: &Oid| self.done.get(parent).copied().unwrap_or(*parent);
@@ -175,7 +176,7 @@ impl Mender<'_> {
             None => Vec::new(),
         };
         let made = self.read(now, Kind::Blob)?;
-        let mended = match mended_attributes(&original, &made, (self.lines, self.exempt))? {
+        let mended = match mended_attributes(&original, &made, self.lines, self.exempt)? {
             None => now,
             Some(bytes) if bytes == original => before.unwrap_or(now),
             Some(bytes) => self.write(Kind::Blob, &bytes)?,
@@ -189,8 +190,10 @@ impl Mender<'_> {
         if kind == Kind::Tree && id.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.repo.find_object(id.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let found = self
+            .repo
+            .find_object(id.0)
+            .or_code(Code::ObjectMissing, cannot)?;
         if found.kind != kind {
             return Err(Error::new(Code::RepositoryBroken, cannot()));
         }
@@ -198,8 +201,11 @@ impl Mender<'_> {
     }
 
     fn write(&self, kind: Kind, bytes: &[u8]) -> Result<Oid> {
-        let written = self.repo.objects.write_buf(kind, bytes);
-        let written = written.or_code(Code::Io, || format!("cannot write a {kind}"))?;
+        let written = self
+            .repo
+            .objects
+            .write_buf(kind, bytes)
+            .or_code(Code::Io, || format!("cannot write a {kind}"))?;
         Ok(Oid(written))
     }
 }
@@ -263,10 +269,12 @@ impl<'a> RawCommit<'a> {
 fn mended_attributes(
     original: &[u8],
     made: &[u8],
-    (lines, exempt): (&[String], Exempt),
+    lines: &[String],
+    exempt: Exempt,
 ) -> Result<Option<Vec<u8>>> {
-    let ending = (exempt == Exempt::Ends).then(|| exempt_lines::take_apart(original));
-    let ending = ending.filter(|parts| parts.exempt.is_some());
+    let ending = (exempt == Exempt::Ends)
+        .then(|| exempt_lines::take_apart(original))
+        .filter(|parts| parts.exempt.is_some());
     let ends = ending.is_some();
     let kept = ending.map_or_else(|| original.to_vec(), |parts| parts.own);
     let mut seen = HashSet::new();
@@ -278,8 +286,9 @@ fn mended_attributes(
     if lines.is_empty() && !drops && !ends {
         return Ok(None);
     }
-    let added = lines_of(made).filter(|line| !seen.contains(line) && !line.ends_with(EXCLUDED));
-    let added: Vec<&[u8]> = added.collect();
+    let added: Vec<&[u8]> = lines_of(made)
+        .filter(|line| !seen.contains(line) && !line.ends_with(EXCLUDED))
+        .collect();
     let mut whole = kept.clone();
     let mut append = |line: &[u8]| {
         if !whole.is_empty() && !whole.ends_with(b"\n") {

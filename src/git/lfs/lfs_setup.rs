@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::git::Repo;
 use crate::git::bare::git_at;
+use crate::git::plain_file;
 use crate::git::scratch::Scratch;
 use crate::model::{Error, Result, World};
 
@@ -32,7 +33,7 @@ impl Repo {
         git.env("GIT_WORK_TREE", folder);
         git.args(["lfs", "install", "--local", "--skip-repo"]);
         git.run_checked("set up git-lfs")?;
-        fs::read(&file).map_err(|e| Error::io("cannot read the new configuration", e))
+        plain_file::read(&file).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 }
 

@@ -78,8 +78,10 @@ impl Repo {
             self.ensure_tree(tree)?;
         }
         self.require_mergeable_trees(base, (ours, theirs))?;
-        let options = self.inner.tree_merge_options();
-        let options = options.or_code(Code::InvalidValue, || CANNOT)?;
+        let options = self
+            .inner
+            .tree_merge_options()
+            .or_code(Code::InvalidValue, || CANNOT)?;
         let outcome = self
             .inner
             .merge_trees(base.0, ours.0, theirs.0, names.labels(), options);
@@ -131,10 +133,11 @@ impl Repo {
             Ok(_) => "CONFLICT (contents)",
         };
         let changes = [&conflict.ours, &conflict.theirs];
-        let paths = changes
+        let paths: BTreeSet<_> = changes
             .iter()
-            .flat_map(|change| [change.location(), change.source_location()]);
-        let paths: BTreeSet<_> = paths.map(|path| RepoPath::new(path.to_vec())).collect();
+            .flat_map(|change| [change.location(), change.source_location()])
+            .map(|path| RepoPath::new(path.to_vec()))
+            .collect();
         MergeNote {
             paths: paths.into_iter().collect(),
             kind: kind.to_owned(),
@@ -145,8 +148,10 @@ impl Repo {
     fn is_binary(&self, conflict: &Conflict) -> bool {
         const LOOKED_AT: usize = 8_000;
         let entries = conflict.entries();
-        let blobs = entries.iter().flatten();
-        let mut blobs = blobs.filter_map(|entry| self.read_blob(entry.id.into()).ok());
+        let mut blobs = entries
+            .iter()
+            .flatten()
+            .filter_map(|entry| self.read_blob(entry.id.into()).ok());
         blobs.any(|bytes| bytes.iter().take(LOOKED_AT).any(|&byte| byte == 0))
     }
 }

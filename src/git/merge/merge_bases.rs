@@ -15,8 +15,10 @@ impl Repo {
     /// # Errors
     /// `object-missing`.
     pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
-        let bases = self.inner.merge_bases_many(one.0, &[other.0]);
-        let bases = bases.or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
+        let bases = self
+            .inner
+            .merge_bases_many(one.0, &[other.0])
+            .or_code(Code::ObjectMissing, || "cannot find the common ancestor")?;
         Ok(bases.into_iter().map(|id| id.detach().into()).collect())
     }
 
@@ -26,14 +28,16 @@ impl Repo {
     /// `object-missing`.
     pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
         let cannot = || "cannot find a common ancestor";
-        let cache = self.inner.commit_graph_if_enabled();
-        let cache = cache.or_code(Code::RepositoryBroken, cannot)?;
+        let cache = self
+            .inner
+            .commit_graph_if_enabled()
+            .or_code(Code::RepositoryBroken, cannot)?;
         let mut graph = self.inner.revision_graph(cache.as_ref());
         let mut bases_of = |(one, other): &(Oid, Oid)| {
             let bases = self
                 .inner
-                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph);
-            let bases = bases.or_code(Code::ObjectMissing, cannot)?;
+                .merge_bases_many_with_graph(one.0, &[other.0], &mut graph)
+                .or_code(Code::ObjectMissing, cannot)?;
             Ok(bases.into_iter().map(|id| id.detach().into()).collect())
         };
         pairs.iter().map(&mut bases_of).collect()

@@ -27,8 +27,10 @@ impl Repo {
         git.current_dir(folder.path());
         git.args(["merge-file", "-q", "-p", "--union"]);
         for (name, id) in versions {
-            let bytes = id.map(|id| self.read_blob(id)).transpose()?;
-            let bytes = bytes.unwrap_or_default();
+            let bytes = id
+                .map(|id| self.read_blob(id))
+                .transpose()?
+                .unwrap_or_default();
             if bytes.contains(&0) {
                 return Err(Error::new(
                     Code::InvalidValue,

@@ -2,13 +2,11 @@
 //! tree.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
+use crate::git::object::quarantine::Quarantine;
 use crate::git::process::{self, Git};
-use crate::git::quoted_path::listed;
-use crate::git::scratch::Scratch;
 use crate::git::{Oid, Repo, TreeEntry};
-use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+use crate::model::{RepoPath, Result, World};
 
 use super::merge_tree_answer::{Tokens, unreadable};
 use super::trivial_merge::Certain;
@@ -29,8 +27,8 @@ pub struct Merged {
     pub notes: Vec<MergeNote>,
     /// Our commit, if markers show its id.
     pub ours: Option<Oid>,
-    /// The folder of the objects that the merge created.
-    pub(in crate::git) objects: Option<Scratch>,
+    /// The objects that the merge created.
+    pub(in crate::git) objects: Option<Quarantine>,
 }
 
 impl Merged {
@@ -135,22 +133,13 @@ impl Repo {
         theirs: &MergeSide,
     ) -> Result<Merged> {
         self.require_mergeable(ours.commit, theirs.commit)?;
-        let folder = Scratch::new(world)?;
+        let objects = Quarantine::new(world)?;
         let mut git = self.git(world);
-        self.write_objects_to(folder.path(), &mut git);
+        objects.collect_from(self, &mut git);
         let (our_name, their_name) = (self.label(ours), self.label(theirs));
         git.args(["merge-tree", "--write-tree", "-z", "--messages", "--"]);
         git.arg(&our_name).arg(&their_name);
-        let output = git.run()?;
-        let is_clean = match output.code {
-            Some(0) => true,
-            Some(1) => false,
-            _ => return Err(process::failed("merge", &output.stderr)),
-        };
-        let mut tokens = Tokens::of(&output.stdout);
-        let mut merged = tokens.merged(is_clean)?;
-        merged.objects = Some(folder);
-        Ok(merged)
+        run_merge(&mut git, objects)
     }
 
     /// Stores the objects that a merge created.
@@ -158,23 +147,10 @@ impl Repo {
     /// # Errors
     /// `no-space`, `io`.
     pub fn keep_objects_of(&self, merged: &Merged) -> Result<()> {
-        use gix::objs::Write as _;
-        let Some(folder) = &merged.objects else {
-            return Ok(());
-        };
-        let cannot = || "cannot keep what a merge made";
-        let hash = self.inner.object_hash();
-        let store = gix::odb::loose::Store::at(folder.path().to_owned(), hash);
-        let mut buffer = Vec::new();
-        for id in store.iter() {
-            let id = id.or_code(Code::Io, cannot)?;
-            let object = store.try_find(&id, &mut buffer).or_code(Code::Io, cannot)?;
-            if let Some(object) = object {
-                let written = self.inner.objects.write_buf(object.kind, object.data);
-                written.or_code(Code::Io, cannot)?;
-            }
+        match &merged.objects {
+            Some(objects) => objects.keep_in(self),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Returns the conflicts that merging each pair would have, or why the pair cannot be merged;
@@ -220,9 +196,9 @@ impl Repo {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
-        let folder = Scratch::new(world)?;
+        let objects = Quarantine::new(world)?;
         let mut git = self.git(world);
-        self.write_objects_to(folder.path(), &mut git);
+        objects.collect_from(self, &mut git);
         git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
         let lines = pairs
@@ -257,39 +233,15 @@ impl Repo {
         (ours, theirs): (Oid, Oid),
     ) -> Result<Merged> {
         self.require_mergeable_from(base, (ours, theirs))?;
-        let folder = Scratch::new(world)?;
-        self.export_memory(folder.path())?;
+        let objects = self.quarantine(world)?;
         let mut git = self.git(world);
-        self.write_objects_to(folder.path(), &mut git);
+        objects.collect_from(self, &mut git);
         git.args(["merge-tree", "--write-tree", "-z", "--messages"]);
         git.arg(format!("--merge-base={base}"));
         git.arg(ours.to_string()).arg(theirs.to_string());
-        let output = git.run()?;
-        let is_clean = match output.code {
-            Some(0) => true,
-            Some(1) => false,
-            _ => return Err(process::failed("merge", &output.stderr)),
-        };
-        let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
+        let mut merged = run_merge(&mut git, objects)?;
         merged.ours = Some(ours);
-        merged.objects = Some(folder);
         Ok(merged)
-    }
-
-    /// Writes the objects in memory as loose objects into a folder.
-    fn export_memory(&self, folder: &Path) -> Result<()> {
-        use gix::objs::Write as _;
-        let mut inner = self.inner.clone();
-        let Some(objects) = inner.objects.take_object_memory() else {
-            return Ok(());
-        };
-        let hash = self.inner.object_hash();
-        let store = gix::odb::loose::Store::at(folder.to_owned(), hash);
-        for (kind, data) in objects.values() {
-            let written = store.write_buf(*kind, data);
-            written.or_code(Code::Io, || "cannot pass the objects in memory to git")?;
-        }
-        Ok(())
     }
 
     /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first
@@ -302,14 +254,14 @@ impl Repo {
             return Ok(None);
         }
         self.require_cases(cases)?;
-        let folder = Scratch::new(world)?;
-        self.export_memory(folder.path())?;
+        let objects = self.quarantine(world)?;
         let mut git = self.git(world);
-        self.write_objects_to(folder.path(), &mut git);
+        objects.collect_from(self, &mut git);
         git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
-        let lines = cases.iter();
-        let lines = lines.map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));
+        let lines = cases
+            .iter()
+            .map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
         if !output.success() {
@@ -327,15 +279,6 @@ impl Repo {
         Ok(None)
     }
 
-    /// Has a git command write its objects to `folder` and read all others from here.
-    fn write_objects_to(&self, folder: &Path, git: &mut Git) {
-        // The objects are read once at most: they need not be small or durable.
-        git.args(["-c", "core.looseCompression=0", "-c", "core.fsync=none"]);
-        git.env("GIT_OBJECT_DIRECTORY", folder);
-        let objects = listed(&self.common_dir().join("objects"));
-        git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
-    }
-
     /// Returns a name that resolves to the commit, for markers and for `path~name`.
     fn label(&self, side: &MergeSide) -> String {
         let plain = !side.name.starts_with('-') && !side.name.contains(char::is_control);
@@ -346,4 +289,17 @@ impl Repo {
             side.commit.to_string()
         }
     }
+}
+
+/// Runs `merge-tree` for one merge and reads its answer.
+fn run_merge(git: &mut Git, objects: Quarantine) -> Result<Merged> {
+    let output = git.run()?;
+    let is_clean = match output.code {
+        Some(0) => true,
+        Some(1) => false,
+        _ => return Err(process::failed("merge", &output.stderr)),
+    };
+    let mut merged = Tokens::of(&output.stdout).merged(is_clean)?;
+    merged.objects = Some(objects);
+    Ok(merged)
 }

@@ -50,10 +50,13 @@ impl<'a> Tokens<'a> {
         }
         // An empty field follows the last note, unless the output ends.
         while let Some(count) = self.0.next().filter(|count| !count.is_empty()) {
-            let count = std::str::from_utf8(count).ok();
-            let count: usize = count.and_then(|n| n.parse().ok()).ok_or_else(unreadable)?;
-            let paths = (0..count).map(|_| Ok(RepoPath::new(self.next()?)));
-            let paths = paths.collect::<Result<_>>()?;
+            let count: usize = std::str::from_utf8(count)
+                .ok()
+                .and_then(|n| n.parse().ok())
+                .ok_or_else(unreadable)?;
+            let paths = (0..count)
+                .map(|_| Ok(RepoPath::new(self.next()?)))
+                .collect::<Result<_>>()?;
             let kind = self.text()?;
             self.next()?;
             merged.notes.push(MergeNote { paths, kind });

@@ -18,10 +18,10 @@ pub(in crate::git) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<M
     let (one, other) = (Stretch::of(base, ours), Stretch::of(base, theirs));
     let counts = Counts::of(&files);
     if one.end <= other.start && counts.any_single(base.get(one.end..other.start)?) {
-        return joined(base, (ours, one), (theirs, other)).map(Meeting::Clean);
+        return joined(base, ours, one, theirs, other).map(Meeting::Clean);
     }
     if other.end <= one.start && counts.any_single(base.get(other.end..one.start)?) {
-        return joined(base, (theirs, other), (ours, one)).map(Meeting::Clean);
+        return joined(base, theirs, other, ours, one).map(Meeting::Clean);
     }
     is_conflict(&files, (one, other), &counts).then_some(Meeting::Conflict)
 }
@@ -88,8 +88,10 @@ impl<'a> Counts<'a> {
 /// Joins the first change, the lines between the changes, and the second change.
 fn joined(
     base: &Lines<'_>,
-    (first, one): (&Lines<'_>, Stretch),
-    (second, other): (&Lines<'_>, Stretch),
+    first: &Lines<'_>,
+    one: Stretch,
+    second: &Lines<'_>,
+    other: Stretch,
 ) -> Option<Vec<u8>> {
     let parts = [
         first.get(..first.len() - one.after)?,

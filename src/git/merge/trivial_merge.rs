@@ -10,10 +10,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use gix::bstr::BStr;
-use gix::worktree::stack::state::attributes::Source;
-
-use crate::git::attributes::rule_files::{RuleFile, RuleFiles};
+use crate::git::attributes::{AttributeLookup, AttributesOf};
 use crate::git::compare::tree_diff::TreeChange;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{RepoPath, Result, World};
@@ -27,7 +24,7 @@ pub struct CertainMerges<'a> {
     /// Whether any merge in this repository can be certain.
     is_plain: bool,
     changes: HashMap<(Oid, Oid), Rc<Changes>>,
-    attributes: Option<(gix::AttributeStack<'a>, RuleFiles)>,
+    attributes: Option<AttributeLookup<'a>>,
 }
 
 /// The changes of one side, by path.
@@ -209,27 +206,16 @@ impl CertainMerges<'_> {
             // git reads the attributes files of the working tree, and not those that are only in
             // the index.
             let none = gix::index::State::new(self.repo.inner.object_hash());
-            let stack = self
-                .repo
-                .inner
-                .attributes_only(&none, Source::WorktreeThenIdMapping);
-            let rules = RuleFiles::of(self.repo, RuleFile::Attributes);
-            self.attributes = stack.ok().map(|stack| (stack, rules));
+            let of = AttributesOf::Worktree;
+            self.attributes = self.repo.attribute_lookup(&none, "merge", of).ok();
         }
-        let Some((stack, rules)) = self.attributes.as_mut() else {
+        let Some(attributes) = self.attributes.as_mut() else {
             return true;
         };
-        if rules.require(path.as_bytes()).is_err() {
-            return true;
+        match attributes.find(path.as_bytes(), gix::index::entry::Mode::FILE) {
+            Ok(found) => found.is_some_and(|found| !found.assignment.state.is_unspecified()),
+            Err(_) => true,
         }
-        let mut outcome = stack.selected_attribute_matches(["merge"]);
-        let path = BStr::new(path.as_bytes());
-        let Ok(platform) = stack.at_entry(path, Some(gix::index::entry::Mode::FILE)) else {
-            return true;
-        };
-        platform.matching_attributes(&mut outcome);
-        let mut states = outcome.iter_selected().map(|found| found.assignment.state);
-        states.any(|state| !state.is_unspecified())
     }
 }
 

@@ -83,8 +83,11 @@ impl Repo {
 pub(in crate::git) fn peel(repo: &gix::Repository, id: Oid) -> std::result::Result<Oid, NoCommit> {
     let mut at = id;
     for _ in 0..=MAX_TAG_DEPTH {
-        let object = repo.try_find_object(at.0).ok().flatten();
-        let object = object.ok_or(NoCommit::Missing(at))?;
+        let object = repo
+            .try_find_object(at.0)
+            .ok()
+            .flatten()
+            .ok_or(NoCommit::Missing(at))?;
         match object.kind {
             Kind::Commit => return Ok(at),
             Kind::Tag => {
@@ -108,9 +111,10 @@ pub(in crate::git) fn resolve(
         if !flaw.is_damage() {
             return not_found();
         }
-        let message =
-            format!("'{revision}' does not lead to a commit: {flaw}; nothing has changed");
-        Error::new(Code::RepositoryBroken, message).hint("git fsck   # names the damaged objects")
+        let message = format!("'{revision}' does not lead to a commit: {flaw}");
+        Error::new(Code::RepositoryBroken, message)
+            .unchanged()
+            .hint("git fsck   # names the damaged objects")
     };
     // A range does not name a commit, and gix would peel while it resolves one.
     if name.starts_with('^') || name.contains("..") {

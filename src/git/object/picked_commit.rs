@@ -17,6 +17,14 @@ pub struct Pick<'a> {
     pub committer: &'a Signature,
 }
 
+/// What a pick takes from the original commit.
+pub(super) struct PickedText {
+    pub(super) author: Signature,
+    /// The name of the encoding of the message; UTF-8 if there is none.
+    pub(super) encoding: Option<String>,
+    pub(super) message: Vec<u8>,
+}
+
 /// Whether a commit is signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signed {
@@ -34,16 +42,21 @@ impl Repo {
     /// `object-missing`, `no-space`, `signing-failed`.
     pub fn write_pick(&self, world: &World, pick: &Pick<'_>, signed: Signed) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", pick.original);
-        let original = self.inner.find_commit(pick.original.0);
-        let original = original.or_code(Code::ObjectMissing, missing)?;
+        let original = self
+            .inner
+            .find_commit(pick.original.0)
+            .or_code(Code::ObjectMissing, missing)?;
         let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
         let encoding = decoded.encoding.map(ToOwned::to_owned);
         let message = with_origin(decoded.message, pick.original);
         if signed == Signed::Yes {
-            let author = Signature::from_gix(&author);
-            let encoding = encoding.map(|name| name.to_str_lossy().into_owned());
-            return self.write_signed_pick(world, pick, &author, (encoding, message));
+            let text = PickedText {
+                author: Signature::from_gix(&author),
+                encoding: encoding.map(|name| name.to_str_lossy().into_owned()),
+                message,
+            };
+            return self.write_signed_pick(world, pick, text);
         }
         let object = gix::objs::Commit {
             tree: pick.tree.0,
@@ -54,8 +67,10 @@ impl Repo {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let id = self.inner.write_object(&object);
-        let id = id.or_code(Code::Io, || "cannot write a commit")?;
+        let id = self
+            .inner
+            .write_object(&object)
+            .or_code(Code::Io, || "cannot write a commit")?;
         Ok(id.detach().into())
     }
 }

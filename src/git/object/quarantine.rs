@@ -1,7 +1,8 @@
-//! Makes objects in memory readable for a git process: it writes them into a temporary folder
-//! outside the object store. The repository itself is unchanged.
+//! Objects for a git process outside the object store: those that are in memory here, for git to read, and
+//! those that git creates, to be kept or not. The repository itself is unchanged.
 
 use gix::objs::Write as _;
+use gix::odb::loose::Store;
 
 use crate::git::process::Git;
 use crate::git::quoted_path::listed;
@@ -10,11 +11,22 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
 /// A temporary object folder; it is removed when dropped.
+#[derive(Debug)]
 pub struct Quarantine {
     folder: Scratch,
 }
 
 impl Quarantine {
+    /// Creates an empty one.
+    pub(in crate::git) fn new(world: &World) -> Result<Quarantine> {
+        let folder = Scratch::new(world)?;
+        Ok(Quarantine { folder })
+    }
+
+    fn store(&self, repo: &Repo) -> Store {
+        Store::at(self.folder.path().to_owned(), repo.inner.object_hash())
+    }
+
     /// Lets a git process find the objects.
     pub(in crate::git) fn show_to(&self, git: &mut Git) {
         git.env(
@@ -22,26 +34,46 @@ impl Quarantine {
             listed(self.folder.path()),
         );
     }
+
+    /// Has a git process create its objects here, and find all others in the repository. Before any argument.
+    pub(in crate::git) fn collect_from(&self, repo: &Repo, git: &mut Git) {
+        // The objects are read once at most: they need not be small or durable.
+        git.args(["-c", "core.looseCompression=0", "-c", "core.fsync=none"]);
+        git.env("GIT_OBJECT_DIRECTORY", self.folder.path());
+        let objects = listed(&repo.common_dir().join("objects"));
+        git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
+    }
+
+    /// Stores the objects in the repository.
+    pub(in crate::git) fn keep_in(&self, repo: &Repo) -> Result<()> {
+        let cannot = || "cannot keep the objects of a merge";
+        let (store, mut buffer) = (self.store(repo), Vec::new());
+        for id in store.iter() {
+            let id = id.or_code(Code::Io, cannot)?;
+            let object = store.try_find(&id, &mut buffer);
+            if let Some(object) = object.or_code(Code::Io, cannot)? {
+                let written = repo.inner.objects.write_buf(object.kind, object.data);
+                written.or_code(Code::Io, cannot)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Repo {
-    /// Writes the objects in memory into a quarantine; `None` if objects are not kept in memory.
+    /// Writes the objects in memory into a quarantine, which is empty if there are none.
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn quarantine(&self, world: &World) -> Result<Option<Quarantine>> {
-        let Some(objects) = self.inner.objects.reset_object_memory() else {
-            return Ok(None);
-        };
-        let folder = Scratch::new(world)?;
-        let cannot = || "cannot write an object for a diff";
-        let store = gix::odb::loose::Store::at(folder.path().to_owned(), self.inner.object_hash());
-        for (kind, data) in objects.values() {
-            store.write_buf(*kind, data).or_code(Code::Io, cannot)?;
-            let kept = self.inner.objects.write_buf(*kind, data);
-            kept.or_code(Code::Io, cannot)?;
+    pub fn quarantine(&self, world: &World) -> Result<Quarantine> {
+        let quarantine = Quarantine::new(world)?;
+        let store = quarantine.store(self);
+        let objects = self.inner.clone().objects.take_object_memory();
+        for (kind, data) in objects.iter().flat_map(|objects| objects.values()) {
+            let written = store.write_buf(*kind, data);
+            written.or_code(Code::Io, || "cannot pass the objects in memory to git")?;
         }
-        Ok(Some(Quarantine { folder }))
+        Ok(quarantine)
     }
 
     /// Has git create the blob of a file, and reads it into memory; `run` runs `hash-object` and
@@ -55,15 +87,14 @@ impl Repo {
         path: &RepoPath,
         run: impl Fn(&mut Git) -> Result<Oid>,
     ) -> Result<Oid> {
-        let folder = Scratch::new(world)?;
-        let objects = self.common_dir().join("objects");
+        let quarantine = Quarantine::new(world)?;
         let git = || {
             let mut git = self.git(world);
-            git.env("GIT_OBJECT_DIRECTORY", folder.path())
-                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", listed(&objects));
+            quarantine.collect_from(self, &mut git);
             git
         };
         let id = run(git().args(["hash-object", "-w", "--"]).arg(path.as_path()))?;
+        // git puts a large blob into a pack.
         let mut read = git();
         read.args(["cat-file", "blob"]).arg(id.to_string());
         self.write_blob(&read.run_checked("read back a file")?)

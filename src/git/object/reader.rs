@@ -55,8 +55,10 @@ impl Objects {
     /// `object-missing`.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self.inner.find_commit(commit.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let found = self
+            .inner
+            .find_commit(commit.0)
+            .or_code(Code::ObjectMissing, cannot)?;
         Ok(found
             .tree_id()
             .or_code(Code::ObjectMissing, cannot)?
@@ -73,8 +75,10 @@ impl Objects {
         if tree.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.inner.find_tree(tree.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let found = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
         found
             .iter()
             .map(|entry| {
@@ -102,10 +106,13 @@ impl Objects {
         if tree.0.is_empty_tree() {
             return Ok(None);
         }
-        let found = self.inner.find_tree(tree.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
-        let entry = found.lookup_entry_by_path(path.as_path());
-        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let found = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        let entry = found
+            .lookup_entry_by_path(path.as_path())
+            .or_code(Code::ObjectMissing, cannot)?;
         Ok(entry.map(|entry| TreeEntry {
             kind: entry.mode().kind(),
             id: entry.object_id().into(),

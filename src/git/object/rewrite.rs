@@ -25,12 +25,15 @@ impl Repo {
         message: impl Fn(&[u8]) -> Vec<u8>,
     ) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", again.original);
-        let found = self.inner.find_commit(again.original.0);
-        let found = found.or_code(Code::ObjectMissing, missing)?;
+        let found = self
+            .inner
+            .find_commit(again.original.0)
+            .or_code(Code::ObjectMissing, missing)?;
         let decoded = found.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
-        let committer = decoded.committer();
-        let committer = committer.or_code(Code::RepositoryBroken, missing)?;
+        let committer = decoded
+            .committer()
+            .or_code(Code::RepositoryBroken, missing)?;
         let object = gix::objs::Commit {
             tree: again.tree.0,
             parents: again.parents.iter().map(|parent| parent.0).collect(),
@@ -42,8 +45,10 @@ impl Repo {
             message: message(decoded.message).into(),
             extra_headers: Vec::new(),
         };
-        let id = self.inner.write_object(&object);
-        let id = id.or_code(Code::Io, || "cannot write a commit")?;
+        let id = self
+            .inner
+            .write_object(&object)
+            .or_code(Code::Io, || "cannot write a commit")?;
         Ok(id.detach().into())
     }
 
@@ -60,10 +65,12 @@ impl Repo {
     ) -> Result<Oid> {
         let broken = || format!("cannot read tag {id}");
         let raw = self.raw_tag(id).unwrap_or_default();
-        let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash());
-        let tag = tag.or_code(Code::RepositoryBroken, broken)?;
-        let tagger = tag.tagger().or_code(Code::RepositoryBroken, broken)?;
-        let tagger = tagger.map(|tagger| tagger.to_owned());
+        let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash())
+            .or_code(Code::RepositoryBroken, broken)?;
+        let tagger = tag
+            .tagger()
+            .or_code(Code::RepositoryBroken, broken)?
+            .map(|tagger| tagger.to_owned());
         let object = gix::objs::Tag {
             target: target.0,
             target_kind: tag.target_kind,
@@ -72,8 +79,10 @@ impl Repo {
             message: message(super::tag::unsigned(tag.message)).into(),
             signature: None,
         };
-        let id = self.inner.write_object(&object);
-        let id = id.or_code(Code::Io, || "cannot write a tag")?;
+        let id = self
+            .inner
+            .write_object(&object)
+            .or_code(Code::Io, || "cannot write a tag")?;
         Ok(id.detach().into())
     }
 

@@ -11,7 +11,7 @@ use crate::git::process::Git;
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
-use super::picked_commit::Pick;
+use super::picked_commit::{Pick, PickedText};
 use super::tag::NewTag;
 use super::{NewCommit, with_newline};
 
@@ -65,24 +65,22 @@ impl Repo {
         id_in(&printed, "commit")
     }
 
-    /// Writes a signed commit made from another one, like [`Repo::write_pick`]; the message is
-    /// passed with the name of its encoding.
-    pub(in crate::git) fn write_signed_pick(
+    /// Writes a signed commit made from another one, like [`Repo::write_pick`].
+    pub(super) fn write_signed_pick(
         &self,
         world: &World,
         pick: &Pick<'_>,
-        author: &Signature,
-        (encoding, message): (Option<String>, Vec<u8>),
+        original: PickedText,
     ) -> Result<Oid> {
         let mut git = self.git(world);
-        let encoding = encoding.as_deref().unwrap_or("UTF-8");
+        let encoding = original.encoding.as_deref().unwrap_or("UTF-8");
         git.arg("-c").arg(format!("i18n.commitEncoding={encoding}"));
         git.args(["commit-tree", "-S", "-p"])
             .arg(pick.parent.to_string());
         git.args(["-F", "-"]).arg(pick.tree.to_string());
         act_as(&mut git, pick.committer);
-        be(&mut git, "AUTHOR", author);
-        git.input(message);
+        be(&mut git, "AUTHOR", &original.author);
+        git.input(original.message);
         let printed = run(&mut git, "commit")?;
         id_in(&printed, "commit")
     }
@@ -184,10 +182,7 @@ fn run(git: &mut Git, what: &str) -> Result<Vec<u8>> {
     let said: Vec<_> = lines.filter(|line| !line.is_empty()).take(8).collect();
     Err(Error::new(
         Code::SigningFailed,
-        format!(
-            "cannot sign the {what}, and nothing has changed: {}",
-            said.join("; ")
-        ),
+        format!("cannot sign the {what}: {}", said.join("; ")),
     )
     .detail("stderr", &output.stderr)
     .hint(
@@ -200,7 +195,7 @@ fn id_in(printed: &[u8], what: &str) -> Result<Oid> {
     Oid::parse(text.trim()).ok_or_else(|| {
         Error::new(
             Code::SigningFailed,
-            format!("git did not name the signed {what}; nothing has changed"),
+            format!("git did not name the signed {what}"),
         )
     })
 }

@@ -143,8 +143,11 @@ impl Transfer<'_> {
     /// Returns the parents of a commit or the target of a tag, and the tree.
     fn look(&self, id: gix::ObjectId) -> Result<(Vec<gix::ObjectId>, Option<gix::ObjectId>)> {
         let missing = || format!("object {id} is missing here");
-        let object = self.from.repo.find_object(id);
-        let object = object.or_code(Code::ObjectMissing, missing)?;
+        let object = self
+            .from
+            .repo
+            .find_object(id)
+            .or_code(Code::ObjectMissing, missing)?;
         Ok(match object.kind {
             gix::objs::Kind::Commit => {
                 let commit = object.into_commit();
@@ -171,8 +174,11 @@ impl Transfer<'_> {
             return self.write_empty_tree();
         }
         let missing = || format!("tree {id} is missing here");
-        let tree = self.from.repo.find_tree(id);
-        let tree = tree.or_code(Code::ObjectMissing, missing)?;
+        let tree = self
+            .from
+            .repo
+            .find_tree(id)
+            .or_code(Code::ObjectMissing, missing)?;
         let entries: Vec<_> = tree
             .iter()
             .map(|entry| {

@@ -84,14 +84,17 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(None);
         }
-        let found = self.inner.find_tree(tree.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
-        let entry = found.lookup_entry_by_path(path.as_path());
-        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
-        let entry = entry.map(|entry| TreeEntry {
-            kind: entry.mode().kind(),
-            id: entry.object_id().into(),
-        });
+        let found = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        let entry = found
+            .lookup_entry_by_path(path.as_path())
+            .or_code(Code::ObjectMissing, cannot)?
+            .map(|entry| TreeEntry {
+                kind: entry.mode().kind(),
+                id: entry.object_id().into(),
+            });
         Ok(entry.filter(|entry| !entry.is_directory()))
     }
 
@@ -104,10 +107,13 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(None);
         }
-        let tree = self.inner.find_tree(tree.0);
-        let tree = tree.or_code(Code::ObjectMissing, cannot)?;
-        let entry = tree.lookup_entry_by_path(path);
-        let entry = entry.or_code(Code::ObjectMissing, cannot)?;
+        let tree = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
+        let entry = tree
+            .lookup_entry_by_path(path)
+            .or_code(Code::ObjectMissing, cannot)?;
         let directory = entry.filter(|entry| entry.mode().is_tree());
         Ok(directory.map(|entry| entry.object_id().into()))
     }
@@ -121,8 +127,10 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self.inner.find_tree(tree.0);
-        let found = found.or_code(Code::ObjectMissing, cannot)?;
+        let found = self
+            .inner
+            .find_tree(tree.0)
+            .or_code(Code::ObjectMissing, cannot)?;
         let entries = found.iter().map(|entry| {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
             let name = RepoPath::new(entry.filename().to_vec());

@@ -4,17 +4,17 @@
 //! A program gets bytes on standard input and nothing else: no files, no shell, and of the
 //! environment only `PATH` and `LANG`.
 
-use std::io::{Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::Signal;
 
-use crate::model::{Error, Result, World};
+use crate::model::{Result, World};
 
+use super::attend::{Attended, Group, Terms, attend};
 use super::resource_limits::limit_address_space;
 use super::trace::Trace;
 
@@ -23,9 +23,6 @@ const FROM_OTHERS: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::KILL, Signal
 
 /// The amount of standard error that is kept.
 const MAX_ERROR_BYTES: u64 = 64 << 10;
-
-/// How long the streams of a program may stay open after it has ended.
-const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The resources that a program may use.
 #[derive(Clone, Copy, Debug)]
@@ -85,14 +82,23 @@ pub fn run(
     let id = child.id();
     world.interrupt.adopt(id);
     limit_address_space(id, limits.memory_bytes);
-    let finished = attend(&mut child, input, limits);
-    if let Some(traced) = traced {
-        let code = child.try_wait().ok().flatten();
-        traced.ended(code.and_then(|status| status.code()));
+    let terms = Terms {
+        input: Some(Arc::new(input)),
+        most_output_bytes: limits.output_bytes.saturating_add(1),
+        most_error_bytes: MAX_ERROR_BYTES,
+        most_time: Some(limits.time),
+        interrupt: None,
+        group: Group::Killed,
+        on_output: None,
+        on_error: None,
+    };
+    let attended = attend(&mut child, terms);
+    if let (Some(traced), Ok(attended)) = (traced, &attended) {
+        traced.ended(attended.status.code());
     }
     world.interrupt.release(id);
     world.interrupt.check()?;
-    finished.map(Some)
+    Ok(Some(finished(attended?, limits)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
@@ -111,37 +117,10 @@ fn command(world: &World, program: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn pid(id: u32) -> Option<Pid> {
-    i32::try_from(id).ok().and_then(Pid::from_raw)
-}
-
-/// Writes to a child, reads its output and waits for its end.
-fn attend(child: &mut Child, input: Vec<u8>, limits: Limits) -> Result<Finished> {
-    let stdin = child.stdin.take();
-    // A child that stops reading reports why on standard error and in its exit code.
-    std::thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
-    let stdout = listen(child.stdout.take(), limits.output_bytes.saturating_add(1));
-    let stderr = listen(child.stderr.take(), MAX_ERROR_BYTES);
-    let id = pid(child.id());
-    let (ended, end) = mpsc::channel();
-    // Wait without reaping: until it is reaped, the number of its group cannot be reused.
-    std::thread::spawn(move || {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let seen = id.is_some_and(|id| waitid(WaitId::Pid(id), options).is_ok());
-        // The receiver is gone after a timeout.
-        ended.send(seen).ok();
-    });
-    let in_time = end.recv_timeout(limits.time).is_ok();
-    if let Some(id) = id {
-        // Its children have no purpose any more.
-        kill_process_group(id, Signal::KILL).ok();
-    }
-    let status = child
-        .wait()
-        .map_err(|e| Error::io("cannot wait for a program", e))?;
-    let stdout = stdout.recv_timeout(STREAM_TIMEOUT).unwrap_or_default();
-    let stderr = stderr.recv_timeout(STREAM_TIMEOUT).unwrap_or_default();
-    let end = if !in_time {
+/// Says how a program ended.
+fn finished(attended: Attended, limits: Limits) -> Finished {
+    let Attended { status, stdout, .. } = attended;
+    let end = if attended.is_late {
         End::TimedOut
     } else if stdout.len() as u64 > limits.output_bytes {
         End::TooMuchOutput
@@ -153,23 +132,9 @@ fn attend(child: &mut Child, input: Vec<u8>, limits: Limits) -> Result<Finished>
             (None, _) => End::Crashed,
         }
     };
-    Ok(Finished {
+    Finished {
         end,
         stdout,
-        stderr: String::from_utf8_lossy(&stderr).trim().to_owned(),
-    })
-}
-
-/// Reads a stream up to a limit and then closes it, which ends a program that continues to write.
-fn listen(stream: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
-    let (heard, bytes) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut all = Vec::new();
-        if let Some(stream) = stream {
-            // What was read before a failure counts.
-            stream.take(most).read_to_end(&mut all).ok();
-        }
-        drop(heard.send(all));
-    });
-    bytes
+        stderr: String::from_utf8_lossy(&attended.stderr).trim().to_owned(),
+    }
 }

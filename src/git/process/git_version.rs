@@ -18,7 +18,7 @@ const USAGE: i32 = 129;
 /// Returns the error for a failed command, if it failed because this git is too old for it. `failed` is the command,
 /// with its exit code and its standard error. Only such a failure costs a process that asks for the version.
 #[expect(clippy::disallowed_methods, reason = "the gate for processes")]
-pub(super) fn too_old(failed: &Command, (code, said): (Option<i32>, &str)) -> Option<Error> {
+pub(super) fn too_old(failed: &Command, code: Option<i32>, said: &str) -> Option<Error> {
     if code != Some(USAGE) && !said.contains("is not a git command") {
         return None;
     }

@@ -36,8 +36,9 @@ pub(in crate::git) fn keeping(
     command: &Command,
     stream: InPlaceOf,
 ) -> Result<Command> {
-    let file = file.try_clone();
-    let file = file.map_err(|e| Error::io("cannot hand a lock on", e))?;
+    let file = file
+        .try_clone()
+        .map_err(|e| Error::io("cannot hand a lock on", e))?;
     let mut shell = Command::new("sh");
     shell
         .args(["-c", stream.script(), "sh"])

@@ -1,8 +1,10 @@
 //! The one gate for child processes: git with a scrubbed environment, killed when this program is
 //! interrupted.
 
+mod attend;
 pub mod bounded;
 pub(crate) mod command_config;
+mod end;
 pub mod git_version;
 mod inherited_file;
 pub mod pager;
@@ -14,25 +16,25 @@ pub(crate) mod trace;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
+use std::sync::Arc;
 use std::time::Duration;
-
-use rustix::process::{Pid, Signal, kill_process};
 
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::{full_disk, lock_file};
+use attend::{Attended, Group, Terms, attend};
 use command_config::CommandConfig;
 use inherited_file::InPlaceOf;
 use resource_limits::Resources;
-use streaming::{End, Listener, Pipe};
+use streaming::Listener;
 
 use trace::Trace;
 
+pub(super) use end::descendants;
+pub use end::{ask_to_end, end_children, end_own_children, kill};
 pub use run_hook::{CommitHook, run_commit_hook, run_hook};
 
 /// The variable that names the current operation to child processes. A changing command of
@@ -71,7 +73,7 @@ pub(super) const SCRUBBED: &[&str] = &[
 pub struct Git {
     command: Command,
     interrupt: Interrupt,
-    input: Option<Vec<u8>>,
+    input: Option<Arc<Vec<u8>>>,
     keeps_output: bool,
     most_output_bytes: u64,
     most_time: Option<Duration>,
@@ -165,7 +167,7 @@ impl Git {
 
     /// Gives it bytes on standard input.
     pub fn input(&mut self, bytes: Vec<u8>) -> &mut Self {
-        self.input = Some(bytes);
+        self.input = Some(Arc::new(bytes));
         self
     }
 
@@ -198,7 +200,7 @@ impl Git {
         Ok(self)
     }
 
-    /// Kills it after this time, on Linux together with all its children.
+    /// Ends it after this time, on Linux together with all its children.
     pub fn limit_time(&mut self, time: Duration) -> &mut Self {
         self.most_time = Some(time);
         self
@@ -217,66 +219,40 @@ impl Git {
     /// `git-failed` when git cannot be started, `interrupted` when a signal ended this process.
     pub fn run(&mut self) -> Result<Output> {
         self.interrupt.check()?;
-        let input = self.input.take();
         let traced = self.trace.begin(&self.command);
-        let mut child = self.start_heard(input.is_some())?;
-        let (mut stdin, mut stdout, mut stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let cannot = |e| Error::io("cannot read the output of git", e);
-        let (of_out, of_err) = (Pipe::of(stdout.as_ref()), Pipe::of(stderr.as_ref()));
-        let over = End::new();
-        let most = self.most_output_bytes;
-        let (ended, end) = mpsc::channel::<()>();
-        let (done, is_read) = mpsc::channel::<()>();
-        let (limit, id) = (self.most_time, child.id());
-        std::thread::scope(|scope| {
-            if let Some(limit) = limit {
-                scope.spawn(move || end_late(id, limit, &end));
-            }
-            let (over, pipes) = (&over, [&of_out, &of_err]);
-            scope.spawn(move || over.announce(id, pipes, &is_read));
-            scope.spawn(|| {
-                if let (Some(pipe), Some(bytes)) = (stdin.take(), &input) {
-                    // A child that stops reading reports why on standard error and in its exit
-                    // code.
-                    drop({ pipe }.write_all(bytes));
-                }
-            });
-            let listener = &mut self.listener;
-            let heard = scope.spawn(|| {
-                let pipe = stderr.take();
-                pipe.map(|pipe| over.read((&of_err, pipe), &mut err, listener.as_mut()))
-            });
-            // The pipe closes here, which ends a git that continues to write.
-            let read = stdout.take();
-            let read = read.map(|pipe| over.read((&of_out, pipe.take(most)), &mut out, None));
-            // When both streams are closed, the child has ended or is about to.
-            drop(heard.join());
-            drop((ended, done));
-            read
-        })
-        .transpose()
-        .map_err(cannot)?;
-        // Keep the input for another run.
-        self.input = input;
-        let status = child.wait();
+        let mut child = self.start_heard(self.input.is_some())?;
+        let terms = Terms {
+            input: self.input.clone(),
+            most_output_bytes: self.most_output_bytes,
+            most_error_bytes: u64::MAX,
+            most_time: self.most_time,
+            interrupt: None,
+            group: Group::Shared,
+            on_output: None,
+            on_error: self.listener.as_mut(),
+        };
+        let attended = attend(&mut child, terms);
         self.interrupt.release(child.id());
-        let status = status.map_err(|e| Error::io("cannot wait for git", e))?;
+        let Attended {
+            status,
+            stdout,
+            stderr,
+            ..
+        } = attended?;
         if let Some(traced) = traced {
             traced.ended(status.code());
         }
         self.interrupt.check()?;
-        let mut stderr = String::from_utf8_lossy(&err).trim().to_owned();
+        let mut stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
         if !status.success() {
-            if let Some(error) = git_version::too_old(&self.command, (status.code(), &stderr)) {
+            if let Some(error) = git_version::too_old(&self.command, status.code(), &stderr) {
                 return Err(error);
             }
             stderr = full_disk::with_reason(stderr, &self.command);
         }
         Ok(Output {
             code: status.code(),
-            stdout: out,
+            stdout,
             stderr,
         })
     }
@@ -355,15 +331,6 @@ impl Git {
     }
 }
 
-/// Kills a child and all its children if it has not ended within the limit.
-fn end_late(child: u32, limit: Duration, end: &mpsc::Receiver<()>) {
-    if end.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout) {
-        return;
-    }
-    // The child has not been reaped, so its number is still its own.
-    kill(&[descendants(child), vec![child]].concat());
-}
-
 /// Returns the error for a git command that failed; `locked` if a lock file was in its way.
 pub fn failed(wanted: &str, stderr: &str) -> Error {
     if let Some(lock) = lock_file::named_in(stderr) {
@@ -371,69 +338,4 @@ pub fn failed(wanted: &str, stderr: &str) -> Error {
     }
     let said = stderr.lines().last().unwrap_or("git gave no reason");
     Error::new(Code::GitFailed, format!("cannot {wanted}: {said}"))
-}
-
-/// Ends the children of a program that was asked to stop, and their children: by SIGTERM, then by
-/// SIGKILL.
-///
-/// gix, not this gate, starts filters, so on Linux all descendants are looked up.
-pub fn end_children(interrupt: &Interrupt) {
-    let spared = interrupt.spared();
-    let spared = spared.map(|child| [descendants(child), vec![child]].concat());
-    let spared = spared.unwrap_or_default();
-    let living = || {
-        let mut living = descendants(std::process::id());
-        living.retain(|child| !spared.contains(child));
-        living
-    };
-    let mut children = living();
-    children.extend(interrupt.children());
-    ask_to_end(&children);
-    for _ in 0..20 {
-        if interrupt.children().is_empty() && living().is_empty() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-    kill(&living());
-}
-
-/// Sends SIGTERM to processes.
-pub fn ask_to_end(pids: &[u32]) {
-    signal_all(pids, Signal::TERM);
-}
-
-/// Sends SIGKILL to processes.
-pub fn kill(pids: &[u32]) {
-    signal_all(pids, Signal::KILL);
-}
-
-fn signal_all(pids: &[u32], signal: Signal) {
-    for pid in pids {
-        let pid = i32::try_from(*pid).ok().and_then(Pid::from_raw);
-        // The process may be gone already.
-        pid.map(|pid| kill_process(pid, signal).ok());
-    }
-}
-
-/// Lists all descendants of a process; empty if the system does not provide them.
-pub(super) fn descendants(pid: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let lists =
-        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
-    let children: Vec<u32> = lists
-        .flat_map(|list| {
-            list.split(' ')
-                .filter_map(|pid| pid.trim().parse().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let below = children
-        .iter()
-        .flat_map(|child| descendants(*child))
-        .collect::<Vec<_>>();
-    children.into_iter().chain(below).collect()
 }

@@ -144,8 +144,9 @@ mod tests {
             core: core.map(str::to_owned),
         };
         let with = |variables: &[(&str, &str)], settings: &PagerSettings| {
-            let variables = variables.iter();
-            let variables = variables.map(|(name, value)| (OsString::from(name), value.into()));
+            let variables = variables
+                .iter()
+                .map(|(name, value)| (OsString::from(name), value.into()));
             chosen(&variables.collect(), settings)
         };
         let none = settings(None, None);

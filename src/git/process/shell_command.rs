@@ -5,30 +5,21 @@
 //! git-colony, and the known tokens. Whether a command may run at all is decided elsewhere.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, PipeReader, Read as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-use rustix::process::{
-    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
-};
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use crate::git::remote::credentials;
 use crate::model::program_output::Listening;
 use crate::model::{Error, Result, World};
 
+use super::SCRUBBED;
+use super::attend::{Group, Terms, attend};
 use super::trace::Trace;
-use super::{SCRUBBED, descendants};
 
 /// The usual variables for tokens, in addition to those that the settings name.
 const TOKENS: [&str; 3] = ["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"];
-
-/// The time between SIGTERM and SIGKILL for a group, and the maximum wait for its remaining output.
-const TERM_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The interval between checks.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,26 +40,41 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
     world.interrupt.check()?;
     let cannot = |e| Error::io("cannot start a shell", e);
     let (reader, writer) = std::io::pipe().map_err(cannot)?;
-    rustix::io::ioctl_fionbio(&reader, true).map_err(|e| cannot(e.into()))?;
     let mut shell = shell(world, command)?;
     if let Some(traced) = Trace::of(world).begin(&shell) {
         traced.goes_on();
     }
     shell.stdout(writer.try_clone().map_err(cannot)?);
-    let child = shell.stderr(writer).spawn().map_err(cannot)?;
+    let mut child = shell.stderr(writer).spawn().map_err(cannot)?;
     // Its ends of the pipe are the child's now.
     drop(shell);
+    child.stdout = Some(ChildStdout::from(OwnedFd::from(reader)));
     world.interrupt.adopt(child.id());
-    let mut group = Group {
-        lines: Lines::new(world, reader),
-        pid: Pid::from_child(&child),
-        child,
+    let mut said = Listening::default();
+    let mut tell = |bytes: &[u8]| said.take(bytes).iter().for_each(|said| said.tell(world));
+    let terms = Terms {
+        input: None,
+        most_output_bytes: u64::MAX,
+        most_error_bytes: 0,
+        most_time: limit,
+        interrupt: Some(&world.interrupt),
+        group: Group::Killed,
+        on_output: Some(&mut tell),
+        on_error: None,
     };
-    let ending = group.wait(world, limit.map(|limit| Instant::now() + limit));
-    world.interrupt.release(group.child.id());
-    let ending = ending.map_err(|e| Error::io("cannot wait for a command", e))?;
+    let attended = attend(&mut child, terms);
+    world.interrupt.release(child.id());
+    if let Some(last) = said.finish() {
+        last.tell(world);
+    }
+    world.progress.end();
+    let attended = attended?;
     world.interrupt.check()?;
-    Ok(ending)
+    Ok(if attended.is_late {
+        Ending::OutOfTime
+    } else {
+        Ending::Exited(attended.status.code())
+    })
 }
 
 /// Makes a shell command; the caller sets both streams.
@@ -102,116 +108,4 @@ fn is_tied(name: &OsStr) -> bool {
     ];
     ours || config.iter().any(|start| name.starts_with(start))
         || SCRUBBED.iter().any(|known| name == known.as_bytes())
-}
-
-/// A command with all its children.
-struct Group<'a> {
-    child: Child,
-    pid: Pid,
-    lines: Lines<'a>,
-}
-
-impl Group<'_> {
-    fn wait(&mut self, world: &World, until: Option<Instant>) -> std::io::Result<Ending> {
-        let mut late = false;
-        while !self.has_ended()? {
-            let stop = world.interrupt.check().is_err();
-            late = until.is_some_and(|until| Instant::now() >= until);
-            if late || stop {
-                self.end()?;
-                break;
-            }
-            if !self.lines.tell()? {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-        }
-        // The process is not reaped yet: its number still identifies this group.
-        self.signal(Signal::KILL);
-        let status = self.child.wait()?;
-        let patience = Instant::now() + TERM_TIMEOUT;
-        while !self.lines.ended && Instant::now() < patience {
-            if !self.lines.tell()? {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-        }
-        self.lines.finish();
-        Ok(if late {
-            Ending::OutOfTime
-        } else {
-            Ending::Exited(status.code())
-        })
-    }
-
-    /// Returns `true` if the shell has ended; does not reap it.
-    fn has_ended(&self) -> std::io::Result<bool> {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        Ok(waitid(WaitId::Pid(self.pid), look)?.is_some())
-    }
-
-    /// Ends the group by SIGTERM, then by SIGKILL, with the processes that have left it meanwhile.
-    fn end(&mut self) -> std::io::Result<()> {
-        let below = descendants(self.child.id());
-        self.signal(Signal::TERM);
-        let patience = Instant::now() + TERM_TIMEOUT;
-        while !self.has_ended()? && Instant::now() < patience {
-            if !self.lines.tell()? {
-                std::thread::sleep(POLL_INTERVAL);
-            }
-        }
-        for pid in below {
-            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-            // The process may be gone already.
-            pid.map(|pid| kill_process(pid, Signal::KILL).ok());
-        }
-        Ok(())
-    }
-
-    fn signal(&self, signal: Signal) {
-        // The group may be gone already.
-        kill_process_group(self.pid, signal).ok();
-    }
-}
-
-/// Passes on the output of a command, line by line.
-struct Lines<'a> {
-    world: &'a World,
-    reader: PipeReader,
-    said: Listening,
-    ended: bool,
-}
-
-impl<'a> Lines<'a> {
-    fn new(world: &'a World, reader: PipeReader) -> Lines<'a> {
-        Lines {
-            world,
-            reader,
-            said: Listening::default(),
-            ended: false,
-        }
-    }
-
-    /// Passes on the available output; returns `false` if there was none.
-    fn tell(&mut self) -> std::io::Result<bool> {
-        let mut bytes = [0_u8; 16 * 1024];
-        let count = match self.reader.read(&mut bytes) {
-            Ok(count) => count,
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Ok(false);
-            }
-            Err(e) => return Err(e),
-        };
-        self.ended = count == 0;
-        let said = self.said.take(bytes.get(..count).unwrap_or_default());
-        for said in said {
-            said.tell(self.world);
-        }
-        Ok(count > 0)
-    }
-
-    fn finish(&mut self) {
-        if let Some(last) = self.said.finish() {
-            last.tell(self.world);
-        }
-        self.world.progress.end();
-    }
 }

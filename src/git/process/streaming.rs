@@ -12,10 +12,27 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-
 /// Receives the output of a command, in pieces of any size.
 pub(in crate::git) type Listener = Box<dyn FnMut(&[u8]) + Send>;
+
+/// Gets the output of a command, in pieces of any size, on the thread that waits for it.
+pub(in crate::git) type OnOutput<'a> = &'a mut dyn FnMut(&[u8]);
+
+/// Where the output of a command goes.
+pub(in crate::git) struct Reader<'a> {
+    /// Whether all of it is stored.
+    pub(in crate::git) stores: bool,
+    /// Gets it as it arrives.
+    pub(in crate::git) listener: Option<OnOutput<'a>>,
+}
+
+impl Reader<'_> {
+    fn hear(&mut self, bytes: &[u8]) {
+        if let Some(listener) = &mut self.listener {
+            listener(bytes);
+        }
+    }
+}
 
 /// How long a pipe may stay open after the command has ended: a reader that is only late needs no
 /// marker.
@@ -81,11 +98,12 @@ impl End {
     /// the pipe.
     pub(in crate::git) fn read(
         &self,
-        (known, mut pipe): (&Pipe, impl Read),
+        known: &Pipe,
+        mut pipe: impl Read,
         all: &mut Vec<u8>,
-        listener: Option<&mut Listener>,
+        to: Reader<'_>,
     ) -> std::io::Result<()> {
-        let read = self.read_open(&mut pipe, all, listener);
+        let read = self.read_open(&mut pipe, all, to);
         known.close();
         read
     }
@@ -94,7 +112,7 @@ impl End {
         &self,
         pipe: &mut impl Read,
         all: &mut Vec<u8>,
-        mut listener: Option<&mut Listener>,
+        mut to: Reader<'_>,
     ) -> std::io::Result<()> {
         let (mut part, mut left) = ([0; 4096], 0);
         loop {
@@ -112,11 +130,14 @@ impl End {
             if self.is_over.load(Ordering::SeqCst) {
                 left += count;
                 if self.cut(all, fresh) || left > MAX_LEFT_BYTES {
+                    to.hear(all.get(fresh..).unwrap_or_default());
                     return Ok(());
                 }
             }
-            if let Some(listener) = &mut listener {
-                listener(all.get(fresh..).unwrap_or_default());
+            to.hear(all.get(fresh..).unwrap_or_default());
+            if !to.stores {
+                // The marker may begin in this part.
+                all.drain(..all.len().saturating_sub(self.mark.len()));
             }
         }
     }
@@ -133,13 +154,9 @@ impl End {
         at.is_some()
     }
 
-    /// Waits for the end of a child without reaping it, and for its readers, whose end `read`
-    /// reports; then wakes them.
-    pub(in crate::git) fn announce(&self, child: u32, pipes: [&Pipe; 2], read: &Receiver<()>) {
-        let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let has_ended = pid.is_some_and(|pid| waitid(WaitId::Pid(pid), options).is_ok());
-        if has_ended && read.recv_timeout(CLOSE_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
+    /// Waits, after the end of a child, for its readers, whose end `read` reports; then wakes them.
+    pub(in crate::git) fn announce(&self, pipes: [&Pipe; 2], read: &Receiver<()>) {
+        if read.recv_timeout(CLOSE_TIMEOUT) == Err(RecvTimeoutError::Timeout) {
             self.is_over.store(true, Ordering::SeqCst);
             for pipe in pipes {
                 // If this fails, the reader waits on, as for a running command.

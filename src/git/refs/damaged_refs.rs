@@ -4,14 +4,13 @@
 //! git skips such a ref in some commands, fails on it in others, and deletes it in none, since it
 //! cannot read it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::Read as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::git::plain_file::{self, Symlinks};
 use crate::git::{Oid, RefName, Repo};
 use crate::model::{Error, Result};
 
@@ -100,13 +99,8 @@ fn take_aside(path: &Path, aside: &Path) -> std::io::Result<()> {
 }
 
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut options = OpenOptions::new();
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file: File = options.open(path)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    let found = plain_file::find_beginning(path, Symlinks::Refused, MAX_READ_BYTES)?;
+    found.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }
 
 fn told(bytes: &[u8]) -> String {

@@ -6,6 +6,7 @@
 //! created by one `link(2)`, which is atomic and cannot overwrite.
 
 pub mod damaged_refs;
+pub mod lost_race;
 mod ref_listing;
 mod ref_transaction;
 pub mod reflog;
@@ -186,7 +187,7 @@ impl Repo {
         reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
         let git = self.git(world);
-        self.begin_transaction(world, git, (changes, reason))
+        self.begin_transaction(world, git, changes, reason)
     }
 
     /// Like [`Repo::prepare_refs`], for refs that only git-colony moves: runs no hook, and git
@@ -198,19 +199,21 @@ impl Repo {
         &self,
         world: &World,
         changes: &[RefChange],
-        (reason, lock): (&ReflogReason<'_>, &File),
+        reason: &ReflogReason<'_>,
+        lock: &File,
     ) -> Result<PreparedRefs> {
         let mut git = self.git(world);
         git.args(["-c", "core.hooksPath=/dev/null"]);
         git.keep_open(lock)?;
-        self.begin_transaction(world, git, (changes, reason))
+        self.begin_transaction(world, git, changes, reason)
     }
 
     fn begin_transaction(
         &self,
         world: &World,
         mut git: Git,
-        (changes, reason): (&[RefChange], &ReflogReason<'_>),
+        changes: &[RefChange],
+        reason: &ReflogReason<'_>,
     ) -> Result<PreparedRefs> {
         git.args(["update-ref", "--no-deref", "--stdin", "-z"]);
         git.args(["-m", reason.text]);
@@ -254,8 +257,9 @@ pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<
     let cannot = || format!("cannot read ref '{name}'");
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
-    let found = repo.try_find_reference(full.as_ref());
-    let found = found.or_code(Code::RepositoryBroken, cannot)?;
+    let found = repo
+        .try_find_reference(full.as_ref())
+        .or_code(Code::RepositoryBroken, cannot)?;
     Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
 }
 
@@ -271,8 +275,10 @@ pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<Fou
     let cannot = || format!("cannot list refs below '{prefix}'");
     let platform = repo.references().or_code(Code::RepositoryBroken, cannot)?;
     // gix refuses prefixes that could be paths on some system.
-    let iter = platform.prefixed(prefix).or_else(|_| platform.all());
-    let iter = iter.or_code(Code::RepositoryBroken, cannot)?;
+    let iter = platform
+        .prefixed(prefix)
+        .or_else(|_| platform.all())
+        .or_code(Code::RepositoryBroken, cannot)?;
     let mut found = Vec::new();
     for reference in iter {
         // A broken ref (an empty file after a power cut) must not hide the others.

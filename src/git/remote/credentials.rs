@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::process::Git;
 use crate::git::process::command_config::quoted;
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, Result, Untouched, World};
 
 use super::url::{Provenance, RemoteUrl};
 
@@ -136,10 +136,11 @@ impl TokenSource {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!(
-                    "the value of '{}' is not a token: it holds spaces or control characters; nothing was sent",
+                    "the value of '{}' is not a token: it holds spaces or control characters",
                     self.variable
                 ),
             )
+            .untouched(Untouched::Only("nothing was sent"))
             .hint(ask_for(&self.variable)));
         }
         Ok(token)
@@ -212,15 +213,17 @@ fn add(sources: &mut Vec<TokenSource>, entry: &str) -> Result<()> {
             "a host in the name of the setting, with a port where it needs one",
         ));
     };
-    let at = sources.iter().position(|source| source.host == host);
-    let at = at.unwrap_or_else(|| {
-        sources.push(TokenSource {
-            host,
-            variable: String::new(),
-            username: "oauth2".to_owned(),
+    let at = sources
+        .iter()
+        .position(|source| source.host == host)
+        .unwrap_or_else(|| {
+            sources.push(TokenSource {
+                host,
+                variable: String::new(),
+                username: "oauth2".to_owned(),
+            });
+            sources.len() - 1
         });
-        sources.len() - 1
-    });
     let Some(source) = sources.get_mut(at) else {
         return Ok(());
     };

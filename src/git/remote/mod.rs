@@ -76,12 +76,12 @@ impl<'a> Remote<'a> {
         };
         let urls = url(Direction::Fetch)?.zip(url(Direction::Push)?);
         let Some((fetch_url, push_url)) = urls else {
-            return Err(Error::new(
-                Code::RemoteNotFound,
-                format!("no remote is named '{name}'; nothing has changed"),
-            )
-            .detail("remote", name)
-            .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"));
+            return Err(
+                Error::new(Code::RemoteNotFound, format!("no remote is named '{name}'"))
+                    .unchanged()
+                    .detail("remote", name)
+                    .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"),
+            );
         };
         Ok(Remote {
             repo,
@@ -222,7 +222,7 @@ impl<'a> Remote<'a> {
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
-            pushed.extend(self.push_once(some, ("--no-atomic", Uploads::ByHook))?.refs);
+            pushed.extend(self.push_once(some, "--no-atomic", Uploads::ByHook)?.refs);
         }
         Ok(pushed)
     }
@@ -236,13 +236,14 @@ impl<'a> Remote<'a> {
         if changes.is_empty() {
             return Ok(PushResult::default());
         }
-        self.push_once(changes, ("--atomic", uploads))
+        self.push_once(changes, "--atomic", uploads)
     }
 
     fn push_once(
         &self,
         changes: &[RefChange],
-        (atomic, uploads): (&str, Uploads),
+        atomic: &str,
+        uploads: Uploads,
     ) -> Result<PushResult> {
         let mut network = self.network(Direction::Push)?;
         network.once();
@@ -270,8 +271,9 @@ impl<'a> Remote<'a> {
             let silent = || Pushed::Refused("git reported nothing about it".to_owned());
             told.get(&change.name).cloned().unwrap_or_else(silent)
         };
-        let named = changes.iter();
-        let named = named.map(|change| (change.name.clone(), result(change)));
+        let named = changes
+            .iter()
+            .map(|change| (change.name.clone(), result(change)));
         Ok(PushResult {
             refs: named.collect(),
             said: words_of_server(&output.stderr),
@@ -303,8 +305,11 @@ impl Repo {
     /// Returns the names of the configured remotes, sorted; skips those that are not UTF-8.
     pub fn remote_names(&self) -> Vec<String> {
         let names = self.inner.remote_names();
-        let names = names.iter().map(|name| std::str::from_utf8(name).ok());
-        names.flatten().map(str::to_owned).collect()
+        names
+            .iter()
+            .filter_map(|name| std::str::from_utf8(name).ok())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Returns `true` for a partial clone: a remote may have the objects that are missing here.
@@ -329,9 +334,10 @@ fn words_of_server(stderr: &str) -> Vec<String> {
     const MAX_LINES: usize = 20;
     const MAX_CHARACTERS: usize = 500;
     let lines = stderr.split(['\n', '\r']);
-    let said = lines.filter_map(|line| line.strip_prefix("remote: "));
-    let said = said.map(|line| line.trim_end().chars().take(MAX_CHARACTERS).collect());
-    let said = said.filter(|line: &String| !line.is_empty());
+    let said = lines
+        .filter_map(|line| line.strip_prefix("remote: "))
+        .map(|line| line.trim_end().chars().take(MAX_CHARACTERS).collect())
+        .filter(|line: &String| !line.is_empty());
     said.take(MAX_LINES).collect()
 }
 
@@ -375,8 +381,10 @@ fn refusal(what: &str) -> Pushed {
     if RACES.iter().any(|race| lower.contains(race)) {
         return Pushed::Moved;
     }
-    let why = what.split_once('(').map(|(_, why)| why);
-    let why = why.map_or(what, |why| why.strip_suffix(')').unwrap_or(why));
+    let why = what
+        .split_once('(')
+        .map(|(_, why)| why)
+        .map_or(what, |why| why.strip_suffix(')').unwrap_or(why));
     Pushed::Refused(redact(why))
 }
 

@@ -53,15 +53,16 @@ impl Network {
     /// `invalid-value` for an invalid setting or token, `git-failed`.
     pub fn new(world: &World, mut git: Git, url: Option<&RemoteUrl>) -> Result<Network> {
         let sources = credentials::sources(world)?;
-        let own = url.filter(|url| url.has_credentials());
-        let own = own.and_then(RemoteUrl::host);
+        let own = url
+            .filter(|url| url.has_credentials())
+            .and_then(RemoteUrl::host);
         let used =
             |source: &&TokenSource| source.is_set(world) && own.as_ref() != Some(&source.host);
         let notes = sources
             .iter()
             .any(|source| used(&source))
-            .then(|| Scratch::new(world));
-        let notes = notes.transpose()?;
+            .then(|| Scratch::new(world))
+            .transpose()?;
         for source in sources.iter().filter(used) {
             let notes = notes.as_ref().map_or(Path::new("/"), Scratch::path);
             source.arrange(&mut git, world, notes)?;
@@ -133,8 +134,10 @@ impl Network {
 
     /// Replaces the user's tokens by `***`, in case a remote repeats them.
     fn without_tokens(&self, text: &str) -> String {
-        let tokens = self.sources.iter();
-        let tokens = tokens.filter_map(|source| self.world.text_variable(&source.variable));
+        let tokens = self
+            .sources
+            .iter()
+            .filter_map(|source| self.world.text_variable(&source.variable));
         tokens
             .filter(|token| !token.trim().is_empty())
             .fold(text.to_owned(), |text, token| {
@@ -217,8 +220,9 @@ impl Repo {
     /// # Errors
     /// `url-refused`.
     pub fn remote_url(&self, remote: &str, direction: Direction) -> Result<Option<RemoteUrl>> {
-        let push = self.config(&format!("remote.{remote}.pushUrl"));
-        let push = push.filter(|_| direction == Direction::Push);
+        let push = self
+            .config(&format!("remote.{remote}.pushUrl"))
+            .filter(|_| direction == Direction::Push);
         let url = push.or_else(|| self.config(&format!("remote.{remote}.url")));
         url.map(|url| RemoteUrl::parse(&url, Provenance::User, self.workdir()))
             .transpose()
@@ -239,8 +243,10 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
     };
     let is_content = url.is_some_and(|url| url.provenance() == Provenance::Repository);
     // An empty list is valid: it allows nothing.
-    let callers = world.variables.get(OsStr::new(CALLERS));
-    let callers = callers.map(|list| list.to_string_lossy().into_owned());
+    let callers = world
+        .variables
+        .get(OsStr::new(CALLERS))
+        .map(|list| list.to_string_lossy().into_owned());
     if callers.is_some() || is_content {
         let local: &[&str] = if is_content { &[] } else { &["file", asked] };
         let known = ["https", "ssh"].iter().chain(local).copied();

@@ -128,8 +128,12 @@ impl Repo {
         let twins = twins(&all);
         let lines = lines(&bytes);
         for (name, values) in &all {
-            let twin = twins.contains(name);
-            match self.submodule(tree, (name, values), twin, base)? {
+            let section = Listed {
+                name,
+                values,
+                has_twin: twins.contains(name),
+            };
+            match self.submodule(tree, &section, base)? {
                 Ok(submodule) => submodules.found.push(submodule),
                 Err(Refusal { reason, pinned }) => submodules.refused.push(RefusedSubmodule {
                     name: String::from_utf8_lossy(name).into_owned(),
@@ -179,11 +183,10 @@ impl Repo {
     fn submodule(
         &self,
         tree: Oid,
-        (name, values): (&[u8], &Values),
-        has_twin: bool,
+        section: &Listed<'_>,
         base: Option<&RemoteUrl>,
     ) -> Result<Result<Submodule, Refusal>> {
-        let (name, said) = match read(name, values, has_twin, base) {
+        let (name, said) = match read(section, base) {
             Ok(said) => said,
             Err(reason) => return Ok(Err(reason.into())),
         };
@@ -231,8 +234,9 @@ impl Repo {
     /// # Errors
     /// `url-refused`.
     pub fn submodule_url(&self, name: &str) -> Result<Option<RemoteUrl>> {
-        let configured = self.config(&format!("submodule.{name}.url"));
-        let configured = configured.filter(|url| !url.is_empty());
+        let configured = self
+            .config(&format!("submodule.{name}.url"))
+            .filter(|url| !url.is_empty());
         let parse = |url: String| RemoteUrl::parse(&url, Provenance::User, self.workdir());
         configured.map(parse).transpose()
     }
@@ -258,22 +262,25 @@ fn no_commit() -> String {
     "its path has no commit".to_owned()
 }
 
-/// Reads the name and the values of a submodule. Records a refused URL.
-fn read(
-    name: &[u8],
-    values: &Values,
+/// A section of `.gitmodules`.
+struct Listed<'a> {
+    name: &'a [u8],
+    values: &'a Values,
+    /// Whether another section has the same name or path.
     has_twin: bool,
-    base: Option<&RemoteUrl>,
-) -> Result<(String, Said), String> {
-    let name = text(name, "name")?;
+}
+
+/// Reads the name and the values of a submodule. Records a refused URL.
+fn read(section: &Listed<'_>, base: Option<&RemoteUrl>) -> Result<(String, Said), String> {
+    let name = text(section.name, "name")?;
     let is_up = |part: &str| part == ".." || part == "." || part.is_empty();
     if name.split(['/', '\\']).any(is_up) {
         return Err("its name would leave the folder that git keeps submodules in".to_owned());
     }
-    if has_twin {
+    if section.has_twin {
         return Err("another submodule has the same name or path".to_owned());
     }
-    let one = |key: &str| match values.get(key).map(Vec::as_slice) {
+    let one = |key: &str| match section.values.get(key).map(Vec::as_slice) {
         None | Some([]) => Ok(None),
         Some([value]) => text(value, key).map(Some),
         Some(_) => Err(format!("'{key}' is set more than once")),
@@ -290,8 +297,9 @@ fn read(
     {
         return Err("'branch' is not a valid branch name".to_owned());
     }
-    let url = one("url")?.ok_or_else(|| "it has no url".to_owned());
-    let url = url.and_then(|url| read_url(&url, base));
+    let url = one("url")?
+        .ok_or_else(|| "it has no url".to_owned())
+        .and_then(|url| read_url(&url, base));
     let path = path.as_str().into();
     Ok((name, Said { path, branch, url }))
 }
@@ -395,7 +403,8 @@ fn lines(bytes: &[u8]) -> BTreeMap<Vec<u8>, usize> {
 fn broken(why: &str) -> Error {
     Error::new(
         Code::RepositoryBroken,
-        format!("cannot read '{FILE}' of this tree: {why}; nothing has changed"),
+        format!("cannot read '{FILE}' of this tree: {why}"),
     )
+    .unchanged()
     .hint(format!("git log --oneline -- {FILE}   # who changed it"))
 }

@@ -24,6 +24,16 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 /// The interval between reports of the number of files written.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Files of a tree that gix has written into a folder.
+#[derive(Clone, Copy)]
+pub(in crate::git) struct WrittenFiles<'a> {
+    pub(in crate::git) tree: Oid,
+    /// The index of that tree.
+    pub(in crate::git) index: &'a gix::index::File,
+    pub(in crate::git) wanted: &'a BTreeSet<RepoPath>,
+    pub(in crate::git) folder: &'a Path,
+}
+
 /// Counts the files that gix has processed.
 #[derive(Default)]
 struct Written(Arc<AtomicUsize>);
@@ -96,29 +106,35 @@ impl Repo {
                 entry.flags.insert(Flags::SKIP_WORKTREE);
             }
         }
-        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
+        let cannot = || "cannot write the files of the checkpoint";
         let mut options = self
             .inner
             .checkout_options(gix::worktree::stack::state::attributes::Source::IdMapping)
-            .or_code(Code::RepositoryBroken, cannot)?;
+            .or_code(Code::RepositoryBroken, cannot)
+            .map_err(Error::unchanged)?;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
-        let objects = self.inner.objects.clone().into_arc();
-        let objects = objects.or_code(Code::Io, cannot)?;
+        let objects = self
+            .inner
+            .objects
+            .clone()
+            .into_arc()
+            .or_code(Code::Io, cannot)?;
         let written = Written::default();
-        let outcome = written.reporting(&world.progress, wanted.len(), || {
-            gix::worktree::state::checkout(
-                &mut index,
-                folder,
-                objects,
-                &written,
-                &gix::progress::Discard,
-                &world.interrupt.flag,
-                options,
-            )
-        });
-        let outcome = outcome
+        let outcome = written
+            .reporting(&world.progress, wanted.len(), || {
+                gix::worktree::state::checkout(
+                    &mut index,
+                    folder,
+                    objects,
+                    &written,
+                    &gix::progress::Discard,
+                    &world.interrupt.flag,
+                    options,
+                )
+            })
             .or_code(Code::FilterFailed, cannot)
+            .map_err(Error::unchanged)
             .and_then(|outcome| refuse_incomplete(&outcome));
         // Ends the progress line of a filter.
         world.progress.end();
@@ -126,7 +142,13 @@ impl Repo {
         outcome
             .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
             .map_err(|error| full_disk::explained(error, folder))?;
-        self.restage_reencoded(world, (tree, &index), wanted, folder)
+        let files = WrittenFiles {
+            tree,
+            index: &index,
+            wanted,
+            folder,
+        };
+        self.restage_reencoded(world, &files)
     }
 
     /// Checks whether a filter failed because git-lfs lacks objects, and names them.
@@ -154,8 +176,8 @@ impl Repo {
         Some(
             Error::new(
                 Code::LfsMissing,
-                format!("the content of {first}{others} is not in the store of git-lfs and could not be downloaded; nothing has changed"),
-            )
+                format!("the content of {first}{others} is not in the store of git-lfs and could not be downloaded"),
+            ).unchanged()
             .detail("missing", missing)
             .hint("git lfs fetch --all   # or GIT_LFS_SKIP_SMUDGE=1 before the command, to get pointers"),
         )
@@ -183,14 +205,20 @@ impl Repo {
     pub(in crate::git) fn restage_reencoded(
         &self,
         world: &World,
-        (tree, index): (Oid, &gix::index::File),
-        wanted: &BTreeSet<RepoPath>,
-        folder: &Path,
+        files: &WrittenFiles<'_>,
     ) -> Result<()> {
-        let cannot = || "cannot write the files of the checkpoint; nothing has changed";
+        let WrittenFiles {
+            tree,
+            index,
+            wanted,
+            folder,
+        } = *files;
+        let cannot = || "cannot write the files of the checkpoint";
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
-        let attributes = self.inner.attributes_only(index, source);
-        let mut attributes = attributes.or_code(Code::RepositoryBroken, cannot)?;
+        let mut attributes = self
+            .inner
+            .attributes_only(index, source)
+            .or_code(Code::RepositoryBroken, cannot)?;
         for path in wanted {
             let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
                 continue;
@@ -208,7 +236,7 @@ impl Repo {
                 .truncate(true)
                 .open(path.under(folder));
             file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
-                .map_err(|e| Error::io(cannot(), e))?;
+                .map_err(|e| Error::io(cannot(), e).unchanged())?;
         }
         Ok(())
     }
@@ -236,11 +264,9 @@ impl Repo {
             if source.is_none() {
                 return Err(Error::new(
                     Code::FilterFailed,
-                    format!(
-                        "git cannot encode '{path}': {}; nothing has changed",
-                        output.stderr
-                    ),
-                ));
+                    format!("git cannot encode '{path}': {}", output.stderr),
+                )
+                .unchanged());
             }
         }
         Ok(Vec::new())
@@ -263,17 +289,16 @@ pub(in crate::git) fn refuse_incomplete(
     if let Some(path) = delayed.or(outcome.delayed_paths_unknown.first()) {
         return Err(Error::new(
             Code::FilterFailed,
-            format!("a filter did not return '{path}'; nothing has changed"),
-        ));
+            format!("a filter did not return '{path}'"),
+        )
+        .unchanged());
     }
     match outcome.errors.first() {
         Some(record) => Err(Error::new(
             Code::FilterFailed,
-            format!(
-                "cannot write '{}': {}; nothing has changed",
-                record.path, record.error
-            ),
-        )),
+            format!("cannot write '{}': {}", record.path, record.error),
+        )
+        .unchanged()),
         None => Ok(()),
     }
 }

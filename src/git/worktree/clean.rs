@@ -23,11 +23,9 @@ impl Repo {
         let id = Oid::parse(String::from_utf8_lossy(&output.stdout).trim());
         id.filter(|_| output.success()).ok_or_else(|| {
             let said = output.stderr.lines().last().unwrap_or_default();
-            Error::new(
-                Code::FilterFailed,
-                format!("cannot store '{path}': {said}; nothing has changed"),
-            )
-            .hint("git check-attr -a -- PATH   # names the filter")
+            Error::new(Code::FilterFailed, format!("cannot store '{path}': {said}"))
+                .unchanged()
+                .hint("git check-attr -a -- PATH   # names the filter")
         })
     }
 }

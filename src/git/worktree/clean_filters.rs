@@ -59,8 +59,8 @@ impl CleanFilters {
         repo: &Repo,
         attributes: gix::worktree::Stack,
     ) -> Result<CleanFilters> {
-        let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes);
-        let pipeline = pipeline.or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
+        let pipeline = gix::filter::Pipeline::new(&repo.inner, attributes)
+            .or_code(Code::RepositoryBroken, || "cannot set up the filters")?;
         let (mut pipeline, attributes) = pipeline.into_parts();
         if let Some(folder) = &*repo.large_files_in.borrow() {
             let drivers = &mut pipeline.options_mut().drivers;
@@ -87,8 +87,10 @@ impl CleanFilters {
     ) -> Result<ToGitOutcome<'_, R>> {
         let cannot = || "cannot clean a file";
         let objects = &repo.inner.objects;
-        let entry = self.attributes.at_path(path, None, objects);
-        let entry = entry.or_code(Code::Io, cannot)?;
+        let entry = self
+            .attributes
+            .at_path(path, None, objects)
+            .or_code(Code::Io, cannot)?;
         let name: &BStr = path.as_os_str().as_bytes().into();
         let cleaned = self.pipeline.convert_to_git(
             source,

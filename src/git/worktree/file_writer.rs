@@ -116,8 +116,8 @@ impl<'a> FileWriter<'a> {
                 Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
             }
         } else if metadata.is_symlink() {
-            let link = safe_open::read_link(self.repo.workdir(), path);
-            let link = link.map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
+            let link = safe_open::read_link(self.repo.workdir(), path)
+                .map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
             let id = link
                 .map(|target| self.repo.write_blob(&target))
                 .transpose()?;
@@ -166,12 +166,14 @@ impl<'a> FileWriter<'a> {
         let attributes = self
             .repo
             .inner
-            .attributes_only(&self.scan.index, attributes);
-        let attributes = attributes.or_code(Code::RepositoryBroken, cannot)?.detach();
-        let pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes);
-        let mut pipeline = pipeline.or_code(Code::RepositoryBroken, cannot)?;
-        let found = pipeline.worktree_file_to_object(name, &self.scan.index);
-        let found = found.or_code(Code::Io, cannot)?;
+            .attributes_only(&self.scan.index, attributes)
+            .or_code(Code::RepositoryBroken, cannot)?
+            .detach();
+        let mut pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let found = pipeline
+            .worktree_file_to_object(name, &self.scan.index)
+            .or_code(Code::Io, cannot)?;
         // A plain folder is not a submodule.
         let found = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
         Ok(found.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
@@ -346,10 +348,11 @@ pub(in crate::git) fn is_reencoded(
 ) -> Result<bool> {
     let mut found = attributes.selected_attribute_matches(["working-tree-encoding"]);
     let name = BStr::new(path.as_bytes());
-    let platform = attributes.at_entry(name, Some(gix::index::entry::Mode::FILE));
-    let platform = platform.or_code(Code::Io, || {
-        format!("cannot read the attributes of '{path}'")
-    })?;
+    let platform = attributes
+        .at_entry(name, Some(gix::index::entry::Mode::FILE))
+        .or_code(Code::Io, || {
+            format!("cannot read the attributes of '{path}'")
+        })?;
     platform.matching_attributes(&mut found);
     let is_set = found
         .iter_selected()

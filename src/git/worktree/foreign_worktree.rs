@@ -119,7 +119,7 @@ impl Repo {
             }
             taken_bytes += object.data.len();
             if taken_bytes > MAX_TAKEN_BYTES {
-                let message = "more than 1 GiB of it is only in its clone; nothing has changed";
+                let message = "more than 1 GiB of it is only in its clone";
                 let hint = "git colony agents   # names its clone: a checkpoint there publishes its commits";
                 return Err(Error::new(Code::TreeTooLarge, message).hint(hint));
             }
@@ -131,16 +131,18 @@ impl Repo {
 
     /// Reads an object and verifies its id.
     fn sound_object(&self, id: Oid) -> Result<gix::Object<'_>> {
-        let missing = || format!("cannot read the required object {id}; nothing has changed");
-        let object = self.inner.find_object(id.0);
-        let object = object.or_code(Code::ObjectMissing, missing)?;
+        let missing = || format!("cannot read the required object {id}");
+        let object = self
+            .inner
+            .find_object(id.0)
+            .or_code(Code::ObjectMissing, missing)
+            .map_err(Error::unchanged)?;
         let found = gix::objs::compute_hash(self.inner.object_hash(), object.kind, &object.data);
         if found.is_ok_and(|found| found == id.0) {
             return Ok(object);
         }
-        let message =
-            format!("the content of object {id} does not match its id; nothing has changed");
-        Err(Error::new(Code::RepositoryBroken, message))
+        let message = format!("the content of object {id} does not match its id");
+        Err(Error::new(Code::RepositoryBroken, message).unchanged())
     }
 }
 
@@ -297,14 +299,14 @@ fn needed_by(kind: Kind, object: &gix::Object<'_>) -> Result<Vec<Oid>> {
     let broken = || format!("cannot read object {}", object.id);
     Ok(match kind {
         Kind::Commit => {
-            let commit = gix::objs::CommitRef::from_bytes(&object.data, object.id.kind());
-            let commit = commit.or_code(Code::RepositoryBroken, broken)?;
+            let commit = gix::objs::CommitRef::from_bytes(&object.data, object.id.kind())
+                .or_code(Code::RepositoryBroken, broken)?;
             let parents = commit.parents().map(Oid::from);
             parents.chain([Oid::from(commit.tree())]).collect()
         }
         Kind::Tree => {
-            let tree = gix::objs::TreeRef::from_bytes(&object.data, object.id.kind());
-            let tree = tree.or_code(Code::RepositoryBroken, broken)?;
+            let tree = gix::objs::TreeRef::from_bytes(&object.data, object.id.kind())
+                .or_code(Code::RepositoryBroken, broken)?;
             let held = tree.entries.iter().filter(|entry| !entry.mode.is_commit());
             held.map(|entry| Oid::from(entry.oid.to_owned())).collect()
         }

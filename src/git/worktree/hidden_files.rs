@@ -62,8 +62,12 @@ impl Repo {
         if there.is_empty() {
             return Ok(0);
         }
-        let list = there.iter().flat_map(|path| [path.as_bytes(), b"\0"]);
-        let list: Vec<u8> = list.flatten().copied().collect();
+        let list: Vec<u8> = there
+            .iter()
+            .flat_map(|path| [path.as_bytes(), b"\0"])
+            .flatten()
+            .copied()
+            .collect();
         // git accepts one of them at a time.
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
             let mut git = self.git(world);

@@ -112,10 +112,10 @@ impl<'a> Rules<'a> {
         let mode = if is_directory { Mode::DIR } else { Mode::FILE };
         let platform = self
             .excludes
-            .at_entry(BStr::new(path.as_bytes()), Some(mode));
-        let platform = platform.or_code(Code::RepositoryBroken, || {
-            format!("cannot read the ignore rules for '{path}'")
-        })?;
+            .at_entry(BStr::new(path.as_bytes()), Some(mode))
+            .or_code(Code::RepositoryBroken, || {
+                format!("cannot read the ignore rules for '{path}'")
+            })?;
         Ok(platform.is_excluded())
     }
 
@@ -191,8 +191,12 @@ impl<'a> Rules<'a> {
         if self.index.entry_by_path(BStr::new(&name)).is_some() {
             return false;
         }
-        let text = self.repo.read_file(&RepoPath::new(name), MAX_RULES_BYTES);
-        let text = text.ok().flatten().unwrap_or_default();
+        let text = self
+            .repo
+            .read_file(&RepoPath::new(name), MAX_RULES_BYTES)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.any(|line| line == b"*")
     }

@@ -3,6 +3,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::git::plain_file;
 use crate::git::{RefName, Repo};
 
 /// Another worktree.
@@ -31,9 +32,11 @@ impl Repo {
     /// Returns the root of another worktree that has the branch checked out or rebases it; for one
     /// whose files are gone, its git directory.
     pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
-        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
-        let linked = linked.into_iter().flatten().flatten();
-        let linked = linked.map(|entry| entry.path());
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         // A bare repository has a HEAD but nothing checked out.
         let is_bare = self.config_bool("core.bare") == Some(true);
         let main = (!is_bare).then(|| self.common_dir().to_owned());
@@ -46,9 +49,11 @@ impl Repo {
 
     /// Lists the other worktrees, by their roots.
     pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
-        let linked = std::fs::read_dir(self.common_dir().join("worktrees"));
-        let linked = linked.into_iter().flatten().flatten();
-        let linked = linked.map(|entry| entry.path());
+        let linked = std::fs::read_dir(self.common_dir().join("worktrees"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
         let is_bare = self.config_bool("core.bare") == Some(true);
         let main = (!is_bare).then(|| self.common_dir().to_owned());
         let others = linked
@@ -93,14 +98,14 @@ impl Repo {
 
 /// Returns the recorded path of a linked worktree.
 fn noted_root(git_dir: &Path) -> Option<PathBuf> {
-    let bytes = std::fs::read(git_dir.join("gitdir")).ok()?;
+    let bytes = plain_file::read(git_dir.join("gitdir")).ok()?;
     let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));
     git_dir.join(file).parent().map(Path::to_owned)
 }
 
 fn works_on(git_dir: &Path, branch: &RefName) -> bool {
     let holds = |file: &str, start: &[u8]| {
-        let bytes = std::fs::read(git_dir.join(file)).unwrap_or_default();
+        let bytes = plain_file::read(git_dir.join(file)).unwrap_or_default();
         bytes.strip_prefix(start).map(<[u8]>::trim_ascii) == Some(branch.as_bytes())
     };
     holds("HEAD", b"ref: ")

@@ -4,7 +4,6 @@
 //! nowhere. Opening never blocks. Only regular files are read, up to a limit, and until an
 //! interrupt.
 
-use std::fmt;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,8 +13,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, text};
+
+pub use crate::git::plain_file::Fault;
 
 /// The limit for `.gitattributes` and `.gitignore`: their lines take a hundred times their size in
 /// memory.
@@ -27,45 +29,16 @@ pub const MAX_RECORD_BYTES: u64 = 1 << 20;
 /// The number of bytes to read between checks for an interrupt.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// The reason why a file is not read.
-#[derive(Debug)]
-pub enum Fault {
-    /// The file, or a directory above it, is a symlink.
-    Link,
-    /// It is a directory, a pipe, a device.
-    NoPlainFile,
-    /// It is larger than this many bytes.
-    TooLarge(u64),
-    /// The error of the system.
-    Unreadable(std::io::Error),
-    /// An interrupt.
-    Interrupted(Error),
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Link => write!(f, "it is reached through a symlink"),
-            Fault::NoPlainFile => write!(f, "it is not a plain file"),
-            Fault::TooLarge(limit) => write!(f, "it is larger than {}", Size(*limit)),
-            Fault::Unreadable(why) => write!(f, "it cannot be read: {why}"),
-            Fault::Interrupted(error) => write!(f, "{}", error.message()),
-        }
-    }
-}
-
 impl Fault {
     /// Returns the error of a command that needs the file.
     pub fn error(self, code: Code, path: &RepoPath) -> Error {
         match self {
             Fault::Interrupted(error) => error,
             Fault::Unreadable(why) => Error::io(format!("cannot read '{path}'"), why),
-            fault => Error::new(
-                code,
-                format!("cannot read '{path}': {fault}; nothing has changed"),
-            )
-            .detail("path", path)
-            .hint(look_at(path)),
+            fault => Error::new(code, format!("cannot read '{path}': {fault}"))
+                .unchanged()
+                .detail("path", path)
+                .hint(look_at(path)),
         }
     }
 }
@@ -73,19 +46,6 @@ impl Fault {
 /// Returns a command that shows the file at a path.
 pub fn look_at(path: &RepoPath) -> String {
     format!("ls -ld {}", text::shell_word(&path.to_string()))
-}
-
-/// A limit, formatted in the largest unit that divides it.
-struct Size(u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            bytes if bytes > 0 && bytes % (1 << 20) == 0 => write!(f, "{} MiB", bytes >> 20),
-            bytes if bytes > 0 && bytes % (1 << 10) == 0 => write!(f, "{} KiB", bytes >> 10),
-            bytes => write!(f, "{bytes} bytes"),
-        }
-    }
 }
 
 impl Repo {
@@ -192,35 +152,9 @@ pub(in crate::git) fn read_link(
 /// Opens a file for reading; `None` if there is none. Does not open anything but a regular file
 /// within the limit.
 fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File>, Fault> {
-    let Some(folder) = open_folder(workdir, path)? else {
-        return Ok(None);
-    };
-    let name = name_of(path);
-    let found = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => found,
-        Err(Errno::NOENT) => return Ok(None),
-        Err(error) => return Err(Fault::Unreadable(error.into())),
-    };
-    match FileType::from_raw_mode(found.st_mode) {
-        FileType::RegularFile
-            if u64::try_from(found.st_size).is_ok_and(|size| size <= limit_bytes) => {}
-        FileType::RegularFile => return Err(Fault::TooLarge(limit_bytes)),
-        FileType::Symlink => return Err(Fault::Link),
-        _ => return Err(Fault::NoPlainFile),
-    }
-    // The file may have been replaced meanwhile; opening a pipe must not block.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-        Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP | Errno::MLINK) => return Err(Fault::Link),
-        Err(error) => return Err(Fault::Unreadable(error.into())),
-    };
-    let metadata = file.metadata().map_err(Fault::Unreadable)?;
-    if metadata.is_file() {
-        Ok(Some(file))
-    } else {
-        Err(Fault::NoPlainFile)
+    match open_folder(workdir, path)? {
+        Some(folder) => plain_file::open_in(folder, name_of(path), Symlinks::Refused, limit_bytes),
+        None => Ok(None),
     }
 }
 

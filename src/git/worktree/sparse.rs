@@ -25,7 +25,7 @@ impl Repo {
             {
                 return Err(Error::new(
                     Code::PathNotFound,
-                    format!("'{name}' is not a directory there, and a sparse checkout consists of directories; nothing has changed"),
+                    format!("'{name}' is not a directory there, and a sparse checkout consists of directories"),
                 )
                 .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
             }
@@ -105,17 +105,16 @@ fn cone_path(typed: &str) -> Result<RepoPath> {
     if path.as_bytes().contains(&b'\n') || path.as_bytes().trim_ascii() != path.as_bytes() {
         return Err(Error::new(
             Code::Unsupported,
-            format!("'{typed}' cannot be a sparse-checkout directory: newlines and leading or trailing whitespace are not supported; nothing has changed"),
-        )
+            format!("'{typed}' cannot be a sparse-checkout directory: newlines and leading or trailing whitespace are not supported"),
+        ).unchanged()
         .hint("name its parent directory"));
     }
     if !path.is_safe() {
         return Err(Error::new(
             Code::PathOutside,
-            format!(
-                "'{typed}' is not a path below the root of a working tree; nothing has changed"
-            ),
+            format!("'{typed}' is not a path below the root of a working tree"),
         )
+        .unchanged()
         .hint(
             "git colony agents new NAME --sparse DIRECTORY   # from the root, as in 'docs/api'",
         ));

@@ -131,8 +131,9 @@ impl Repo {
             }
             let path = BStr::new(change.path.as_bytes());
             let is_clean = if change.old.is_some() {
-                let entry = index.entry_by_path_and_stage(path, Stage::Unconflicted);
-                let entry = entry.filter(|entry| !entry.flags.intersects(MEANINGFUL));
+                let entry = index
+                    .entry_by_path_and_stage(path, Stage::Unconflicted)
+                    .filter(|entry| !entry.flags.intersects(MEANINGFUL));
                 let Some(entry) = entry else {
                     return Ok(false);
                 };
@@ -291,8 +292,8 @@ const LOOK_IN: OFlags = OFlags::PATH
 impl Looker {
     fn open(workdir: &Path) -> Result<Looker> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(workdir, flags, FileMode::empty());
-        let root = root.or_code(Code::Io, || "cannot open the working tree")?;
+        let root = rustix::fs::open(workdir, flags, FileMode::empty())
+            .or_code(Code::Io, || "cannot open the working tree")?;
         Ok(Looker {
             root,
             directory: Vec::new(),
@@ -422,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_of_the_second_of_the_index_is_trusted_when_it_is_surely_older() {
+    fn an_entry_of_the_second_of_the_index_is_trusted_if_older() {
         let (file, now) = (stat(100_000_000), 1_700_000_000);
         assert!(!is_too_young(&file, &file, index(now, 121_000_000)));
         assert!(!is_too_young(&file, &file, index(now + 1, 0)));
@@ -437,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_other_nanoseconds_is_not_trusted_in_the_second_of_the_index() {
+    fn a_file_with_other_nanoseconds_in_that_second_is_not_trusted() {
         let (entry, now) = (stat(100_000_000), 1_700_000_000);
         let edited = Stat {
             mtime: stat(110_000_000).mtime,

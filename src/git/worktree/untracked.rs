@@ -109,9 +109,10 @@ impl<'a> Walk<'a> {
     fn of(world: &'a World, repo: &'a Repo, index: &'a gix::index::File) -> Result<Walk<'a>> {
         rule_files::require_own(repo, RuleFile::Ignore)?;
         let ignore = Source::WorktreeThenIdMappingIfNotSkipped;
-        let excludes = repo.inner.excludes(index, None, ignore);
-        let excludes =
-            excludes.or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
+        let excludes = repo
+            .inner
+            .excludes(index, None, ignore)
+            .or_code(Code::RepositoryBroken, || "cannot read the ignore rules")?;
         Ok(Walk {
             world,
             workdir: repo.workdir(),
@@ -264,10 +265,12 @@ impl<'a> Walk<'a> {
         };
         self.rules.require(&self.path)?;
         let path = BStr::new(&self.path);
-        let platform = self.excludes.at_entry(path, Some(mode));
-        let platform = platform.or_code(Code::Io, || {
-            format!("cannot read the ignore rules for '{path}'")
-        })?;
+        let platform = self
+            .excludes
+            .at_entry(path, Some(mode))
+            .or_code(Code::Io, || {
+                format!("cannot read the ignore rules for '{path}'")
+            })?;
         if platform.is_excluded() {
             if let Some(ignored) = &mut self.ignored {
                 ignored.push(RepoPath::new(self.path.clone()));
@@ -366,8 +369,10 @@ pub(in crate::git) fn is_repository(directory: &Path) -> bool {
         Ok(metadata) if metadata.is_file() => {
             let name = RepoPath::from(".git");
             let text =
-                safe_open::beginning(&Interrupt::default(), directory, &name, MAX_LINK_BYTES);
-            let text = text.ok().flatten().unwrap_or_default();
+                safe_open::beginning(&Interrupt::default(), directory, &name, MAX_LINK_BYTES)
+                    .ok()
+                    .flatten()
+                    .unwrap_or_default();
             let Some(target) = text.strip_prefix(b"gitdir:") else {
                 return false;
             };

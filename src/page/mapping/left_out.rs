@@ -60,7 +60,7 @@ impl LeftOutReason {
     }
 
     /// Returns the reason as text that follows the path.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             LeftOutReason::PathTooLong => "has a path too long for the pages of its source",
             LeftOutReason::TooLarge => "has more than 256 MiB",

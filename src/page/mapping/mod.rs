@@ -17,9 +17,9 @@ use crate::source::literature::{Fetch, Library, Literature};
 use crate::source::parts;
 use crate::source::record::Record;
 use crate::source::selection::{BinaryPolicy, Selection};
-use crate::store::cache::cut_cache::CutCache;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{Changes, DirectoryRow, PageTable, ScopeRow, Totals};
+use crate::store::cache::user_cache::UserCache;
 use crate::text::tokenizer::Tokenizer;
 use cutting::{Cut, Cutter};
 pub use left_out::{LeftOutReason, UnmappedFile, left_out};
@@ -114,7 +114,7 @@ pub fn map(
     job: &Job<'_>,
     table: &PageTable,
     known: Option<&ScopeRow>,
-    cuts: &mut CutCache,
+    cuts: &mut UserCache,
 ) -> Result<MappingOutcome> {
     let mut mapper = Mapper {
         job,
@@ -195,13 +195,14 @@ impl Mapper<'_, '_> {
         let waiting = std::mem::take(&mut self.waiting);
         self.files = 0;
         for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
-            let before = self.row(&directory.found.path)?;
-            let before = before.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+            let before = self
+                .row(&directory.found.path)?
+                .map_or(Ok(Vec::new()), |row| read_pages(&row))?;
             let (records, left_out) = self.records(directory, cut, &before);
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
             self.note_changes(&before, &pages);
             let parent = self.parent(&directory.found.path);
-            let row = encode(&directory.found, parent, (&pages, &left_out))?;
+            let row = encode(&directory.found, parent, &pages, &left_out)?;
             self.outcome.changes.packed.push(row);
         }
         Ok(())
@@ -321,7 +322,8 @@ fn ids(pages: &[Page]) -> BTreeSet<PageId> {
 fn encode(
     found: &FoundDirectory,
     parent: Option<RepoPath>,
-    (pages, left_out): (&[Page], &[UnmappedFile]),
+    pages: &[Page],
+    left_out: &[UnmappedFile],
 ) -> Result<DirectoryRow> {
     let cannot = || format!("cannot encode the pages of '{}'", found.path);
     let left_out = (!left_out.is_empty()).then(|| serde_json::to_vec(left_out));

@@ -1,8 +1,9 @@
 //! The file at a path in a hooks folder.
 
-use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+
+use crate::git::plain_file::{self, Symlinks};
 
 use super::script::{self, Content};
 
@@ -26,11 +27,9 @@ impl FoundHook {
         let link = std::fs::symlink_metadata(path).ok()?;
         let metadata = std::fs::metadata(path).ok();
         let is_file = metadata.as_ref().is_some_and(std::fs::Metadata::is_file);
-        let mut bytes = Vec::new();
-        if is_file && let Ok(file) = std::fs::File::open(path) {
-            // A partly read file is not ours.
-            drop(file.take(READ_BYTES).read_to_end(&mut bytes));
-        }
+        // A file that cannot be read is not ours.
+        let found = plain_file::find_beginning(path, Symlinks::Followed, READ_BYTES);
+        let bytes = found.ok().flatten().unwrap_or_default();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let hook = name.split('.').next().unwrap_or_default();
         let content = match script::classify(&bytes, hook) {

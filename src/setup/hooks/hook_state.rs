@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+/// The name of an MCP server's entry in the list of an agent's hooks.
+pub const SERVER: &str = "mcp";
+
 /// The state of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +30,7 @@ pub enum HookState {
 /// One hook.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct HookStatus {
-    /// Its name, in git or in the agent.
+    /// Its name, in git or in the agent; `mcp` for the entry of the MCP server.
     pub name: String,
     /// The program that runs it: `git`, `claude-code`, `codex` or `cursor`.
     #[serde(rename = "for")]
@@ -40,4 +43,11 @@ pub struct HookStatus {
     pub path: Option<String>,
     /// When it was last run, RFC 3339 UTC.
     pub last_fired_at: Option<String>,
+}
+
+impl HookStatus {
+    /// Returns `true` for the entry of the MCP server.
+    pub fn is_server(&self) -> bool {
+        self.name == SERVER
+    }
 }

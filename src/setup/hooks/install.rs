@@ -66,11 +66,11 @@ pub struct InstallReport {
     pub changed: bool,
     /// The steps that were, or would be, taken, in order.
     pub steps: Vec<String>,
-    /// The change of an agent's configuration, as a unified diff.
+    /// The changes of an agent's configuration, as unified diffs.
     pub diff: Option<String>,
-    /// The note about that file for the user.
+    /// The note about those files for the user.
     pub note: Option<&'static str>,
-    /// Files beside ours that stay because they are not ours.
+    /// Files beside ours, and entries in the place of ours, that stay because they are not ours.
     pub left: Vec<String>,
     /// Other programs whose hooks stay when git's are uninstalled.
     pub others: Vec<&'static str>,
@@ -134,10 +134,9 @@ fn others(session: &Session, act: Act, target: Target) -> Vec<&'static str> {
 
 /// Returns `true` if the earlier state is recorded: ours are installed, or an uninstallation was interrupted.
 pub fn is_recorded(session: &Session, target: Target) -> bool {
-    let places = HookPlaces::of(&session.repo);
     match target {
-        Target::Git => places.is_recorded(),
-        Target::Agent(agent) => places.agent_record(agent.as_str()).exists(),
+        Target::Git => HookPlaces::of(&session.repo).is_recorded(),
+        Target::Agent(agent) => agents::is_recorded(&session.repo, agent),
     }
 }
 
@@ -174,7 +173,7 @@ fn of_agent(plan: &AgentPlan<'_>, agent: Agent, act: Act) -> InstallReport {
         steps: plan.steps(),
         diff: Some(plan.diff()),
         note: (act == Act::Install).then(|| plan.note()),
-        left: Vec::new(),
+        left: plan.left(),
         others: Vec::new(),
         dry_run: false,
         act,
@@ -292,7 +291,7 @@ fn forget_git(session: &Session) -> Result<()> {
 
 impl HookState {
     /// Returns the state as text.
-    pub fn words(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             HookState::NotInstalled => "not installed",
             HookState::Installed => "installed",

@@ -1,6 +1,7 @@
 //! The times when hooks were last run: one small file per hook, written without a lock and without waiting.
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::time::{self, Moment};
 use crate::model::{Result, World};
 use crate::store::files::atomic;
@@ -19,7 +20,7 @@ pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
 
 /// Returns when a hook was last run, RFC 3339 UTC; `None` if it never was or the record is damaged.
 pub fn last(repo: &Repo, name: &str) -> Option<String> {
-    let text = std::fs::read_to_string(HookPlaces::of(repo).fired().join(name)).ok()?;
+    let text = plain_file::read_text(HookPlaces::of(repo).fired().join(name)).ok()?;
     let moment = Moment::parse_from_rfc3339(text.trim()).ok()?;
     Some(time::rfc3339(&moment))
 }

@@ -27,9 +27,9 @@ mod state;
 
 pub use action::Act;
 pub use agents::Agent;
-pub use folder::{FolderSort, HooksFolder};
+pub use folder::FolderSort;
 pub use hook_state::{HookState, HookStatus};
 pub use install::{InstallReport, Target};
 pub use pre_push::push_only_uploads;
 pub use script::HookName;
-pub use state::{GitHooksState, HooksStatusReport, LfsHook, Presence, git_hooks_state, status};
+pub use state::{HooksStatusReport, Presence, git_hooks_state, status};

@@ -25,8 +25,21 @@ pub struct Payload {
     pub tool: Option<String>,
     /// The directories that the agent may work in; the first that exists counts.
     pub directories: Vec<PathBuf>,
+    /// The name of the worktree that the agent wants.
+    pub worktree_name: Option<String>,
+    /// The worktree that the agent wants to be removed.
+    pub worktree_path: Option<PathBuf>,
     /// Whether Cursor sent it: it runs the hooks of Claude Code, too.
     from_cursor: bool,
+}
+
+/// An event of Claude Code whose answer is a worktree, or its removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeEvent {
+    /// A worktree is wanted; the answer is its path.
+    Create,
+    /// A worktree is not needed any more.
+    Remove,
 }
 
 /// Tools of any agent that only read.
@@ -59,9 +72,16 @@ impl Payload {
             "thread-id",
             "sessionId",
         ]);
-        let roots = fields.get("workspace_roots").and_then(Value::as_array);
-        let roots = roots.into_iter().flatten().filter_map(Value::as_str);
+        let roots = fields
+            .get("workspace_roots")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         let cwd = text(&["cwd", "working_directory"]);
+        let worktree = text(&["worktree_path"]).map(PathBuf::from);
+        // Versions differ in the name of the field.
+        let named = || Some(worktree.as_ref()?.file_name()?.to_str()?.to_owned());
         let directories = cwd.as_deref().into_iter().chain(roots).map(PathBuf::from);
         Payload {
             session: session.as_deref().and_then(SessionId::parse),
@@ -71,6 +91,8 @@ impl Payload {
                 .filter(|path| path.is_absolute())
                 .take(8)
                 .collect(),
+            worktree_name: text(&["name", "worktree_name"]).or_else(named),
+            worktree_path: worktree.clone().filter(|path| path.is_absolute()),
             from_cursor: fields.contains_key("cursor_version")
                 || fields.contains_key("workspace_roots"),
         }
@@ -91,6 +113,19 @@ impl Payload {
     /// Returns `true` if a session has ended.
     pub fn ends_session(&self) -> bool {
         self.is("SessionEnd")
+    }
+
+    /// Returns the event about a worktree; `None` for any other event, and for Cursor, which has none.
+    pub fn worktree_event(&self, agent: Agent) -> Option<WorktreeEvent> {
+        if agent != Agent::ClaudeCode || self.from_cursor {
+            None
+        } else if self.is("WorktreeCreate") {
+            Some(WorktreeEvent::Create)
+        } else if self.is("WorktreeRemove") {
+            Some(WorktreeEvent::Remove)
+        } else {
+            None
+        }
     }
 
     fn is(&self, name: &str) -> bool {

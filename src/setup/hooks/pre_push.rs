@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::{Result, World};
 
 use super::beside;
@@ -21,7 +22,7 @@ pub fn push_only_uploads(repo: &Repo, world: &World) -> Result<bool> {
     }
     let hook = HookName::PrePush;
     let standing = folder.path.join(hook.as_str());
-    let script = std::fs::read(&standing).unwrap_or_default();
+    let script = plain_file::read(&standing).unwrap_or_default();
     let is_ours = classify(&script, hook.as_str()) == Content::Ours;
     let former = beside::former(&folder.path, hook);
     Ok(only_uploads(&standing) || (is_ours && only_uploads(&former)))
@@ -32,7 +33,7 @@ fn only_uploads(path: &Path) -> bool {
     if path.symlink_metadata().is_err() {
         return true;
     }
-    let Ok(script) = std::fs::read_to_string(path) else {
+    let Ok(script) = plain_file::read_text(path) else {
         return false;
     };
     let lines = script.lines().map(str::trim);

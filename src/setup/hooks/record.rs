@@ -8,6 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::model::{Code, Error, Result, text};
 use crate::store::files::atomic;
 
@@ -77,10 +78,9 @@ pub(super) fn digest(bytes: &[u8]) -> String {
 
 /// Reads a record; `None` if it does not exist.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(Error::io(format!("cannot read '{}'", path.display()), e)),
+    let cannot = |e| Error::io(format!("cannot read '{}'", path.display()), e);
+    let Some(bytes) = plain_file::find_own(path).map_err(cannot)? else {
+        return Ok(None);
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|e| {
         Error::new(

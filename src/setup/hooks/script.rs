@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_that_read_their_name_differ_from_those_that_read_their_folder() {
+    fn hooks_reading_their_name_differ_from_those_reading_a_folder() {
         let named: [&[u8]; 4] = [
             b"#!/bin/sh\n. \"$(dirname \"$0\")/husky.sh\"\n",
             b"#!/bin/sh\nexec run \"$(basename -- \"$0\")\"\n",

@@ -23,6 +23,8 @@ use super::{FolderSort, beside, last_fired, redirect};
 pub struct HooksStatusReport {
     /// Git's hooks first, then those of each agent.
     pub hooks: Vec<HookStatus>,
+    /// Their number.
+    pub count: usize,
     /// The folder that git takes hooks from.
     pub folder: HooksFolder,
 }
@@ -37,7 +39,11 @@ pub fn status(session: &Session) -> Result<HooksStatusReport> {
     for agent in Agent::ALL {
         hooks.extend(agents::status(session, agent));
     }
-    Ok(HooksStatusReport { hooks, folder })
+    Ok(HooksStatusReport {
+        count: hooks.len(),
+        hooks,
+        folder,
+    })
 }
 
 /// Reads the status of git's hooks.

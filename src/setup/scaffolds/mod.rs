@@ -2,12 +2,13 @@
 //!
 //! The texts are the files beside this one. Each `{{name}}` in them is replaced once; inserted text is not
 //! searched again. Names are checked before (see [`super::tool_spec`]); free text is escaped for the language
-//! of the file. This module reads and writes no files.
+//! of the file. A line of a template with the author is left out if there is none. Files that were given are taken as
+//! they are. This module reads and writes no files.
 
 mod escape;
 pub mod uuid;
 
-use crate::model::RepoPath;
+use crate::model::{RepoPath, Result};
 
 use super::tool_spec::ToolSpec;
 use escape::Syntax;
@@ -91,15 +92,6 @@ const RUST_CRATE: &[Part] = parts![
 ];
 
 impl Template {
-    /// Every template.
-    pub const ALL: [Template; 5] = [
-        Template::PythonLib,
-        Template::CLibrary,
-        Template::CmakeProject,
-        Template::JuliaModule,
-        Template::RustCrate,
-    ];
-
     /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -135,18 +127,32 @@ impl Template {
 }
 
 /// Returns the files of a new tool by their paths in the repository, sorted.
-pub fn render(spec: &ToolSpec, uuid: &str) -> Vec<(RepoPath, Vec<u8>)> {
-    let directory = spec.directory();
+///
+/// # Errors
+/// `invalid-value` if a given file and one of the template exclude each other.
+pub fn render(spec: &ToolSpec, uuid: &str) -> Result<Vec<(RepoPath, Vec<u8>)>> {
     let parts = spec.template().parts().iter();
-    let mut files: Vec<_> = parts
+    let template = parts
         .map(|part| {
             let path = fill(part.path, Syntax::Plain, spec, uuid);
-            let text = fill(part.text, part.syntax, spec, uuid);
-            (directory.join(&path.as_str().into()), text.into_bytes())
+            let text = fill(&chosen_lines(part.text, spec), part.syntax, spec, uuid);
+            (path.as_str().into(), text)
         })
         .collect();
-    files.sort();
-    files
+    let directory = spec.directory();
+    let files = spec.files().over(template)?.into_iter();
+    Ok(files
+        .map(|(path, text)| (directory.join(&path), text.into_bytes()))
+        .collect())
+}
+
+/// Leaves out the lines with the author if there is none.
+fn chosen_lines(text: &str, spec: &ToolSpec) -> String {
+    let has_author = spec.variables().value("author") != Some("");
+    let lines = text.split_inclusive('\n');
+    lines
+        .filter(|line| has_author || !line.contains("{{author}}"))
+        .collect()
 }
 
 /// Replaces each `{{name}}`; an unknown one stays.
@@ -182,7 +188,7 @@ fn value(name: &str, syntax: Syntax, spec: &ToolSpec, uuid: &str) -> Option<Stri
             let words: Vec<&str> = spec.description().split_whitespace().collect();
             syntax.escape(&words.join(" "))
         }
-        _ => return None,
+        variable => syntax.escape(spec.variables().value(variable)?),
     })
 }
 
@@ -199,15 +205,25 @@ mod tests {
             capability: "filter".to_owned(),
             license: "MIT".to_owned(),
             description: description.to_owned(),
+            files: Vec::new(),
+            variables: vec!["author=A {{name}} \" B".to_owned()],
         })
         .unwrap()
     }
 
     #[test]
     fn every_name_in_every_template_is_known() {
-        for template in Template::ALL {
-            for (path, bytes) in render(&spec(template, ""), "u") {
-                let text = String::from_utf8(bytes).unwrap();
+        let all = [
+            Template::PythonLib,
+            Template::CLibrary,
+            Template::CmakeProject,
+            Template::JuliaModule,
+            Template::RustCrate,
+        ];
+        for template in all {
+            for (path, bytes) in render(&spec(template, ""), "u").unwrap() {
+                // The author of these tools has a name like a variable.
+                let text = String::from_utf8(bytes).unwrap().replace("A {{name}} ", "");
                 assert!(!text.contains("{{") && !text.contains("}}"), "{path}");
                 assert!(!path.to_string().contains("{{"), "{path}");
                 assert!(path.is_safe() && path.is_at_or_below(&"tools/signal/low-pass".into()));
@@ -217,7 +233,7 @@ mod tests {
 
     #[test]
     fn inserted_text_is_not_replaced_again() {
-        let files = render(&spec(Template::RustCrate, "{{name}} {{license"), "u");
+        let files = render(&spec(Template::RustCrate, "{{name}} {{license"), "u").unwrap();
         let lib = files.iter().find(|(path, _)| path.name() == b"lib.rs");
         let lib = String::from_utf8(lib.unwrap().1.clone()).unwrap();
         assert!(lib.contains("\"{{name}} {{license\""), "{lib}");

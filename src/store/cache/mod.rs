@@ -1,6 +1,5 @@
 //! Derived data in files of ours. They may be deleted at any time, and no process waits for them.
 
-pub mod cut_cache;
 pub mod database;
 pub mod page_table;
 pub mod relation_cache;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
 
 use super::files::atomic;
 
@@ -44,9 +44,8 @@ impl Cache {
 
     /// Reads the cache; a file that cannot be read counts as empty.
     pub fn read<T: DeserializeOwned + Default>(&self) -> T {
-        let metadata = std::fs::symlink_metadata(&self.path).ok();
-        let sound = metadata.is_some_and(|m| m.is_file() && m.len() <= MAX_BYTES);
-        let bytes = sound.then(|| std::fs::read(&self.path).ok()).flatten();
+        let found = plain_file::find(&self.path, Symlinks::Refused, MAX_BYTES);
+        let bytes = found.ok().flatten();
         bytes
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default()
@@ -60,7 +59,7 @@ impl Cache {
         let Ok(json) = serde_json::to_vec(value) else {
             return;
         };
-        if std::fs::read(&self.path).is_ok_and(|old| old == json) {
+        if plain_file::read(&self.path).is_ok_and(|old| old == json) {
             return;
         }
         let written = atomic::make_directory(folder);

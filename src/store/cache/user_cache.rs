@@ -1,186 +1,206 @@
-//! Caches expensive results for all repositories of a user. It may be deleted at any time.
-//!
-//! An entry has a digest of its key and its bytes: one that is truncated, altered or filed under another name
-//! counts as missing.
+//! Caches expensive results for all repositories of a user, by what they depend on. Each kind has a file of its
+//! own in the user's cache directory, which may be deleted at any time.
 
-use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use rusqlite::OptionalExtension as _;
 
 use crate::model::World;
-use crate::store::files::atomic;
-use crate::store::key;
 
-/// A larger entry is neither written nor read.
-const MAX_ENTRY_BYTES: u64 = 256 << 20;
+use super::database::{Database, Unusable};
 
-/// After a sweep, all entries of a kind together have at most this size.
-const MAX_BYTES: u64 = 2 << 30;
-
-/// An entry that was not read for this many days is swept.
-const MAX_DAYS: i64 = 90;
+/// The table has the name of the first kind in all files.
+const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
+    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// The entries of one kind.
+/// A larger entry is dropped.
+const MAX_ENTRY_BYTES: usize = 256 << 20;
+
+/// The kinds of entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserCacheKind {
+    /// How texts were cut into chunks.
+    Cuts,
+    /// The text of documents.
+    Texts,
+}
+
+impl UserCacheKind {
+    /// Returns the file; its number is that of its format.
+    fn file(self) -> &'static str {
+        match self {
+            UserCacheKind::Cuts => "cuts-1.db",
+            UserCacheKind::Texts => "texts-1.db",
+        }
+    }
+
+    /// Returns the size in bytes above which the oldest half is deleted.
+    fn most_bytes(self) -> i64 {
+        match self {
+            UserCacheKind::Cuts => 512 << 20,
+            UserCacheKind::Texts => 2 << 30,
+        }
+    }
+}
+
+/// The entries of one kind; where their file cannot be used, there are none.
 pub struct UserCache {
-    folder: PathBuf,
-    now: i64,
+    database: Option<Database>,
+    day: i64,
+    most_bytes: i64,
+}
+
+/// The key of an entry.
+pub type CacheKey = [u8; 16];
+
+/// Returns the key for a text that names everything an entry depends on.
+pub fn key(text: &str) -> CacheKey {
+    let mut key = [0; 16];
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes()).finalize_xof().fill(&mut key);
+    key
 }
 
 impl UserCache {
-    /// Opens the entries of a kind; `None` where the user has no cache directory.
-    pub fn open(world: &World, kind: &str) -> Option<UserCache> {
-        Some(UserCache {
-            folder: world.cache_folder()?.join(kind),
-            now: world.now().timestamp(),
-        })
+    /// Opens the cache in `XDG_CACHE_HOME`, else in `~/.cache`.
+    pub fn open(world: &World, kind: UserCacheKind) -> UserCache {
+        let open = |path: PathBuf| {
+            // Cached content may be private.
+            let mut private = std::fs::DirBuilder::new();
+            private.recursive(true).mode(0o700);
+            private.create(path.parent()?).ok()?;
+            Database::open(&path, SCHEMA).ok()
+        };
+        UserCache {
+            database: path(world, kind).and_then(open),
+            day: world.now().timestamp().div_euclid(SECONDS_PER_DAY),
+            most_bytes: kind.most_bytes(),
+        }
     }
 
-    /// Reads an entry.
-    pub fn read(&self, key: &str) -> Option<Vec<u8>> {
-        let path = self.path(key);
-        let metadata = std::fs::symlink_metadata(&path).ok()?;
-        if !metadata.is_file() || metadata.len() > MAX_ENTRY_BYTES {
-            return None;
+    /// Opens the cache for a dry run: entries are read, none is added.
+    pub fn rehearse(world: &World, kind: UserCacheKind) -> UserCache {
+        let rehearse = |path: PathBuf| Database::rehearse(&path, SCHEMA).ok();
+        UserCache {
+            database: path(world, kind).and_then(rehearse),
+            day: 0,
+            most_bytes: kind.most_bytes(),
         }
-        let bytes = std::fs::read(&path).ok()?;
-        let (digest, body) = bytes.split_first_chunk::<32>()?;
-        if *digest != digest_of(key, body) {
-            return None;
-        }
-        // Its time of use keeps the entry. Once a day is enough.
-        if self.age_in_days(&metadata) >= 1 {
-            let now = filetime::FileTime::from_unix_time(self.now, 0);
-            filetime::set_file_mtime(&path, now).ok();
-        }
-        Some(body.to_vec())
     }
 
-    /// Writes an entry; one that cannot be written is dropped.
-    pub fn write(&self, key: &str, body: &[u8]) {
-        if body.len() as u64 > MAX_ENTRY_BYTES {
+    /// Returns an entry; a damaged one counts as missing.
+    pub fn find(&self, key: CacheKey) -> Option<Vec<u8>> {
+        let connection = self.database.as_ref()?.reader();
+        let mut statement = connection
+            .prepare_cached("SELECT value FROM cuts WHERE key = ?1")
+            .ok()?;
+        let found = statement.query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0));
+        let found = found.optional().ok().flatten()?;
+        let (digest, value) = found.split_first_chunk::<8>()?;
+        (*digest == digest_of(key, value)).then(|| value.to_vec())
+    }
+
+    /// Adds entries; one that cannot be written is dropped.
+    pub fn remember(&mut self, entries: &[(CacheKey, Vec<u8>)]) {
+        let day = self.day;
+        let Some(database) = self.database.as_mut().filter(|_| !entries.is_empty()) else {
             return;
-        }
-        let path = self.path(key);
-        let Some(folder) = path.parent() else { return };
-        let bytes = [digest_of(key, body).as_slice(), body].concat();
-        // Cached content may be private.
-        let mut private = std::fs::DirBuilder::new();
-        private.recursive(true).mode(0o700);
-        if private.create(folder).is_ok() && atomic::write_quickly(&path, &bytes).is_ok() {
-            self.sweep_daily();
-        }
-    }
-
-    fn path(&self, key: &str) -> PathBuf {
-        let digest = blake3::hash(key.as_bytes()).to_hex();
-        let shelf = digest.get(..2).unwrap_or_default();
-        // The name is readable; the shelf spreads the entries over folders.
-        self.folder.join(shelf).join(key::encode(key))
-    }
-
-    /// Once a day, deletes old entries, and the oldest ones where there are too many.
-    fn sweep_daily(&self) {
-        let mark = self.folder.join("swept");
-        let metadata = std::fs::symlink_metadata(&mark).ok();
-        if metadata.is_some_and(|metadata| self.age_in_days(&metadata) < 1) {
-            return;
-        }
-        // The mark comes first, so that another process does not sweep at the same time.
-        if atomic::write_quickly(&mark, b"").is_err() {
-            return;
-        }
-        let now = filetime::FileTime::from_unix_time(self.now, 0);
-        filetime::set_file_mtime(&mark, now).ok();
-        self.sweep();
-    }
-
-    fn sweep(&self) {
-        let mut entries: Vec<(i64, u64, PathBuf)> = Vec::new();
-        for shelf in list(&self.folder) {
-            for path in list(&shelf) {
-                if let Ok(metadata) = std::fs::symlink_metadata(&path) {
-                    entries.push((self.age_in_days(&metadata), metadata.len(), path));
-                }
+        };
+        let written = database.transaction(|connection| {
+            let sql = "INSERT OR REPLACE INTO cuts (key, day, value) VALUES (?1, ?2, ?3)";
+            let mut statement = connection.prepare_cached(sql)?;
+            let small = entries
+                .iter()
+                .filter(|(_, value)| value.len() <= MAX_ENTRY_BYTES);
+            for (key, value) in small {
+                let value = [digest_of(*key, value).as_slice(), value].concat();
+                statement.execute((key.as_slice(), day, value))?;
             }
-        }
-        entries.sort();
-        let mut total = 0;
-        for (age, bytes, path) in entries {
-            total += bytes;
-            if age > MAX_DAYS || total > MAX_BYTES {
-                // Another process may have been faster.
-                atomic::remove_file(&path).ok();
-            }
+            Ok(())
+        });
+        if written.is_ok() {
+            drop(self.shrink());
         }
     }
 
-    fn age_in_days(&self, metadata: &std::fs::Metadata) -> i64 {
-        let modified = filetime::FileTime::from_last_modification_time(metadata);
-        (self.now - modified.unix_seconds()) / SECONDS_PER_DAY
+    /// Deletes the oldest half of a cache that has become too large.
+    fn shrink(&mut self) -> Result<(), Unusable> {
+        let Some(database) = self.database.as_mut() else {
+            return Ok(());
+        };
+        let size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes: i64 = database.reader().query_row(size, [], |row| row.get(0))?;
+        if bytes <= self.most_bytes {
+            return Ok(());
+        }
+        database.transaction(|connection| {
+            connection.execute(
+                "DELETE FROM cuts WHERE day <= (SELECT day FROM cuts ORDER BY day
+                    LIMIT 1 OFFSET (SELECT count(*) / 2 FROM cuts))",
+                [],
+            )?;
+            Ok(())
+        })?;
+        database.reader().execute_batch("VACUUM")?;
+        Ok(())
     }
 }
 
-fn list(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    paths
-        .filter(|path| path.file_name() != Some(OsStr::new("swept")))
-        .collect()
-}
-
-fn digest_of(key: &str, body: &[u8]) -> [u8; 32] {
+/// Returns a digest that detects damaged values.
+fn digest_of(key: CacheKey, value: &[u8]) -> [u8; 8] {
+    let mut digest = [0; 8];
     let mut hasher = blake3::Hasher::new();
-    // The length separates key and body.
-    hasher.update(&(key.len() as u64).to_le_bytes());
-    hasher.update(key.as_bytes()).update(body);
-    *hasher.finalize().as_bytes()
+    hasher.update(&key).update(value);
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
+
+fn path(world: &World, kind: UserCacheKind) -> Option<PathBuf> {
+    Some(world.cache_folder()?.join(kind.file()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const DAY: i64 = SECONDS_PER_DAY;
-
-    fn cache(folder: &Path, day: i64) -> UserCache {
+    fn cache(day: i64, most_bytes: i64, path: &std::path::Path) -> UserCache {
         UserCache {
-            folder: folder.to_owned(),
-            now: day * DAY,
+            database: Database::open(path, SCHEMA).ok(),
+            day,
+            most_bytes,
         }
-    }
-
-    /// Writes an entry with the time of that day.
-    fn put(folder: &Path, day: i64, key: &str) {
-        let cache = cache(folder, day);
-        cache.write(key, b"body");
-        let time = filetime::FileTime::from_unix_time(cache.now, 0);
-        filetime::set_file_mtime(cache.path(key), time).unwrap();
     }
 
     #[test]
     fn an_entry_is_found_by_its_own_key_only() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = cache(folder.path(), 20_000);
-        cache.write("a", b"body");
-        assert_eq!(cache.read("a").as_deref(), Some(&b"body"[..]));
-        let other = cache.path("b");
-        atomic::make_directory(other.parent().unwrap()).unwrap();
-        std::fs::copy(cache.path("a"), &other).unwrap();
-        assert_eq!(cache.read("b"), None);
-        assert_eq!(cache.read("c"), None);
+        let path = folder.path().join("cache.db");
+        let mut cache = cache(1, i64::MAX, &path);
+        cache.remember(&[(key("a"), b"body".to_vec())]);
+        assert_eq!(cache.find(key("a")).as_deref(), Some(&b"body"[..]));
+        assert_eq!(cache.find(key("b")), None);
+        let connection = cache.database.as_ref().unwrap().reader();
+        let (own, other) = (key("a"), key("b"));
+        let copied = "INSERT INTO cuts SELECT ?1, day, value FROM cuts WHERE key = ?2";
+        connection
+            .execute(copied, (other.as_slice(), own.as_slice()))
+            .unwrap();
+        assert_eq!(cache.find(other), None);
     }
 
     #[test]
-    fn unread_entries_are_swept() {
+    fn the_oldest_half_goes_when_there_is_too_much() {
         let folder = tempfile::tempdir().unwrap();
-        put(folder.path(), 20_000, "old");
-        put(folder.path(), 20_000, "read");
-        assert!(cache(folder.path(), 20_080).read("read").is_some());
-        put(folder.path(), 20_095, "new");
-        let cache = cache(folder.path(), 20_095);
-        assert_eq!(cache.read("old"), None);
-        assert!(cache.read("read").is_some() && cache.read("new").is_some());
+        let path = folder.path().join("cache.db");
+        for day in 1..=4 {
+            let body = (key(&day.to_string()), vec![0; 50_000]);
+            cache(day, 180_000, &path).remember(&[body]);
+        }
+        let cache = cache(5, i64::MAX, &path);
+        let left = (1..=4).filter(|day| cache.find(key(&day.to_string())).is_some());
+        assert_eq!(left.collect::<Vec<_>>(), [4]);
     }
 }

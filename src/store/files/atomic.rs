@@ -236,17 +236,6 @@ pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
     remove_empty_folder(path)
 }
 
-/// Reads a file of ours. Anything but a plain file is never opened: a pipe would block.
-///
-/// # Errors
-/// The error of the file system; `InvalidInput` for anything but a plain file.
-pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    }
-    std::fs::read(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::{Code, Error, Result, World, text};
 use crate::store::lock::FileIdentity;
 
@@ -42,14 +43,9 @@ impl ConfigFile {
     /// # Errors
     /// `io`.
     pub fn read(&self) -> Result<Vec<u8>> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(bytes),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(e) => Err(Error::io(
-                format!("cannot read '{}'", self.path.display()),
-                e,
-            )),
-        }
+        let cannot = |e| Error::io(format!("cannot read '{}'", self.path.display()), e);
+        let found = plain_file::find_own(&self.path).map_err(cannot)?;
+        Ok(found.unwrap_or_default())
     }
 
     /// Returns every value of `key` in `bytes`, as written.
@@ -60,8 +56,11 @@ impl ConfigFile {
         let mut git = repo.git(world);
         git.args(["config", "--file", "-", "-z", "--get-all", key]);
         let output = git.input(bytes.to_vec()).run()?;
-        let values = output.stdout.split(|byte| *byte == 0);
-        let mut values: Vec<Vec<u8>> = values.map(<[u8]>::to_vec).collect();
+        let mut values: Vec<Vec<u8>> = output
+            .stdout
+            .split(|byte| *byte == 0)
+            .map(<[u8]>::to_vec)
+            .collect();
         // Each value ends with the separator.
         values.pop();
         Ok(values)
@@ -76,7 +75,7 @@ impl ConfigFile {
         let mut git = repo.git(world);
         git.args(["config", "--file"]).arg(copy.path()).args(args);
         git.run_checked("change the configuration")?;
-        fs::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
+        plain_file::read(copy.path()).map_err(|e| Error::io("cannot read the new configuration", e))
     }
 
     /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree. It proves that
@@ -198,7 +197,7 @@ impl ConfigFile {
 }
 
 fn copy_to_new(from: &Path, to: &Path) -> std::io::Result<()> {
-    let bytes = fs::read(from)?;
+    let bytes = plain_file::read(from)?;
     let mut file = OpenOptions::new().write(true).create_new(true).open(to)?;
     file.set_permissions(fs::metadata(from)?.permissions())?;
     file.write_all(&bytes)?;
@@ -220,12 +219,12 @@ fn busy(path: &Path) -> Error {
     Error::new(
         Code::Locked,
         format!(
-            "another process is changing the configuration ('{}'); nothing has changed",
+            "another process is changing the configuration ('{}')",
             path.display()
         ),
     )
+    .unchanged()
     .detail("path", path.display().to_string())
-    .hint("run the command again")
 }
 
 fn copy_of(repo: &Repo, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {

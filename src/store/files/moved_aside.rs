@@ -31,8 +31,9 @@ pub fn list(kept: &Path) -> Vec<AsideFile> {
     let mut found = Vec::new();
     for (worktree, folder) in worktrees(kept) {
         for operation in operations(&folder) {
-            let files = entries(&folder.join(operation.digits()));
-            let files = files.into_iter().filter(|name| name != "index");
+            let files = entries(&folder.join(operation.digits()))
+                .into_iter()
+                .filter(|name| name != "index");
             found.extend(files.map(|name| AsideFile {
                 worktree: worktree.clone(),
                 operation,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{Code, Error, Result, World};
 
@@ -67,9 +68,14 @@ impl HookPlaces {
         self.shared.join("hooks-fired")
     }
 
-    /// Returns the record of an agent's configuration in this worktree.
+    /// Returns the record of the hooks in an agent's configuration in this worktree.
     pub fn agent_record(&self, agent: &str) -> PathBuf {
         self.own.join(format!("hooks-of-{agent}.json"))
+    }
+
+    /// Returns the record of the MCP servers in an agent's configuration in this worktree.
+    pub fn agent_server_record(&self, agent: &str) -> PathBuf {
+        self.own.join(format!("servers-of-{agent}.json"))
     }
 }
 
@@ -86,12 +92,11 @@ impl Places {
     pub fn find(repo: &Repo) -> Result<Option<Places>> {
         let colony = repo.git_dir().join("colony");
         let path = key_in(repo.git_dir());
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(Error::io("cannot read the worktree key", e)),
+        let cannot = |e| Error::io("cannot read the worktree key", e);
+        let Some(bytes) = plain_file::find_own(&path).map_err(cannot)? else {
+            return Ok(None);
         };
-        let Some(key) = WorktreeKey::parse(text.trim()) else {
+        let Some(key) = WorktreeKey::parse(String::from_utf8_lossy(&bytes).trim()) else {
             return Err(Error::new(
                 Code::RepositoryBroken,
                 format!("'{}' does not hold a worktree key", path.display()),
@@ -121,9 +126,23 @@ impl Places {
         })
     }
 
+    /// Returns the folders for a plan; a worktree without a key gets none, and nothing is in its folders.
+    ///
+    /// # Errors
+    /// `repository-broken` when the key is damaged.
+    pub fn planned(repo: &Repo) -> Result<Places> {
+        let places = Places::find(repo)?;
+        Ok(places.unwrap_or_else(|| {
+            let key = WorktreeKey::unborn();
+            let kept = Places::kept_in(repo.common_dir()).join(key.as_str());
+            let colony = repo.git_dir().join("colony");
+            Places { key, colony, kept }
+        }))
+    }
+
     /// Reads the key of the worktree with this git directory, if it has one.
     pub fn key_of(git_dir: &Path) -> Option<WorktreeKey> {
-        let text = atomic::read_file(&key_in(git_dir)).ok()?;
+        let text = plain_file::read(key_in(git_dir)).ok()?;
         WorktreeKey::parse(String::from_utf8(text).ok()?.trim())
     }
 

@@ -17,8 +17,10 @@ impl SharedRoot {
     pub fn of(world: &World) -> Result<SharedRoot> {
         let named = world.variable("COLONY_SHARED_ROOT").map(PathBuf::from);
         let data = || {
-            let data = world.variable("XDG_DATA_HOME").map(PathBuf::from);
-            let data = data.filter(|data| data.is_absolute());
+            let data = world
+                .variable("XDG_DATA_HOME")
+                .map(PathBuf::from)
+                .filter(|data| data.is_absolute());
             let home = world.variable("HOME").map(PathBuf::from);
             let data = data.or_else(|| Some(home?.join(".local/share")));
             data.map(|data| data.join("git-colony"))
@@ -26,8 +28,9 @@ impl SharedRoot {
         let path = named.or_else(data).ok_or_else(|| {
             Error::new(
                 Code::InvalidValue,
-                "neither COLONY_SHARED_ROOT nor HOME is set: there is no folder for clones; nothing has changed",
+                "neither COLONY_SHARED_ROOT nor HOME is set: there is no folder for clones",
             )
+            .unchanged()
             .hint("export COLONY_SHARED_ROOT=DIR")
         })?;
         Ok(SharedRoot(resolved(&world.absolute(&path))))

@@ -292,8 +292,7 @@ impl WorktreeFiles {
             match open_directory(above, name_of(&part)) {
                 Ok(fd) => opened.push((part, fd)),
                 Err(e) => {
-                    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::MLINK];
-                    let gone = gone
+                    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::MLINK]
                         .iter()
                         .any(|g| e.raw_os_error() == Some(g.raw_os_error()));
                     return if gone { Ok(false) } else { Err(e) };

@@ -145,8 +145,11 @@ impl Lock {
         let path = RepoPath::from(answer.path.as_str());
         let owner = answer.owner.and_then(|owner| owner.name);
         // git-lfs writes the earliest possible time where the server gave none.
-        let since = answer.locked_at.as_deref().and_then(time::parse_rfc3339);
-        let since = since.filter(|since| since.timestamp() > 0);
+        let since = answer
+            .locked_at
+            .as_deref()
+            .and_then(time::parse_rfc3339)
+            .filter(|since| since.timestamp() > 0);
         path.is_safe().then(|| Lock {
             id: cut(&answer.id),
             path,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use crate::git::lfs::lfs_objects::LfsObjects;
 use crate::git::lfs::lfs_pointer::Pointer;
+use crate::git::plain_file;
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
 
@@ -104,8 +105,9 @@ pub fn guard(
 fn gone(path: &RepoPath) -> Error {
     Error::new(
         Code::ObjectMissing,
-        format!("git-lfs no longer has the kept content of '{path}'; nothing has changed"),
+        format!("git-lfs no longer has the kept content of '{path}'"),
     )
+    .unchanged()
     .detail("path", path)
     .hint("git add --renormalize .   # stores it again; then run the command again")
 }
@@ -203,7 +205,7 @@ fn is_in(folder: &Path, repo: &Repo) -> bool {
         return true;
     }
     // A linked worktree has a file there, with the path of its git directory.
-    let text = std::fs::read_to_string(&git).unwrap_or_default();
+    let text = plain_file::read_text(&git).unwrap_or_default();
     let linked = text.strip_prefix("gitdir: ").map(str::trim_end);
     linked.is_some_and(|linked| Path::new(linked).starts_with(common))
 }

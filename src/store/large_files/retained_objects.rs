@@ -333,8 +333,11 @@ pub fn link_one(session: &Session, pointer: &Pointer) -> Result<bool> {
 
 /// Returns the places where large files of this repository are kept.
 fn sources(session: &Session) -> Vec<LfsObjects> {
-    let kept = [LARGE, LARGE_OF_NAMED].map(|kind| folders(session, kind));
-    let kept = kept.into_iter().flatten().chain([pool_of(&session.repo)]);
+    let kept = [LARGE, LARGE_OF_NAMED]
+        .map(|kind| folders(session, kind))
+        .into_iter()
+        .flatten()
+        .chain([pool_of(&session.repo)]);
     kept.map(LfsObjects::in_folder).collect()
 }
 

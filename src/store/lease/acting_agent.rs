@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::git::plain_file;
 use crate::model::World;
-use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{self, Membership, Role};
 use crate::store::{key, lease};
@@ -40,7 +40,7 @@ pub enum AgentReason {
 
 impl AgentReason {
     /// Returns the reason as text, to follow "because".
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         match self {
             AgentReason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
             AgentReason::Place(place) => format!("'{}' is in its clone", place.display()),
@@ -94,9 +94,9 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
         && world.variable(SESSION_VARIABLE).is_some()
     {
         for agent in folders(&root.agents()) {
-            let clones = folders(&agent.join("clones"));
-            let mut clones = clones.iter().map(|clone| clone.join(".git"));
-            let session = clones.find_map(|git_dir| lease::own_session(world, &git_dir));
+            let session = folders(&agent.join("clones"))
+                .iter()
+                .find_map(|clone| lease::own_session(world, &clone.join(".git")));
             if let Some((agent, session)) = agent_named(&agent).zip(session) {
                 let reason = AgentReason::Session(session.as_str().to_owned());
                 agents.entry(agent).or_insert(reason);
@@ -118,11 +118,8 @@ fn agent_at(place: &Path) -> Option<String> {
 
 /// Returns the git directory of a linked worktree, which is in that of its repository.
 fn linked(worktree: &Path) -> Option<PathBuf> {
-    let link = worktree.join(".git");
-    if !link.is_file() {
-        return None;
-    }
-    let text = String::from_utf8(atomic::read_file(&link).ok()?).ok()?;
+    // In a repository of its own, it is a folder.
+    let text = plain_file::read_text(worktree.join(".git")).ok()?;
     // Leave a path with `..` to the system to resolve.
     worktree
         .join(text.strip_prefix("gitdir:")?.trim())

@@ -60,7 +60,7 @@ pub(in crate::store) struct Me {
 
 impl HeldBy {
     /// Returns the holder as text.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let program = self.command.as_deref().unwrap_or("a program");
         match (&self.session, &self.terminal, self.pid) {
             (Some(session), ..) => format!("session {}", shortened(session)),
@@ -87,8 +87,12 @@ impl Me {
         let line = process_tree::line_of(pid);
         // A session may run all its commands in one terminal or program, each of which leads a session below
         // it.
-        let outermost = line.iter().rev().find(|process| process.leads_session());
-        let outermost = outermost.filter(|_| session.is_some()).cloned();
+        let outermost = line
+            .iter()
+            .rev()
+            .find(|process| process.leads_session())
+            .filter(|_| session.is_some())
+            .cloned();
         let process = outermost.or_else(|| process_tree::leader_of(pid));
         (session.is_some() || process.is_some()).then_some(Me {
             session,
@@ -98,7 +102,7 @@ impl Me {
     }
 
     /// Returns `true` if a process is the identifying one or one of its ancestors.
-    fn comes_from(&self, (pid, started): (u32, u64)) -> bool {
+    fn comes_from(&self, pid: u32, started: u64) -> bool {
         let mut all = self.process.iter().chain(&self.line);
         all.any(|process| (process.pid, process.started) == (pid, started))
     }
@@ -158,7 +162,9 @@ impl Holder {
     pub(in crate::store) fn is(&self, me: &Me) -> bool {
         match (&self.who.session, &me.session) {
             (Some(own), Some(session)) => own == session.as_str(),
-            _ => self.process().is_some_and(|process| me.comes_from(process)),
+            _ => self
+                .process()
+                .is_some_and(|(pid, started)| me.comes_from(pid, started)),
         }
     }
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, ResultExt as _, World, text};
@@ -185,8 +186,10 @@ enum Yielding {
 
 fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
     let world = &session.world;
-    let member = session.membership.as_ref();
-    let member = member.filter(|member| member.role == Role::Agent);
+    let member = session
+        .membership
+        .as_ref()
+        .filter(|member| member.role == Role::Agent);
     let agent = member.and_then(|member| member.agent.as_deref());
     let Some((agent, me)) = agent.zip(me) else {
         return Ok(());
@@ -206,8 +209,8 @@ fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
         Standing::Idle(_) if yielding == Yielding::HolderStays => return Ok(()),
         Standing::Idle(holder) => {
             (world.narrate)(&format!(
-                "took the clone of agent '{agent}' over from {}, which was idle for {}",
-                holder.words(),
+                "took over the clone of agent '{agent}' from {}, which was idle for {}",
+                holder.to_text(),
                 text::count(usize::try_from(IDLE_SECONDS / 60).unwrap_or(0), "minute"),
             ));
             let new = Holder::new(&me, &at);
@@ -233,19 +236,18 @@ fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
     WorktreeLock::take_at(
         world,
         &path.with_file_name("lease-lock"),
-        (LOCK_TIMEOUT, waiting),
+        LOCK_TIMEOUT,
+        waiting,
     )
 }
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
-    let since = time::parse_rfc3339(&holder.since);
-    let since = since.map_or_else(String::new, |since| format!(" {}", time::ago(&since, now)));
-    let who = holder.words();
+    let since = time::parse_rfc3339(&holder.since)
+        .map_or_else(String::new, |since| format!(" {}", time::ago(&since, now)));
+    let who = holder.to_text();
     Error::new(
         Code::AgentBusy,
-        format!(
-            "{who} started to work in the clone of agent '{agent}'{since}; nothing has changed"
-        ),
+        format!("{who} started to work in the clone of agent '{agent}'{since}"),
     )
     .detail("agent", agent)
     .detail("held_by", holder)
@@ -257,7 +259,7 @@ fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
 impl Lease {
     /// Reads the record. One that cannot be read, or has a newer format, counts as none.
     fn read(path: &Path) -> Lease {
-        let bytes = atomic::read_file(path).unwrap_or_default();
+        let bytes = plain_file::read(path).unwrap_or_default();
         let lease: Lease = serde_json::from_slice(&bytes).unwrap_or_default();
         if lease.format > FORMAT {
             return Lease::default();

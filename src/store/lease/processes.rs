@@ -31,6 +31,13 @@ pub fn find(pid: u32) -> Option<Process> {
     parse(pid, &String::from_utf8_lossy(&stat))
 }
 
+/// Returns the parent of a process; `None` where it has ended, or where the system does not show it.
+pub fn parent_of(pid: u32) -> Option<u32> {
+    find(pid)
+        .map(|process| process.parent)
+        .filter(|parent| *parent > 1)
+}
+
 /// Parses a line of `/proc/<pid>/stat`. The name is in parentheses and may hold any byte.
 fn parse(pid: u32, stat: &str) -> Option<Process> {
     let (before, after) = stat.rsplit_once(')')?;
@@ -177,22 +184,49 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
     folders.collect()
 }
 
-/// The git commands that lock no ref, or that are ours.
-const NO_LOCKS: [&str; 13] = [
-    "blame",
-    "cat-file",
-    "colony",
-    "credential-cache--daemon",
-    "daemon",
-    "diff",
-    "fsmonitor--daemon",
-    "grep",
-    "log",
-    "ls-files",
-    "rev-list",
-    "show",
-    "upload-pack",
+/// What a git command does to refs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GitWork {
+    /// It locks none, or it is ours.
+    Reads,
+    /// It runs in the background and locks none.
+    Daemon,
+    /// It may lock refs, but moves nothing: maintenance in the background.
+    Maintains,
+    /// It may lock and move refs.
+    Moves,
+}
+
+/// The git commands that do not move refs; every other one may.
+const COMMANDS: [(&str, GitWork); 18] = [
+    ("blame", GitWork::Reads),
+    ("cat-file", GitWork::Reads),
+    ("colony", GitWork::Reads),
+    ("daemon", GitWork::Reads),
+    ("diff", GitWork::Reads),
+    ("grep", GitWork::Reads),
+    ("log", GitWork::Reads),
+    ("ls-files", GitWork::Reads),
+    ("rev-list", GitWork::Reads),
+    ("show", GitWork::Reads),
+    ("upload-pack", GitWork::Reads),
+    ("credential-cache--daemon", GitWork::Daemon),
+    ("fsmonitor--daemon", GitWork::Daemon),
+    ("gc", GitWork::Maintains),
+    ("maintenance", GitWork::Maintains),
+    ("pack-refs", GitWork::Maintains),
+    ("prune", GitWork::Maintains),
+    ("repack", GitWork::Maintains),
 ];
+
+impl GitWork {
+    /// Returns what a git command does.
+    pub fn of(command: &str) -> GitWork {
+        let mut known = COMMANDS.iter();
+        let found = known.find(|(name, _)| *name == command);
+        found.map_or(GitWork::Moves, |(_, work)| *work)
+    }
+}
 
 /// Returns `true` if a git that may hold a lock on a ref runs in one of some folders, or below. Costs a scan
 /// of all command lines.
@@ -202,7 +236,8 @@ pub fn git_may_lock_refs_in(folders: &[&Path]) -> bool {
     pids.any(|pid| {
         let words = words_of(pid);
         let command = git_command(&words);
-        let may = command.is_some_and(|command| !NO_LOCKS.contains(&command));
+        let work = command.map(GitWork::of);
+        let may = matches!(work, Some(GitWork::Maintains | GitWork::Moves));
         // A zombie has no current directory.
         let is_own = |at: &Path| folders.iter().any(|own| at.starts_with(own));
         let stands = || folder_of(pid).is_some_and(|at| is_own(&at));

@@ -19,14 +19,13 @@
 //! `index.lock` of an operation (`lock`). No git of ours starts a `gc`, and a git that signs works in a
 //! folder of ours that is swept.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
+use crate::git::plain_file::{self, Symlinks};
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
 use crate::store::lease::processes;
@@ -83,8 +82,10 @@ pub(in crate::store) fn announce_in(
         is_folder,
     };
     let folders = folders.iter().map(|folder| about(folder, None, true));
-    let free = others.iter().filter(|lock| !lock.exists());
-    let free = free.map(|lock| about(&lock.path, lock.planned.as_ref(), false));
+    let free = others
+        .iter()
+        .filter(|lock| !lock.exists())
+        .map(|lock| about(&lock.path, lock.planned.as_ref(), false));
     write(note, &folders.chain(free).collect::<Vec<_>>())
 }
 
@@ -117,17 +118,21 @@ pub fn clear(repo: &Repo, note: &Path) -> Result<()> {
 
 /// Does the same for locks in some git directories, unless a git that may hold one is running.
 fn clear_unless(note: &Path, within: &[&Path], git_is_at_work: impl Fn() -> bool) -> Result<()> {
-    let Ok(json) = std::fs::read(note) else {
+    let Ok(json) = plain_file::read(note) else {
         return Ok(());
     };
-    let began = std::fs::symlink_metadata(note);
-    let began = began.map(|metadata| (metadata.mtime(), metadata.mtime_nsec()));
+    let began =
+        std::fs::symlink_metadata(note).map(|metadata| (metadata.mtime(), metadata.mtime_nsec()));
     // A truncated note proves nothing: git reports the locks it would have named.
     let noted: Vec<Noted> = serde_json::from_slice(&json).unwrap_or_default();
     // A damaged note must not name files outside of this repository.
     let is_own = |noted: &Noted| within.iter().any(|own| noted.path.starts_with(own));
-    let noted = noted.into_iter().filter(is_own).flat_map(Noted::each);
-    let noted: Vec<Noted> = noted.filter(|noted| is_lock(&noted.path)).collect();
+    let noted: Vec<Noted> = noted
+        .into_iter()
+        .filter(is_own)
+        .flat_map(Noted::each)
+        .filter(|noted| is_lock(&noted.path))
+        .collect();
     for lock in noted.iter().filter(|lock| lock.identity.is_some()) {
         if lock.is_unchanged() {
             atomic::remove_file(&lock.path)?;
@@ -174,42 +179,21 @@ struct Noted {
     is_folder: bool,
 }
 
-/// A path in a note: as text, or in hex where it is not UTF-8.
+/// A path in a note, whose bytes may be any.
 mod written_path {
-    use std::ffi::OsString;
-    use std::fmt::Write as _;
-    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    use std::os::unix::ffi::OsStrExt as _;
     use std::path::{Path, PathBuf};
 
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 
-    /// The paths of locks are absolute, so none begins like this.
-    const HEX: &str = "hex:";
+    use crate::model::RepoPath;
 
     pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        if let Some(text) = path.to_str() {
-            return to.serialize_str(text);
-        }
-        let mut hex = HEX.to_owned();
-        for byte in path.as_os_str().as_bytes() {
-            write!(hex, "{byte:02x}").ok();
-        }
-        to.serialize_str(&hex)
+        RepoPath::new(path.as_os_str().as_bytes()).serialize(to)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        let text = String::deserialize(from)?;
-        let Some(hex) = text.strip_prefix(HEX) else {
-            return Ok(PathBuf::from(text));
-        };
-        let byte = |digits: &[u8]| {
-            let digits = std::str::from_utf8(digits).ok()?;
-            u8::from_str_radix(digits, 16).ok()
-        };
-        let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
-        let bytes = bytes.ok_or_else(|| D::Error::custom("a path that is neither text nor hex"))?;
-        Ok(PathBuf::from(OsString::from_vec(bytes)))
+        RepoPath::deserialize(from).map(|path| path.as_path().to_owned())
     }
 }
 
@@ -256,9 +240,8 @@ impl Noted {
     }
 
     fn holds_what_was_planned(&self) -> std::io::Result<bool> {
-        let mut bytes = Vec::new();
-        let file = File::open(&self.path)?;
-        file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;
+        let found = plain_file::find_beginning(&self.path, Symlinks::Refused, MAX_READ_BYTES)?;
+        let bytes = found.ok_or(std::io::ErrorKind::NotFound)?;
         let planned = self.planned.as_deref().unwrap_or_default();
         let holds = match planned {
             PACKED | INDEX => bytes.starts_with(planned.as_bytes()),
@@ -368,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn every_lock_in_a_folder_of_refs_that_looks_like_one_of_git_is_removed() {
+    fn every_lock_of_git_in_a_folder_of_refs_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let refs = folder.path().join("remotes");
         atomic::make_directory(&refs.join("origin/deep")).unwrap();
@@ -389,8 +372,11 @@ mod tests {
         clear_unless(&note, &[folder.path()], || true).unwrap();
         assert!(locks.iter().all(|(name, _)| refs.join(name).exists()));
         clear_unless(&note, &[folder.path()], || false).unwrap();
-        let left = locks.iter().filter(|(name, _)| refs.join(name).exists());
-        let left: Vec<_> = left.map(|(name, _)| *name).collect();
+        let left: Vec<_> = locks
+            .iter()
+            .filter(|(name, _)| refs.join(name).exists())
+            .map(|(name, _)| *name)
+            .collect();
         assert_eq!(left, ["origin/other.lock"]);
         assert!(!note.exists());
     }

@@ -58,7 +58,7 @@ impl WorktreeLock {
     /// # Errors
     /// `locked` with the path and the owner's age; `interrupted`; `io`.
     pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
-        WorktreeLock::take_at(world, &Places::lock_of(repo), (timeout, IN_THIS_WORKTREE))
+        WorktreeLock::take_at(world, &Places::lock_of(repo), timeout, IN_THIS_WORKTREE)
     }
 
     /// Takes the lock of the main worktree, for data that all worktrees share.
@@ -67,17 +67,24 @@ impl WorktreeLock {
     /// As [`WorktreeLock::take`].
     pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
         let path = repo.common_dir().join("colony").join("lock");
-        WorktreeLock::take_at(world, &path, (timeout, IN_THIS_WORKTREE))
+        WorktreeLock::take_at(world, &path, timeout, IN_THIS_WORKTREE)
     }
 
-    /// Takes a lock on something else than a worktree; `waiting` has the timeout and the message for the
-    /// wait.
+    /// Takes a lock on something else than a worktree; `message` is for the wait.
     ///
     /// # Errors
     /// As [`WorktreeLock::take`].
-    pub fn take_at(world: &World, path: &Path, waiting: (Duration, &str)) -> Result<WorktreeLock> {
-        let make = atomic::make_directory;
-        WorktreeLock::take_in(world, (path, Hold::Alone), waiting, make)
+    pub fn take_at(
+        world: &World,
+        path: &Path,
+        timeout: Duration,
+        message: &str,
+    ) -> Result<WorktreeLock> {
+        let manner = Manner {
+            hold: Hold::Alone,
+            make_folder: atomic::make_directory,
+        };
+        WorktreeLock::take_in(world, path, manner, timeout, message)
     }
 
     /// Takes such a lock, exclusive or shared. Only the last of its folders is created: a lock must not
@@ -87,19 +94,26 @@ impl WorktreeLock {
     /// As [`WorktreeLock::take`].
     pub fn take_as(
         world: &World,
-        lock: (&Path, Hold),
-        waiting: (Duration, &str),
+        path: &Path,
+        hold: Hold,
+        timeout: Duration,
+        message: &str,
     ) -> Result<WorktreeLock> {
-        WorktreeLock::take_in(world, lock, waiting, atomic::make_last_directory)
+        let manner = Manner {
+            hold,
+            make_folder: atomic::make_last_directory,
+        };
+        WorktreeLock::take_in(world, path, manner, timeout, message)
     }
 
     fn take_in(
         world: &World,
-        (path, hold): (&Path, Hold),
-        (timeout, what): (Duration, &str),
-        make_folder: fn(&Path) -> Result<()>,
+        path: &Path,
+        manner: Manner,
+        timeout: Duration,
+        message: &str,
     ) -> Result<WorktreeLock> {
-        path.parent().map_or(Ok(()), make_folder)?;
+        path.parent().map_or(Ok(()), manner.make_folder)?;
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -108,15 +122,14 @@ impl WorktreeLock {
             .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
         let mut wait = Wait::new(timeout);
         loop {
-            let tried = match hold {
+            let tried = match manner.hold {
                 Hold::Alone => file.try_lock(),
                 Hold::WithOthers => file.try_lock_shared(),
             };
             match tried {
                 // 'deinit' deleted the file while we waited: our lock is on a file that is no longer in use.
                 Ok(()) if !is_at(&file, path) => {
-                    let waiting = (timeout, what);
-                    return WorktreeLock::take_in(world, (path, hold), waiting, make_folder);
+                    return WorktreeLock::take_in(world, path, manner, timeout, message);
                 }
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
@@ -124,7 +137,7 @@ impl WorktreeLock {
                     return Err(Error::io(format!("cannot lock '{}'", path.display()), e));
                 }
             }
-            wait.longer(world, what).map_err(|timed_out| {
+            wait.longer(world, message).map_err(|timed_out| {
                 timed_out.unwrap_or_else(|| locked(world, "another git-colony command", path))
             })?;
         }
@@ -134,6 +147,14 @@ impl WorktreeLock {
     pub fn file(&self) -> &File {
         &self.0
     }
+}
+
+/// How a lock is taken.
+#[derive(Clone, Copy)]
+struct Manner {
+    hold: Hold,
+    /// Creates the folder of the lock.
+    make_folder: fn(&Path) -> Result<()>,
 }
 
 /// How many processes may hold a lock at a time.
@@ -198,8 +219,8 @@ impl IndexLock {
             .read(true)
             .write(true)
             .create_new(true)
-            .open(ours);
-        let file = file.map_err(cannot)?;
+            .open(ours)
+            .map_err(cannot)?;
         if let Ok(index) = std::fs::metadata(repo.index_path()) {
             // Keeps the modes that core.sharedRepository has set.
             file.set_permissions(index.permissions()).map_err(cannot)?;
@@ -254,11 +275,9 @@ fn locked(world: &World, holder: &str, path: &Path) -> Error {
     let age_seconds = age_seconds(world, path).unwrap_or(0);
     Error::new(
         Code::Locked,
-        format!(
-            "{holder} holds '{}' ({age_seconds} s old); nothing has changed",
-            path.display()
-        ),
+        format!("{holder} holds '{}' ({age_seconds} s old)", path.display()),
     )
+    .unchanged()
     .detail("path", path.display().to_string())
     .detail("age_seconds", age_seconds)
     .hint("run the command again, or give it more time with --timeout SECONDS")

@@ -55,8 +55,11 @@ fn refused(session: &Session, note: &Path, wanted: &[WantedLock], error: Error) 
         Code::RefMoved | Code::Locked | Code::NoSpace => lock_notes::forget(note),
         _ => lock_notes::clear(&session.repo, note),
     };
-    let left = wanted.iter().filter(|lock| lock.exists());
-    let left: Vec<_> = left.map(|lock| lock.path.clone()).collect();
+    let left: Vec<_> = wanted
+        .iter()
+        .filter(|lock| lock.exists())
+        .map(|lock| lock.path.clone())
+        .collect();
     settled.map_or_else(
         |failed| failed,
         |()| name_locks(&session.world, error, &left),
@@ -127,7 +130,8 @@ fn settle(session: &Session, note: &Path, moved: Result<()>) -> Result<()> {
 /// As [`prepare`].
 pub fn move_own_refs(
     session: &Session,
-    (note, lock): (&Path, &File),
+    note: &Path,
+    lock: &File,
     changes: &[RefChange],
     why: &ReflogReason<'_>,
 ) -> Result<()> {
@@ -136,7 +140,7 @@ pub fn move_own_refs(
     }
     let wanted = candidates(&session.repo, changes);
     let prepared = prepare_by(session, note, wanted, |repo| {
-        repo.prepare_own_refs(&session.world, changes, (why, lock))
+        repo.prepare_own_refs(&session.world, changes, why, lock)
     });
     settle(session, note, prepared.and_then(PreparedRefs::commit))
 }
@@ -149,7 +153,8 @@ pub fn move_own_refs(
 pub fn point_head(
     session: &Session,
     note: &Path,
-    (name, commit): (&RefName, Option<Oid>),
+    name: &RefName,
+    commit: Option<Oid>,
     why: &ReflogReason<'_>,
 ) -> Result<()> {
     let planned = match commit.filter(|_| name.as_bytes() == b"HEAD") {

@@ -17,23 +17,12 @@ use crate::git::{Repo, process};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
-use crate::store::lease::processes::{self, Process};
+use crate::store::lease::processes::{self, GitWork, Process};
 use crate::store::lock::{FileIdentity, Wait};
 use crate::store::{Session, migration};
 
 /// How long git-lfs may take to end after it was asked to.
 const TERM_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The git commands that run in the background for maintenance.
-const BACKGROUND: [&str; 7] = [
-    "credential-cache--daemon",
-    "fsmonitor--daemon",
-    "gc",
-    "maintenance",
-    "repack",
-    "prune",
-    "pack-refs",
-];
 
 /// Marks every process that a migration starts from now on.
 #[derive(Debug)]
@@ -57,8 +46,12 @@ impl Children {
             atomic::make_directory(folder)?;
         }
         let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create_new(true).open(&path);
-        let file = file.map_err(cannot)?;
+        let file = options
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(cannot)?;
         file.lock().map_err(cannot)?;
         Ok(Children {
             file: Some(file),
@@ -201,8 +194,10 @@ impl Left {
     fn in_the_way(&self) -> Vec<u32> {
         let running = self.running();
         let pids: BTreeSet<u32> = running.iter().map(|held| held.process.pid).collect();
-        let all = self.0.iter();
-        let all = all.filter(|held| self.is_below(held, &|held| pids.contains(&held.process.pid)));
+        let all = self
+            .0
+            .iter()
+            .filter(|held| self.is_below(held, &|held| pids.contains(&held.process.pid)));
         let (servers, others): (Vec<_>, Vec<_>) =
             all.partition(|held| held.command() == "receive-pack");
         let chosen = if others.is_empty() { servers } else { others };
@@ -250,10 +245,11 @@ impl Left {
         Error::new(
             Code::Locked,
             format!(
-                "processes of a killed migration still run: {}; nothing has changed",
+                "processes of a killed migration still run: {}",
                 self.names()
             ),
         )
+        .unchanged()
         .detail("path", path.display().to_string())
         .detail("processes", self.in_the_way())
         .hint(hint)
@@ -267,7 +263,8 @@ impl Held {
     }
 
     fn is_background(&self) -> bool {
-        self.is_git() && BACKGROUND.contains(&self.command())
+        let work = GitWork::of(self.command());
+        self.is_git() && matches!(work, GitWork::Daemon | GitWork::Maintains)
     }
 
     /// Returns the git command of the process.

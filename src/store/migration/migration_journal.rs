@@ -82,8 +82,9 @@ impl Journal {
         };
         let broken = || "cannot read the journal of the migration".to_owned();
         let tree = repo.tree_of(Some(commit))?;
-        let blob = repo.entry_in(tree, JOURNAL)?;
-        let blob = blob.ok_or_else(|| crate::git::object::not_a_record(commit))?;
+        let blob = repo
+            .entry_in(tree, JOURNAL)?
+            .ok_or_else(|| crate::git::object::not_a_record(commit))?;
         let value: serde_json::Value = serde_json::from_slice(&repo.read_blob(blob)?)
             .or_code(Code::RepositoryBroken, broken)?;
         let format = value.get("format").and_then(serde_json::Value::as_u64);

@@ -58,7 +58,7 @@ pub fn folder(repo: &Repo) -> PathBuf {
 pub fn lock(session: &Session, timeout: Duration) -> Result<WorktreeLock> {
     let path = folder(&session.repo).with_file_name(LOCK);
     let waiting = "waiting for another migration in this repository";
-    WorktreeLock::take_at(&session.world, &path, (timeout, waiting))
+    WorktreeLock::take_at(&session.world, &path, timeout, waiting)
 }
 
 /// Returns `true` if a process holds that lock; does not create it.
@@ -182,9 +182,9 @@ pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorde
         if about.format > FORMAT {
             return Err(Error::new(
                 Code::NewerFormat,
-                "history was rewritten by a newer git-colony; nothing has changed",
+                "history was rewritten by a newer git-colony",
             )
-            .hint("install a newer git-colony"));
+            .unchanged());
         }
         let mut map = ObjectMap::new(HashMap::new(), repo);
         read_map(repo, entry.id, &mut map)?;
@@ -249,7 +249,7 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
     }
     Err(Error::new(
         Code::HistoryRewritten,
-        format!("{what} is from before history was rewritten for git-lfs; nothing has changed"),
+        format!("{what} is from before history was rewritten for git-lfs"),
     )
     .hint("git colony lfs migrate   # rewrites the old branches here, with own commits"))
 }

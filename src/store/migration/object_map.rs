@@ -124,15 +124,17 @@ impl ObjectMap {
     }
 
     fn of_word(&self, word: &[u8]) -> Option<Oid> {
-        let text = std::str::from_utf8(word).ok();
-        let text = text.filter(|text| text.len() == self.hex_len)?;
+        let text = std::str::from_utf8(word)
+            .ok()
+            .filter(|text| text.len() == self.hex_len)?;
         self.get(Oid::parse(text)?)
     }
 
     /// Lists the full ids in a text, of objects of any kind.
     pub fn ids_in(text: &[u8], hex_len: usize) -> Vec<Oid> {
-        let words = text.split(|byte| !byte.is_ascii_hexdigit());
-        let words = words.filter(|word| word.len() == hex_len);
+        let words = text
+            .split(|byte| !byte.is_ascii_hexdigit())
+            .filter(|word| word.len() == hex_len);
         words
             .filter_map(|word| Oid::parse(std::str::from_utf8(word).ok()?))
             .collect()

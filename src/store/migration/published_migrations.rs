@@ -60,7 +60,7 @@ pub fn explain(repo: &Repo, error: Error) -> Error {
     if was_undone(repo).unwrap_or(false) {
         return Error::new(
             Code::HistoryRewritten,
-            "the migration to git-lfs that this clone followed was undone in the checkout that made it; nothing has changed",
+            "the migration to git-lfs that this clone followed was undone in the checkout that made it",
         )
         .hint("git colony lfs migrate --abort   # undoes it here as well");
     }
@@ -81,7 +81,7 @@ pub fn explain(repo: &Repo, error: Error) -> Error {
     }
     Error::new(
         Code::HistoryRewritten,
-        "history was rewritten for git-lfs since this clone was made; nothing has changed",
+        "history was rewritten for git-lfs since this clone was made",
     )
     .hint("git colony lfs migrate   # follows it, and rewrites own commits")
 }

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::Signature;
 use crate::git::index::Index;
 use crate::git::refs::ReflogReason;
-use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::files::atomic;
@@ -20,25 +20,9 @@ use crate::store::{Session, large_files, lease};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::object_check::{self, Written};
-use super::operation_record::{FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side};
+use super::operation_record::{FORMAT, HeadRecord, Kind, Record, Side};
+use super::plan::{Intent, Plan, Touches};
 use super::{LateFile, StateFile, Tail, external_changes, recover};
-
-/// What a command declares about an operation before it runs.
-pub struct Intent {
-    /// The kind of operation.
-    pub kind: Kind,
-    /// Whether the index or files may change.
-    pub touches: Touches,
-}
-
-/// What an operation may change besides refs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touches {
-    /// Only refs.
-    Refs,
-    /// The index, and perhaps files.
-    Worktree,
-}
 
 /// The record of an operation in progress, in `colony/pending`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,63 +39,18 @@ pub struct Pending {
     pub index_lock: Option<FileIdentity>,
 }
 
-/// The complete plan of an operation.
-pub struct Plan {
-    /// A summary for people.
-    pub summary: String,
-    /// HEAD before.
-    pub head: Head,
-    /// The refs that move.
-    pub refs: Vec<RefChange>,
-    /// The index before and its stage 0 tree.
-    pub index_before: (Index, Oid),
-    /// The new index, if it changes.
-    pub index: Option<NewIndex>,
-    /// The file moves in the working tree.
-    pub files: FileMoves,
-    /// A commit of the working tree before.
-    pub snapshot: Option<Oid>,
-    /// The operation that this one undoes.
-    pub inverts: Option<OperationId>,
-}
-
-impl Plan {
-    /// Plans an operation that moves refs and nothing else, on HEAD and the index as they are.
-    ///
-    /// # Errors
-    /// `repository-broken`, `unsupported` for a sparse index, `no-space`, `io`.
-    pub fn of_refs(session: &Session, summary: String, refs: Vec<RefChange>) -> Result<Plan> {
-        let now = session.repo.look_at_index()?;
-        Ok(Plan {
-            summary,
-            head: now.head,
-            refs,
-            index_before: (now.index, now.tree),
-            index: None,
-            files: FileMoves::default(),
-            snapshot: None,
-            inverts: None,
-        })
-    }
-}
-
-/// The index after an operation.
-pub struct NewIndex {
-    /// How to create it again after a crash.
-    pub target: IndexTarget,
-    /// The entries; for a kept file only its content.
-    pub index: Index,
-}
-
-/// A completed operation.
+/// A completed operation; in a dry run, one that would be.
 pub struct Done {
-    /// Its record.
+    /// Its record, which a dry run does not write.
     pub record: Record,
+    /// Its id; `None` in a dry run.
+    pub op: Option<OperationId>,
     /// Files that were written while it moved files; undo restores them.
     pub late: Vec<LateFile>,
 }
 
-/// An operation that holds its locks and has changed nothing yet.
+/// An operation that holds its locks and has changed nothing yet. In a dry run, one that is only planned: it
+/// holds no lock, and leaves no trace.
 pub struct Operation<'a> {
     session: &'a Session,
     /// Our folders.
@@ -130,12 +69,13 @@ pub struct Operation<'a> {
     unignored_before: Vec<RepoPath>,
     /// Changes to git's state files of a merge or pick in progress.
     pub state_files: Vec<StateFile>,
-    _lock: WorktreeLock,
+    /// `None` in a dry run.
+    lock: Option<WorktreeLock>,
 }
 
 impl<'a> Operation<'a> {
-    /// Takes the locks. First, an operation whose owner died is completed or canceled, and changes that plain
-    /// git made since the newest operation are recorded as an operation.
+    /// Takes the locks; in a dry run, none. First, an operation whose owner died is completed or canceled, and
+    /// changes that plain git made since the newest operation are recorded as an operation.
     ///
     /// # Errors
     /// `agent-busy` in an agent's clone where another holder works, `locked`, `recovery-needed`,
@@ -162,14 +102,20 @@ impl<'a> Operation<'a> {
         intent: Intent,
         record: impl FnOnce(&Places, &Tail) -> Result<Option<LogEntry>>,
     ) -> Result<Operation<'a>> {
+        if session.is_dry() {
+            return Operation::plan(session, intent);
+        }
         refuse_nested(session)?;
         session.refuse_reader()?;
         lease::require(session)?;
+        // One operation at a time in a worktree: everything below may rely on what it has read.
         let timeout = session.lock_timeout();
         let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
         let places = Places::require(&session.repo, &session.world)?;
+        // The plan of this operation must not be made on a state that is half changed.
         recover::recover(session, &places)?;
         session.world.reach("locked")?;
+        // What plain git did since gets a number before this one, so that undo meets it in its order.
         let tail = Tail::read(&session.repo, &places)?;
         let recorded = record(&places, &tail)?;
         let id = if recorded.is_some() {
@@ -177,30 +123,59 @@ impl<'a> Operation<'a> {
         } else {
             tail.next
         };
-        let unignored = tail.unignored().to_vec();
-        let mut operation = Operation {
-            session,
-            places,
-            id,
-            head_after: None,
-            unignored_before: unignored.clone(),
-            unignored,
-            state_files: Vec::new(),
-            began: SystemTime::UNIX_EPOCH,
-            intent,
-            index_lock: None,
-            finished: false,
-            _lock: lock,
-        };
+        let mut operation = Operation::of(session, places, id, intent, tail.unignored());
+        operation.lock = Some(lock);
+        // From here on, a successor finds what we leave behind.
         operation.write_pending()?;
         large_files::begin(session, &operation.places.large_files(id));
         Ok(operation)
     }
 
+    /// Begins an operation that only plans: interrupted operations and unrecorded changes stay as they are.
+    fn plan(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
+        session.refuse_reader()?;
+        let places = Places::planned(&session.repo)?;
+        let tail = Tail::read(&session.repo, &places)?;
+        let id = tail.next;
+        Ok(Operation::of(session, places, id, intent, tail.unignored()))
+    }
+
+    fn of(
+        session: &'a Session,
+        places: Places,
+        id: OperationId,
+        intent: Intent,
+        unignored: &[RepoPath],
+    ) -> Operation<'a> {
+        Operation {
+            session,
+            places,
+            id,
+            head_after: None,
+            unignored_before: unignored.to_vec(),
+            unignored: unignored.to_vec(),
+            state_files: Vec::new(),
+            began: SystemTime::UNIX_EPOCH,
+            intent,
+            index_lock: None,
+            finished: false,
+            lock: None,
+        }
+    }
+
+    /// Returns `true` if it is only planned. Who writes more than objects before [`Operation::commit`] asks this
+    /// first.
+    pub fn is_planned(&self) -> bool {
+        self.lock.is_none()
+    }
+
     fn write_pending(&mut self) -> Result<()> {
         let (session, world) = (self.session, &self.session.world);
+        // The file is created under a name of ours and linked to `index.lock` later. Its inode is recorded
+        // in between, so that a successor can recognize the lock as ours.
         let ours = self.places.new_index(self.id);
         let lock = IndexLock::make(&session.repo, &ours)?;
+        // An entry that is changed in the same tick as this, or later, is compared by content.
         let began = lock
             .file
             .metadata()
@@ -231,7 +206,7 @@ impl<'a> Operation<'a> {
         self.places.stage(self.id)
     }
 
-    /// Commits the plan and carries it out.
+    /// Commits the plan and carries it out. In a dry run, returns what would be done.
     ///
     /// # Errors
     /// Before the commit point, an error leaves everything unchanged. After it, the operation is undone
@@ -239,14 +214,27 @@ impl<'a> Operation<'a> {
     pub fn commit(mut self, plan: Plan) -> Result<Done> {
         let (session, world) = (self.session, &self.session.world);
         world.interrupt.check()?;
+        // The record is a commit like any other: it holds every object that undo or recovery needs, and
+        // nothing points to it yet.
         let signature = session.record_signature();
         let (record, new_index) = self.record(plan, &signature)?;
+        if self.is_planned() {
+            return Ok(Done {
+                record,
+                op: None,
+                late: Vec::new(),
+            });
+        }
         let commit = record.write(&session.repo, &signature)?;
+        // The index file is replaced by a rename; this link is all that is left of the old one.
         if self.index_lock.is_some() {
             self.keep_index()?;
         }
+        // No ref holds the new large files until the refs have moved: a prune must not take them meanwhile.
         self.guard_large_files(&record)?;
         world.reach("written")?;
+        // Files move right after the commit point: a power cut must not leave a record whose staged files
+        // never reached the disk.
         if !record.files.is_empty() {
             atomic::make_directory(&self.places.kept_by(self.id))?;
             atomic::sync_file_system(session.repo.git_dir())?;
@@ -261,22 +249,20 @@ impl<'a> Operation<'a> {
             who: &signature,
             operation: &operation,
         };
-        let prepared = if record.refs.is_empty() {
-            None
-        } else {
-            Some(ref_locks::prepare(
-                session,
-                &self.places.ref_locks(self.id),
-                &record.refs,
-                &why,
-            )?)
-        };
+        // git holds the locks of the refs with their old values checked, so after the commit point nothing
+        // but a crash or a full disk can stop them from moving.
+        let locks = self.places.ref_locks(self.id);
+        let prepare = || ref_locks::prepare(session, &locks, &record.refs, &why);
+        let prepared = (!record.refs.is_empty()).then(prepare).transpose()?;
         world.reach("prepared")?;
+        // The last chance to stop; Ctrl-C after this lets the operation end first.
         world.interrupt.check()?;
         let _completing = world.interrupt.complete();
         let name = ref_names::operation(&self.places.key, self.id);
         let written = Written::of_record(&session.repo, commit, &record)?;
-        object_check::create_ref(session, &self.places, (&name, commit), &written)?;
+        // The commit point. A gc may have deleted objects that nothing held: this looks for them again
+        // after the ref is there, and takes it back if one is missing.
+        object_check::create_ref(session, &self.places, &name, commit, &written)?;
         self.finished = true;
         world.reach("committed")?;
         let lock = self.index_lock.take();
@@ -288,7 +274,11 @@ impl<'a> Operation<'a> {
         };
         let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
-        Ok(Done { record, late })
+        Ok(Done {
+            op: Some(record.op),
+            record,
+            late,
+        })
     }
 
     /// Protects the large files of the new commit, including those that its files are read from here.
@@ -373,6 +363,9 @@ impl<'a> Operation<'a> {
 
 impl Drop for Operation<'_> {
     fn drop(&mut self) {
+        if self.is_planned() {
+            return;
+        }
         large_files::end(self.session);
         if self.finished || self.session.world.is_dead() {
             return;
@@ -397,7 +390,7 @@ pub fn refuse_nested(session: &Session) -> Result<()> {
         None => Ok(()),
         Some(outer) => Err(Error::new(
             Code::OperationInProgress,
-            format!("this runs inside operation '{outer}' of git-colony; nothing has changed"),
+            format!("this runs inside operation '{outer}' of git-colony"),
         )
         .hint("do not change the repository from a hook of the operation itself")),
     }

@@ -62,8 +62,9 @@ pub fn find<'a>(
     }
     let index_tree = repo.write_tree_of_index()?;
     let entries = repo.head_reflog_since(since.reflog_bytes).map(|all| {
-        let others = all.into_iter();
-        let others = others.filter(|entry| !entry.message.starts_with("colony: "));
+        let others = all
+            .into_iter()
+            .filter(|entry| !entry.message.starts_with("colony: "));
         others.collect::<Vec<_>>()
     });
     let known = entries.as_deref().unwrap_or_default();
@@ -100,7 +101,7 @@ pub fn record(
     session.world.reach("external-written")?;
     let name = ref_names::operation(&places.key, id);
     let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
-    object_check::create_ref(session, places, (&name, entry.commit), &written)?;
+    object_check::create_ref(session, places, &name, entry.commit, &written)?;
     session.world.reach("external-recorded")?;
     Ok(entry)
 }

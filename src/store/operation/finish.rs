@@ -75,10 +75,12 @@ impl Finish<'_> {
         index: Option<Index>,
     ) -> Result<Vec<LateFile>> {
         let world = &self.session.world;
+        // Refs first: they hold the objects of everything that follows.
         if let Some(prepared) = prepared {
             prepared.commit()?;
             lock_notes::forget(&self.places.ref_locks(self.record.op))?;
         }
+        // Not part of git's transaction, which moves the branch that HEAD is on and not HEAD itself.
         self.switch_head()?;
         world.reach("refs-moved")?;
         self.keep_large_files()?;
@@ -87,12 +89,14 @@ impl Finish<'_> {
         self.write_state_files()?;
         world.reach("files-moved")?;
         if let Some((mut lock, mut index)) = lock.zip(index) {
+            // The index comes last: it records the stat data of files that are in place.
             index.refresh(&moved.placed, self.session.repo.workdir());
             self.write_index(&mut lock.file, &index, self.began)?;
             // The last step that can fail and be undone comes before the index is replaced.
             self.sync()?;
             self.replace_index()?;
         } else {
+            // The record must not be released before the moves are durable.
             self.sync()?;
         }
         world.reach("index-replaced")?;
@@ -110,13 +114,16 @@ impl Finish<'_> {
     /// # Errors
     /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
+        // git's locks of the dead process stand in the way of ours; the notes prove whose they are.
         lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
+        // The transaction may have ended between two refs; those that have moved are left alone.
         let left = ref_moves::refs_at(self.session, self.record, |change| change.old)?;
-        ref_moves::move_refs((self.session, self.places), self.record, &left)?;
+        ref_moves::move_refs(self.session, self.places, self.record, &left)?;
         self.switch_head()?;
         self.keep_large_files()?;
         let moved = self.move_files()?;
         self.write_state_files()?;
+        // Once our file has become the index, there is no lock of ours: git may have changed the index since.
         let lock_path = IndexLock::path_in(&self.session.repo);
         if let (Some(ours), Some(target)) = (index_lock, &self.record.index)
             && FileIdentity::of(&lock_path) == Some(ours)
@@ -144,14 +151,17 @@ impl Finish<'_> {
     /// `recovery-needed` naming a file that could not be moved back; `io`.
     pub fn cancel(&self) -> Result<()> {
         lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
+        // These are the steps of the operation in reverse. The record is deleted last, because it makes each
+        // of them repeatable.
         self.move_files_back()?;
         state_files::write_back(&self.session.repo, &self.record.state_files)?;
         let moved = ref_moves::refs_at(self.session, self.record, |change| change.new)?;
         let back: Vec<_> = moved.iter().map(RefChange::inverse).collect();
-        ref_moves::move_refs((self.session, self.places), self.record, &back)?;
+        ref_moves::move_refs(self.session, self.places, self.record, &back)?;
         let record = self.record;
         ref_moves::switch_head(
-            (self.session, self.places),
+            self.session,
+            self.places,
             record,
             &record.after.head,
             &record.before.head,
@@ -212,7 +222,8 @@ impl Finish<'_> {
     fn switch_head(&self) -> Result<()> {
         let record = self.record;
         ref_moves::switch_head(
-            (self.session, self.places),
+            self.session,
+            self.places,
             record,
             &record.before.head,
             &record.after.head,

@@ -91,12 +91,12 @@ impl Finish<'_> {
         let look = |path: &RepoPath| files.look(path).map_err(|e| cannot_move(path, e));
         for (depth, parent) in path.ancestors().enumerate() {
             if look(&parent)? == PathState::Other {
-                return self.keep_late(files, &parent, (number, Some(depth)));
+                return self.keep_late(files, &parent, number, Some(depth));
             }
         }
         match look(path)? {
             PathState::Nothing => Ok(()),
-            PathState::Other => self.keep_late(files, path, (number, None)),
+            PathState::Other => self.keep_late(files, path, number, None),
             PathState::Directory(_) => files
                 .remove_empty_directory(path)
                 .map_err(|e| cannot_move(path, e)),
@@ -107,7 +107,8 @@ impl Finish<'_> {
         &self,
         files: &WorktreeFiles,
         path: &RepoPath,
-        (number, depth): (usize, Option<usize>),
+        number: usize,
+        depth: Option<usize>,
     ) -> Result<()> {
         let kept = self.places.kept_by(self.record.op);
         for again in 0..1_000 {

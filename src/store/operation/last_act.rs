@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::model::id::OperationId;
 use crate::model::{Result, time};
 use crate::store::files::atomic;
@@ -43,7 +44,7 @@ struct Note {
 
 impl LastAct {
     /// Returns the entry as text.
-    pub fn words(&self) -> String {
+    pub fn to_text(&self) -> String {
         let (command, way_back) = (&self.command, &self.way_back);
         format!("'{command}' came later and stays, as undo does not cover it: {way_back}")
     }
@@ -70,8 +71,7 @@ pub fn note(session: &Session, command: String, way_back: String) {
         notes.retain(|note| note.act.way_back != command && note.act.command != act.command);
         notes.push(Note { act, next });
         let from = notes.len().saturating_sub(MAX_ACTS);
-        let json = serde_json::to_vec(notes.get(from..).unwrap_or_default());
-        let json = json.unwrap_or_default();
+        let json = serde_json::to_vec(notes.get(from..).unwrap_or_default()).unwrap_or_default();
         let path = path(repo);
         path.parent().map_or(Ok(()), atomic::make_directory)?;
         atomic::write_quickly(&path, &json)
@@ -83,13 +83,15 @@ pub fn note(session: &Session, command: String, way_back: String) {
 /// Returns the entries, newest first, for which `is_news` returns `true` for the next operation; `None` means
 /// that there is none yet.
 pub fn list(repo: &Repo, is_news: impl Fn(Option<OperationId>) -> bool) -> Vec<LastAct> {
-    let notes = read(repo).into_iter().rev();
-    let notes = notes.filter(|note| is_news(note.next));
+    let notes = read(repo)
+        .into_iter()
+        .rev()
+        .filter(|note| is_news(note.next));
     notes.map(|note| note.act).collect()
 }
 
 fn read(repo: &Repo) -> Vec<Note> {
-    let bytes = atomic::read_file(&path(repo)).unwrap_or_default();
+    let bytes = plain_file::read(path(repo)).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 

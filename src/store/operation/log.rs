@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{RepoPath, Result};
@@ -97,8 +98,11 @@ impl Log {
     /// merge or pick; refs that moved since do not count.
     pub fn next_abort(&self) -> Option<&LogEntry> {
         let done = self.stacks().done;
-        let standing = done.iter().rev().filter_map(|id| self.find(*id));
-        let mut standing = standing.skip_while(|entry| entry.record.leaves_head_and_index());
+        let mut standing = done
+            .iter()
+            .rev()
+            .filter_map(|id| self.find(*id))
+            .skip_while(|entry| entry.record.leaves_head_and_index());
         standing.next()
     }
 
@@ -123,8 +127,12 @@ impl Log {
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
         let stacks = self.stacks();
         let closed = stacks.closed.iter().flat_map(|closed| &closed.done);
-        let standing = stacks.done.iter().chain(closed);
-        let standing: BTreeSet<_> = standing.map(|top| self.origin(*top)).collect();
+        let standing: BTreeSet<_> = stacks
+            .done
+            .iter()
+            .chain(closed)
+            .map(|top| self.origin(*top))
+            .collect();
         let changing = self.entries.iter().filter(|e| e.record.inverts.is_none());
         let ids = changing.map(|entry| entry.record.op);
         ids.map(|id| (id, !standing.contains(&id))).collect()
@@ -297,7 +305,7 @@ pub fn next_id(repo: &Repo, places: &Places) -> OperationId {
         .flatten()
         .flatten();
     let in_folders = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
-    let pruned = std::fs::read_to_string(places.sequence()).unwrap_or_default();
+    let pruned = plain_file::read_text(places.sequence()).unwrap_or_default();
     let pruned = OperationId::parse(pruned.trim());
     let last = in_refs
         .map(|(_, id)| id)

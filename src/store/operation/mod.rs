@@ -27,15 +27,16 @@ pub mod log;
 pub mod moves;
 pub mod object_check;
 pub mod operation_record;
+pub mod plan;
 pub mod prune;
 pub mod recover;
 mod ref_moves;
 pub mod state_files;
 
-pub use commit_point::{Done, Operation, Plan};
+pub use commit_point::{Done, Operation};
 pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
-pub use operation_record::{FileMoves, FilePlacement, IndexTarget, Kind, Record, Source};
+pub use operation_record::{FileMoves, FilePlacement, Kind, Record};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

@@ -174,7 +174,7 @@ impl Planner<'_> {
         if let Some(repository) = walk.repositories.first() {
             return Err(Error::new(
                 Code::NestedRepository,
-                format!("the repository at '{repository}' is in the way of '{path}'; nothing has changed"),
+                format!("the repository at '{repository}' is in the way of '{path}'"),
             )
             .detail("path", path)
             .hint("move that repository elsewhere, then run the command again"));
@@ -184,8 +184,9 @@ impl Planner<'_> {
             .directories
             .into_iter()
             .map(|(path, mode)| (path, Some(mode)));
-        let all = below.chain([(path.clone(), Some(mode))]);
-        let all = all.map(|(path, mode)| Directory { path, mode });
+        let all = below
+            .chain([(path.clone(), Some(mode))])
+            .map(|(path, mode)| Directory { path, mode });
         self.moves.remove_directories.extend(all);
         Ok(())
     }
@@ -255,8 +256,5 @@ fn needed_directories(wants: &BTreeMap<RepoPath, Want>) -> BTreeSet<RepoPath> {
 }
 
 fn cannot_look(path: &RepoPath, error: std::io::Error) -> Error {
-    Error::io(
-        format!("cannot read the state of '{path}'; nothing has changed"),
-        error,
-    )
+    Error::io(format!("cannot read the state of '{path}'"), error).unchanged()
 }

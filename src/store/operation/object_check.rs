@@ -9,6 +9,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::git::index::index_state::STAGE_0;
+use crate::git::plain_file;
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName, Repo, TreeEntry};
 use crate::model::{Code, Error, RepoPath, Result};
@@ -75,7 +76,8 @@ impl Written<'_> {
 pub fn create_ref(
     session: &Session,
     places: &Places,
-    (name, id): (&RefName, Oid),
+    name: &RefName,
+    id: Oid,
     written: &Written<'_>,
 ) -> Result<()> {
     session.repo.create_private_ref(name, id)?;
@@ -174,8 +176,12 @@ impl Walk<'_> {
     fn tree(&mut self, (old, new): (Oid, Oid), at: Option<&RepoPath>) -> Result<()> {
         self.require(new, at)?;
         let entries = self.repo.entries_of(new).map_err(|_| self.gone(at))?;
-        let before = self.repo.entries_of(old).unwrap_or_default();
-        let before: BTreeMap<RepoPath, TreeEntry> = before.into_iter().collect();
+        let before: BTreeMap<RepoPath, TreeEntry> = self
+            .repo
+            .entries_of(old)
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
         for (name, entry) in entries {
             let path = at.map(|at| at.join(&name));
             let there = before.get(&name).copied();
@@ -189,8 +195,9 @@ impl Walk<'_> {
                 let root = RepoPath::new(Vec::new());
                 self.waiting.push((self.base, entry.id, Some(root)));
             } else {
-                let there = there.filter(TreeEntry::is_directory);
-                let there = there.map_or(self.repo.empty_tree(), |there| there.id);
+                let there = there
+                    .filter(TreeEntry::is_directory)
+                    .map_or(self.repo.empty_tree(), |there| there.id);
                 self.waiting.push((there, entry.id, path));
             }
         }
@@ -213,8 +220,9 @@ impl Walk<'_> {
 fn removed(what: &dyn fmt::Display) -> Error {
     Error::new(
         Code::ObjectMissing,
-        format!("git deleted '{what}' while it was being kept; nothing has changed"),
+        format!("git deleted '{what}' while it was being kept"),
     )
+    .unchanged()
     .hint("run the command again once git gc has ended")
 }
 
@@ -222,7 +230,7 @@ fn removed(what: &dyn fmt::Display) -> Error {
 fn wait_for_gc(session: &Session) {
     let note = session.repo.common_dir().join("gc.pid");
     let is_at_work = || {
-        let text = std::fs::read_to_string(&note).ok()?;
+        let text = plain_file::read_text(&note).ok()?;
         processes::find(text.split_whitespace().next()?.parse().ok()?)
     };
     let mut waited = Duration::ZERO;

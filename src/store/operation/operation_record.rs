@@ -317,8 +317,10 @@ impl Record {
                 ));
             }
         }
-        let blobs = self.state_files.iter();
-        let blobs = blobs.flat_map(|file| [file.before, file.after]);
+        let blobs = self
+            .state_files
+            .iter()
+            .flat_map(|file| [file.before, file.after]);
         for (number, blob) in blobs.enumerate() {
             let name = format!("state/{number}");
             let entry = blob.map(|blob| (name.as_str().into(), Some(TreeEntry::file(blob))));
@@ -358,8 +360,7 @@ impl Record {
             return Err(Error::new(
                 Code::NewerFormat,
                 format!("operation {commit} has format {format}; this version reads {FORMAT}"),
-            )
-            .hint("install a newer git-colony"));
+            ));
         }
         serde_json::from_value(value).or_code(Code::RepositoryBroken, || {
             format!("cannot read operation {commit}")
@@ -403,8 +404,11 @@ impl Record {
         ];
         let refs = self.refs.iter().flat_map(|change| [change.old, change.new]);
         let mut commits: Vec<Oid> = Vec::new();
-        let switched = self.external.iter().flat_map(|change| &change.switched);
-        let switched = switched.flat_map(|(old, new)| [*old, *new]);
+        let switched = self
+            .external
+            .iter()
+            .flat_map(|change| &change.switched)
+            .flat_map(|(old, new)| [*old, *new]);
         for id in heads.into_iter().chain(refs).chain(switched).flatten() {
             if let Some(commit) = repo.peel_to_commit(id)
                 && !commits.contains(&commit)

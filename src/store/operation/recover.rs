@@ -1,7 +1,9 @@
 //! Recovers an operation whose owner died: completes it after its commit point, else cancels it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::git::plain_file;
 use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::id::OperationId;
@@ -27,10 +29,19 @@ const MAX_DELETED: usize = 3_000;
 /// Reads the operation that is in progress or was left by a dead owner; `None` without one.
 ///
 /// # Errors
-/// `newer-format`.
+/// `newer-format`; `io` if it cannot be read: a new operation would replace it.
 pub fn pending(places: &Places) -> Result<Option<Pending>> {
-    let Ok(bytes) = std::fs::read(places.pending()) else {
-        return Ok(None);
+    let bytes = match plain_file::find_own(places.pending()) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return Ok(None),
+        // Something else than a file was put there, and not by us.
+        Err(e) if e.kind() == ErrorKind::InvalidInput => return Ok(None),
+        Err(e) => {
+            return Err(Error::io(
+                "cannot read the record of an interrupted operation",
+                e,
+            ));
+        }
     };
     // A record truncated by a power cut was never followed by anything visible.
     let Ok(pending) = serde_json::from_slice::<Pending>(&bytes) else {
@@ -53,13 +64,11 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
 ///
 /// # Errors
 /// `recovery-needed` if neither is possible; then everything stays as found.
-///
-/// # Errors
-/// `recovery-needed` when neither is possible; everything is left as found then.
 pub fn recover(session: &Session, places: &Places) -> Result<()> {
     if let Some(pending) = pending(places)? {
         finish_or_cancel(session, places, &pending)?;
     }
+    // Only from here on no file of ours belongs to an operation.
     sweep(session, places)
 }
 
@@ -67,6 +76,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
     let name = ref_names::operation(&places.key, pending.op);
     let committed = session.repo.find_ref(&name)?;
     let read = |commit| Some((commit, Record::read(&session.repo, commit).ok()?));
+    // The commit point decides: without the ref of the operation, nothing that the user sees has changed.
     let Some((commit, record)) = committed.and_then(read) else {
         if committed.is_some() {
             refuse_if_files_moved(places, pending.op)?;
@@ -91,6 +101,8 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
     let _completing = session.world.interrupt.complete();
     // A gc may have run when the owner died, before the owner's check.
     let has_all = object_check::has_all_objects(session, commit, &record);
+    // Plain git may have changed refs since: go forward only if each ref is at one of its two recorded
+    // commits, else go back. Both directions skip the steps that are done.
     let outcome = if has_all && may_go_forward(session, &record, pending)? {
         finish.again(pending.index_lock)
     } else {
@@ -128,8 +140,9 @@ fn refuse_if_files_moved(places: &Places, id: OperationId) -> Result<()> {
     }
     Err(Error::new(
         Code::RecoveryNeeded,
-        format!("cannot read the record of the interrupted operation {id}; nothing has changed"),
+        format!("cannot read the record of the interrupted operation {id}"),
     )
+    .unchanged()
     .hint("git fsck   # then repair the objects it names"))
 }
 
@@ -170,6 +183,7 @@ pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()
 /// `io`.
 pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     let recorded = pending(places)?.and_then(|pending| pending.index_lock);
+    // First, so that a successor does not repeat an operation whose staged files are half deleted.
     atomic::remove_file(&places.pending())?;
     if let Some(recorded) = recorded {
         remove_index_lock(session, recorded)?;

@@ -33,7 +33,8 @@ pub(super) fn refs_at(
 /// # Errors
 /// `ref-moved`, `locked`.
 pub(super) fn move_refs(
-    (session, places): (&Session, &Places),
+    session: &Session,
+    places: &Places,
     record: &Record,
     changes: &[RefChange],
 ) -> Result<()> {
@@ -55,7 +56,8 @@ pub(super) fn head_is_on(session: &Session, side: &HeadRecord) -> Result<bool> {
 /// # Errors
 /// `locked`, `git-failed`.
 pub(super) fn switch_head(
-    (session, places): (&Session, &Places),
+    session: &Session,
+    places: &Places,
     record: &Record,
     from: &HeadRecord,
     to: &HeadRecord,
@@ -65,7 +67,7 @@ pub(super) fn switch_head(
     }
     with_reason(session, record, |why| {
         let note = places.ref_locks(record.op);
-        ref_locks::point_head(session, &note, (&to.name, to.commit), why)
+        ref_locks::point_head(session, &note, &to.name, to.commit, why)
     })
 }
 

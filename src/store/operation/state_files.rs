@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::{Error, Result};
 use crate::store::files::atomic;
@@ -66,11 +67,8 @@ impl StateName {
     /// `io`.
     pub fn read(self, repo: &Repo) -> Result<Option<Vec<u8>>> {
         let path = self.path(repo);
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(format!("cannot read '{}'", path.display()), e)),
-        }
+        let cannot = |e| Error::io(format!("cannot read '{}'", path.display()), e);
+        plain_file::find_own(&path).map_err(cannot)
     }
 }
 
@@ -99,16 +97,6 @@ impl StateFile {
         })
     }
 
-    /// Returns the change that undoes this one.
-    #[must_use]
-    pub fn inverse(&self) -> StateFile {
-        StateFile {
-            name: self.name,
-            before: self.after,
-            after: self.before,
-        }
-    }
-
     /// Changes the file from one side to the other. A file that matches neither was written since, and stays.
     fn turn(&self, repo: &Repo, from: Option<Oid>, to: Option<Oid>) -> Result<()> {
         if from == to || !self.is_at(repo, from)? {
@@ -126,8 +114,8 @@ impl StateFile {
         };
         atomic::make_directory(folder)?;
         // Written through our folder, where the leftovers of a dead process are swept.
-        let stage = StateName::ColonyResolve.path(repo);
-        let stage = stage.parent().unwrap_or(repo.git_dir());
+        let sibling = StateName::ColonyResolve.path(repo);
+        let stage = sibling.parent().unwrap_or(repo.git_dir());
         atomic::write_durably_from(stage, &path, &repo.read_blob(blob)?)
     }
 
@@ -136,8 +124,11 @@ impl StateFile {
     /// # Errors
     /// `io`.
     pub fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
-        let now = self.name.read(repo)?;
-        let now = now.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
+        let now = self
+            .name
+            .read(repo)?
+            .map(|bytes| repo.hash_blob(&bytes))
+            .transpose()?;
         Ok(now == side)
     }
 }

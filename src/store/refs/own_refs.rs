@@ -19,7 +19,7 @@ use crate::git::{RefChange, RefName, Repo};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::atomic;
-use crate::store::lease::processes;
+use crate::store::lease::processes::{self, GitWork};
 use crate::store::lock::lock_notes::{self, IDS, INDEX, PACKED, WantedLock};
 use crate::store::lock::{FileIdentity, Hold, WorktreeLock, ref_locks};
 
@@ -54,12 +54,15 @@ pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) ->
 
 /// Makes the error for locks of a git that the user may be running in the hub.
 fn held_by_another(left: &[PathBuf]) -> Error {
-    let first = left.first().map(|path| path.display().to_string());
-    let first = first.unwrap_or_default();
+    let first = left
+        .first()
+        .map(|path| path.display().to_string())
+        .unwrap_or_default();
     Error::new(
         Code::Locked,
-        format!("another git runs in the hub and may hold '{first}'; nothing was done"),
+        format!("another git runs in the hub and may hold '{first}'"),
     )
+    .unchanged()
     .detail("paths", left)
     .hint("run the command again once that git has ended")
 }
@@ -74,7 +77,7 @@ pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<
     }
     in_clone(session, |lock| {
         let note = new_note(session)?;
-        ref_locks::move_own_refs(session, (&note, lock), changes, why)
+        ref_locks::move_own_refs(session, &note, lock, changes, why)
     })
 }
 
@@ -114,7 +117,8 @@ pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     noted(
         session,
         &[common.join("refs/remotes")],
-        (common, &others),
+        common,
+        &others,
         act,
     )
 }
@@ -126,14 +130,15 @@ pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
 pub fn check_out<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     let heads = session.repo.common_dir().join("refs/heads");
     let others = [("index.lock", Some(INDEX)), ("HEAD.lock", Some(IDS))];
-    noted(session, &[heads], (session.repo.git_dir(), &others), act)
+    noted(session, &[heads], session.repo.git_dir(), &others, act)
 }
 
 /// Records the locks that the gits of `act` may take.
 fn noted<T>(
     session: &Session,
     folders: &[PathBuf],
-    (top, others): (&Path, &[(&str, Option<&str>)]),
+    top: &Path,
+    others: &[(&str, Option<&str>)],
     act: impl Fn() -> Result<T>,
 ) -> Result<T> {
     in_clone(session, |_| {
@@ -182,9 +187,12 @@ fn in_clone<T>(session: &Session, act: impl Fn(&File) -> Result<T>) -> Result<T>
 fn new_note(session: &Session) -> Result<PathBuf> {
     let cannot = |e| Error::io("cannot record the locks of git", e);
     let mut builder = tempfile::Builder::new();
-    let note = builder.prefix(NOTE).suffix(NOTE_END);
-    let note = note.tempfile_in(session.repo.common_dir().join("colony"));
-    let note = note.map_err(cannot)?.into_temp_path();
+    let note = builder
+        .prefix(NOTE)
+        .suffix(NOTE_END)
+        .tempfile_in(session.repo.common_dir().join("colony"))
+        .map_err(cannot)?
+        .into_temp_path();
     note.keep().map_err(|e| cannot(e.error))
 }
 
@@ -259,8 +267,8 @@ impl<'a> RefsPlace<'a> {
         if !(self.is_littered)() {
             return Ok(());
         }
-        let at_once = (Duration::ZERO, "");
-        match WorktreeLock::take_as(self.world, (&self.lock, Hold::Alone), at_once) {
+        let at_once = Duration::ZERO;
+        match WorktreeLock::take_as(self.world, &self.lock, Hold::Alone, at_once, "") {
             Ok(_lock) => match (self.clear)() {
                 // It may belong to another git and is not in the way yet.
                 Err(error) if error.code() == Code::Locked => Ok(()),
@@ -278,7 +286,7 @@ impl<'a> RefsPlace<'a> {
         let holders = lock.map(processes::holders_of).unwrap_or_default();
         let is_daemon = |pid| {
             let words = processes::words_of(pid);
-            processes::git_command(&words).is_some_and(|command| command.ends_with("--daemon"))
+            processes::git_command(&words).map(GitWork::of) == Some(GitWork::Daemon)
         };
         let mut locked = holders.iter().filter(|holder| holder.has_lock).peekable();
         locked.peek().is_some() && locked.all(|holder| is_daemon(holder.process.pid))
@@ -286,7 +294,7 @@ impl<'a> RefsPlace<'a> {
 
     fn take(&self, hold: Hold) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that moves refs here";
-        WorktreeLock::take_as(self.world, (&self.lock, hold), (self.timeout, waiting))
+        WorktreeLock::take_as(self.world, &self.lock, hold, self.timeout, waiting)
     }
 }
 
@@ -300,8 +308,10 @@ fn lock_in(git_dir: &Path) -> PathBuf {
 }
 
 fn notes(repo: &Repo) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repo.common_dir().join("colony"));
-    let entries = entries.into_iter().flatten().flatten();
+    let entries = fs::read_dir(repo.common_dir().join("colony"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let notes = entries.filter(|entry| is_note(&entry.file_name().to_string_lossy()));
     notes.map(|entry| entry.path()).collect()
 }

@@ -76,8 +76,12 @@ pub const UNCOMMITTED: &str = "refs/colony-local/worktree/";
 /// Returns the ref of the uncommitted work that one scope of a worktree was made from.
 pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
     // A scope id may be longer than the component of a path.
-    let digest = blake3::hash(scope_id.as_bytes()).to_hex();
-    let digest: String = digest.as_str().chars().take(16).collect();
+    let digest: String = blake3::hash(scope_id.as_bytes())
+        .to_hex()
+        .as_str()
+        .chars()
+        .take(16)
+        .collect();
     RefName::from(format!("{UNCOMMITTED}{key}/{digest}").as_str())
 }
 

@@ -22,8 +22,10 @@ pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
     let Some(folder) = repo.tree_in(record, FOLDER)? else {
         return Ok(BTreeSet::new());
     };
-    let files = repo.entries_of(folder)?.into_iter();
-    let files = files.filter(|(_, entry)| entry.is_plain_file());
+    let files = repo
+        .entries_of(folder)?
+        .into_iter()
+        .filter(|(_, entry)| entry.is_plain_file());
     Ok(files.take(MAX_ENTRIES).map(|(_, file)| file.id).collect())
 }
 

@@ -151,7 +151,7 @@ fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error 
     let path_word = text::shell_word(&path.to_string());
     Error::new(
         Code::ScopeInvalid,
-        format!("cannot read which paths the agent may change: '{place}': {message}; nothing has changed"),
+        format!("cannot read which paths the agent may change: '{place}': {message}"),
     )
     .detail("path", path)
     .detail("line", position.map(|at| at.line))
@@ -314,8 +314,9 @@ fn is_tagged(source: &str, position: Position) -> bool {
             before.extend(line.chars().take(position.column.saturating_sub(1)));
         }
     }
-    let words = before.split(|c: char| c.is_whitespace() || matches!(c, '[' | ','));
-    let mut words = words.filter(|word| !word.is_empty() && !word.starts_with('&'));
+    let mut words = before
+        .split(|c: char| c.is_whitespace() || matches!(c, '[' | ','))
+        .filter(|word| !word.is_empty() && !word.starts_with('&'));
     let ends_value = before.trim_end().ends_with(['[', ',']);
     !ends_value && words.next_back().is_some_and(|word| word.starts_with('!'))
 }

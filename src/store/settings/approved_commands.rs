@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::plain_file;
 use crate::git::{Oid, Repo};
 use crate::model::{Result, World};
 use crate::store::files::atomic;
@@ -39,9 +40,9 @@ pub enum NamedBy {
 ///
 /// # Errors
 /// `invalid-value`.
-pub fn find(world: &World, repo: &Repo, (of_tree, tree): (&Repo, Oid)) -> Result<Commands> {
+pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Commands> {
     let flags = Flags::default();
-    let layers = Layers::of_tree((world, repo, &flags), (of_tree, tree));
+    let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
     let found = layers.require(KEY)?;
     let named_by = if found.is_of_repository() {
         NamedBy::Repository
@@ -76,7 +77,7 @@ impl Approvals {
 
     /// Returns `true` if exactly this text was approved.
     pub fn has(&self, text: &str) -> bool {
-        std::fs::read(self.0.join(id_of(text))).is_ok_and(|found| found == text.as_bytes())
+        plain_file::read(self.0.join(id_of(text))).is_ok_and(|found| found == text.as_bytes())
     }
 
     /// Records the approval of exactly this text.

@@ -15,9 +15,9 @@ pub const KEY: &str = "colony.clone.sparse";
 ///
 /// # Errors
 /// `invalid-value` for a value that the user has set. An unusable value of the repository is ignored.
-pub fn find(world: &World, repo: &Repo, (of_tree, tree): (&Repo, Oid)) -> Result<Vec<String>> {
+pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Vec<String>> {
     let flags = Flags::default();
-    let layers = Layers::of_tree((world, repo, &flags), (of_tree, tree));
+    let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
     let found = layers.require(KEY)?;
     match check(found.kind(), &found.value) {
         Ok(()) => Ok(parse_list(&found.value)),

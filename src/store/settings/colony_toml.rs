@@ -107,8 +107,11 @@ pub fn find(world: &World, repo: &Repo) -> FoundFiles {
 /// Reads the file in a tree; never fails.
 pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let path = Path::new(FOLDER).join(NAME);
-    let leaf = repo.leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()));
-    let leaf = leaf.ok().flatten().filter(TreeEntry::is_plain_file)?;
+    let leaf = repo
+        .leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()))
+        .ok()
+        .flatten()
+        .filter(TreeEntry::is_plain_file)?;
     let text = match repo.object_size(leaf.id) {
         Some(size) if size <= LIMIT_BYTES => repo.read_blob(leaf.id).ok().map(String::from_utf8),
         _ => None,

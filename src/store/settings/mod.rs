@@ -8,6 +8,7 @@ pub mod agent_rule;
 pub mod approved_commands;
 pub mod clone_cone;
 pub mod colony_toml;
+mod mcp_settings;
 pub mod setting_kind;
 pub mod setting_layers;
 
@@ -21,6 +22,7 @@ use setting_kind::{
 };
 use setting_layers::Layers;
 
+pub use mcp_settings::McpSettings;
 pub use setting_kind::Kind;
 
 /// The sources that may set a setting.
@@ -268,6 +270,42 @@ pub const TABLE: &[Setting] = &[
         default: "4000000",
         help: "maximum files and directories that a source may list",
     },
+    Setting {
+        key: "colony.mcp.answerTokens",
+        variable: "COLONY_MCP_ANSWER_TOKENS",
+        flag: None,
+        kind: Kind::Range(500, 1_000_000),
+        set_by: SetBy::User,
+        default: "8192",
+        help: "maximum tokens of an answer of the MCP server; the rest comes in parts",
+    },
+    Setting {
+        key: "colony.mcp.maxArgument",
+        variable: "COLONY_MCP_MAX_ARGUMENT",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "1m",
+        help: "maximum bytes of the arguments of a call, as JSON",
+    },
+    Setting {
+        key: "colony.mcp.maxCalls",
+        variable: "COLONY_MCP_MAX_CALLS",
+        flag: None,
+        kind: Kind::Range(1, 10_000),
+        set_by: SetBy::User,
+        default: "64",
+        help: "maximum number of calls of the MCP server that run or wait",
+    },
+    Setting {
+        key: "colony.mcp.callTime",
+        variable: "COLONY_MCP_CALL_TIME",
+        flag: None,
+        kind: Kind::Seconds,
+        set_by: SetBy::User,
+        default: "600",
+        help: "seconds that a call of the MCP server may take; empty means no limit",
+    },
 ];
 
 /// The global options that override settings.
@@ -310,6 +348,8 @@ pub struct Settings {
     pub clone_run_time: Option<Duration>,
     /// The defaults for rows of the repo map.
     pub map: MapSettings,
+    /// The bounds of the MCP server.
+    pub mcp: McpSettings,
     /// The unusable parts of `.colony/colony.toml`.
     pub repository_problems: Vec<SettingsProblem>,
 }
@@ -396,6 +436,7 @@ impl Settings {
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
             map: MapSettings::of(layers)?,
+            mcp: McpSettings::of(layers)?,
             repository_problems: layers.repository_problems().to_vec(),
         })
     }

@@ -87,8 +87,9 @@ pub(in crate::store) fn parse_range(kind: Kind, value: &str) -> Result<u32, Stri
     let Kind::Range(least, most) = kind else {
         return Err(wanted(kind));
     };
-    let number = parse_number(value).and_then(|number| u32::try_from(number).ok());
-    let number = number.filter(|number| (least..=most).contains(number));
+    let number = parse_number(value)
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| wanted(kind))
 }
 
@@ -105,8 +106,10 @@ pub(in crate::store) fn parse_seconds(value: &str) -> Result<Option<Duration>, S
     if value.is_empty() {
         return Ok(None);
     }
-    let seconds = value.parse::<f64>().ok();
-    let seconds = seconds.filter(|seconds| (0.0..=86_400.0).contains(seconds));
-    let seconds = seconds.ok_or_else(|| wanted(Kind::Seconds))?;
+    let seconds = value
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| (0.0..=86_400.0).contains(seconds))
+        .ok_or_else(|| wanted(Kind::Seconds))?;
     Ok(Some(Duration::from_secs_f64(seconds)))
 }

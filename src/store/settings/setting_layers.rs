@@ -93,8 +93,11 @@ impl<'a> Layers<'a> {
 
     /// Reads the repository's file in a tree instead of the one in the working tree; never fails.
     pub fn of_tree(
-        (world, repo, flags): (&'a World, &'a Repo, &'a Flags),
-        (of_tree, tree): (&Repo, Oid),
+        world: &'a World,
+        repo: &'a Repo,
+        flags: &'a Flags,
+        of_tree: &Repo,
+        tree: Oid,
     ) -> Layers<'a> {
         let mut files = colony_toml::FoundFiles::default();
         files.root = colony_toml::in_tree(of_tree, tree, &mut files.problems);
@@ -329,8 +332,9 @@ fn drop_unusable(file: &mut ColonyToml) -> Vec<SettingsProblem> {
 
 fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
     let (name, key) = (&entry.name, key_of(entry));
-    let allowed = TABLE.iter().filter(|row| row.set_by == SetBy::Repository);
-    let allowed: Vec<_> = allowed
+    let allowed: Vec<_> = TABLE
+        .iter()
+        .filter(|row| row.set_by == SetBy::Repository)
         .map(|row| format!("'{}'", row.key.trim_start_matches("colony.")))
         .collect();
     let Some(setting) = TABLE.iter().find(|row| row.key == key) else {

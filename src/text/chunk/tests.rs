@@ -68,7 +68,7 @@ fn unlike_prose() -> Vec<String> {
         "\u{1} ",
         "\u{1}",
     ];
-    let long = |run: &&str| run.repeat(400_000 / run.len());
+    let long = |run: &&str| run.repeat(100_000 / run.len());
     runs.iter().map(long).collect()
 }
 

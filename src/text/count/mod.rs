@@ -5,15 +5,15 @@ mod memo;
 use super::tokenizer::Tokenizer;
 use super::vocabulary::{self, Vocabulary};
 
-/// Pieces that must follow a place before it is sure that the end of the text has no say in how
+/// Pieces that must follow a place before the end of the text cannot change how
 /// the text was split there: the patterns of the vocabularies look at most one piece ahead.
 const PIECES_AHEAD: usize = 3;
 
 /// A longer piece, in bytes, has marks inside: a run without white space may be a whole text, and how
-/// much of it a place is behind must be known. No line of the usual kind has such a piece.
+/// much of it is before a place must be known. Usual lines have no such piece.
 const LONG_PIECE: usize = 2048;
 
-/// How far marks inside a long piece are apart, in bytes.
+/// The distance between two marks inside a long piece, in bytes.
 const MARK_DISTANCE: usize = 256;
 
 /// Bytes looked at first to find a place where two ways of splitting meet.
@@ -65,7 +65,7 @@ impl Tokenizer {
     }
 }
 
-/// A text as a JSON string, split once, so that the tokens of any stretch of it can be told.
+/// A text as a JSON string, split once, so that the tokens of any stretch of it can be counted.
 pub struct Measured {
     tokenizer: Tokenizer,
     json: String,
@@ -147,7 +147,7 @@ impl Measured {
             return whole();
         };
         // The pieces between have the same ends in both ways of splitting; behind the last that is
-        // sure of it, the end with its quote is split anew.
+        // sure of it, the end with its quote is split again.
         let last = self.ends.partition_point(|&at| (at as usize) < end);
         let Some(sure) = last
             .checked_sub(PIECES_AHEAD + 1)
@@ -167,7 +167,7 @@ impl Measured {
     fn head(&self, vocabulary: &Vocabulary, start: usize, end: usize) -> Option<(usize, usize)> {
         let mut look = FIRST_LOOK;
         loop {
-            let stop = floor_boundary(&self.json, (start + look).min(end));
+            let stop = self.json.floor_char_boundary((start + look).min(end));
             let text = format!("\"{}", self.slice(start, stop));
             let pieces: Vec<&str> = vocabulary.split(&text).collect();
             let sure = pieces.len().saturating_sub(PIECES_AHEAD);
@@ -229,14 +229,6 @@ fn mark(
         }
     }
     lengths.len()
-}
-
-/// The last boundary between characters at or before a place.
-fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at)
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
 }
 
 fn number(value: usize) -> u32 {

@@ -202,7 +202,7 @@ impl fmt::Display for ReadFault {
     }
 }
 
-/// Reads a text file: every format but PDF, for which see [`pdf`].
+/// Reads a text file: every format but PDF, for which see `pdf`.
 ///
 /// # Errors
 /// `Binary` for a file that contains a NUL or is a PDF, `TooLarge`.

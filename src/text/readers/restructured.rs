@@ -15,11 +15,13 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
             continue;
         };
         let kind = (title.mark, title.has_overline);
-        let level = kinds.iter().position(|known| *known == kind);
-        let level = level.unwrap_or_else(|| {
-            kinds.push(kind);
-            kinds.len() - 1
-        });
+        let level = kinds
+            .iter()
+            .position(|known| *known == kind)
+            .unwrap_or_else(|| {
+                kinds.push(kind);
+                kinds.len() - 1
+            });
         found.push(Heading {
             start: title.start,
             level,

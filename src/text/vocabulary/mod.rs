@@ -1,7 +1,7 @@
 //! The vocabularies `o200k_base` and `cl100k_base`: how a text is split in pieces, and a piece in tokens.
 //!
-//! The program carries the merges of a vocabulary (`vocabularies/`), which are a thirtieth of the tables that a
-//! library would bring; what is looked up is built from them when a text is first counted.
+//! The program carries the merges of a vocabulary (`vocabularies/`), a thirtieth of the size of the tables of
+//! a library; the tables for look-ups are built from them when a text is first counted.
 
 mod tokens;
 

@@ -1,6 +1,6 @@
 //! The tokens of a vocabulary, and byte pair encoding with them.
 //!
-//! Encoding means: of all neighbours that are a token together, those of the lowest rank are merged, until there
+//! Encoding means: of all neighbors that are a token together, those of the lowest rank are merged, until there
 //! are none. The same comes out of a walk from left to right that takes the longest token which may follow the
 //! last one, and goes back where none may (the crate `bpe`, whose algorithm this is, proves it). The walk gives up
 //! a place at most once, so its time is linear in the length of a piece, whatever a file holds.
@@ -41,8 +41,8 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Builds the tables: what is in a file of `vocabularies/` is the single bytes by rank, then for each other
-    /// token the ranks of two, in 20 bits each.
+    /// Builds the tables. A file of `vocabularies/` contains the single bytes by rank, then for each other
+    /// token the ranks of its two parts, in 20 bits each.
     pub(super) fn new(file: &'static [u8]) -> Tokens {
         let (singles, merges) = file.split_at(SINGLE_BYTES as usize);
         let (merges, _) = merges.as_chunks();
@@ -135,8 +135,10 @@ impl Tokens {
         let Some(merge) = merge.and_then(|merge| self.merges.get(merge as usize)) else {
             return (rank, rank);
         };
-        let both = merge.iter().rev();
-        let both = both.fold(0_u64, |both, &byte| both << 8 | u64::from(byte));
+        let both = merge
+            .iter()
+            .rev()
+            .fold(0_u64, |both, &byte| both << 8 | u64::from(byte));
         (low(both & 0xf_ffff), low(both >> 20))
     }
 
@@ -257,7 +259,7 @@ impl Encoder {
                 if let Some(bits) = self.given_up.get_mut(at / 64) {
                     *bits |= 1 << (at % 64);
                 }
-                // Every byte is a token, so the first place always has a way on.
+                // Every byte is a token, so the first place always has a next token.
                 let Some(last) = self.tokens.pop() else { break };
                 let length = vocabulary.token(last).len();
                 at -= length;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::{Sandbox, View, wait_for_locks};
@@ -14,21 +14,15 @@ fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     PathBuf::from(made["path"].as_str().unwrap_or_else(|| panic!("{made:#}")))
 }
 
-fn write(clone: &View<'_>, path: &str, content: &str) {
-    let path = clone.path(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, content).unwrap();
-}
-
 /// The files of a clone; git knows of no empty directories.
-fn files_of(clone: &View<'_>) -> BTreeMap<String, String> {
+fn files_of(clone: &View) -> BTreeMap<String, String> {
     let mut found = clone.worktree();
     found.retain(|_, described| !described.starts_with("directory"));
     found
 }
 
 /// What a person sees of a clone: HEAD, branches, changes, stashes.
-fn seen(clone: &View<'_>) -> Vec<String> {
+fn seen(clone: &View) -> Vec<String> {
     vec![
         clone.git(&["rev-parse", "HEAD"]),
         clone.git_any(&["symbolic-ref", "-q", "HEAD"]),
@@ -53,22 +47,22 @@ fn everything_of_a_removed_agent_comes_back() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     let inside = desk.at(clone.clone());
-    write(&inside, "a.txt", "committed\n");
+    inside.write("a.txt", "committed\n");
     inside.json(&["checkpoint", "-m", "kept by name"]);
     // A restore moves an untracked file aside.
-    write(&inside, "aside.txt", "an hour of work\n");
+    inside.write("aside.txt", "an hour of work\n");
     inside.json(&["restore", "kept by name", "--force"]);
     inside.git(&["notes", "add", "-m", "a note"]);
-    write(&inside, "a.txt", "stashed\n");
+    inside.write("a.txt", "stashed\n");
     inside.git(&["stash", "-q"]);
-    write(&inside, "a.txt", "edited\n");
-    write(&inside, "new/untracked.txt", "untracked\n");
+    inside.write("a.txt", "edited\n");
+    inside.write("new/untracked.txt", "untracked\n");
     fs::remove_file(clone.join("dir/b.txt")).unwrap();
     let before = seen(&inside);
     let (files, log) = (files_of(&inside), inside.json(&["ops"])["count"].clone());
     let removed = desk.colony(&["agents", "remove", "ada"]);
     assert!(
-        removed.contains("take it back: git colony agents restore ada"),
+        removed.contains("to restore: git colony agents restore ada"),
         "{removed}"
     );
     assert!(!clone.exists());
@@ -107,12 +101,12 @@ fn what_was_uncommitted_once_does_not_come_back_the_next_time() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     let inside = desk.at(clone.clone());
-    write(&inside, "a.txt", "edited\n");
+    inside.write("a.txt", "edited\n");
     desk.json(&["agents", "remove", "ada"]);
     assert_eq!(desk.json(&["agents", "restore", "ada"])["files"], 1);
     assert_eq!(fs::read_to_string(clone.join("a.txt")).unwrap(), "edited\n");
     inside.json(&["checkpoint", "-m", "done"]);
-    write(&inside, "later.txt", "aside\n");
+    inside.write("later.txt", "aside\n");
     inside.json(&["restore", "--force", "done"]);
     desk.json(&["agents", "remove", "ada", "--force"]);
     let again = desk.json(&["agents", "restore", "ada"]);
@@ -130,7 +124,7 @@ fn what_was_uncommitted_once_does_not_come_back_the_next_time() {
 fn a_removed_agent_may_come_back_under_another_name() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
-    write(&desk.at(clone.clone()), "a.txt", "of the first\n");
+    desk.at(clone.clone()).write("a.txt", "of the first\n");
     desk.json(&["agents", "remove", "ada"]);
     let said = desk.run(&["agents", "new", "ada"]);
     assert!(
@@ -166,7 +160,7 @@ fn a_dry_run_says_it_and_an_unknown_name_is_refused() {
     );
     let clone = agent(&desk, "ada");
     assert_eq!(desk.error(&["agents", "restore", "eve"]), "clone-not-found");
-    write(&desk.at(clone.clone()), "a.txt", "edited\n");
+    desk.at(clone.clone()).write("a.txt", "edited\n");
     desk.json(&["agents", "remove", "ada"]);
     let hub = desk.json(&["agents"])["hub"].as_str().unwrap().to_owned();
     let refs = desk.git(&["-C", &hub, "for-each-ref"]);
@@ -185,7 +179,7 @@ fn a_head_on_no_branch_comes_back() {
     let inside = desk.at(clone.clone());
     inside.git(&["checkout", "-q", "--detach"]);
     inside.git(&["commit", "-q", "--allow-empty", "-m", "on no branch"]);
-    write(&inside, "a.txt", "edited\n");
+    inside.write("a.txt", "edited\n");
     let before = seen(&inside);
     desk.json(&["agents", "remove", "ada"]);
     desk.json(&["agents", "restore", "ada"]);
@@ -196,7 +190,7 @@ fn a_head_on_no_branch_comes_back() {
 fn the_way_back_is_named_where_a_removed_agent_is_missed() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
-    write(&desk.at(clone), "a.txt", "edited\n");
+    desk.at(clone).write("a.txt", "edited\n");
     desk.json(&["agents", "remove", "ada"]);
     for args in [&["merge", "ada"][..], &["diff", "ada"], &["log", "ada"]] {
         let run = desk.run(&[args, &["--json"]].concat());
@@ -223,7 +217,7 @@ fn agents_that_left_nothing_are_not_listed() {
         let clone = agent(&desk, name);
         let inside = desk.at(clone);
         if name != "empty" {
-            write(&inside, &format!("{name}.txt"), "work\n");
+            inside.write(&format!("{name}.txt"), "work\n");
             inside.json(&["checkpoint", "-m", name]);
         }
         if name == "merged" {
@@ -253,10 +247,10 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
         let desk = Sandbox::new();
         let clone = agent(&desk, "ada");
         let inside = desk.at(clone.clone());
-        write(&inside, "a.txt", "stashed\n");
+        inside.write("a.txt", "stashed\n");
         inside.git(&["stash", "-q"]);
-        write(&inside, "a.txt", "edited\n");
-        write(&inside, "new.txt", "new\n");
+        inside.write("a.txt", "edited\n");
+        inside.write("new.txt", "new\n");
         let before = seen(&inside);
         let world = World {
             die_at: Some(died_at),
@@ -280,7 +274,7 @@ fn each_removal_of_a_name_comes_back() {
     let desk = Sandbox::new();
     for content in ["first\n", "second\n"] {
         let clone = desk.at(agent(&desk, "eve"));
-        write(&clone, "eve.txt", content);
+        clone.write("eve.txt", content);
         clone.colony(&["commit", "-m", content.trim(), "--all"]);
         desk.colony(&["agents", "remove", "eve"]);
     }
@@ -302,12 +296,12 @@ fn each_removal_of_a_name_comes_back() {
 }
 
 #[test]
-fn a_tag_that_is_no_object_comes_back_and_what_others_kept_is_no_alarm() {
+fn a_tag_without_an_object_is_restored_and_raises_no_alarm() {
     let desk = Sandbox::new();
     desk.colony(&["checkpoint", "-m", "of the desk"]);
     let path = agent(&desk, "ada");
     let clone = desk.at(path);
-    write(&clone, "ada.txt", "ada\n");
+    clone.write("ada.txt", "ada\n");
     clone.colony(&["commit", "-m", "ada", "--all"]);
     clone.git(&["tag", "light"]);
     let tagged = clone.git(&["rev-parse", "light"]);

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use git_colony::model::World;
-use git_colony::model::world::Interrupt;
+use git_colony::testing::{Interrupt, World};
 use serde_json::Value;
 
 use crate::lfs::prune_race::with_lfs;
@@ -25,13 +24,13 @@ fn changes(diff: &Value) -> BTreeMap<String, String> {
 }
 
 /// Changes a clone in every way that git knows and that is not committed.
-fn leave_uncommitted(clone: &View<'_>) {
+fn leave_uncommitted(clone: &View) {
     commit(clone, "committed.txt", "committed\n");
-    fs::write(clone.path("staged.txt"), "staged\n").unwrap();
+    clone.write("staged.txt", "staged\n");
     clone.git(&["add", "staged.txt"]);
-    fs::write(clone.path("staged.txt"), "edited after that\n").unwrap();
+    clone.write("staged.txt", "edited after that\n");
     fs::create_dir_all(clone.path("new folder")).unwrap();
-    fs::write(clone.path("new folder/untracked.txt"), "untracked\n").unwrap();
+    clone.write("new folder/untracked.txt", "untracked\n");
     fs::remove_file(clone.path("a.txt")).unwrap();
 }
 
@@ -65,7 +64,7 @@ fn status(git: impl Fn(&[&str]) -> String) -> String {
 }
 
 #[test]
-fn a_diff_sees_what_an_agent_has_not_committed_and_touches_nothing() {
+fn a_diff_shows_uncommitted_work_of_an_agent_and_writes_nothing() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     leave_uncommitted(&ada);
@@ -113,9 +112,9 @@ fn nothing_that_the_configuration_of_the_clone_names_runs() {
     ada.git(&["config", "core.hooksPath", "/nowhere"]);
     ada.git(&["config", "core.worktree", "/"]);
     fs::create_dir_all(ada.path(".git/info")).unwrap();
-    fs::write(ada.path(".git/info/attributes"), "* filter=evil\n").unwrap();
-    fs::write(ada.path("a.txt"), "other\n").unwrap();
-    fs::write(ada.path("new.txt"), "new\n").unwrap();
+    ada.write(".git/info/attributes", "* filter=evil\n");
+    ada.write("a.txt", "other\n");
+    ada.write("new.txt", "new\n");
     let diff = desk.json(&["diff", "ada", "ada@"]);
     let names: Vec<_> = changes(&diff).into_keys().collect();
     assert_eq!(names, ["a.txt", "new.txt"], "{diff:#}");
@@ -137,7 +136,7 @@ fn filters_are_those_of_the_desk() {
     let ada = agent(&desk, "ada");
     desk.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
     ada.git(&["config", "filter.up.clean", "false"]);
-    fs::write(ada.path("a.up"), "loud\n").unwrap();
+    ada.write("a.up", "loud\n");
     let diff = desk.json(&["diff", "ada", "ada@", "--patch"]);
     let patch = diff["raw_unified_diff"].as_str().unwrap();
     assert!(patch.contains("+LOUD"), "{patch}");
@@ -147,10 +146,10 @@ fn filters_are_those_of_the_desk() {
 fn what_automatic_checkpoints_leave_out_stays_out_and_is_named() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path(".env"), "TOKEN=abc\n").unwrap();
+    ada.write(".env", "TOKEN=abc\n");
     fs::create_dir_all(ada.path(".git/info")).unwrap();
-    fs::write(ada.path(".git/info/exclude"), "ignored.txt\n").unwrap();
-    fs::write(ada.path("ignored.txt"), "ignored\n").unwrap();
+    ada.write(".git/info/exclude", "ignored.txt\n");
+    ada.write("ignored.txt", "ignored\n");
     let diff = desk.json(&["diff", "ada", "ada@"]);
     assert!(changes(&diff).is_empty(), "{diff:#}");
     assert_eq!(diff["left_out"][0]["path"], ".env");
@@ -172,7 +171,7 @@ fn a_file_of_the_same_size_as_young_as_the_index_is_seen() {
     };
     date("a.txt");
     ada.git(&["update-index", "--refresh", "-q"]);
-    fs::write(ada.path("a.txt"), new).unwrap();
+    ada.write("a.txt", new);
     date("a.txt");
     date(".git/index");
     let diff = desk.json(&["diff", "ada", "ada@"]);
@@ -183,10 +182,10 @@ fn a_file_of_the_same_size_as_young_as_the_index_is_seen() {
 fn large_files_are_compared_as_pointers_and_restored_whole() {
     let desk = with_lfs();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("big.bin"), "large and uncommitted\n").unwrap();
-    fs::write(ada.path("staged.bin"), "large and staged\n").unwrap();
+    ada.write("big.bin", "large and uncommitted\n");
+    ada.write("staged.bin", "large and staged\n");
     ada.git(&["add", "staged.bin"]);
-    fs::write(ada.path("staged.bin"), "large and edited\n").unwrap();
+    ada.write("staged.bin", "large and edited\n");
     let diff = desk.json(&["diff", "ada", "ada@", "--patch"]);
     let patch = diff["raw_unified_diff"].as_str().unwrap();
     assert!(
@@ -208,7 +207,7 @@ fn large_files_are_compared_as_pointers_and_restored_whole() {
 fn a_merge_is_previewed_with_it_and_only_previewed() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.write("a.txt", "of ada\n");
     let preview = desk.json(&["merge", "-n", "ada@"]);
     assert_eq!(preview["outcome"], "fast_forward", "{preview:#}");
     assert_eq!(preview["source"], "ada@");
@@ -226,7 +225,7 @@ fn a_merge_is_previewed_with_it_and_only_previewed() {
     assert_eq!(merged["uncommitted"]["paths"], 1, "{merged:#}");
     let told = desk.colony(&["merge", "ada"]);
     assert!(
-        told.contains("1 uncommitted path of 'ada' stayed out: git colony diff 'ada' 'ada@'"),
+        told.contains("1 uncommitted path of 'ada' not merged: git colony diff 'ada' 'ada@'"),
         "{told}"
     );
 }
@@ -270,7 +269,7 @@ fn a_restore_brings_branch_index_and_files_of_an_agent() {
 fn commits_that_the_clone_has_not_published_come_along() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("plain.txt"), "by plain git\n").unwrap();
+    ada.write("plain.txt", "by plain git\n");
     ada.git(&["add", "."]);
     ada.git(&[
         "-c",
@@ -279,7 +278,7 @@ fn commits_that_the_clone_has_not_published_come_along() {
         "-qm",
         "by plain git",
     ]);
-    fs::write(ada.path("more.txt"), "more\n").unwrap();
+    ada.write("more.txt", "more\n");
     let diff = desk.json(&["diff", "main", "ada@"]);
     assert_eq!(changes(&diff).len(), 2, "{diff:#}");
     assert_eq!(desk.json(&["merge", "-n", "ada@"])["files_changed"], 2);
@@ -309,7 +308,7 @@ fn a_clone_that_is_gone_is_seen_as_it_was_last() {
 }
 
 #[test]
-fn a_name_that_is_no_agent_is_told_and_a_ref_of_that_name_comes_first() {
+fn an_unknown_agent_is_reported_and_a_ref_of_that_name_wins() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     let unknown = desk.json(&["diff", "nobody@"]);
@@ -317,7 +316,7 @@ fn a_name_that_is_no_agent_is_told_and_a_ref_of_that_name_comes_first() {
     assert_eq!(unknown["hint"], "git colony agents");
     let parents = desk.json(&["diff", "HEAD^@"]);
     assert_ne!(parents["hint"], "git colony agents", "{parents:#}");
-    fs::write(ada.path("new.txt"), "new\n").unwrap();
+    ada.write("new.txt", "new\n");
     assert_eq!(changes(&desk.json(&["diff", "main", "ada@"])).len(), 1);
     desk.git(&["branch", "ada@"]);
     assert!(changes(&desk.json(&["diff", "main", "ada@"])).is_empty());
@@ -342,7 +341,7 @@ fn a_sparse_clone_lacks_nothing() {
     desk.git(&["commit", "-qm", "folders"]);
     let made = desk.json(&["agents", "new", "ada", "--sparse", "dir"]);
     let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
-    fs::write(ada.path("dir/in.txt"), "edited\n").unwrap();
+    ada.write("dir/in.txt", "edited\n");
     let diff = desk.json(&["diff", "ada", "ada@"]);
     assert_eq!(
         changes(&diff).into_keys().collect::<Vec<_>>(),
@@ -357,7 +356,7 @@ fn is_whole(desk: &Sandbox) -> bool {
 }
 
 #[test]
-fn what_was_taken_over_in_part_is_taken_over_whole_the_next_time() {
+fn work_taken_along_in_part_is_taken_along_whole_the_next_time() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     for number in 0..200 {
@@ -394,7 +393,7 @@ fn history_that_lacks_something_is_refused() {
     let ada = agent(&desk, "ada");
     let plain = |args: &[&str]| ada.git(&[&["-c", "core.hooksPath=/nowhere"], args].concat());
     for content in ["first of v\n", "second of v\n"] {
-        fs::write(ada.path("v.txt"), content).unwrap();
+        ada.write("v.txt", content);
         plain(&["add", "v.txt"]);
         plain(&["commit", "-qm", content]);
     }
@@ -411,11 +410,11 @@ fn history_that_lacks_something_is_refused() {
 }
 
 #[test]
-fn large_files_are_held_against_their_ids_and_nothing_else_comes_along() {
+fn large_files_are_checked_against_their_ids_and_come_alone() {
     let desk = with_lfs();
     let ada = agent(&desk, "ada");
     let content = "large\n".repeat(300);
-    fs::write(ada.path("n.bin"), &content).unwrap();
+    ada.write("n.bin", &content);
     ada.git(&["add", "n.bin"]);
     let pointer = ada.git(&["cat-file", "blob", ":n.bin"]);
     let oid = pointer.split("sha256:").nth(1).unwrap()[..64].to_owned();
@@ -446,7 +445,7 @@ fn large_files_are_held_against_their_ids_and_nothing_else_comes_along() {
 fn a_clone_whose_folder_is_gone_is_seen_by_what_is_newest() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("f.txt"), "old\n").unwrap();
+    ada.write("f.txt", "old\n");
     ada.json(&["checkpoint", "--auto"]);
     commit(&ada, "f.txt", "new\n");
     fs::remove_dir_all(ada.path("")).unwrap();
@@ -462,7 +461,7 @@ fn a_split_index_is_read() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     ada.git(&["update-index", "--split-index"]);
-    fs::write(ada.path("a.txt"), "edited\n").unwrap();
+    ada.write("a.txt", "edited\n");
     assert_eq!(changes(&desk.json(&["diff", "ada", "ada@"])).len(), 1);
 }
 
@@ -514,7 +513,7 @@ fn a_merge_under_way_is_refused_but_for_its_files() {
 fn an_empty_tree_and_what_was_left_out_are_told() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("id_rsa"), "-----BEGIN RSA PRIVATE KEY-----\n").unwrap();
+    ada.write("id_rsa", "-----BEGIN RSA PRIVATE KEY-----\n");
     ada.git(&["rm", "-rq", "--cached", "."]);
     let restored = desk.json(&["restore", "ada@"]);
     assert_eq!(restored["left_out"][0]["path"], "id_rsa", "{restored:#}");

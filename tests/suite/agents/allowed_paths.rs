@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -65,19 +65,14 @@ fn refused(answer: &Value) -> Vec<String> {
     list(&answer["detail"])
 }
 
-fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+fn agent(desk: &Sandbox, name: &str) -> View {
     let made = desk.json(&["agents", "new", name]);
     assert_eq!(made["ok"], true, "{made:#}");
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
-fn write(clone: &View<'_>, path: &str, content: &str) {
-    fs::create_dir_all(clone.path(path).parent().unwrap()).unwrap();
-    fs::write(clone.path(path), content).unwrap();
-}
-
 #[test]
-fn typed_paths_are_held_against_the_scope_where_they_really_stand() {
+fn typed_paths_are_checked_at_the_place_where_they_really_are() {
     let desk = scoped("[src/**, '*.md', '!src/secret/']");
     let root = desk.root.display();
     for inside in [
@@ -378,7 +373,7 @@ fn a_range_is_held_against_the_rule_of_its_beginning() {
 }
 
 #[test]
-fn a_range_without_a_common_beginning_counts_whole_and_a_shallow_one_is_refused() {
+fn a_range_without_a_base_counts_whole_and_shallow_is_refused() {
     let desk = scoped("['src/**']");
     desk.git(&["switch", "-q", "--orphan", "other"]);
     desk.write("lib/y", "y\n");
@@ -543,7 +538,7 @@ fn what_a_hook_adds_to_a_commit_counts() {
 fn another_name_is_no_way_out_of_an_agents_clone() {
     let desk = scoped("['src/**']");
     let ada = agent(&desk, "ada");
-    write(&ada, "lib/x.rs", "more\n");
+    ada.write("lib/x.rs", "more\n");
     for name in [&[][..], &["--agent", "bob"]] {
         let answer = ada.json(&[name, &["commit", "-m", "m", "--all"]].concat());
         assert_eq!(refused(&answer), ["lib/x.rs: outside-scope"]);
@@ -555,7 +550,7 @@ fn another_name_is_no_way_out_of_an_agents_clone() {
 }
 
 #[test]
-fn a_rule_that_does_not_read_stops_the_commits_of_its_agent_only() {
+fn an_unreadable_rule_stops_the_commits_of_its_agent_only() {
     let desk = ruled("scope: src/** # fine\nname: [");
     desk.write("src/a.rs", "more\n");
     let commit = ["commit", "-m", "m", "--all"];
@@ -568,10 +563,10 @@ fn a_rule_that_does_not_read_stops_the_commits_of_its_agent_only() {
 }
 
 /// A clone of ada's whose fork has a commit outside the allowed paths.
-fn with_work_outside(desk: &Sandbox) -> View<'_> {
+fn with_work_outside(desk: &Sandbox) -> View {
     let ada = agent(desk, "ada");
-    write(&ada, "src/a.rs", "of ada\n");
-    write(&ada, "lib/x.rs", "of ada\n");
+    ada.write("src/a.rs", "of ada\n");
+    ada.write("lib/x.rs", "of ada\n");
     // A checkpoint keeps everything; the merge is where it is refused.
     ada.colony(&["checkpoint", "-m", "all of it"]);
     ada
@@ -646,10 +641,10 @@ fn a_pick_of_an_agents_commit_is_refused_outside_its_scope() {
 fn an_agent_keeps_up_with_the_branch_it_began_on() {
     let desk = scoped("['src/**']");
     let ada = agent(&desk, "ada");
-    write(&ada, "src/a.rs", "of ada\n");
+    ada.write("src/a.rs", "of ada\n");
     ada.colony(&["commit", "-m", "m", "--all"]);
     ada.git(&["switch", "-q", "main"]);
-    write(&ada, "lib/x.rs", "of somebody\n");
+    ada.write("lib/x.rs", "of somebody\n");
     ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
     ada.git(&["switch", "-q", "fork/ada"]);
     let merged = ada.json(&["merge", "refs/heads/main", "--into", "fork/ada"]);
@@ -660,17 +655,17 @@ fn an_agent_keeps_up_with_the_branch_it_began_on() {
 fn ending_a_merge_takes_over_what_a_side_has_and_nothing_else() {
     let desk = scoped("['src/**']");
     let ada = agent(&desk, "ada");
-    write(&ada, "src/a.rs", "of ada\n");
+    ada.write("src/a.rs", "of ada\n");
     ada.colony(&["commit", "-m", "m", "--all"]);
     ada.git(&["switch", "-q", "main"]);
-    write(&ada, "src/a.rs", "of main\n");
-    write(&ada, "lib/x.rs", "of main\n");
+    ada.write("src/a.rs", "of main\n");
+    ada.write("lib/x.rs", "of main\n");
     ada.git(&["commit", "-qam", "main goes on", "--no-verify"]);
     ada.git(&["switch", "-q", "fork/ada"]);
     let own = "refs/heads/main";
     ada.json(&["merge", own, "--into", "fork/ada", "--resolve"]);
-    write(&ada, "src/a.rs", "of both\n");
-    write(&ada, "lib/x.rs", "of ada\n");
+    ada.write("src/a.rs", "of both\n");
+    ada.write("lib/x.rs", "of ada\n");
     ada.git(&["add", "-A"]);
     let staged = ["agents", "check", "ada", "--staged"];
     assert_eq!(list(&ada.json(&staged)), ["lib/x.rs: outside-scope"]);
@@ -690,15 +685,8 @@ fn git_with_hooks(
     args: &[&str],
     more: &[(&str, &str)],
 ) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
-    let mut path = program.parent().unwrap().to_owned().into_os_string();
-    let variables = desk.variables();
-    path.push(":");
-    path.push(&variables[std::ffi::OsStr::new("PATH")]);
-    let mut command = Command::new("git");
-    command.env_clear().envs(&variables).env("PATH", path);
-    command.envs(more.iter().copied());
-    command.current_dir(directory).args(args).output().unwrap()
+    let mut git = desk.with_program().at(directory.to_owned()).process("git");
+    git.envs(more.iter().copied()).args(args).output().unwrap()
 }
 
 #[test]
@@ -707,8 +695,8 @@ fn a_commit_of_plain_git_is_stopped_by_the_hook() {
     let ada = agent(&desk, "ada");
     let git = |args: &[&str]| git_with_hooks(&desk, &ada.path(""), args, &[]);
     let head = ada.git(&["rev-parse", "HEAD"]);
-    write(&ada, "lib/x.rs", "more\n");
-    write(&ada, "src/a.rs", "more\n");
+    ada.write("lib/x.rs", "more\n");
+    ada.write("src/a.rs", "more\n");
     for commit in [
         &["commit", "-qam", "m"][..],
         &["commit", "-qm", "m", "lib/x.rs"],
@@ -814,11 +802,11 @@ fn the_fleet_says_what_a_merge_would_be_refused_for() {
     let desk = scoped("[src/**]");
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
     // Plain git and checkpoints are held against no rule where nobody looks.
-    write(&ada, "src/a.rs", "of ada\n");
-    write(&ada, "lib/x.rs", "of ada\n");
-    write(&ada, "docs/a.md", "of ada\n");
+    ada.write("src/a.rs", "of ada\n");
+    ada.write("lib/x.rs", "of ada\n");
+    ada.write("docs/a.md", "of ada\n");
     ada.colony(&["checkpoint", "-m", "all of it"]);
-    write(&bob, "lib/y.rs", "of bob\n");
+    bob.write("lib/y.rs", "of bob\n");
     bob.colony(&["checkpoint", "-m", "free"]);
     let fleet = desk.json(&["fleet"]);
     let paths = |fleet: &Value, at: usize| fleet["agents"][at]["outside_scope"].clone();

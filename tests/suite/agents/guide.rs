@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::Sandbox;
@@ -11,7 +11,7 @@ use crate::support::Sandbox;
 fn told(answer: &Value) -> String {
     let guide = answer["guide"].as_str();
     let guide = guide.unwrap_or_else(|| panic!("{answer:#}"));
-    assert!(guide.lines().count() <= 60, "{}", guide.lines().count());
+    assert!(guide.lines().count() <= 66, "{}", guide.lines().count());
     guide.to_owned()
 }
 
@@ -28,9 +28,10 @@ fn the_guide_names_what_is_here() {
     let clone = desk.at(PathBuf::from(path));
     let answer = clone.json(&["agents", "guide"]);
     let guide = told(&answer);
-    let line = format!("Agent `ada` works in `{path}`, on `fork/ada`; it goes to `main`.");
+    let line =
+        format!("Agent `ada` works in `{path}`, on `fork/ada`; the work is merged into `main`.");
     assert!(guide.contains(&line), "{guide}");
-    assert!(guide.contains("Here that is `src/**`, `` `x` ``, says `.colony/agents/ada.md`."));
+    assert!(guide.contains("Here these are `src/**`, `` `x` `` (see `.colony/agents/ada.md`)."));
     assert!(guide.contains("    git colony merge main "), "{guide}");
     assert_eq!(answer["scope"], serde_json::json!(["src/**", "`x`"]));
     assert_eq!(clone.colony(&["agents", "guide"]), format!("{guide}"));

@@ -28,7 +28,7 @@ fn uncommitted_changes_come_along_where_that_is_wanted() {
 }
 
 #[test]
-fn what_builds_need_and_git_ignores_comes_along_where_settings_name_it() {
+fn ignored_files_that_settings_name_are_copied_into_the_clone() {
     let desk = Sandbox::new();
     desk.write(".gitignore", "build/\ncache/\nelsewhere\n");
     desk.write(

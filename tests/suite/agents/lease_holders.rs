@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 use super::leases::{Common, Harness, agent, change_lease, lease_of};
 
@@ -38,7 +38,7 @@ fn two_terminals_are_two_holders() {
         "{said}"
     );
     // What begins a session of its own in a terminal is still of that one.
-    let program = assert_cmd::cargo::cargo_bin!("git-colony").display();
+    let program = program_path().display();
     let away = |text: &str| {
         fs::write(clone.join("work.txt"), text).unwrap();
         format!(
@@ -94,7 +94,7 @@ fn two_sessions_of_a_harness_are_two_holders() {
 
 /// Has an agent tell of an event, and of the session it is in.
 fn hook(harness: &mut Harness, clone: &Path, (event, session): (&str, &str)) {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony").display();
+    let program = program_path().display();
     let payload = json!({
         "hook_event_name": event, "session_id": session, "cwd": clone, "tool_name": "Read",
     });
@@ -112,7 +112,7 @@ fn the_hook_of_a_sessions_start_hands_its_id_to_the_commands() {
     let file = desk.outside().join("env file.sh");
     fs::write(&file, "export OTHER=1").unwrap();
     harness.shell(":");
-    let program = assert_cmd::cargo::cargo_bin!("git-colony").display();
+    let program = program_path().display();
     let mut start = |session: &str, file: &Path| {
         let payload = json!({ "hook_event_name": "SessionStart", "session_id": session });
         let file = file.display();
@@ -204,17 +204,16 @@ fn in_container(desk: &Sandbox, script: &str) -> Option<String> {
         "--fork",
         "--mount-proc",
     ];
-    let mut unshare = Command::new("unshare");
-    unshare.env_clear().envs(desk.variables()).args(namespaces);
+    let mut unshare = desk.process("unshare");
+    unshare.args(namespaces);
     let can = unshare.arg("true").output().ok()?.status.success();
-    let mut unshare = Command::new("unshare");
-    unshare.env_clear().envs(desk.variables()).args(namespaces);
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let mut unshare = desk.process("unshare");
+    unshare.args(namespaces);
     unshare
         .arg("setsid")
         .arg(&server)
         .args(["-c", script])
-        .arg(program);
+        .arg(program_path());
     let output = can.then(|| unshare.output().unwrap())?;
     assert!(output.status.success(), "{output:?}");
     Some(String::from_utf8(output.stdout).unwrap())
@@ -247,7 +246,7 @@ fn the_first_process_of_a_container_holds_nothing() {
 }
 
 #[test]
-fn who_has_worked_in_a_clone_without_a_session_is_no_agent_elsewhere() {
+fn a_person_who_worked_in_a_clone_is_not_an_agent_elsewhere() {
     let desk = Sandbox::new();
     desk.write(".colony/agents/ada.md", "---\nscope: ['src/**']\n---\n");
     desk.git(&["add", "-A"]);
@@ -268,7 +267,7 @@ fn who_has_worked_in_a_clone_without_a_session_is_no_agent_elsewhere() {
 }
 
 #[test]
-fn what_only_a_person_may_do_is_refused_to_the_session_that_works_for_an_agent() {
+fn commands_for_people_are_refused_to_the_session_of_an_agent() {
     let desk = Sandbox::new();
     desk.write(".colony/agents/ada.md", "---\nscope: ['src/**']\n---\n");
     desk.write(".colony/colony.toml", "[clone]\nrun = ['touch ran']\n");
@@ -285,7 +284,7 @@ fn what_only_a_person_may_do_is_refused_to_the_session_that_works_for_an_agent()
     let before = desk.visible_state();
     // From a shell that stands in the clone, sent to the desk by it, by '-C', by a link.
     let here = desk.root.clone();
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let program = program_path();
     let sent = |args: &str| {
         format!(
             "cd '{}' && sh -c \"cd '{}' && '{}' --json {args}\"",

@@ -5,11 +5,11 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// What the commands of a harness have in common.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,9 +51,9 @@ impl Harness {
             "while read -r line && [ \"$line\" != end ]; do {shell} -c \"$line\"; echo done; done"
         );
         let mut host = match common {
-            Common::Leader => Command::new("setsid"),
-            Common::Terminal => Command::new("script"),
-            Common::Session(_) | Common::Nothing => Command::new(&program),
+            Common::Leader => desk.process("setsid"),
+            Common::Terminal => desk.process("script"),
+            Common::Session(_) | Common::Nothing => desk.process(&program),
         };
         match common {
             Common::Leader => host.arg(&program).args(["-c", &run]),
@@ -63,7 +63,6 @@ impl Harness {
             }
             Common::Session(_) | Common::Nothing => host.args(["-c", &run]),
         };
-        host.env_clear().envs(desk.variables());
         if let Common::Session(session) = common {
             host.env("COLONY_SESSION", session);
         }
@@ -99,7 +98,7 @@ impl Harness {
     }
 
     pub(crate) fn colony(&mut self, place: &Path, args: &str) -> Value {
-        let program = assert_cmd::cargo::cargo_bin!("git-colony");
+        let program = program_path();
         let (place, program) = (place.display(), program.display());
         let said = self.shell(&format!("cd '{place}' && '{program}' --json {args}"));
         serde_json::from_str(&said).unwrap_or_else(|_| panic!("{args} {said}"))
@@ -297,7 +296,7 @@ fn a_holder_that_was_not_heard_of_gives_way_and_that_is_said() {
     change_lease(&clone, "renewed_at", Value::from("2026-01-02T03:04:05Z"));
     assert_eq!(second.work(&clone, "four\n")["ok"], true);
     let said = second.narration();
-    assert!(said.contains("took the clone of agent 'ada' over from 'first' (process "));
+    assert!(said.contains("took over the clone of agent 'ada' from 'first' (process "));
     let takeovers = lease_of(&clone)["takeovers"].clone();
     assert_eq!(takeovers[0]["by"]["command"], "second", "{takeovers:#}");
     assert_eq!(first.work(&clone, "five\n")["code"], "agent-busy");

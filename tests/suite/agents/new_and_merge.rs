@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{Sandbox, View};
 
 /// Makes an agent; returns the view of its clone.
-pub(crate) fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+pub(crate) fn agent(desk: &Sandbox, name: &str) -> View {
     let made = desk.json(&["agents", "new", name]);
     assert_eq!(made["ok"], true, "{made:#}");
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
@@ -33,7 +33,7 @@ fn names(answer: &Value) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn commit(clone: &View<'_>, path: &str, content: &str) {
+pub(crate) fn commit(clone: &View, path: &str, content: &str) {
     fs::write(clone.path(path), content).unwrap();
     clone.colony(&["commit", "-m", &format!("edit {path}"), "--all"]);
 }
@@ -80,7 +80,7 @@ fn what_an_agent_commits_is_merged_from_the_desk_by_its_name() {
 fn commits_of_plain_git_are_published_by_the_hook() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("new.txt"), "new\n").unwrap();
+    ada.write("new.txt", "new\n");
     ada.git(&["add", "new.txt"]);
     ada.git(&["commit", "-qm", "by plain git"]);
     // The hook runs the installed program, which a test in process does not have; a command does.
@@ -126,7 +126,7 @@ fn objects_are_borrowed_and_published_by_links() {
 fn packed_objects_are_published_and_gathered_by_git() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.write("a.txt", "of ada\n");
     ada.git(&["commit", "-qam", "by plain git"]);
     ada.git(&["repack", "-a", "-d", "-l", "-q"]);
     ada.colony(&["checkpoint", "-m", "kept"]);
@@ -161,7 +161,7 @@ fn clones_stay_whole_whatever_gc_does() {
 }
 
 #[test]
-fn a_second_agent_of_that_name_is_refused_and_told_where_the_first_works() {
+fn a_second_agent_of_a_name_is_refused_and_the_first_is_named() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     let again = desk.json(&["agents", "new", "ada"]);
@@ -231,7 +231,7 @@ fn a_removed_agent_leaves_all_of_its_work_in_the_hub() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     commit(&ada, "a.txt", "of ada\n");
-    fs::write(ada.path("b.txt"), "not committed\n").unwrap();
+    ada.write("b.txt", "not committed\n");
     let folder = ada.path("");
     assert_eq!(ada.error(&["agents", "remove", "ada"]), "clone-in-use");
     assert!(folder.exists());
@@ -265,7 +265,7 @@ fn a_removed_agent_leaves_all_of_its_work_in_the_hub() {
 fn what_cannot_be_kept_stops_a_removal() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path(".env"), "TOKEN=x\n").unwrap();
+    ada.write(".env", "TOKEN=x\n");
     let refused = desk.json(&["agents", "remove", "ada"]);
     assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
     assert_eq!(refused["detail"]["left_out"][0]["path"], ".env");

@@ -1,4 +1,4 @@
-//! A clone that is taken away while somebody works in it: what is written to the very end is kept.
+//! A clone that is removed while somebody works in it: what is written until the end is kept.
 
 use std::fs;
 use std::io::Write as _;
@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
-use crate::support::{Sandbox, wait_for_locks};
+use crate::support::{Sandbox, View, wait_for_locks};
 
 fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     let made = desk.json(&["agents", "new", name]);
@@ -241,7 +241,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_clone_that_a_process_stands_in_is_deleted_when_that_has_ended() {
+fn a_clone_with_a_process_inside_is_deleted_when_that_ends() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     let mut reader = Command::new("cat")
@@ -286,7 +286,7 @@ fn two_clones_of_one_name_that_go_within_a_second_are_both_kept() {
 }
 
 #[test]
-fn lightweight_tags_are_kept_and_with_them_what_nothing_else_holds() {
+fn lightweight_tags_are_kept_with_the_objects_only_they_hold() {
     let desk = Sandbox::new();
     desk.git(&["tag", "of-the-desk"]);
     let clone = agent(&desk, "ada");
@@ -383,6 +383,35 @@ fn a_pipe_in_place_of_a_record_stops_nobody() {
     desk.json(&["agents", "remove", "ada", "--force"]);
 }
 
+#[test]
+fn checkpoints_of_the_desk_are_not_kept_with_each_agent() {
+    let desk = Sandbox::new();
+    let ids = |view: &View| {
+        let format = "--format=%(objectname)";
+        view.git(&[
+            "for-each-ref",
+            format,
+            "--sort=refname",
+            "refs/colony/checkpoints",
+        ])
+    };
+    // From here on, the desk publishes its checkpoints.
+    agent(&desk, "first");
+    desk.colony(&["checkpoint", "--off-branch", "-m", "of the desk"]);
+    let clone = agent(&desk, "ada");
+    let of_desk = ids(&desk.at(desk.root.clone()));
+    let inside = desk.at(clone.clone());
+    assert_eq!(ids(&inside), of_desk, "a new clone has it from the start");
+    fs::write(clone.join("a.txt"), "tried\n").unwrap();
+    inside.colony(&["checkpoint", "--off-branch", "-m", "of the agent"]);
+    let both = ids(&inside);
+    let of_agent = both.lines().find(|id| *id != of_desk).unwrap();
+    let removed = desk.json(&["agents", "remove", "ada"]);
+    let kept = kept_refs(&desk, removed["hub"].as_str().unwrap());
+    assert!(kept.contains(of_agent), "{kept}");
+    assert!(!kept.contains(&of_desk), "{kept}");
+}
+
 /// The refs that the hub keeps, by what follows `refs/colony/kept/`.
 fn kept_refs(desk: &Sandbox, hub: &str) -> String {
     let format = "--format=%(refname) %(objectname)";
@@ -409,7 +438,7 @@ fn killed_while_deleting(desk: &Sandbox) -> (String, PathBuf) {
 }
 
 #[test]
-fn a_removal_that_was_killed_while_it_deleted_keeps_nothing_twice() {
+fn a_removal_killed_while_it_deleted_keeps_nothing_twice() {
     let desk = Sandbox::new();
     let (hub, _) = killed_while_deleting(&desk);
     let before = kept_refs(&desk, &hub);
@@ -423,7 +452,7 @@ fn a_removal_that_was_killed_while_it_deleted_keeps_nothing_twice() {
 }
 
 #[test]
-fn what_is_written_into_a_half_deleted_clone_is_kept_and_says_so() {
+fn files_written_into_a_half_deleted_clone_are_kept_and_named() {
     let desk = Sandbox::new();
     let (hub, trash) = killed_while_deleting(&desk);
     fs::write(trash.join("late.txt"), "late\n").unwrap();
@@ -491,15 +520,12 @@ fn a_kept_commit_of_no_file_leaves_the_hub_whole() {
 }
 
 #[test]
-fn of_many_that_take_a_clone_away_one_does_and_the_others_say_so() {
+fn one_of_many_removals_of_a_clone_acts_and_the_others_say_so() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     fs::write(clone.join("new.txt"), "new\n").unwrap();
     let start = |_| {
-        Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-            .env_clear()
-            .envs(desk.variables())
-            .current_dir(&desk.root)
+        desk.program()
             .args(["--json", "agents", "remove", "ada"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

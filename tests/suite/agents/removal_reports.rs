@@ -1,7 +1,5 @@
 //! Whose work it is: `clones gc` says whose it would drop, and a fork of an agent is taken away with the agent.
 
-use std::fs;
-
 use crate::lfs::migrate::in_progress::{hint_of, paste};
 use crate::support::Sandbox;
 
@@ -17,7 +15,7 @@ fn three_removed() -> Sandbox {
         }
         if name == "ada" {
             commit(&clone, "ada.txt", "two\n");
-            fs::write(clone.path("loose.txt"), "uncommitted\n").unwrap();
+            clone.write("loose.txt", "uncommitted\n");
         }
     }
     desk.colony(&["merge", "bob"]);
@@ -59,9 +57,8 @@ fn gc_says_whose_kept_work_it_drops() {
     let screen = desk.colony(&["clones", "gc", "--force", "-n"]);
     assert!(screen.contains("    ada, removed "), "{screen}");
     assert!(
-        screen.contains(
-            ": 2 commits and 2 files; take it back first: git colony agents restore ada\n"
-        ),
+        screen
+            .contains(": 2 commits and 2 files; restore it first: git colony agents restore ada\n"),
         "{screen}"
     );
     assert!(screen.contains(": nothing of its own"), "{screen}");
@@ -69,7 +66,7 @@ fn gc_says_whose_kept_work_it_drops() {
 }
 
 #[test]
-fn gc_names_the_command_that_brings_kept_work_back_from_wherever_it_runs() {
+fn gc_names_a_command_that_restores_kept_work_from_anywhere() {
     let desk = three_removed();
     let line = |screen: &str| {
         let start = "    ada, removed ";
@@ -107,7 +104,7 @@ fn a_fork_of_an_agent_is_taken_away_with_the_agent() {
     assert_eq!(refused["code"], "fork-not-found");
     assert_eq!(
         refused["message"],
-        "'fork/a16' is the fork of agent a16, in its clone; nothing was done"
+        "'fork/a16' is the fork of agent a16, in its clone; nothing has changed"
     );
     assert_eq!(refused["detail"]["agents"], serde_json::json!(["a16"]));
     paste(&desk, &desk.root, hint_of(&refused));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::{Sandbox, wait_for_locks};
@@ -101,7 +101,7 @@ fn half_restored(desk: &Sandbox) -> PathBuf {
 }
 
 #[test]
-fn a_restore_that_was_killed_while_it_moved_files_loses_nothing_with_the_clone() {
+fn a_clone_removed_after_a_killed_restore_loses_no_kept_file() {
     for command in ["agents", "clones"] {
         let desk = Sandbox::new();
         let clone = half_restored(&desk);
@@ -145,7 +145,7 @@ fn what_goes_along_is_named_before_and_after_and_is_found_again() {
 }
 
 #[test]
-fn the_log_of_the_newest_removed_clone_is_shown_and_the_others_are_named() {
+fn the_log_of_the_newest_removed_clone_is_shown_others_named() {
     let desk = Sandbox::new();
     for _ in 0..2 {
         agent(&desk, "ada");
@@ -168,7 +168,7 @@ fn the_log_of_the_newest_removed_clone_is_shown_and_the_others_are_named() {
 }
 
 #[test]
-fn a_dry_run_tells_of_an_operation_that_was_cut_off_and_changes_nothing() {
+fn a_dry_run_reports_a_cut_off_operation_and_changes_nothing() {
     let desk = Sandbox::new();
     let clone = half_restored(&desk);
     let before = crate::support::worktree_of(&clone);
@@ -203,7 +203,7 @@ fn a_clone_whose_operation_cannot_be_finished_stays() {
 }
 
 #[test]
-fn a_removal_that_dies_at_any_step_loses_no_kept_file_and_no_operation() {
+fn a_removal_that_dies_at_any_step_loses_no_file_or_operation() {
     for step in [
         "clone-kept",
         "clone-gone",
@@ -253,7 +253,7 @@ fn shows_kept_files(desk: &Sandbox, step: &str) {
 }
 
 #[test]
-fn a_hub_with_the_log_of_a_removed_clone_goes_by_force_only_and_says_so() {
+fn a_hub_with_the_log_of_a_removed_clone_is_deleted_with_force() {
     let desk = Sandbox::new();
     restored(&desk, "ada");
     let hub = desk.json(&["agents", "remove", "ada"])["hub"].clone();
@@ -348,7 +348,7 @@ fn colony() -> (Sandbox, [String; 3]) {
 }
 
 #[test]
-fn no_command_that_removes_a_folder_deletes_a_kept_file_unless_it_is_to() {
+fn a_folder_with_kept_files_is_deleted_only_where_that_is_asked() {
     let all = ["desk", "ada", "bob"];
     let by_itself: [&[&str]; 15] = [
         &["agents", "remove", "bob"],
@@ -390,7 +390,7 @@ fn left_by(args: &[&str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn only_force_lets_go_of_the_hub_with_the_kept_files_of_removed_clones() {
+fn the_hub_with_kept_files_of_removed_clones_needs_force() {
     let (desk, [_, of_ada, of_bob]) = colony();
     desk.colony(&["clones", "remove", "bob"]);
     desk.colony(&["clones", "gc"]);
@@ -404,7 +404,7 @@ fn only_force_lets_go_of_the_hub_with_the_kept_files_of_removed_clones() {
 }
 
 #[test]
-fn every_automatic_checkpoint_outlives_the_clone_until_prune_lets_go_of_it() {
+fn automatic_checkpoints_outlive_the_clone_until_a_prune() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");
     let inside = desk.at(clone.clone());

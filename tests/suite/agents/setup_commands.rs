@@ -24,7 +24,7 @@ fn propose(desk: &Sandbox, commands: &str) {
     desk.colony(&["checkpoint", "-m", "proposal"]);
 }
 
-fn clone_of<'a>(desk: &'a Sandbox, made: &Value) -> View<'a> {
+fn clone_of(desk: &Sandbox, made: &Value) -> View {
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
@@ -211,7 +211,7 @@ fn commands_of_the_user_need_no_approval_and_see_no_tokens() {
 }
 
 #[test]
-fn a_command_that_fails_leaves_the_clone_and_stops_those_after_it() {
+fn a_failing_setup_command_keeps_the_clone_and_stops_the_rest() {
     let desk = Sandbox::new();
     let three = "test -e ready\nexit 7\ntouch never";
     desk.git(&["config", "colony.clone.run", three]);
@@ -221,7 +221,7 @@ fn a_command_that_fails_leaves_the_clone_and_stops_those_after_it() {
     assert_eq!(states(&made), ["failed", "not_run", "not_run"], "{made:#}");
     assert_eq!(made["commands"][0]["exit_code"], 1);
     let ada = clone_of(&desk, &made);
-    fs::write(ada.path("ready"), "").unwrap();
+    ada.write("ready", "");
     let again = desk.json(&["clones", "setup", "ada"]);
     assert_eq!(states(&again), ["ran", "failed", "not_run"], "{again:#}");
     assert_eq!(again["commands"][1]["exit_code"], 7);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::lfs::prune_race::with_lfs;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 /// The ref of a checkpoint that was just made.
 fn ref_of(answer: &serde_json::Value) -> String {
@@ -56,7 +56,7 @@ fn git_tags_are_made_where_they_are_asked_for() {
 }
 
 #[test]
-fn checkpoints_that_are_tags_from_before_are_listed_and_restored() {
+fn checkpoints_stored_as_tags_are_listed_and_restored() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
     let made = sandbox.json(&["checkpoint", "-m", "old"]);
@@ -115,7 +115,7 @@ fn stored(sandbox: &Sandbox) -> usize {
 }
 
 #[test]
-fn large_files_of_checkpoints_that_left_the_branch_outlast_a_prune() {
+fn large_files_of_checkpoints_off_the_branch_outlast_a_prune() {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
     sandbox.write(
@@ -151,7 +151,7 @@ fn large_files_of_checkpoints_that_left_the_branch_outlast_a_prune() {
 }
 
 #[test]
-fn large_files_go_with_the_last_checkpoint_and_operation_that_have_them() {
+fn large_files_go_with_the_last_checkpoint_and_operation() {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
     sandbox.write(
@@ -293,7 +293,7 @@ fn checkpoints_are_deleted_by_name_and_come_back() {
 }
 
 #[test]
-fn a_remote_gets_and_gives_checkpoints_as_refs_of_ours_and_tags_never_come_again() {
+fn checkpoints_travel_as_our_refs_and_tags_never_come_again() {
     let two = crate::remote::sync_refs::Two::new();
     let (a, b) = (&two.a, two.b());
     a.write("a.txt", "two\n");
@@ -357,14 +357,14 @@ fn a_server_that_wants_no_such_refs_is_heard_with_a_way_on() {
 fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
     let two = crate::remote::sync_refs::Two::new();
     let (a, b) = (&two.a, two.b());
-    fs::write(b.path("b.txt"), "by b\n").unwrap();
+    b.write("b.txt", "by b\n");
     b.colony(&["checkpoint", "-m", "of b"]);
     b.colony(&["sync", "--push"]);
     a.write("a.txt", "two\n");
     a.colony(&["checkpoint", "-m", "of a"]);
     let made = a.json(&["agents", "new", "ada"]);
     let ada = a.at(made["path"].as_str().unwrap().into());
-    let labels = |view: &crate::support::View<'_>| {
+    let labels = |view: &View| {
         let listed = view.json(&["checkpoints"]);
         let listed = listed["checkpoints"].as_array().unwrap().clone();
         let mut labels: Vec<_> = listed
@@ -388,7 +388,7 @@ fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
     let made = a.json(&["agents", "new", "bob"]);
     let bob = a.at(made["path"].as_str().unwrap().into());
     assert_eq!(labels(&bob), ["of a", "of b"]);
-    fs::write(bob.path("c.txt"), "by bob\n").unwrap();
+    bob.write("c.txt", "by bob\n");
     bob.colony(&["checkpoint", "-m", "of bob"]);
     let of_bob = a.git(&["-C", hub, "for-each-ref", "refs/colony/agents/bob"]);
     assert_eq!(of_bob.matches("/tags/checkpoint/").count(), 1, "{of_bob}");
@@ -439,7 +439,7 @@ fn tags_that_a_person_made_are_left_alone() {
 }
 
 #[test]
-fn of_checkpoints_made_within_a_second_the_newest_is_named_first() {
+fn the_newest_of_checkpoints_within_a_second_is_named_first() {
     let sandbox = Sandbox::new();
     let mut ids = Vec::new();
     for text in ["1\n", "2\n", "3\n"] {
@@ -457,7 +457,7 @@ fn of_checkpoints_made_within_a_second_the_newest_is_named_first() {
 }
 
 #[test]
-fn what_was_staged_beside_a_checkpoint_outlasts_a_prune_once_its_tag_has_moved() {
+fn staged_files_of_a_checkpoint_outlast_a_prune_after_its_move() {
     let sandbox = with_lfs();
     sandbox.write("f.bin", "staged\n");
     sandbox.git(&["add", "f.bin"]);
@@ -487,10 +487,7 @@ fn tags_are_moved_once_by_commands_that_run_at_the_same_time() {
     }
     as_tags(&sandbox);
     let start = || {
-        let program = assert_cmd::cargo::cargo_bin!("git-colony");
-        let mut command = std::process::Command::new(program);
-        command.env_clear().envs(sandbox.variables());
-        command.current_dir(&sandbox.root);
+        let mut command = sandbox.program();
         command.args(["--json", "checkpoints", "move-tags"]);
         command
             .stdout(std::process::Stdio::piped())

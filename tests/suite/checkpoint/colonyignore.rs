@@ -136,7 +136,7 @@ fn join(above: &str, name: &str) -> String {
 
 /// The paths that git ignores, tracked or not.
 pub(crate) fn check_ignore<'a>(
-    referee: &View<'_>,
+    referee: &View,
     paths: impl Iterator<Item = &'a str>,
 ) -> BTreeSet<String> {
     let list = referee.path(".git/paths");

@@ -270,7 +270,7 @@ fn automatic_checkpoints_of_one_second_keep_their_order() {
         while sandbox
             .run_in(sandbox.world_at(5), &["checkpoint", "--auto"])
             .stdout
-            .contains("another command is at work")
+            .contains("another command is running")
         {}
     }
     for (position, content) in [("auto@{2}", "1"), ("auto@{1}", "2"), ("auto@{0}", "3")] {

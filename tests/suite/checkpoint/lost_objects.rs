@@ -4,11 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use git_colony::design::undo::plain_git::{self, GitHook};
-use git_colony::git::ObjectWrites;
-use git_colony::model::World;
-use git_colony::store::Session;
-use git_colony::store::settings::Flags;
+use git_colony::testing::{Flags, GitHook, ObjectWrites, Session, World, plain_git};
 use serde_json::{Value, json};
 
 use crate::pages::edited_repository::commit;
@@ -49,7 +45,7 @@ fn git_works(sandbox: &Sandbox) {
 }
 
 #[test]
-fn an_automatic_checkpoint_whose_objects_a_gc_takes_leaves_no_ref() {
+fn an_automatic_checkpoint_that_loses_objects_to_gc_has_no_ref() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "base"]);
     sandbox.write("new.txt", "new\n");
@@ -107,7 +103,7 @@ fn take_when_prepared(sandbox: &Sandbox, prefix: &str) {
 }
 
 #[test]
-fn a_mapping_whose_objects_a_gc_takes_leaves_the_ref_where_it_was() {
+fn a_mapping_that_loses_objects_to_gc_leaves_the_ref_as_it_was() {
     let sandbox = Sandbox::new();
     sandbox.write("more.txt", "more\n");
     commit(&sandbox);
@@ -149,7 +145,7 @@ fn object_file(objects: &Path, id: &str) -> PathBuf {
 }
 
 #[test]
-fn an_operation_that_died_before_it_could_look_is_taken_back_if_a_gc_took_some_of_it() {
+fn a_dead_operation_that_lost_objects_to_gc_is_taken_back() {
     for step in ["committed", "refs-moved"] {
         let sandbox = Sandbox::new();
         sandbox.colony(&["checkpoint", "-m", "base"]);

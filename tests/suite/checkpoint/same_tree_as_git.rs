@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 
-use crate::support::{Sandbox, git_in, worktree_of};
+use crate::support::Sandbox;
 
 /// Writes the tree that `git add -A` makes of the worktree, without touching the index.
 fn tree_by_git(sandbox: &Sandbox) -> String {
@@ -16,10 +16,9 @@ fn tree_by_git(sandbox: &Sandbox) -> String {
         let copy = fs::File::options().write(true).open(&index).unwrap();
         copy.set_modified(original.modified().unwrap()).unwrap();
     }
-    let mut variables = sandbox.variables();
-    variables.insert("GIT_INDEX_FILE".into(), index.clone().into());
-    git_in(&sandbox.root, &variables, &["add", "-A"]);
-    let tree = git_in(&sandbox.root, &variables, &["write-tree"]);
+    let beside = sandbox.with("GIT_INDEX_FILE", &index);
+    beside.git(&["add", "-A"]);
+    let tree = beside.git(&["write-tree"]);
     fs::remove_file(index).unwrap();
     tree
 }
@@ -350,13 +349,13 @@ fn a_restore_leaves_index_and_files_as_read_tree_would() {
         referee.to_str().unwrap(),
     ];
     sandbox.git(&clone);
-    let variables = sandbox.variables();
+    let referee = sandbox.at(referee);
     for (name, from, to) in [("first state", &new, &old), ("second state", &old, &new)] {
         sandbox.colony(&["restore", name]);
-        git_in(&referee, &variables, &["read-tree", "-m", "-u", from, to]);
-        let index = git_in(&referee, &variables, &["ls-files", "-s"]);
+        referee.git(&["read-tree", "-m", "-u", from, to]);
+        let index = referee.git(&["ls-files", "-s"]);
         assert_eq!(sandbox.git(&["ls-files", "-s"]), index);
-        assert_eq!(sandbox.worktree(), worktree_of(&referee));
+        assert_eq!(sandbox.worktree(), referee.worktree());
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
         sandbox.check_invariants();
     }

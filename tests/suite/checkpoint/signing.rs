@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
 use crate::support::Sandbox;
 
@@ -54,7 +54,7 @@ fn id_of(answer: &serde_json::Value, field: &str) -> String {
 }
 
 #[test]
-fn git_verifies_what_a_checkpoint_signs_and_undo_keeps_the_very_objects() {
+fn git_verifies_signed_checkpoints_and_undo_keeps_their_objects() {
     for format in ["sha1", "sha256"] {
         let sandbox = Sandbox::init(&[&format!("--object-format={format}")]);
         sandbox.write("a.txt", "one\n");
@@ -80,7 +80,7 @@ fn git_verifies_what_a_checkpoint_signs_and_undo_keeps_the_very_objects() {
 }
 
 #[test]
-fn off_branch_checkpoints_and_tags_are_signed_and_restore_as_others_do() {
+fn off_branch_checkpoints_and_tags_are_signed_and_restored() {
     let sandbox = Sandbox::new();
     with_ssh_key(&sandbox);
     sandbox.write("a.txt", "two\n");
@@ -103,7 +103,7 @@ fn off_branch_checkpoints_and_tags_are_signed_and_restore_as_others_do() {
 }
 
 #[test]
-fn the_signature_of_a_tag_made_by_hand_is_no_part_of_its_reasons() {
+fn the_signature_of_a_handmade_tag_is_not_part_of_its_message() {
     let sandbox = Sandbox::new();
     with_ssh_key(&sandbox);
     let message = ["-m", "by hand", "-m", "a reason"];
@@ -197,7 +197,7 @@ fn the_commits_of_init_and_of_a_merge_are_signed_too() {
 }
 
 #[test]
-fn a_signature_that_fails_changes_nothing_and_gits_words_are_told() {
+fn a_signature_that_fails_changes_nothing_and_quotes_git() {
     for key in ["commit.gpgSign", "tag.gpgSign", "tag.forceSignAnnotated"] {
         let sandbox = Sandbox::new();
         let started = with_failing_program(&sandbox);
@@ -319,13 +319,10 @@ fn gnupg_signs_as_git_configures_it() {
     let variable = ("GNUPGHOME".into(), home.path().into());
     world.variables.extend([variable]);
     let run = sandbox.run_in(world.clone(), &["checkpoint", "-m", "x"]);
-    let verified = Command::new("git")
-        .env_clear()
-        .envs(&world.variables)
-        .current_dir(&sandbox.root)
-        .args(["log", "-1", "--format=%G?"])
-        .output()
-        .unwrap();
+    let verified =
+        sandbox
+            .with("GNUPGHOME", home.path())
+            .git_output(&["log", "-1", "--format=%G?"]);
     let stopped = Command::new("gpgconf")
         .env("GNUPGHOME", home.path())
         .args(["--kill", "all"])

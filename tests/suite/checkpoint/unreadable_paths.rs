@@ -7,29 +7,24 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// What overrides permissions for root.
 const WITHOUT: &str = "-dac_override,-dac_read_search";
 
 /// Runs the program as somebody for whom permissions count.
 fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_git-colony");
     let is_root = fs::metadata(&sandbox.root).unwrap().uid() == 0;
     let mut command = if is_root {
-        let mut command = Command::new("setpriv");
-        command.args(["--bounding-set", WITHOUT, program]);
+        let mut command = sandbox.process("setpriv");
+        command
+            .args(["--bounding-set", WITHOUT])
+            .arg(program_path());
         command
     } else {
-        Command::new(program)
+        sandbox.program()
     };
-    command
-        .args(args)
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
-        .output()
-        .unwrap()
+    command.args(args).output().unwrap()
 }
 
 fn shell(sandbox: &Sandbox, text: &str) -> Output {
@@ -139,7 +134,7 @@ fn a_restore_puts_nothing_where_it_could_not_look() {
 }
 
 #[test]
-fn a_tracked_file_in_a_folder_that_cannot_be_searched_counts_as_unchanged() {
+fn a_tracked_file_in_an_unsearchable_folder_counts_as_unchanged() {
     for mode in [0o000, 0o444] {
         let sandbox = Sandbox::new();
         sandbox.write("pg/in/tracked", "kept\n");
@@ -174,7 +169,7 @@ fn what_cannot_be_listed_but_searched_is_looked_at() {
 }
 
 #[test]
-fn nothing_below_a_folder_that_cannot_be_searched_is_restored_or_undone() {
+fn an_unsearchable_folder_is_not_restored_or_undone() {
     let sandbox = Sandbox::new();
     sandbox.write("pg/tracked", "one\n");
     sandbox.colony(&["checkpoint", "-m", "first"]);
@@ -240,7 +235,7 @@ fn a_new_file_that_may_not_be_read_is_left_out_and_named() {
 }
 
 #[test]
-fn a_tracked_file_that_may_not_be_read_stops_a_checkpoint_as_it_stops_git() {
+fn an_unreadable_tracked_file_stops_a_checkpoint_like_git() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "first"]);
     sandbox.write("a.txt", "nobody can know\n");

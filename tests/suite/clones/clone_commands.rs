@@ -20,13 +20,13 @@ fn remote(sandbox: &Sandbox) -> String {
 }
 
 /// A place that is in no repository.
-fn nowhere(sandbox: &Sandbox) -> View<'_> {
+fn nowhere(sandbox: &Sandbox) -> View {
     let place = sandbox.outside().join("nowhere");
     fs::create_dir_all(&place).unwrap();
     sandbox.at(place)
 }
 
-fn at<'a>(sandbox: &'a Sandbox, report: &serde_json::Value) -> View<'a> {
+fn at(sandbox: &Sandbox, report: &serde_json::Value) -> View {
     assert_eq!(report["ok"], true, "{report:#}");
     sandbox.at(PathBuf::from(report["path"].as_str().unwrap()))
 }
@@ -89,7 +89,7 @@ fn a_clone_for_reading_follows_its_remote_and_refuses_changes() {
     assert_eq!(clone.worktree(), sandbox.worktree());
     assert_eq!(clone.git(&["status", "--porcelain"]), "");
     // One that somebody edited is not taken away, nor written over.
-    fs::write(clone.path("a.txt"), "edited\n").unwrap();
+    clone.write("a.txt", "edited\n");
     sandbox.write("a.txt", "three\n");
     sandbox.git(&["commit", "-qam", "third"]);
     sandbox.git(&["push", "-q", &url, "main"]);
@@ -126,13 +126,13 @@ fn a_colony_says_where_clones_come_from() {
     let clone = place.json(&["clone", "--agent", "ada"]);
     let clone = at(&sandbox, &clone);
     // The checkout takes part since it has noted the colony.
-    fs::write(clone.path("a.txt"), "of ada\n").unwrap();
+    clone.write("a.txt", "of ada\n");
     clone.colony(&["commit", "-m", "edit", "--all"]);
     assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
 }
 
 #[test]
-fn an_agent_outside_of_any_repository_gets_its_clone_on_first_use() {
+fn an_agent_outside_of_a_repository_gets_a_clone_on_first_use() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
@@ -195,7 +195,7 @@ fn is_hub(path: &Path) -> bool {
 }
 
 #[test]
-fn large_files_are_shared_with_the_hub_and_pointers_stay_where_that_is_wanted() {
+fn large_files_are_shared_with_the_hub_and_pointers_stay() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);
     sandbox.write("big.stl", "x".repeat(5000));
@@ -210,7 +210,7 @@ fn large_files_are_shared_with_the_hub_and_pointers_stay_where_that_is_wanted() 
     assert!(pointer.starts_with("version https://git-lfs"), "{pointer}");
     assert_eq!(none.git(&["status", "--porcelain"]), "");
     // What an agent adds is merged with its content.
-    fs::write(all.path("new.stl"), "y".repeat(6000)).unwrap();
+    all.write("new.stl", "y".repeat(6000));
     all.colony(&["commit", "-m", "another", "--all"]);
     assert_eq!(sandbox.json(&["merge", "ada"])["outcome"], "fast_forward");
     assert!(sandbox.read("new.stl") == "y".repeat(6000));
@@ -230,9 +230,9 @@ fn with_large_files(mode: &str, url: &str) -> Sandbox {
 }
 
 /// Commits a file that attributes give to git-lfs, in a clone; returns what git has of it.
-fn commit_large(clone: &View<'_>) -> String {
-    fs::write(clone.path(".gitattributes"), "*.bin filter=lfs -text\n").unwrap();
-    fs::write(clone.path("new.bin"), "y".repeat(3000)).unwrap();
+fn commit_large(clone: &View) -> String {
+    clone.write(".gitattributes", "*.bin filter=lfs -text\n");
+    clone.write("new.bin", "y".repeat(3000));
     clone.git(&["add", "."]);
     clone.git(&["commit", "-qm", "large"]);
     assert_eq!(clone.git(&["status", "--porcelain"]), "");
@@ -240,7 +240,7 @@ fn commit_large(clone: &View<'_>) -> String {
 }
 
 #[test]
-fn a_manifest_that_keeps_large_files_at_the_remote_sets_git_lfs_up() {
+fn a_manifest_with_large_files_at_the_remote_sets_up_git_lfs() {
     let sandbox = with_large_files("same_remote", "");
     for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
         let made = sandbox.json(&made);
@@ -265,7 +265,7 @@ fn a_manifest_that_disables_git_lfs_leaves_it_out_of_clones() {
 }
 
 #[test]
-fn a_manifest_that_names_a_store_of_its_own_sends_large_files_there() {
+fn a_manifest_with_its_own_store_sends_large_files_there() {
     let url = "https://user:secret@lfs.example.com/store";
     let sandbox = with_large_files("separate", url);
     for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
@@ -319,7 +319,7 @@ fn a_hub_is_compacted_and_nothing_is_dropped() {
     let clone = at(&sandbox, &made);
     let git = |args: &[&str]| sandbox.git(&[&["-C", &hub][..], args].concat());
     // Somebody's work that no ref reaches any more.
-    fs::write(clone.path("lost.txt"), "lost\n").unwrap();
+    clone.write("lost.txt", "lost\n");
     clone.colony(&["commit", "-m", "lost", "--all"]);
     let lost = clone.git(&["rev-parse", "HEAD"]);
     clone.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -350,8 +350,8 @@ fn a_hub_is_compacted_and_nothing_is_dropped() {
 }
 
 /// Commits a change in a clone for reading, with plain git.
-fn commit_inside(clone: &View<'_>, content: &str) -> String {
-    fs::write(clone.path("mine.txt"), content).unwrap();
+fn commit_inside(clone: &View, content: &str) -> String {
+    clone.write("mine.txt", content);
     clone.git(&["add", "mine.txt"]);
     let who = ["-c", "user.name=x", "-c", "user.email=x@example.com"];
     clone.git(&[&who[..], &["commit", "-q", "--no-verify", "-m", "mine"]].concat());
@@ -359,7 +359,7 @@ fn commit_inside(clone: &View<'_>, content: &str) -> String {
 }
 
 #[test]
-fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_moves_on() {
+fn commits_in_a_reading_clone_are_kept_when_it_moves_on() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
@@ -373,7 +373,7 @@ fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_moves_on() {
     assert_eq!(refreshed["commit"], first.as_str());
     let message = refreshed["message"].as_str().unwrap();
     let (from, to) = (&mine[..8], &first[..8]);
-    assert_eq!(message, format!("the clone went from {from} to {to}"));
+    assert_eq!(message, format!("the clone moved from {from} to {to}"));
     let kept = refreshed["kept_as"].as_str().unwrap();
     let hub = refreshed["hub"].as_str().unwrap();
     let ids = ["-C", hub, "for-each-ref", "--format=%(objectname)", kept];
@@ -390,7 +390,7 @@ fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_moves_on() {
 }
 
 #[test]
-fn what_was_committed_in_a_clone_for_reading_is_kept_when_it_goes() {
+fn commits_in_a_reading_clone_are_kept_when_it_is_removed() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
@@ -421,7 +421,7 @@ fn edits_in_a_clone_for_reading_are_named_with_a_way_out() {
     let place = nowhere(&sandbox);
     let report = place.json(&["clone", &url, "--read-only"]);
     let clone = at(&sandbox, &report);
-    fs::write(clone.path("a.txt"), "edited\n").unwrap();
+    clone.write("a.txt", "edited\n");
     sandbox.write("a.txt", "three\n");
     sandbox.git(&["commit", "-qam", "third"]);
     sandbox.git(&["push", "-q", &url, "main"]);
@@ -446,7 +446,7 @@ fn an_ignored_file_in_a_clone_for_reading_is_not_overwritten() {
     let place = nowhere(&sandbox);
     let report = place.json(&["clone", &url, "--read-only"]);
     let clone = at(&sandbox, &report);
-    fs::write(clone.path("x.log"), "mine\n").unwrap();
+    clone.write("x.log", "mine\n");
     sandbox.write("x.log", "theirs\n");
     sandbox.git(&["add", "-f", "x.log"]);
     sandbox.git(&["commit", "-qm", "a log"]);
@@ -585,7 +585,7 @@ fn a_clone_that_fails_keeps_all_that_git_said() {
 }
 
 #[test]
-fn every_command_of_an_agent_outside_of_any_repository_is_about_its_clone() {
+fn commands_of_an_agent_outside_a_repository_act_on_its_clone() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
@@ -598,7 +598,7 @@ fn every_command_of_an_agent_outside_of_any_repository_is_about_its_clone() {
     assert_eq!(status["current_branch"], "main", "{status:#}");
     let path = place.json(&["agents", "path", "ada"])["path"].clone();
     let clone = sandbox.at(PathBuf::from(path.as_str().unwrap()));
-    fs::write(clone.path("a.txt"), "changed\n").unwrap();
+    clone.write("a.txt", "changed\n");
     let commands: [&[&str]; 14] = [
         &["status"],
         &["diff"],

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
 use crate::support::{Run, Sandbox};
 

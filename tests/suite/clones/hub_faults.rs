@@ -67,7 +67,7 @@ fn a_named_agent_whose_work_cannot_be_seen_is_no_answer() {
 }
 
 #[test]
-fn young_locks_that_a_killed_git_has_left_in_the_hub_go_by_themselves() {
+fn young_locks_of_a_killed_git_in_the_hub_are_removed() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     ada.git(&["branch", "extra"]);
@@ -81,7 +81,7 @@ fn young_locks_that_a_killed_git_has_left_in_the_hub_go_by_themselves() {
         leave_lock(path, false);
     }
     ada.git(&["branch", "-q", "-D", "extra"]);
-    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.write("a.txt", "of ada\n");
     let said = ada.run(&["commit", "-m", "of ada", "--all"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(!said.stderr.contains("warning"), "{}", said.stderr);
@@ -96,7 +96,7 @@ fn young_locks_that_a_killed_git_has_left_in_the_hub_go_by_themselves() {
 }
 
 #[test]
-fn a_lock_at_the_top_of_the_hub_goes_with_a_command_that_has_nothing_to_publish() {
+fn a_lock_at_the_top_of_the_hub_goes_with_any_command() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     commit(&ada, "a.txt", "published\n");
@@ -124,7 +124,7 @@ fn locks_of_a_killed_upkeep_do_not_stop_the_next() {
     for path in &left {
         leave_lock(path, false);
     }
-    fs::write(ada.path("a.txt"), "of ada\n").unwrap();
+    ada.write("a.txt", "of ada\n");
     let said = ada.run(&["commit", "-m", "of ada", "--all"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(!said.stderr.contains("warning"), "{}", said.stderr);
@@ -225,7 +225,7 @@ fn a_copy_of_a_checkout_gets_an_id_of_its_own() {
     let desk = Sandbox::new();
     agent(&desk, "ada");
     let copy = desk.copy("copy");
-    fs::write(copy.path("a.txt"), "of the copy\n").unwrap();
+    copy.write("a.txt", "of the copy\n");
     let said = copy.run(&["commit", "-m", "of the copy", "--all"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(said.stderr.contains("this is a copy"), "{}", said.stderr);
@@ -248,13 +248,13 @@ fn a_copy_of_a_checkout_gets_an_id_of_its_own() {
     heads.sort();
     assert_eq!(tips, heads);
     // Once is enough.
-    fs::write(copy.path("a.txt"), "again\n").unwrap();
+    copy.write("a.txt", "again\n");
     let said = copy.run(&["commit", "-m", "again", "--all"]);
     assert!(!said.stderr.contains("this is a copy"), "{}", said.stderr);
 }
 
 #[test]
-fn a_checkout_that_was_moved_keeps_its_id_and_what_comes_to_its_place_its_own_hub() {
+fn a_moved_checkout_keeps_its_id_and_its_successor_gets_a_hub() {
     let desk = Sandbox::new();
     agent(&desk, "ada");
     let store = hub(&desk);
@@ -262,7 +262,7 @@ fn a_checkout_that_was_moved_keeps_its_id_and_what_comes_to_its_place_its_own_hu
     fs::rename(&desk.root, &moved).unwrap();
     fs::create_dir(&desk.root).unwrap();
     let there = desk.at(moved.clone());
-    fs::write(there.path("a.txt"), "moved\n").unwrap();
+    there.write("a.txt", "moved\n");
     let said = there.run(&["commit", "-m", "moved", "--all"]);
     assert!(!said.stderr.contains("this is a copy"), "{}", said.stderr);
     assert_eq!(desks_in_at(&desk, &moved, &store).len(), 1);
@@ -305,7 +305,7 @@ fn desks_in_at(desk: &Sandbox, place: &Path, hub: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_clone_whose_record_cannot_be_read_is_listed_as_damaged_and_keeps_its_hub() {
+fn a_clone_with_a_damaged_record_is_listed_and_keeps_its_hub() {
     let desk = Sandbox::new();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
     commit(&ada, "a.txt", "of ada\n");

@@ -5,11 +5,16 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::support::fixture::Fixture;
 use crate::support::{Sandbox, View};
 
 const DIRECTORIES: [&str; 4] = ["docs/api", "src", "-x", "o\"d[\\d]\t*"];
 
 fn desk() -> Sandbox {
+    DESK.copy()
+}
+
+static DESK: Fixture = Fixture::new(|| {
     let desk = Sandbox::new();
     for directory in DIRECTORIES {
         desk.write(&format!("{directory}/in.txt"), "one\n");
@@ -18,15 +23,15 @@ fn desk() -> Sandbox {
     desk.write("docs/beside.txt", "one\n");
     desk.colony(&["checkpoint", "-m", "directories"]);
     desk
-}
+});
 
-fn clone_of<'a>(desk: &'a Sandbox, made: &Value) -> View<'a> {
+fn clone_of(desk: &Sandbox, made: &Value) -> View {
     assert_eq!(made["ok"], true, "{made:#}");
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
 /// What git itself would check out.
-fn by_git<'a>(desk: &'a Sandbox, directories: &[&str]) -> View<'a> {
+fn by_git(desk: &Sandbox, directories: &[&str]) -> View {
     let place = desk.outside().join("by-git");
     let (from, to) = (desk.root.to_str().unwrap(), place.to_str().unwrap());
     desk.git(&["clone", "-q", "--no-checkout", from, to]);
@@ -35,6 +40,11 @@ fn by_git<'a>(desk: &'a Sandbox, directories: &[&str]) -> View<'a> {
     clone.git(&[&set[..], directories].concat());
     clone.git(&["checkout", "-q", "main"]);
     clone
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    DESK.check();
 }
 
 #[test]
@@ -61,10 +71,10 @@ fn what_is_outside_the_cone_is_in_every_commit() {
     let made = desk.json(&["agents", "new", "ada", "--sparse", "src"]);
     let ada = clone_of(&desk, &made);
     let outside =
-        |view: &View<'_>, at: &str| view.git(&["ls-tree", "-r", at, "--", "docs", "-x", "a.txt"]);
+        |view: &View, at: &str| view.git(&["ls-tree", "-r", at, "--", "docs", "-x", "a.txt"]);
     let before = outside(&ada, "main");
     assert_eq!(before.lines().count(), 6, "{before}");
-    fs::write(ada.path("src/new.txt"), "of ada\n").unwrap();
+    ada.write("src/new.txt", "of ada\n");
     ada.colony(&["checkpoint", "-m", "kept"]);
     assert_eq!(outside(&ada, "HEAD"), before);
     desk.write("docs/beside.txt", "two\n");
@@ -77,7 +87,7 @@ fn what_is_outside_the_cone_is_in_every_commit() {
     // The other way: what others did outside comes into the commits, not onto the disk.
     let merged = ada.json(&["merge", "main", "--into", "fork/ada"]);
     assert_eq!(merged["ok"], true, "{merged:#}");
-    fs::write(ada.path("src/new.txt"), "again\n").unwrap();
+    ada.write("src/new.txt", "again\n");
     ada.colony(&["checkpoint", "-m", "again"]);
     ada.colony(&["undo"]);
     assert_eq!(ada.git(&["status", "--porcelain"]), " M src/new.txt");
@@ -94,7 +104,7 @@ fn what_is_outside_the_cone_is_in_every_commit() {
 }
 
 #[test]
-fn odd_names_are_passed_as_they_are_and_what_leads_elsewhere_is_refused() {
+fn odd_names_are_passed_unchanged_and_escaping_ones_are_refused() {
     let desk = desk();
     for (name, directory) in ["ada", "bob"].iter().zip(["-x", DIRECTORIES[3]]) {
         let sparse = format!("--sparse={directory}");
@@ -192,7 +202,7 @@ fn where_nobody_says_the_setting_does() {
 }
 
 #[test]
-fn a_setting_that_leads_elsewhere_is_none_and_one_that_is_not_there_is_told() {
+fn a_setting_that_escapes_is_void_and_a_missing_one_is_reported() {
     let desk = desk();
     for (number, wrong) in [
         "[\"../desk\"]",
@@ -239,7 +249,7 @@ fn what_is_written_outside_of_the_cone_is_seen_and_kept() {
     let made = desk.json(&["agents", "new", "ada", "--sparse", "src"]);
     let clone = clone_of(&desk, &made);
     fs::create_dir_all(clone.path("docs/api")).unwrap();
-    fs::write(clone.path("docs/api/in.txt"), "important\n").unwrap();
+    clone.write("docs/api/in.txt", "important\n");
     let diff = desk.json(&["diff", "ada", "ada@"]);
     assert_eq!(diff["entries"][0]["path"], "docs/api/in.txt", "{diff:#}");
     assert_eq!(diff["entries"].as_array().unwrap().len(), 1, "{diff:#}");

@@ -96,9 +96,9 @@ fn all_takes_what_a_checkpoint_takes() {
     );
     insta::assert_snapshot!(sandbox.colony(&["commit", "--all", "-m", "everything", "-m", "and why"]), @r"
     committed 'everything' with 3 changed paths, on 'main': 4e9b65e0
-    left out: .env (looks like a secret; naming the file itself takes it in)
-    left out: deep/id_rsa (looks like a secret; naming the file itself takes it in)
-    take it back: git colony undo   (op-1)
+    left out: .env (looks like a secret; naming the file itself includes it)
+    left out: deep/id_rsa (looks like a secret; naming the file itself includes it)
+    to undo: git colony undo   (op-1)
     ");
     assert_eq!(
         sandbox.git(&["log", "-1", "--format=%B"]),

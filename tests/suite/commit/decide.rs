@@ -118,7 +118,7 @@ fn the_answer_and_the_record_say_the_same() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&answer).unwrap(), @r#"
     {
       "ok": true,
-      "message": "wrote down 'use-two-not-one' on 'main', with 3 changed paths",
+      "message": "recorded 'use-two-not-one' on 'main', with 3 changed paths",
       "decision_id": "use-two-not-one",
       "sha": "5272b5a8ba5d96bdb43162fb95e6b758eb00ac1d",
       "title": "Use two, not one",
@@ -169,13 +169,13 @@ fn the_answer_and_the_record_say_the_same() {
 fn reasons_alone_are_recorded_and_said_to_be_alone() {
     let sandbox = Sandbox::new();
     insta::assert_snapshot!(sandbox.colony(&["decide", "-m", "Wait"]), @r"
-    wrote down 'wait' on 'main', only reasons were recorded
+    recorded 'wait' on 'main', only reasons were recorded
     name PATHs to commit their pending changes with it, or --implements COMMIT
-    take it back: git colony undo   (op-1)
+    to undo: git colony undo   (op-1)
     ");
     let said = sandbox.colony(&["decide", "-m", "About it", "a.txt"]);
     assert!(
-        said.contains("nothing is pending below the named paths;"),
+        said.contains("nothing is uncommitted below the named paths;"),
         "{said}"
     );
     let first = sandbox.git(&["rev-parse", "HEAD~1"]);
@@ -566,7 +566,7 @@ fn decisions_are_found_by_the_paths_their_commits_touched() {
 }
 
 #[test]
-fn both_sides_of_a_merge_count_and_the_merge_itself_writes_nothing() {
+fn both_sides_of_a_merge_count_and_the_merge_writes_no_decision() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["decide", "-m", "base", "--id", "base"]);
     sandbox.git(&["checkout", "-q", "-b", "side"]);
@@ -758,4 +758,60 @@ fn what_is_remembered_of_decisions_changes_no_answer() {
     // It is derived data: whatever it says, it can be made anew.
     std::fs::write(&remembered, "{\"tip\": 7}").unwrap();
     assert_eq!(sandbox.json(&["decisions"]), expected[5]);
+}
+
+#[test]
+fn one_decision_is_shown_in_full() {
+    let sandbox = pending();
+    sandbox.json(ARGS);
+    sandbox.json(&[
+        "decide",
+        "-m",
+        "Use one again",
+        "--supersedes",
+        "use-two-not-one",
+        "else",
+    ]);
+    let shown = sandbox.json(&["decisions", "show", "use-two"]);
+    let listed = &sandbox.json(&["decisions"])["decisions"][0];
+    for (field, value) in listed.as_object().unwrap() {
+        assert_eq!(shown[field], *value, "{field}");
+    }
+    assert_eq!(shown["status"], "superseded");
+    let text = sandbox.read("design/decisions/use-two-not-one.json");
+    assert_eq!(shown["text"], text);
+    insta::assert_snapshot!(sandbox.colony(&["decisions", "show", "use-two-not-one"]), @r"
+    'Use two, not one' (use-two-not-one)
+    status  superseded
+    commit  2f5bfee3
+    author  Ada <ada@example.com>
+    date    2026-01-02T03:04:05Z
+    record  design/decisions/use-two-not-one.json
+    summary:
+        Two is more
+    rationale:
+        It was measured
+        Colony-Decision: forged
+    rejected: one
+    rejected: three
+    ");
+    assert_eq!(
+        sandbox.error(&["decisions", "show", "use-"]),
+        "decision-not-found"
+    );
+    let answer = sandbox.json(&["decisions", "show", "use-tow-not-one"]);
+    assert_eq!(answer["code"], "decision-not-found");
+    assert_eq!(answer["detail"]["nearest"], "use-two-not-one");
+    sandbox.git(&["rm", "-q", "design/decisions/use-two-not-one.json"]);
+    sandbox.git(&["commit", "-qm", "drop it"]);
+    let gone = sandbox.json(&["decisions", "show", "use-two-not-one"]);
+    assert_eq!(
+        (&gone["status"], &gone["text"]),
+        (&json!("reverted"), &json!(text))
+    );
+    let empty = Sandbox::unborn();
+    assert_eq!(
+        empty.error(&["decisions", "show", "x"]),
+        "decision-not-found"
+    );
 }

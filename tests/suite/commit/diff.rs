@@ -123,7 +123,7 @@ fn the_patch_is_what_git_would_apply() {
 }
 
 #[test]
-fn without_names_the_worktree_is_compared_and_nothing_is_written() {
+fn a_diff_without_names_shows_the_worktree_and_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "one\ntwo\n");
     sandbox.write("new", "new\n");

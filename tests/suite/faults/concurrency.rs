@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
+    sandbox
+        .program()
         .args(["--timeout", "60"])
         .args(args)
         .stdout(Stdio::null())
@@ -69,13 +66,12 @@ fn plain_git_beside_us_makes_neither_lose_anything() {
 }
 
 /// One agent of several in a repository, in a worktree of its own.
-struct Agent<'a> {
-    sandbox: &'a Sandbox,
+struct Agent {
     number: usize,
-    root: PathBuf,
+    view: View,
 }
 
-impl Agent<'_> {
+impl Agent {
     /// Begins a fork of the shared branch, commits to it and merges it back, time after time; returns
     /// the commits.
     fn work(&self, rounds: usize) -> Vec<String> {
@@ -83,10 +79,10 @@ impl Agent<'_> {
         for round in 0..rounds {
             let label = format!("agent-{}/{round}", self.number);
             self.insist(&["fork", &label, "--from", "shared"]);
-            let path = self.root.join(format!("agent-{}-{round}.txt", self.number));
-            std::fs::write(path, &label).unwrap();
+            let path = format!("agent-{}-{round}.txt", self.number);
+            self.view.write(&path, &label);
             self.insist(&["checkpoint", "-m", &label]);
-            commits.push(self.git(&["rev-parse", "HEAD"]));
+            commits.push(self.view.git(&["rev-parse", "HEAD"]));
             let fork = format!("fork/{label}");
             self.insist(&["merge", &fork, "--into", "shared"]);
         }
@@ -95,9 +91,7 @@ impl Agent<'_> {
 
     /// The kinds of the operations in its worktree.
     fn kinds_of_operations(&self) -> BTreeSet<String> {
-        let program = assert_cmd::cargo::cargo_bin!("git-colony");
-        let output = self.command(program).args(["--json", "ops"]).output();
-        let ops: serde_json::Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        let ops = self.view.json_apart(&["ops"]);
         let kind = |op: &serde_json::Value| op["kind"].as_str().unwrap().to_owned();
         ops["ops"].as_array().unwrap().iter().map(kind).collect()
     }
@@ -106,16 +100,10 @@ impl Agent<'_> {
     fn insist(&self, args: &[&str]) {
         const ENOUGH: usize = 500;
         for _ in 0..ENOUGH {
-            let output = self
-                .command(assert_cmd::cargo::cargo_bin!("git-colony"))
-                .args(["--json", "--timeout", "60"])
-                .args(args)
-                .output()
-                .unwrap();
-            if output.status.success() {
+            let answer = self.view.json_apart(&[&["--timeout", "60"], args].concat());
+            if answer["ok"] == true {
                 return;
             }
-            let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
             let code = answer["code"].as_str().unwrap_or_default();
             assert!(
                 matches!(code, "ref-moved" | "locked"),
@@ -123,19 +111,6 @@ impl Agent<'_> {
             );
         }
         panic!("{args:?} did not get its turn in {ENOUGH} runs");
-    }
-
-    fn git(&self, args: &[&str]) -> String {
-        let output = self.command("git").args(args).output().unwrap();
-        assert!(output.status.success(), "{args:?}");
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new(program);
-        command.env_clear().envs(self.sandbox.variables());
-        command.current_dir(&self.root);
-        command
     }
 }
 
@@ -149,11 +124,8 @@ fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
         let root = sandbox.outside().join(format!("agent-{number}"));
         let path = root.to_str().unwrap();
         sandbox.git(&["worktree", "add", "-q", "--detach", path, "shared"]);
-        Agent {
-            sandbox: &sandbox,
-            number,
-            root,
-        }
+        let view = sandbox.at(root);
+        Agent { number, view }
     });
     let agents: Vec<_> = agents.collect();
     let made: Vec<Vec<String>> = std::thread::scope(|scope| {
@@ -175,7 +147,7 @@ fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
     let forks = sandbox.git(&["for-each-ref", "refs/heads/fork/"]);
     assert_eq!(forks.lines().count(), count * rounds);
     for agent in &agents {
-        assert_eq!(agent.git(&["status", "--porcelain"]), "");
+        assert_eq!(agent.view.git(&["status", "--porcelain"]), "");
     }
     sandbox.check_invariants();
 }
@@ -210,15 +182,12 @@ impl Pair {
     }
 
     /// Adds a worktree on a branch.
-    fn agent(&self, number: usize, branch: &str) -> Agent<'_> {
+    fn agent(&self, number: usize, branch: &str) -> Agent {
         let root = self.sandbox.outside().join(format!("agent-{number}"));
         let path = root.to_str().unwrap();
         self.sandbox.git(&["worktree", "add", "-q", path, branch]);
-        Agent {
-            sandbox: &self.sandbox,
-            number,
-            root,
-        }
+        let view = self.sandbox.at(root);
+        Agent { number, view }
     }
 
     /// Where each branch is and was that nobody is to move.
@@ -237,7 +206,7 @@ impl Pair {
 
 /// Row 8 of the attacks: an agent switches branches while another one, in another worktree, merges.
 #[test]
-fn switches_in_one_worktree_and_merges_in_another_leave_each_other_alone() {
+fn switches_and_merges_in_two_worktrees_do_not_interfere() {
     let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
     let pair = Pair::new(if is_long { 100 } else { 24 });
     pair.sandbox.git(&["branch", "goal", "main"]);
@@ -248,18 +217,18 @@ fn switches_in_one_worktree_and_merges_in_another_leave_each_other_alone() {
             for round in 0..pair.rounds {
                 // By git and by us in turn: there and back again.
                 match round % 4 {
-                    0 => drop(switches.git(&["switch", "-q", "right"])),
+                    0 => drop(switches.view.git(&["switch", "-q", "right"])),
                     1 => switches.insist(&["fork", &format!("round-{round}"), "--from", "left"]),
-                    2 => drop(switches.git(&["switch", "-q", "left"])),
+                    2 => drop(switches.view.git(&["switch", "-q", "left"])),
                     _ => switches.insist(&["fork", &format!("round-{round}"), "--from", "right"]),
                 }
-                assert_eq!(switches.git(&["status", "--porcelain"]), "");
+                assert_eq!(switches.view.git(&["status", "--porcelain"]), "");
             }
         });
         scope.spawn(|| {
             for round in 0..pair.rounds {
                 merges.insist(&["merge", &format!("feature-{round}")]);
-                assert_eq!(merges.git(&["status", "--porcelain"]), "");
+                assert_eq!(merges.view.git(&["status", "--porcelain"]), "");
             }
         });
     });
@@ -270,21 +239,23 @@ fn switches_in_one_worktree_and_merges_in_another_leave_each_other_alone() {
     );
     // Whoever switches has stood on what it switched to, and nowhere else.
     let ends: BTreeSet<String> = ["left", "right"]
-        .map(|side| switches.git(&["rev-parse", side]))
+        .map(|side| switches.view.git(&["rev-parse", side]))
         .into();
-    let stood = switches.git(&["reflog", "show", "--format=%H", "HEAD"]);
+    let stood = switches
+        .view
+        .git(&["reflog", "show", "--format=%H", "HEAD"]);
     let stood: Vec<&str> = stood.lines().collect();
     assert!(stood.iter().all(|id| ends.contains(*id)), "{stood:?}");
     assert!(stood.len() >= pair.rounds, "{stood:?}");
     // Each merge stands on the one before.
-    let moves = merges.git(&["reflog", "show", "--format=%H", "goal"]);
+    let moves = merges.view.git(&["reflog", "show", "--format=%H", "goal"]);
     let moves: Vec<&str> = moves.lines().collect();
     assert_eq!(moves.len(), pair.rounds + 1);
     for step in moves.windows(2) {
-        let first = merges.git(&["rev-parse", &format!("{}^", step[0])]);
+        let first = merges.view.git(&["rev-parse", &format!("{}^", step[0])]);
         assert_eq!(first, step[1]);
     }
-    let files = merges.git(&["ls-tree", "--name-only", "goal"]);
+    let files = merges.view.git(&["ls-tree", "--name-only", "goal"]);
     let files = files.lines().filter(|name| name.starts_with("feature-"));
     assert_eq!(files.count(), pair.rounds);
     for (agent, own) in [(&switches, "fork"), (&merges, "merge")] {

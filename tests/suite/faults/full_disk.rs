@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::{Sandbox, worktree_of};

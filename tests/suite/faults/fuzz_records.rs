@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use proptest::prelude::*;
 
 use crate::support::Sandbox;
@@ -63,7 +63,7 @@ fn no_damaged_decision_stops_more_than_itself() {
 }
 
 #[test]
-fn no_damaged_membership_stops_a_command_in_another_way_than_by_an_error() {
+fn a_damaged_membership_stops_commands_only_with_an_error() {
     let desk = Sandbox::new();
     desk.colony(&["agents", "new", "ada"]);
     let path = desk.path(".git/colony/membership.json");

@@ -2,14 +2,14 @@
 //! pipe, a folder, a file without end. Every command ends, in bounded time and memory, and says so.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
-use crate::support::Sandbox;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_git-colony");
+use crate::support::{Sandbox, program_path};
 
 /// A command that takes longer hangs.
 const MAX_SECONDS: &str = "20";
@@ -75,13 +75,11 @@ const COMMANDS: [&[&str]; 20] = [
 /// Runs a command with bounds of time and memory.
 fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
     let bounded = r#"ulimit -v "$0"; exec "$@""#;
-    Command::new("timeout")
+    sandbox
+        .process("timeout")
         .args(["-s", "KILL", MAX_SECONDS, "sh", "-c", bounded, MAX_MEMORY])
-        .arg(PROGRAM)
+        .arg(program_path())
         .args(args)
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
         .output()
         .unwrap()
 }
@@ -231,18 +229,20 @@ fn rules_that_must_not_be_read_are_named() {
 #[test]
 fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
     let sandbox = Sandbox::new();
-    let waits = sandbox.outside().join("waits");
-    pipe(&waits);
-    let mut child = Command::new(PROGRAM)
-        .args(["merge-driver", "colony-kg"])
-        .args([&waits, &waits, &waits, &waits])
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
+    let refused = sandbox.outside().join("refused").display().to_string();
+    let mut child = sandbox
+        .program()
+        .args(["credential", "--for", "example.com", "--variable", "TOKEN"])
+        .args(["--username", "ada", "--refused", &refused, "get"])
+        .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    // It is opened when the command opens it to read.
-    let _writer = fs::File::options().write(true).open(&waits).unwrap();
+    let mut question = child.stdin.take().unwrap();
+    question.write_all(b"h").unwrap();
+    // Once the command has taken it, it waits for more.
+    while rustix::io::ioctl_fionread(&question).unwrap() > 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     let pid = child.id().to_string();
     assert!(Command::new("kill").arg(&pid).status().unwrap().success());
     let mut guard = Command::new("sh")
@@ -292,8 +292,8 @@ fn a_repository_is_used_where_its_path_is_hard_to_quote() {
         sandbox.colony(&["checkpoint", "-m", "first"]);
         let there = sandbox.copy(name);
         // Objects of a dry run are in memory, and git reads them from a folder beside the store.
-        std::fs::write(there.path("a.txt"), "edited\n").unwrap();
-        std::fs::write(there.path("x.up"), "filtered\n").unwrap();
+        there.write("a.txt", "edited\n");
+        there.write("x.up", "filtered\n");
         let diff = there.json(&["diff", "--worktree", "--patch"]);
         let patch = diff["raw_unified_diff"].as_str();
         let patch = patch.unwrap_or_else(|| panic!("{name:?} {diff:#}"));
@@ -305,7 +305,7 @@ fn a_repository_is_used_where_its_path_is_hard_to_quote() {
         // A merge writes its objects elsewhere and reads the others from the store.
         there.git(&["branch", "other", "HEAD~1"]);
         there.git(&["switch", "-q", "other"]);
-        std::fs::write(there.path("dir/b.txt"), "of other\n").unwrap();
+        there.write("dir/b.txt", "of other\n");
         there.colony(&["checkpoint", "-m", "other"]);
         let would = there.json(&["merge", "main", "-n"]);
         assert_eq!(would["outcome"], "merged", "{name:?} {would:#}");

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
 use crate::support::Sandbox;
 
@@ -147,7 +147,7 @@ fn a_tree_with_unsafe_names_is_refused_before_anything_changes() {
 }
 
 #[test]
-fn another_repository_in_the_environment_is_honored_by_git_rules_only() {
+fn another_repository_in_the_environment_counts_by_git_rules() {
     let sandbox = Sandbox::new();
     let other = Sandbox::new();
     other.write("a.txt", "other\n");

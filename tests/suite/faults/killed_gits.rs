@@ -2,10 +2,9 @@
 //! beforehand: the next command goes on, and no lock is left.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::remote::sync_refs::Two;
 use crate::support::Sandbox;
@@ -18,28 +17,16 @@ fn kill_group(
     args: &[&str],
     (when, nth, killed): (&str, usize, &str),
 ) -> bool {
-    let folder = sandbox.outside().join("stand-in");
-    fs::create_dir_all(&folder).unwrap();
-    let real = Command::new("which").arg("git").output().unwrap();
-    let real = String::from_utf8(real.stdout).unwrap();
-    let count = folder.join("count");
+    let count = sandbox.outside().join("count");
     fs::write(&count, "").unwrap();
     let script = format!(
-        "#!/bin/sh\ncase \" $* \" in *' {when} '*) echo >>'{count}'\n\
-         if [ $(wc -l <'{count}') = {nth} ]; then {killed}\nkill -9 0; fi;; esac\nexec {} \"$@\"\n",
-        real.trim(),
+        "case \" $* \" in *' {when} '*) echo >>'{count}'\n\
+         if [ $(wc -l <'{count}') = {nth} ]; then {killed}\nkill -9 0; fi;; esac",
         count = count.display(),
     );
-    let git = folder.join("git");
-    fs::write(&git, script).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
-    let variables = sandbox.variables();
-    let mut path = folder.into_os_string();
-    path.push(":");
-    path.push(&variables[std::ffi::OsStr::new("PATH")]);
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
-    command.env_clear().envs(&variables).env("PATH", path);
-    command.current_dir(directory).args(args).process_group(0);
+    let stand_in = sandbox.stand_in("git", &script);
+    let mut command = stand_in.at(directory.to_owned()).program();
+    command.args(args).process_group(0);
     let status = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -75,7 +62,7 @@ fn leaving(git_dir: &Path, locks: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn locks_of_a_fetch_that_was_killed_with_the_program_go_by_themselves() {
+fn locks_of_a_fetch_killed_with_the_program_are_removed() {
     let two = Two::new();
     let git_dir = two.a.path(".git");
     let id = two.a.git(&["rev-parse", "HEAD"]);
@@ -100,7 +87,7 @@ fn locks_of_a_fetch_that_was_killed_with_the_program_go_by_themselves() {
 }
 
 #[test]
-fn locks_of_a_fetch_that_was_killed_go_with_the_next_changing_command_too() {
+fn locks_of_a_killed_fetch_are_removed_by_the_next_command() {
     let two = Two::new();
     let git_dir = two.a.path(".git");
     let left = leaving(&git_dir, &[("refs/remotes/origin/main.lock", "")]);
@@ -125,7 +112,7 @@ fn a_lock_below_remote_branches_that_was_there_before_is_left() {
 }
 
 #[test]
-fn a_clone_for_reading_goes_on_after_its_checkout_was_killed_with_the_program() {
+fn a_reading_clone_whose_checkout_was_killed_is_completed() {
     let sandbox = Sandbox::new();
     let bare = sandbox.outside().join("remote.git");
     let url = bare.to_str().unwrap();
@@ -167,7 +154,7 @@ const WITHOUT_A_FORMAT: &str =
     "git config lfs.repositoryformatversion >/dev/null || : >\"$GIT_DIR/config.lock\"";
 
 #[test]
-fn an_init_that_is_killed_with_git_lfs_leaves_no_lock_and_no_half_filter() {
+fn an_init_killed_with_git_lfs_leaves_no_lock_or_half_filter() {
     for (when, killed) in [("install", HALF_A_FILTER), ("update", WITHOUT_A_FORMAT)] {
         let sandbox = Sandbox::new();
         let strike = (when, 1, killed);

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use git_colony::model::progress::{Progress, Step};
+use git_colony::testing::{Progress, Step};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::Sandbox;
@@ -115,10 +115,9 @@ fn repository(size: &Size) -> Sandbox {
 }
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
-    command.env_clear().envs(sandbox.variables());
-    command.current_dir(&sandbox.root).args(args);
+    let mut command = sandbox.program();
     command
+        .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -170,7 +169,7 @@ fn ours(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn a_large_repository_is_worked_in_within_bounds_and_what_is_stopped_leaves_nothing() {
+fn a_large_repository_stays_in_bounds_and_a_stop_leaves_nothing() {
     let size = size();
     let sandbox = repository(&size);
     let bounds = budget(size.files);

@@ -2,12 +2,10 @@
 //! away.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
 use crate::support::Sandbox;
 
@@ -55,24 +53,9 @@ fn to_be_merged() -> Sandbox {
 
 /// Runs a merge that is killed as it starts git's.
 fn kill_in_a_merge(sandbox: &Sandbox, temporary: &Path) {
-    let bin = sandbox.outside().join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let git = bin.join("git");
-    let real = Command::new("which").arg("git").output().unwrap();
-    let real = String::from_utf8(real.stdout).unwrap();
-    let script = format!(
-        "#!/bin/sh\ncase \" $* \" in *' merge-tree '*) kill -KILL $PPID; exit 1;; esac\nexec {} \"$@\"\n",
-        real.trim()
-    );
-    fs::write(&git, script).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut path = bin.into_os_string();
-    path.push(":");
-    path.push(&sandbox.variables()[std::ffi::OsStr::new("PATH")]);
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
-    command.env_clear().envs(sandbox.variables());
-    command.env("PATH", path).env("TMPDIR", temporary);
-    command.current_dir(&sandbox.root).args(["merge", "other"]);
+    let script = "case \" $* \" in *' merge-tree '*) kill -KILL $PPID; exit 1;; esac";
+    let mut command = sandbox.stand_in("git", script).program();
+    command.env("TMPDIR", temporary).args(["merge", "other"]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), None, "{output:?}");
 }
@@ -86,7 +69,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn what_a_killed_merge_left_among_temporary_files_goes_with_the_next() {
+fn temporary_files_of_a_killed_merge_are_deleted_by_the_next() {
     let sandbox = to_be_merged();
     let temporary = sandbox.outside().join("temporary");
     fs::create_dir(&temporary).unwrap();
@@ -149,7 +132,7 @@ fn stopped_when_staged(sandbox: &Sandbox) -> World {
 }
 
 #[test]
-fn a_restore_that_is_stopped_leaves_the_deletion_of_new_files_to_the_next_command() {
+fn a_stopped_restore_leaves_new_files_to_the_next_command() {
     let sandbox = Sandbox::new();
     for number in 0..200 {
         sandbox.write(&format!("many/{number}.txt"), format!("{number}\n"));

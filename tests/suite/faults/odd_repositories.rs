@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::{Sandbox, View};
@@ -32,7 +32,7 @@ const LOOKS: [&[&str]; 17] = [
 ];
 
 /// What a loop of the safe kind looks like, on a changed `a.txt`.
-fn walk(view: &View<'_>, file: &PathBuf) {
+fn walk(view: &View, file: &PathBuf) {
     view.colony(&["init"]);
     view.colony(&["hooks", "install"]);
     let before = fs::read(file).unwrap();
@@ -308,7 +308,7 @@ fn sha256_is_set_up_and_reftable_is_refused_before_any_change() {
 }
 
 #[test]
-fn what_a_hook_of_git_inherits_does_not_reach_another_repository() {
+fn variables_of_a_git_hook_do_not_reach_another_repository() {
     let sandbox = Sandbox::new();
     let other = Sandbox::new();
     other.write("a.txt", "other\n");

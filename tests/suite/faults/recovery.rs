@@ -2,8 +2,7 @@
 
 use std::fs;
 
-use git_colony::model::World;
-use git_colony::store::operation::STEPS;
+use git_colony::testing::{STEPS, World};
 
 use crate::support::{Sandbox, State};
 
@@ -172,7 +171,7 @@ fn a_foreign_index_lock_is_reported_and_left() {
 }
 
 #[test]
-fn a_foreign_lock_on_head_is_named_with_its_age_and_the_way_past_it() {
+fn a_foreign_lock_on_head_is_named_with_its_age_and_a_way_out() {
     let sandbox = Sandbox::new();
     let lock = sandbox.path(".git/HEAD.lock");
     assert_ne!(die(&sandbox, "committed", &["fork", "f1"]), 0);
@@ -196,7 +195,7 @@ fn a_foreign_lock_on_head_is_named_with_its_age_and_the_way_past_it() {
 }
 
 #[test]
-fn a_fork_that_meets_a_foreign_lock_on_head_is_refused_and_taken_back() {
+fn a_fork_that_meets_a_foreign_lock_on_head_is_taken_back() {
     let sandbox = Sandbox::new();
     let before = sandbox.visible_state();
     sandbox.write(".git/HEAD.lock", "");
@@ -229,7 +228,7 @@ fn a_live_command_of_ours_is_waited_for() {
 }
 
 #[test]
-fn an_undo_that_was_cut_off_is_completed_by_the_next_one_and_nothing_more() {
+fn a_cut_off_undo_is_completed_by_the_next_one_and_no_more() {
     for (way, back) in [("undo", "redo"), ("redo", "undo")] {
         for step in ["committed", "refs-moved", "files-moved", "index-replaced"] {
             let sandbox = prepared();
@@ -257,7 +256,7 @@ fn an_undo_that_was_cut_off_is_completed_by_the_next_one_and_nothing_more() {
 }
 
 #[test]
-fn an_undo_that_was_cut_off_before_its_commit_point_is_begun_again() {
+fn an_undo_cut_off_before_its_commit_point_starts_again() {
     let sandbox = prepared();
     sandbox.colony(&["restore", "good"]);
     let after = sandbox.visible_state();
@@ -288,7 +287,7 @@ fn hold_lock_from(sandbox: &Sandbox, state: &str, lock: &str, commands: &str) {
 }
 
 #[test]
-fn a_git_that_lives_and_holds_a_lock_when_refs_move_leaves_nothing_half_done() {
+fn a_git_that_holds_a_lock_as_refs_move_leaves_all_or_nothing() {
     for state in ["prepared", "committed"] {
         for lock in ["HEAD.lock", "packed-refs.lock"] {
             let sandbox = Sandbox::new();

@@ -2,11 +2,11 @@
 //! one row of what lists many.
 
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, id_of};
+use crate::support::{Sandbox, id_of, program_path};
 
 /// The memory that a command may reach, which is what it maps: its own 130 MB and its stacks included.
 const MAX_KILOBYTES: u64 = 1_500_000;
@@ -41,14 +41,12 @@ fn branch(sandbox: &Sandbox, name: &str, tree: &str) {
 /// Runs the program as a process with little memory and time.
 fn bounded(sandbox: &Sandbox, args: &[&str]) -> Output {
     let script = format!("ulimit -v {MAX_KILOBYTES}; exec timeout -s KILL 60 \"$0\" \"$@\"");
-    let output = Command::new("sh")
+    let output = sandbox
+        .process("sh")
         .args(["-c", &script])
-        .arg(assert_cmd::cargo::cargo_bin!("git-colony"))
+        .arg(program_path())
         .arg("--json")
         .args(args)
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,5 @@
 //! `git colony log`: the commits of a line of work, and what is not committed of it.
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -63,8 +62,8 @@ fn what_an_agent_has_not_committed_is_one_entry_on_top() {
     let ada = agent(&desk, "ada");
     commit(&ada, "one.txt", "one\n");
     assert_eq!(desk.json(&["log", "ada@"])["uncommitted"], Value::Null);
-    fs::write(ada.path("one.txt"), "edited\n").unwrap();
-    fs::write(ada.path("new.txt"), "new\n").unwrap();
+    ada.write("one.txt", "edited\n");
+    ada.write("new.txt", "new\n");
     let log = desk.json(&["log", "ada@"]);
     assert_eq!(
         ids(&log),
@@ -121,7 +120,7 @@ fn a_range_is_what_git_lists_for_it() {
 }
 
 #[test]
-fn of_the_default_branch_and_of_an_older_revision_it_is_the_history() {
+fn the_log_of_the_default_branch_or_an_old_revision_is_history() {
     let desk = Sandbox::new();
     for number in 0..3 {
         desk.write("a.txt", format!("{number}\n"));
@@ -189,7 +188,7 @@ fn what_a_commit_says_is_data() {
 }
 
 #[test]
-fn a_clean_sparse_clone_has_nothing_uncommitted_and_a_staged_change_counts() {
+fn a_clean_sparse_clone_is_clean_and_a_staged_change_counts() {
     let desk = Sandbox::new();
     desk.write("dir/in.txt", "in\n");
     desk.write("other/out.txt", "out\n");
@@ -198,9 +197,9 @@ fn a_clean_sparse_clone_has_nothing_uncommitted_and_a_staged_change_counts() {
     let made = desk.json(&["agents", "new", "ada", "--sparse", "dir"]);
     let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
     assert_eq!(desk.json(&["log", "ada@"])["uncommitted"], Value::Null);
-    fs::write(ada.path("dir/in.txt"), "staged\n").unwrap();
+    ada.write("dir/in.txt", "staged\n");
     ada.git(&["add", "dir/in.txt"]);
-    fs::write(ada.path("dir/in.txt"), "in\n").unwrap();
+    ada.write("dir/in.txt", "in\n");
     let log = desk.json(&["log", "ada@"]);
     assert_eq!(log["uncommitted"]["files"], 0, "{log:#}");
     assert!(desk.colony(&["log", "ada@"]).contains("staged"));

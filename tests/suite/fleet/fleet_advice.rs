@@ -35,8 +35,8 @@ fn merged_idle_kept_and_uncommitted_are_told_apart() {
     commit(done, "a.txt", "of done\n");
     desk.colony(&["merge", "done"]);
     for clone in [auto, beside, loose] {
-        fs::write(clone.path("new.txt"), "new\n").unwrap();
-        fs::write(clone.path("run"), "#!/bin/sh\n").unwrap();
+        clone.write("new.txt", "new\n");
+        clone.write("run", "#!/bin/sh\n");
     }
     auto.colony(&["checkpoint", "--auto"]);
     beside.colony(&["checkpoint", "-m", "kept", "--off-branch"]);
@@ -71,30 +71,30 @@ fn what_is_edited_after_a_checkpoint_is_uncommitted_again() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
     let is_kept = || row(&desk, "ada")["kept_at"].is_string();
-    fs::write(ada.path("a.txt"), "one\n").unwrap();
-    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    ada.write("a.txt", "one\n");
+    ada.write("b.txt", "one\n");
     std::os::unix::fs::symlink("a.txt", ada.path("link")).unwrap();
     ada.colony(&["checkpoint", "--auto"]);
     assert!(is_kept());
-    fs::write(ada.path("b.txt"), "two\n").unwrap();
+    ada.write("b.txt", "two\n");
     assert!(!is_kept(), "another text");
-    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    ada.write("b.txt", "one\n");
     assert!(is_kept());
-    fs::write(ada.path("c.txt"), "new\n").unwrap();
+    ada.write("c.txt", "new\n");
     assert!(!is_kept(), "a new file");
     fs::remove_file(ada.path("c.txt")).unwrap();
     fs::remove_file(ada.path("b.txt")).unwrap();
     assert!(!is_kept(), "a file is gone");
-    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    ada.write("b.txt", "one\n");
     desk.at(ada.path("")).git(&["update-index", "--refresh"]);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(ada.path("b.txt"), mode).unwrap();
     assert!(!is_kept(), "another mode");
     // A secret is in no checkpoint.
     fs::remove_file(ada.path("b.txt")).unwrap();
-    fs::write(ada.path("b.txt"), "one\n").unwrap();
+    ada.write("b.txt", "one\n");
     assert!(is_kept());
-    fs::write(ada.path(".env"), "KEY=1\n").unwrap();
+    ada.write(".env", "KEY=1\n");
     ada.colony(&["checkpoint", "--auto"]);
     assert!(!is_kept());
 }
@@ -103,14 +103,14 @@ fn what_is_edited_after_a_checkpoint_is_uncommitted_again() {
 fn no_filter_of_a_clone_runs_to_tell_whether_its_work_is_kept() {
     let desk = Sandbox::new();
     let ada = agent(&desk, "ada");
-    fs::write(ada.path(".gitattributes"), "*.txt filter=mine\n").unwrap();
-    fs::write(ada.path("new.txt"), "one\n").unwrap();
+    ada.write(".gitattributes", "*.txt filter=mine\n");
+    ada.write("new.txt", "one\n");
     ada.colony(&["checkpoint", "--auto"]);
     let ran = desk.outside().join("ran");
     let command = format!("touch {}; cat", ran.display());
     ada.git(&["config", "filter.mine.clean", &command]);
     assert!(row(&desk, "ada")["kept_at"].is_string());
-    fs::write(ada.path("new.txt"), "two\n").unwrap();
+    ada.write("new.txt", "two\n");
     assert_eq!(row(&desk, "ada")["work"], "uncommitted");
     assert!(!ran.exists());
 }
@@ -289,7 +289,7 @@ fn a_conflict_has_a_code_and_the_next_command() {
 }
 
 #[test]
-fn work_that_began_on_a_branch_that_is_gone_goes_where_the_forecast_is_for() {
+fn work_from_a_deleted_branch_goes_where_the_forecast_is_for() {
     for conflicted in [false, true] {
         let desk = Sandbox::new();
         desk.git(&["switch", "-qc", "topic"]);

@@ -16,7 +16,7 @@ fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
     commit(&ada, "a.txt", "of ada\n");
     commit(&bob, "a.txt", "of bob\n");
     commit(&bob, "b.txt", "of bob\n");
-    fs::write(bob.path("c.txt"), "unsaved\n").unwrap();
+    bob.write("c.txt", "unsaved\n");
     assert_eq!(bob.run(&["hook", "codex"]).code, 0);
     let fleet = desk.json(&["fleet"]);
     let rows = fleet["agents"].as_array().unwrap();
@@ -49,7 +49,7 @@ fn the_fleet_says_when_each_made_its_newest_checkpoint() {
     let ada = agent(&desk, "ada");
     let never = desk.json(&["fleet"]);
     assert_eq!(never["agents"][0]["last_checkpoint_at"], Value::Null);
-    fs::write(ada.path("a.txt"), "one\n").unwrap();
+    ada.write("a.txt", "one\n");
     ada.colony(&["checkpoint", "-m", "named"]);
     let named = ada.json(&["checkpoints"])["checkpoints"][0]["created_at"].clone();
     let fleet = desk.json(&["fleet"]);
@@ -59,7 +59,7 @@ fn the_fleet_says_when_each_made_its_newest_checkpoint() {
         Value::Null,
         "it is not of the desk"
     );
-    fs::write(ada.path("a.txt"), "two\n").unwrap();
+    ada.write("a.txt", "two\n");
     ada.json(&["checkpoint", "--auto"]);
     let automatic = ada.json(&["checkpoints", "--auto"])["checkpoints"][0]["created_at"].clone();
     assert_ne!(automatic, named);
@@ -68,7 +68,7 @@ fn the_fleet_says_when_each_made_its_newest_checkpoint() {
 }
 
 #[test]
-fn the_fleet_remembers_which_forks_clash_and_writes_nothing_else() {
+fn the_fleet_remembers_clashing_forks_and_writes_nothing_else() {
     let desk = Sandbox::new();
     let cache = desk.path(".git/colony/cache/clashes-1.json");
     desk.colony(&["fleet"]);

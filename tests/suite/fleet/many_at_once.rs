@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use crate::agents::new_and_merge::commit;
 use crate::support::{Sandbox, View};
@@ -11,10 +11,7 @@ use crate::support::{Sandbox, View};
 const AT_ONCE: usize = 16;
 
 fn start(desk: &Sandbox, args: &[String]) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-        .env_clear()
-        .envs(desk.variables())
-        .current_dir(&desk.root)
+    desk.program()
         .args(["--timeout", "120"])
         .args(args)
         .stdin(Stdio::null())
@@ -43,7 +40,7 @@ fn at_once(desk: &Sandbox, commands: impl IntoIterator<Item = String>) -> Vec<St
     failed
 }
 
-fn clone_of<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+fn clone_of(desk: &Sandbox, name: &str) -> View {
     let path = desk.json(&["agents", "path", name])["path"].clone();
     desk.at(PathBuf::from(path.as_str().unwrap()))
 }

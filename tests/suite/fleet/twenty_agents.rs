@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
@@ -22,10 +21,8 @@ fn colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
 
 /// Runs the real program and returns its answer.
 fn try_colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let mut command = Command::new(program);
-    command.current_dir(directory).env_clear();
-    command.envs(desk.variables()).arg("--json").args(args);
+    let mut command = desk.at(directory.to_owned()).program();
+    command.arg("--json").args(args);
     // The clock of the tests stands still; that of real processes does not.
     command.env_remove("GIT_AUTHOR_DATE");
     command.env_remove("GIT_COMMITTER_DATE");

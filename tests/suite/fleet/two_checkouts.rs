@@ -1,14 +1,12 @@
 //! The story of a fleet seen from two checkouts of one repository: whatever is done, each tells the same of it.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::{agent, commit};
 use crate::support::{Sandbox, View};
 
 /// Makes a remote and a second checkout of it.
-fn second(one: &Sandbox) -> View<'_> {
+fn second(one: &Sandbox) -> View {
     let remote = one.outside().join("remote.git");
     let remote = remote.to_str().unwrap();
     let other = one.outside().join("two");
@@ -25,7 +23,7 @@ fn second(one: &Sandbox) -> View<'_> {
 const LOCAL: [&str; 4] = ["branch", "changed", "operation", "last_checkpoint"];
 
 /// Returns what both checkouts tell of the fleet, which has to be the same.
-fn told_alike(one: &Sandbox, two: &View<'_>) -> Value {
+fn told_alike(one: &Sandbox, two: &View) -> Value {
     let without_local = |mut fleet: Value| {
         let fields = fleet.as_object_mut().unwrap();
         for field in LOCAL {
@@ -44,7 +42,7 @@ fn told_alike(one: &Sandbox, two: &View<'_>) -> Value {
 }
 
 /// Has the remote and the other checkout get what the branch has.
-fn push_and_pull(from: &View<'_>, to: &View<'_>) {
+fn push_and_pull(from: &View, to: &View) {
     from.git(&["push", "-q", "origin", "main"]);
     to.git(&["pull", "-q", "--ff-only", "origin", "main"]);
 }
@@ -71,7 +69,7 @@ fn a_squash_and_a_removal_are_told_alike_from_every_checkout() {
     commit(&ada, "shared.txt", "of ada\n");
     commit(&ada, "ada.txt", "of ada\n");
     commit(&bob, "shared.txt", "of bob\n");
-    fs::write(bob.path("loose.txt"), "uncommitted\n").unwrap();
+    bob.write("loose.txt", "uncommitted\n");
     // The second checkout has never taken part, and begins an agent of its own.
     let made = two.json(&["agents", "new", "cleo"]);
     let cleo = one.at(made["path"].as_str().unwrap().into());

@@ -1,6 +1,7 @@
 //! The rules of the house: imports go down only, each dependency and each effect has one home.
 
 mod imports;
+mod parameters;
 mod rooms;
 mod words;
 
@@ -17,7 +18,7 @@ const LAYERS: [&[&str]; 6] = [
         "clones", "design", "setup", "lfs", "map", "page", "source", "text",
     ],
     &["flow"],
-    &["ui", "cli", "env", "signals", "streams"],
+    &["ui", "cli", "env", "signals", "streams", "testing"],
 ];
 
 /// Neighbors that may use each other, in this direction only: (who, whom).
@@ -48,8 +49,16 @@ const HOMES: [(&str, &str); 15] = [
     ("pdf_oxide::", "bin"),
 ];
 
+/// The longest name of a test, in characters.
+const MAX_TEST_NAME: usize = 60;
+
 fn sources() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    files_of("src")
+}
+
+/// Reads every Rust file below a folder of the project.
+fn files_of(folder: &str) -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     collect(&root, &root, &mut found);
     found
@@ -173,53 +182,23 @@ fn below_the_faces_nothing_prints() {
     }
 }
 
-/// Who reads a path as it is, links followed and to any size: files of git and ours in the git directory
-/// and in folders of the user, files git has just made for us, `/proc`. A file of the worktree is read by
-/// `Repo::read_file`, whatever stands there.
-const READERS: [&str; 43] = [
-    "clones/hub/hub_creation.rs",
+/// Who opens a path as it is, links followed and to any size: for a lock, a copy or the end of a long file,
+/// and `/proc`. Every other file is read by `plain_file`, those of the working tree by `Repo::read_file`,
+/// whatever stands there.
+const READERS: [&str; 13] = [
     "clones/new_clone/build_files.rs",
     "clones/new_clone/mod.rs",
-    "clones/removal/kept_refs.rs",
     "clones/removal/removal_steps.rs",
-    "design/commit/mod.rs",
-    "flow/merge_driver.rs",
-    "flow/pages/page_graph.rs",
-    "git/config.rs",
-    "git/lfs/lfs_import.rs",
     "git/lfs/lfs_objects.rs",
-    "git/lfs/lfs_setup.rs",
-    "git/new_repository.rs",
-    "git/process/mod.rs",
+    "git/process/end.rs",
     "git/refs/mod.rs",
     "git/refs/reflog.rs",
-    "git/repo.rs",
-    "git/worktree/other_worktrees.rs",
-    "lfs/hooks_folder.rs",
-    "lfs/hydrate.rs",
-    "lfs/install.rs",
-    "setup/hooks/found_hook.rs",
-    "setup/hooks/last_fired.rs",
-    "setup/hooks/pre_push.rs",
-    "setup/hooks/record.rs",
-    "setup/info_attributes.rs",
-    "store/cache/mod.rs",
-    "store/cache/user_cache.rs",
     "store/files/atomic.rs",
-    "store/files/config_file.rs",
-    "store/files/places.rs",
     "store/files/worktree_files.rs",
-    "store/large_files/mod.rs",
     "store/lease/processes.rs",
-    "store/lock/lock_notes.rs",
     "store/lock/mod.rs",
     "store/migration/migration_children.rs",
     "store/operation/finish.rs",
-    "store/operation/log.rs",
-    "store/operation/object_check.rs",
-    "store/operation/recover.rs",
-    "store/operation/state_files.rs",
-    "store/settings/approved_commands.rs",
 ];
 
 #[test]
@@ -245,6 +224,63 @@ fn every_file_says_what_it_is_for() {
             path.display()
         );
     }
+}
+
+/// Returns the names of the tests of a file.
+fn tests_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split("#[test]").skip(1).filter_map(|after| {
+        let name = after.split("fn ").nth(1)?;
+        name.split('(').next()
+    })
+}
+
+#[test]
+fn names_of_tests_are_short() {
+    let files = ["src", "tests"].map(files_of).concat();
+    let all: Vec<_> = files.iter().flat_map(|(_, text)| tests_in(text)).collect();
+    assert!(all.len() > 1_000, "the tests are elsewhere");
+    let long = all.iter().filter(|name| name.len() > MAX_TEST_NAME);
+    let long: Vec<_> = long.collect();
+    assert!(
+        long.is_empty(),
+        "over {MAX_TEST_NAME} characters: {long:#?}"
+    );
+}
+
+/// Clippy asks for this of exported functions only, and the modules are private.
+#[test]
+fn every_public_fallible_function_documents_its_errors() {
+    for (path, text) in sources() {
+        let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+        for (at, line) in lines.iter().enumerate() {
+            if !line.starts_with("pub fn ") {
+                continue;
+            }
+            let signature = lines[at..].join(" ");
+            let is_fallible = signature
+                .split('{')
+                .next()
+                .is_some_and(|signature| signature.contains("-> Result<"));
+            let mut above = lines[..at]
+                .iter()
+                .rev()
+                .take_while(|above| above.starts_with("///") || above.starts_with("#["));
+            let is_documented = above.any(|above| above.contains("# Errors"));
+            assert!(!is_fallible || is_documented, "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn only_the_support_of_tests_prepares_environments() {
+    let clears = concat!(".env_", "clear()");
+    let suite = files_of("tests/suite").into_iter();
+    let outside = suite.filter(|(path, _)| !path.starts_with("support"));
+    let own: Vec<_> = outside
+        .filter(|(_, text)| text.contains(clears))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(own.is_empty(), "View::process does that: {own:#?}");
 }
 
 #[test]
@@ -280,4 +316,24 @@ fn every_package_is_locked_to_one_registry_with_a_checksum() {
         matches!(&sources[..], [one] if one.starts_with("registry+")),
         "{sources:?}"
     );
+}
+
+/// What is untouched is a field of the error, so that it is said once, and in the same words.
+#[test]
+fn no_message_says_by_hand_what_is_untouched() {
+    let said = [
+        "; nothing has changed",
+        "; nothing was done",
+        "; history has not changed",
+    ];
+    for (path, text) in sources() {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in lines.filter(|line| !line.contains("unless the message says so")) {
+            let found = said.iter().find(|said| line.contains(**said));
+            assert!(found.is_none(), "{}: {line}", path.display());
+        }
+    }
 }

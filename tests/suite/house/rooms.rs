@@ -108,7 +108,8 @@ fn files_import_each_other_in_one_direction_only() {
 fn no_file_meets_a_type_under_two_meanings() {
     let all = Crate::read();
     let mut wrong = Vec::new();
-    for module in all.modules() {
+    // The façade for tests has a module of its own for each second meaning.
+    for module in all.modules().filter(|module| *module != &["testing"]) {
         let mut meanings: BTreeMap<&str, BTreeSet<&Module>> = BTreeMap::new();
         let own = all
             .types_of(module)

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use crate::support::fixture::Fixture;
 use crate::support::{Sandbox, View};
 
 const LFS: [&str; 8] = [
@@ -18,7 +19,7 @@ const LFS: [&str; 8] = [
 const POINTER: &str = "version https://git-lfs";
 
 /// Clones as somebody does who has run `git lfs install` once.
-fn fresh<'a>(sandbox: &'a Sandbox, name: &str) -> View<'a> {
+fn fresh(sandbox: &Sandbox, name: &str) -> View {
     let clone = sandbox.outside().join(name);
     let url = format!("file://{}", sandbox.root.display());
     let args = [&["clone", "-q"][..], &LFS, &[&url, clone.to_str().unwrap()]].concat();
@@ -35,7 +36,7 @@ fn commit(sandbox: &Sandbox, message: &str) {
 }
 
 /// Makes git look into every file again.
-fn touch_all(view: &View<'_>) {
+fn touch_all(view: &View) {
     for path in view.git(&["ls-files", "-z"]).split_terminator('\0') {
         let file = fs::File::options().append(true).open(view.path(path));
         file.unwrap()
@@ -53,6 +54,10 @@ const ODD: [&str; 5] = [
 ];
 
 fn with_odd_files() -> Sandbox {
+    WITH_ODD_FILES.copy()
+}
+
+static WITH_ODD_FILES: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.write("x.gz", "plain\n");
     sandbox.write("empty.gz", "");
@@ -61,6 +66,11 @@ fn with_odd_files() -> Sandbox {
     }
     commit(&sandbox, "files");
     sandbox
+});
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    WITH_ODD_FILES.check();
 }
 
 #[test]
@@ -82,7 +92,7 @@ fn no_fresh_clone_is_dirty_and_nothing_is_converted() {
         assert_eq!(unspecified, 4, "{attributes}");
     }
     // A new file is for git-lfs.
-    fs::write(view.path("new.gz"), "new\n").unwrap();
+    view.write("new.gz", "new\n");
     view.git(&["add", "-A"]);
     assert!(view.git(&["show", ":new.gz"]).starts_with(POINTER));
 
@@ -169,7 +179,7 @@ fn a_file_that_git_lfs_has_on_another_branch_is_not_exempt() {
 }
 
 #[test]
-fn lines_for_a_file_of_somebody_hold_the_exceptions_and_are_shown_once() {
+fn attribute_lines_of_the_user_keep_exceptions_and_show_once() {
     let sandbox = Sandbox::new();
     let theirs = "* text=auto\n*.gz binary\n";
     sandbox.write(".gitattributes", theirs);
@@ -227,7 +237,7 @@ fn exempt_on_branches() -> Sandbox {
 }
 
 #[test]
-fn a_migration_takes_our_lines_out_of_every_commit_and_each_checks_out_bytes() {
+fn a_migration_removes_our_lines_from_every_commit() {
     let sandbox = exempt_on_branches();
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");

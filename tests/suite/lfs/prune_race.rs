@@ -3,16 +3,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use git_colony::model::World;
-use git_colony::store::operation::STEPS;
+use git_colony::testing::{STEPS, World};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 const CONTENT: &str = "a large file\n";
 
 /// A repository that gives `*.bin` to git-lfs.
 pub(crate) fn with_lfs() -> Sandbox {
+    WITH_LFS.copy()
+}
+
+static WITH_LFS: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
     sandbox.write(
@@ -22,6 +27,11 @@ pub(crate) fn with_lfs() -> Sandbox {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "large files"]);
     sandbox
+});
+
+#[test]
+fn a_copy_of_a_repository_with_git_lfs_is_whole() {
+    WITH_LFS.check();
 }
 
 /// Has git run `script` in the worktree in one of its hooks.
@@ -57,7 +67,7 @@ fn prune_all(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_prune_before_the_branch_moves_takes_nothing_of_what_is_committed() {
+fn a_prune_before_the_branch_moves_keeps_what_is_committed() {
     for command in [
         &["commit", "-m", "large", "--all"][..],
         &["checkpoint", "-m", "large"],
@@ -120,6 +130,11 @@ fn what_git_add_had_stored_and_a_prune_took_is_stored_again() {
 fn what_cannot_be_stored_again_is_not_committed() {
     let sandbox = with_lfs();
     sandbox.write("new.bin", CONTENT);
+    // A file as young as the index is read again, and its object with it.
+    let file = fs::File::options()
+        .append(true)
+        .open(sandbox.path("new.bin"));
+    file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     sandbox.git(&["add", "new.bin"]);
     hook(
         &sandbox,
@@ -140,7 +155,7 @@ fn what_cannot_be_stored_again_is_not_committed() {
 }
 
 #[test]
-fn a_pointer_whose_object_was_never_here_is_committed_and_merged() {
+fn a_pointer_whose_object_was_never_here_commits_and_merges() {
     let sandbox = with_lfs();
     sandbox.colony(&["fork", "try"]);
     sandbox.write("new.bin", CONTENT);
@@ -199,7 +214,7 @@ fn kept(sandbox: &Sandbox) -> Vec<PathBuf> {
 }
 
 #[test]
-fn an_automatic_checkpoint_gives_large_files_back_that_a_prune_took() {
+fn an_automatic_checkpoint_restores_pruned_large_files() {
     let sandbox = half_staged();
     let made = sandbox.automatic_checkpoint();
     let id = made["checkpoint_id"].as_str().unwrap();
@@ -239,11 +254,11 @@ fn large_files_of_automatic_checkpoints_go_with_them() {
 }
 
 #[test]
-fn a_large_file_of_an_agent_that_a_prune_took_here_comes_from_the_hub() {
+fn a_pruned_large_file_of_an_agent_comes_from_the_hub() {
     let desk = with_lfs();
     let made = desk.json(&["agents", "new", "ada"]);
     let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
-    fs::write(ada.path("new.bin"), CONTENT).unwrap();
+    ada.write("new.bin", CONTENT);
     let answer = ada.json(&["commit", "-m", "large", "--all"]);
     assert_eq!(answer["ok"], true, "{answer:#}");
     desk.colony(&["fleet"]);
@@ -254,7 +269,7 @@ fn a_large_file_of_an_agent_that_a_prune_took_here_comes_from_the_hub() {
 }
 
 #[test]
-fn a_named_checkpoint_off_the_branch_gives_large_files_back_that_a_prune_took() {
+fn a_named_off_branch_checkpoint_restores_pruned_large_files() {
     let sandbox = half_staged();
     sandbox.write("staged.bin", "edited after\n");
     let status = sandbox.git(&["status", "--porcelain"]);

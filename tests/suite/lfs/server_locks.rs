@@ -57,8 +57,8 @@ fn what_others_have_locked_is_told_where_it_is_changed() {
     let (desk, server) = desk_with_server();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
     commit(&ada, "model.bin", "of ada\n");
-    fs::write(bob.path("model.bin"), "of bob, unsaved\n").unwrap();
-    fs::write(bob.path("own.bin"), "of bob, unsaved\n").unwrap();
+    bob.write("model.bin", "of bob, unsaved\n");
+    bob.write("own.bin", "of bob, unsaved\n");
     let never = desk.json(&["fleet"]);
     assert_eq!(never["locks_known_at"], Value::Null);
     assert_eq!(locked(&never), Vec::<Value>::new());
@@ -106,7 +106,7 @@ fn what_others_have_locked_is_told_where_it_is_changed() {
 }
 
 #[test]
-fn what_is_uncommitted_at_the_desk_counts_and_a_dry_run_notes_nothing() {
+fn uncommitted_desk_changes_count_and_a_dry_run_notes_nothing() {
     let (desk, server) = desk_with_server();
     server.large().lock("Jane", "model.bin");
     desk.colony(&["sync", "-n"]);
@@ -165,7 +165,7 @@ fn without_an_answer_what_was_known_counts_and_its_age_is_said() {
     assert_eq!(locked(&fleet).len(), 1);
     let later = desk.world_at(3 * 60 * 60);
     let said = desk.run_in(later, &["fleet"]).stdout;
-    let age = "locks as the server told them 2 hours ago; ask again: git colony fleet --refresh";
+    let age = "locks as the server listed them 2 hours ago; ask again: git colony fleet --refresh";
     assert!(said.contains(age), "{said}");
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use git_colony::model::progress::{Progress, Step};
+use git_colony::testing::{Progress, Step};
 
 use crate::pages::edited_repository::{commit, map, pages};
 use crate::support::Sandbox;

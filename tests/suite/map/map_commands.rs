@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 const MAP: &str = ".colony/repo_map.yaml";
 
@@ -18,7 +18,7 @@ fn commit(sandbox: &Sandbox, map: &str) {
 }
 
 #[test]
-fn check_looks_at_the_file_that_is_edited_and_at_a_commit_when_asked() {
+fn check_reads_the_edited_file_and_a_commit_when_asked() {
     let sandbox = Sandbox::new();
     commit(&sandbox, TWO);
     sandbox.write(MAP, TWO.replace("start_dir", "start_dri"));
@@ -229,11 +229,8 @@ fn a_wide_tree_is_cut_at_its_depth_and_says_so() {
 fn hostile_names_in_a_tree_are_listed_and_reach_no_terminal() {
     let sandbox = Sandbox::new();
     let blob = sandbox.git(&["rev-parse", "HEAD:a.txt"]);
-    let file = sandbox.outside().join("entries");
     let lines = format!("100644 blob {blob}\t..\n100644 blob {blob}\t\"\\033[31mred\"\n");
-    std::fs::write(&file, lines).unwrap();
-    let command = format!("alias.mk=!git mktree <'{}'", file.display());
-    let tree = git_in(&sandbox.root, &sandbox.variables(), &["-c", &command, "mk"]);
+    let tree = sandbox.make_tree(&lines);
     let commit = sandbox.git(&["commit-tree", "-m", "x", &tree]);
     let shown = sandbox.colony(&["map", "tree", "--rev", &commit]);
     assert!(shown.contains("..") && !shown.contains('\x1b'), "{shown:?}");

@@ -24,7 +24,7 @@ fn paths(diff: &Value, key: &str) -> Vec<String> {
 }
 
 #[test]
-fn pages_of_directories_that_differ_are_told_and_nothing_is_written() {
+fn pages_of_directories_that_differ_are_shown_without_a_write() {
     let sandbox = Sandbox::new();
     commit(&sandbox, &[("dir/c.txt", "sea\n"), ("new/d.txt", "dee\n")]);
     let diff = sandbox.json(&["map", "diff", "HEAD~1", "HEAD"]);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::pages::edited_repository::{MAP, commit};
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 const LITERATURE: &str = "  - {name: lit, type: literature, start_dir: lit}\n";
 
@@ -64,7 +64,7 @@ fn a_file_that_cannot_be_mapped_is_told_each_time_with_exit_1() {
 }
 
 #[test]
-fn a_page_table_of_before_is_made_anew_and_tells_what_it_did_not_note() {
+fn an_older_page_table_is_rebuilt_and_reports_what_it_lacked() {
     let sandbox = Sandbox::new();
     write_map(&sandbox, LITERATURE);
     sandbox.write("lit/bad.pdf", "no pdf at all");
@@ -84,7 +84,7 @@ fn a_repository_elsewhere_with_such_a_file_ends_with_exit_1() {
     let long = "q7zk4-w".repeat(30);
     let other = sandbox.outside().join("other");
     fs::create_dir(&other).unwrap();
-    let git = |args: &[&str]| drop(git_in(&other, &sandbox.variables(), args));
+    let git = |args: &[&str]| drop(sandbox.at(other.clone()).git(args));
     git(&["init", "-q", "-b", "main", "--template="]);
     fs::write(other.join(&long), "text\n").unwrap();
     git(&["add", "-A"]);
@@ -214,7 +214,7 @@ fn each_fault_of_a_submodule_has_a_message_of_its_own() {
 }
 
 #[test]
-fn a_word_that_was_a_truth_value_once_is_a_text_where_a_text_is_wanted() {
+fn a_former_truth_value_is_a_text_where_a_text_is_wanted() {
     let sandbox = Sandbox::new();
     assert_eq!(
         submodule(&sandbox, "y"),
@@ -236,7 +236,7 @@ fn a_word_that_was_a_truth_value_once_is_a_text_where_a_text_is_wanted() {
 }
 
 #[test]
-fn a_number_that_is_not_whole_and_a_manifest_that_is_a_list_are_told_as_what_they_are() {
+fn a_fraction_and_a_manifest_that_is_a_list_are_named_as_such() {
     let sandbox = Sandbox::new();
     write_map(
         &sandbox,

@@ -4,13 +4,13 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git_in, worktree_of};
+use crate::support::{Sandbox, worktree_of};
 
 /// Makes a repository beside that of the sandbox; its path.
 fn other(sandbox: &Sandbox) -> String {
     let root = sandbox.outside().join("other");
     fs::create_dir(&root).unwrap();
-    let git = |args: &[&str]| drop(git_in(&root, &sandbox.variables(), args));
+    let git = |args: &[&str]| drop(sandbox.at(root.clone()).git(args));
     git(&["init", "-q", "-b", "main", "--template="]);
     fs::create_dir(root.join("lib")).unwrap();
     for (path, text) in [("one.md", "# One\n[two](lib/two)\n"), ("lib/two", "two\n")] {
@@ -38,7 +38,7 @@ fn paths(sandbox: &Sandbox, scope: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_repository_in_a_directory_becomes_a_scope_and_is_not_touched() {
+fn a_repository_in_a_directory_becomes_a_scope_and_stays_as_is() {
     let sandbox = Sandbox::new();
     let path = other(&sandbox);
     let before = worktree_of(&sandbox.outside().join("other"));
@@ -142,11 +142,9 @@ fn what_cannot_be_mapped_is_refused_and_leaves_nothing() {
         map(&["--path", empty.to_str().unwrap()])["code"],
         "not-a-repository"
     );
-    drop(git_in(
-        &empty,
-        &sandbox.variables(),
-        &["init", "-q", "--template="],
-    ));
+    sandbox
+        .at(empty.clone())
+        .git(&["init", "-q", "--template="]);
     assert_eq!(
         map(&["--path", empty.to_str().unwrap()])["code"],
         "revision-not-found"
@@ -177,7 +175,7 @@ fn a_relative_url_names_the_same_repository_from_everywhere() {
     );
     let root = sandbox.outside().join("other");
     fs::write(root.join("four"), "four\n").unwrap();
-    let git = |args: &[&str]| drop(git_in(&root, &sandbox.variables(), args));
+    let git = |args: &[&str]| drop(sandbox.at(root.clone()).git(args));
     git(&["add", "-A"]);
     let who = ["-c", "user.name=Bo", "-c", "user.email=bo@example.com"];
     git(&[&who[..], &["commit", "-qm", "third"]].concat());
@@ -192,7 +190,7 @@ fn a_relative_url_names_the_same_repository_from_everywhere() {
 fn a_bare_repository_and_a_branch_of_a_remote_are_mapped() {
     let sandbox = Sandbox::new();
     let path = other(&sandbox);
-    let git = |args: &[&str]| drop(git_in(&sandbox.outside(), &sandbox.variables(), args));
+    let git = |args: &[&str]| drop(sandbox.at(sandbox.outside()).git(args));
     git(&["clone", "-q", "--bare", "other", "bare.git"]);
     git(&["clone", "-q", "other", "clone"]);
     let map = |args: &[&str]| sandbox.json(&[&["map", "repo", "--scope-id", "b"], args].concat());

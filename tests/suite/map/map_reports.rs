@@ -33,7 +33,7 @@ fn a_dry_run_tells_what_would_be_fetched_and_fetches_nothing() {
 }
 
 #[test]
-fn whatever_may_be_a_credential_in_an_address_is_warned_of_and_not_repeated() {
+fn possible_credentials_in_an_address_are_not_repeated() {
     let sandbox = Sandbox::new();
     for (url, warned) in [
         ("https://u:s3cretWord@h.example/x.git", true),
@@ -57,7 +57,7 @@ fn whatever_may_be_a_credential_in_an_address_is_warned_of_and_not_repeated() {
 }
 
 #[test]
-fn a_broken_map_of_a_revision_is_told_by_the_name_that_was_typed() {
+fn a_broken_map_of_a_revision_is_named_as_it_was_typed() {
     let sandbox = Sandbox::new();
     sandbox.write(MAP, "sources: 7\n");
     commit(&sandbox);
@@ -90,7 +90,7 @@ fn retired(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_no_row_stands_for_any_more_leaves_the_pages_of_this_worktree() {
+fn pages_whose_row_is_gone_leave_this_worktree() {
     let sandbox = Sandbox::new();
     let map = |rows: &str| format!("schema_version: 1\nsources:\n{rows}");
     let (code, docs) = (
@@ -148,7 +148,7 @@ fn what_no_row_stands_for_any_more_leaves_the_pages_of_this_worktree() {
 }
 
 #[test]
-fn a_record_of_this_worktree_goes_with_its_row_and_that_of_another_branch_stays() {
+fn a_record_goes_with_its_row_and_those_of_other_branches_stay() {
     let sandbox = Sandbox::new();
     let map =
         |name: &str| format!("schema_version: 1\nsources:\n  - {{name: {name}, type: git_repo}}\n");
@@ -204,7 +204,7 @@ fn check_warns_of_credentials_and_points_to_what_looks_further() {
     sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
     let told = sandbox.colony(&["map", "check"]);
     assert!(
-        told.contains("'git colony map preview --worktree' looks for what they name"),
+        told.contains("'git colony map preview --worktree' resolves them"),
         "{told}"
     );
     assert!(
@@ -262,7 +262,7 @@ fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
         gone["message"]
             .as_str()
             .unwrap()
-            .ends_with("is recorded, but its pages were not made here")
+            .ends_with("is recorded, but its pages were not made here; nothing has changed")
     );
 }
 

@@ -3,20 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use git_colony::clones::hub::locate;
-use git_colony::flow::map::map_rows::{self, Request};
-use git_colony::flow::map::other_repositories::Network;
-use git_colony::git::remote::url::{Provenance, RemoteUrl};
-use git_colony::git::{ObjectWrites, RefName};
-use git_colony::map::scope_record::{ScopeRecord, Scopes};
-use git_colony::map::scope_writing::{self, Change};
-use git_colony::map::show::MapState;
-use git_colony::store::Session;
-use git_colony::store::files::shared_root::SharedRoot;
-use git_colony::store::settings::Flags;
+use git_colony::testing::{
+    Change, Flags, MapState, ObjectWrites, Provenance, RefName, RemoteUrl, ScopeRecord, Scopes,
+    Session, SharedRoot, locate, map_rows, map_rows::Network, map_rows::Request, scope_writing,
+};
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 const MAP: &str = ".colony/repo_map.yaml";
 
@@ -62,7 +55,7 @@ fn scope_ids(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_single_row_named_default_has_the_base_as_its_scope_and_all_others_a_name_behind() {
+fn a_single_row_named_default_has_the_base_name_as_its_scope() {
     let sandbox = Sandbox::new();
     let base = ["--base-scope", "team"];
     assert_eq!(scope_ids(&sandbox, &base), ["team"]);
@@ -137,7 +130,7 @@ fn the_base_is_the_colony_else_the_origin_else_the_first_commit() {
 }
 
 #[test]
-fn a_key_that_a_row_has_counts_and_only_an_absent_one_is_inherited() {
+fn a_key_of_a_row_wins_and_only_an_absent_one_is_inherited() {
     let sandbox = Sandbox::new();
     let rows = [
         git_row("inherits", ""),
@@ -184,7 +177,7 @@ fn a_key_that_a_row_has_counts_and_only_an_absent_one_is_inherited() {
 }
 
 #[test]
-fn a_branch_of_the_remote_is_mapped_and_not_the_default_one_in_its_place() {
+fn a_remote_branch_is_mapped_and_not_the_default_one_instead() {
     let sandbox = Sandbox::new();
     sandbox.git(&["branch", "only-there"]);
     let there = sandbox.git(&["rev-parse", "only-there"]);
@@ -196,7 +189,7 @@ fn a_branch_of_the_remote_is_mapped_and_not_the_default_one_in_its_place() {
 }
 
 #[test]
-fn every_argument_in_force_is_shown_and_what_is_inherited_is_among_them() {
+fn every_argument_in_force_is_shown_with_the_inherited_ones() {
     let sandbox = Sandbox::new();
     sandbox.write("lit/a.md", "text\n");
     sandbox.write(
@@ -233,7 +226,7 @@ fn every_argument_in_force_is_shown_and_what_is_inherited_is_among_them() {
 }
 
 #[test]
-fn a_row_that_contradicts_itself_or_has_no_directory_stops_no_other() {
+fn a_contradictory_row_or_a_missing_directory_stops_no_other() {
     let sandbox = Sandbox::new();
     std::os::unix::fs::symlink("/", sandbox.path("everything")).unwrap();
     let rows = [
@@ -277,7 +270,7 @@ fn a_row_that_contradicts_itself_or_has_no_directory_stops_no_other() {
 fn add_submodule(sandbox: &Sandbox) -> String {
     let library = sandbox.outside().join("lib");
     std::fs::create_dir(&library).unwrap();
-    let git = |args: &[&str]| git_in(&library, &sandbox.variables(), args);
+    let git = |args: &[&str]| sandbox.at(library.clone()).git(args);
     git(&["init", "-q", "-b", "trunk", "--template="]);
     std::fs::create_dir(library.join("src")).unwrap();
     std::fs::write(library.join("src/x.c"), "x").unwrap();
@@ -318,7 +311,7 @@ fn a_submodule_is_at_the_commit_that_the_tree_pins() {
     let inside = sandbox.path("third_party/foo");
     let who = ["-c", "user.name=L", "-c", "user.email=l@example.com"];
     let commit = ["commit", "-q", "--allow-empty", "-m", "newer"];
-    git_in(&inside, &sandbox.variables(), &[&who[..], &commit].concat());
+    sandbox.at(inside).git(&[&who[..], &commit].concat());
     assert_eq!(came_to(&sandbox, &[]), wanted);
     // What git's parser reads is read: a '%', a comment, quotes.
     sandbox.write(
@@ -351,12 +344,12 @@ fn make_hub(sandbox: &Sandbox, url: &str, from: &Path) -> PathBuf {
     let (from, to) = (from.to_str().unwrap(), place.to_str().unwrap());
     sandbox.git(&["clone", "-q", "--bare", "--template=", from, to]);
     let fetch = ["fetch", "-q", from, "+refs/heads/*:refs/remotes/origin/*"];
-    git_in(&place, &sandbox.variables(), &fetch);
+    sandbox.at(place.clone()).git(&fetch);
     place
 }
 
 #[test]
-fn another_repository_is_read_from_its_hub_and_missing_ones_say_so() {
+fn another_repository_is_read_from_its_hub_or_reported_missing() {
     let sandbox = Sandbox::new();
     let other = Sandbox::new();
     let main = other.git(&["rev-parse", "HEAD"]);
@@ -435,7 +428,7 @@ fn record(sandbox: &Sandbox) -> bool {
 }
 
 #[test]
-fn a_static_row_stays_at_the_commit_of_its_first_mapping_until_it_is_thawed() {
+fn a_static_row_stays_at_its_first_commit_until_it_is_thawed() {
     let sandbox = Sandbox::new();
     let rows = [git_row("frozen", ", static: true"), git_row("live", "")];
     commit_map(&sandbox, &rows.concat());
@@ -485,16 +478,8 @@ fn mappings_of_other_branches_stay_in_the_worktree() {
 
 /// Writes a tree of records as a stranger might.
 fn hostile_records(sandbox: &Sandbox, good: &str, newer: &str) -> String {
-    let place = sandbox.outside().join("place");
-    let written = |content: &str| {
-        std::fs::write(&place, content).unwrap();
-        sandbox.git(&["hash-object", "-w", place.to_str().unwrap()])
-    };
-    let in_tree = |lines: &str| {
-        std::fs::write(&place, lines).unwrap();
-        let command = format!("alias.mk=!git mktree <'{}'", place.display());
-        git_in(&sandbox.root, &sandbox.variables(), &["-c", &command, "mk"])
-    };
+    let written = |content: &str| sandbox.hash_literally("blob", content.as_bytes());
+    let in_tree = |lines: &str| sandbox.make_tree(lines);
     let record_of =
         |content: &str| in_tree(&format!("100644 blob {}\tscope.json\n", written(content)));
     let link = in_tree(&format!(
@@ -520,7 +505,7 @@ fn hostile_records(sandbox: &Sandbox, good: &str, newer: &str) -> String {
 }
 
 #[test]
-fn records_that_others_wrote_are_read_with_more_fields_and_refused_by_name() {
+fn records_of_others_may_have_more_fields_or_are_refused() {
     let sandbox = Sandbox::new();
     commit_map(&sandbox, &git_row("a", ""));
     assert!(record(&sandbox));
@@ -650,7 +635,7 @@ fn sixteen_writers_of_scopes_lose_none() {
                 let change = [Change::Put(Box::new(record))];
                 let records = rows.records.unwrap();
                 while let Err(error) = scope_writing::write(&session, &records, &change) {
-                    let moved = git_colony::model::Code::RefMoved;
+                    let moved = git_colony::testing::Code::RefMoved;
                     assert_eq!(error.code(), moved, "{error:?}");
                 }
             });

@@ -3,10 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::map::problem::MapProblem;
-use git_colony::map::row::SourceKind;
-use git_colony::map::schema::RepoMap;
-use git_colony::ui::escape;
+use git_colony::testing::{MapProblem, RepoMap, SourceKind, escape};
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/repo_maps");

@@ -9,6 +9,6 @@ mod map_reports;
 mod map_rows;
 mod map_schema;
 mod map_worktree;
-mod one_answer;
+mod scope_lookup;
 mod submodules;
 mod token_tree;

@@ -3,12 +3,11 @@
 
 use std::path::Path;
 
-use git_colony::git::remote::submodules::Submodules;
-use git_colony::git::remote::url::{Provenance, RemoteUrl};
-use git_colony::git::{ObjectWrites, Oid, Repo};
-use git_colony::model::{Code, Error, World};
+use git_colony::testing::{
+    Code, Error, ObjectWrites, Oid, Provenance, RemoteUrl, Repo, Submodules, World,
+};
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 /// A sandbox in which trees are made.
 struct Trees {
@@ -36,11 +35,7 @@ impl Trees {
         let file = self.sandbox.outside().join("entries");
         std::fs::write(&file, entries.join("\n") + "\n").unwrap();
         let command = format!("alias.mk=!git mktree --missing <'{}'", file.display());
-        git_in(
-            &self.sandbox.root,
-            &self.sandbox.variables(),
-            &["-c", &command, "mk"],
-        )
+        self.sandbox.git(&["-c", &command, "mk"])
     }
 
     fn pin(&self, name: &str) -> String {

@@ -107,7 +107,7 @@ fn a_branch_without_a_commit_has_no_tokens() {
 }
 
 #[test]
-fn a_dry_run_of_a_map_says_what_would_be_and_leaves_all_as_it_is() {
+fn a_dry_run_of_a_map_reports_and_changes_nothing() {
     let sandbox = Sandbox::new();
     let would = sandbox.json(&["map", "-n"]);
     assert!(!sandbox.path(".git/colony").exists());

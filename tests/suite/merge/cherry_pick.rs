@@ -3,9 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 /// A repository whose branch `side` has three commits that `main` has not; HEAD is on `main`.
 fn sided() -> Sandbox {
+    SIDED.copy()
+}
+
+static SIDED: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.write("list.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     sandbox.git(&["add", "-A"]);
@@ -46,10 +51,15 @@ fn sided() -> Sandbox {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "of main"]);
     sandbox
-}
+});
 
 fn id(sandbox: &Sandbox, revision: &str) -> String {
     sandbox.git(&["rev-parse", revision])
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    SIDED.check();
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::design::drivers::{Driver, DriverOutcome};
-use git_colony::model::RepoPath;
+use git_colony::testing::{Driver, DriverOutcome, RepoPath};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -216,7 +215,7 @@ fn read_json(bytes: &[u8]) -> Value {
 }
 
 fn read_yaml(bytes: &[u8]) -> Value {
-    git_colony::store::yaml::find_value(std::str::from_utf8(bytes).unwrap()).unwrap()
+    git_colony::testing::yaml::find_value(std::str::from_utf8(bytes).unwrap()).unwrap()
 }
 
 /// A kind of file: its path, how it is written and how it is read.

@@ -1,8 +1,7 @@
 //! The rules of the merge drivers on bytes alone: what goes together, what is to be settled, and
 //! that nothing else of a file moves.
 
-use git_colony::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
-use git_colony::model::RepoPath;
+use git_colony::testing::{Clash, Conflict, Driver, DriverOutcome, Marks, RepoPath, driver_for};
 
 fn path_of(driver: Driver) -> RepoPath {
     RepoPath::from(match driver {
@@ -74,7 +73,7 @@ const DECISION: &str = r#"{
 "#;
 
 #[test]
-fn fields_of_a_decision_merge_one_by_one_and_the_rest_keeps_its_bytes() {
+fn fields_of_a_decision_merge_singly_and_other_bytes_stay() {
     let ours = DECISION.replace("because", "because of x");
     let theirs = DECISION.replace("\"low\"", "\"high\"").replace("10", "12");
     let expected = ours.replace("\"low\"", "\"high\"").replace("10", "12");
@@ -107,7 +106,7 @@ fn a_decision_without_an_id_keeps_every_field() {
 }
 
 #[test]
-fn a_deleted_decision_stays_deleted_and_a_changed_one_is_to_be_settled() {
+fn a_deleted_decision_stays_deleted_and_a_changed_one_conflicts() {
     let base = "[\n  {\"decision_id\": \"a\", \"t\": 1},\n  {\"decision_id\": \"b\", \"t\": 1},\n  {\"decision_id\": \"c\", \"t\": 1}\n]\n";
     let ours =
         "[\n  {\"decision_id\": \"a\", \"t\": 1},\n  {\"decision_id\": \"c\", \"t\": 1}\n]\n";
@@ -252,7 +251,7 @@ fn triples_are_a_set_and_malformed_ones_stay() {
 }
 
 #[test]
-fn another_object_from_each_side_for_a_predicate_with_one_is_to_be_settled() {
+fn two_objects_of_a_single_valued_predicate_are_a_conflict() {
     let list = "[\n  [\"a\", \"rdf:type\", \"T\"]\n]\n";
     let ours = "[\n  [\"a\", \"colony:status\", \"open\"],\n  [\"a\", \"rdf:type\", \"T\"]\n]\n";
     let theirs = "[\n  [\"a\", \"colony:status\", \"done\"],\n  [\"a\", \"rdf:type\", \"T\"]\n]\n";
@@ -282,7 +281,7 @@ fn deleting_a_key_of_the_metadata_of_a_graph_is_no_conflict() {
 const BUDGET: &str = "# what we may spend\nmetadata:\n  owner: ada   # asks\n\nteams:\n  # the big one\n  core: 100\n  lab: 50 # small\n  note: 'x'\n";
 
 #[test]
-fn budgets_raised_by_both_take_the_larger_and_lowered_the_smaller() {
+fn budgets_raised_by_both_take_the_larger_lowered_the_smaller() {
     let with = |core: &str, lab: &str| {
         BUDGET
             .replace("100", core)
@@ -329,7 +328,7 @@ fn budgets_raised_by_both_take_the_larger_and_lowered_the_smaller() {
 }
 
 #[test]
-fn a_string_of_a_budget_changed_on_one_side_is_taken_and_comments_stay() {
+fn a_budget_string_changed_on_one_side_is_taken_with_comments() {
     let ours = BUDGET.replace("'x'", "'y'").replace("100", "110");
     let theirs = BUDGET
         .replace("ada ", "bob ")

@@ -5,9 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 /// A sandbox with a fork `try` that has one commit, seen from `main`.
 fn forked() -> Sandbox {
+    FORKED.copy()
+}
+
+static FORKED: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.colony(&["fork", "try"]);
     sandbox.write("new.txt", "new\n");
@@ -15,7 +20,7 @@ fn forked() -> Sandbox {
     sandbox.colony(&["checkpoint", "-m", "tried"]);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox
-}
+});
 
 fn branch(sandbox: &Sandbox) -> String {
     sandbox.git(&["branch", "--show-current"])
@@ -26,6 +31,11 @@ fn fork_named(sandbox: &Sandbox, name: &str) -> Value {
     let forks = list["forks"].as_array().unwrap();
     let found = forks.iter().find(|fork| fork["name"] == name);
     found.unwrap_or_else(|| panic!("{list:#}")).clone()
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    FORKED.check();
 }
 
 #[test]
@@ -476,7 +486,7 @@ fn what_is_edited_here_and_newer_there_stops_the_undo_of_a_fork() {
 }
 
 #[test]
-fn a_fork_that_somebody_else_begins_meanwhile_is_refused_in_our_words() {
+fn a_fork_that_somebody_else_creates_meanwhile_is_refused() {
     for args in [
         &["fork", "try"][..],
         &["fork", "try/deeper"],

@@ -5,8 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use git_colony::git::merge::gix_merge::SideNames;
-use git_colony::git::{ObjectWrites, Oid, Repo};
+use git_colony::testing::{ObjectWrites, Oid, Repo, SideNames};
 use serde_json::Value;
 
 use crate::support::{Sandbox, View};
@@ -109,7 +108,7 @@ fn generate(seed: u64) -> Sandbox {
     sandbox
 }
 
-fn tree(view: &View<'_>, revision: &str) -> String {
+fn tree(view: &View, revision: &str) -> String {
     view.git(&["rev-parse", &format!("{revision}^{{tree}}")])
 }
 

@@ -1,6 +1,6 @@
 //! What merges and picks meet in the worktree, in the places people type from, and in old states.
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::json;
 
 use crate::support::Sandbox;
@@ -136,7 +136,7 @@ fn a_new_tool_goes_through_the_filters_of_git() {
 }
 
 #[test]
-fn a_file_of_a_nested_repository_in_the_way_is_refused_and_stays() {
+fn a_file_of_a_nested_repository_in_the_way_is_refused() {
     for ignored in [false, true] {
         let sandbox = forked(|s| s.write("vendor/lib.c", "theirs\n"));
         let vendor = sandbox.path("vendor");

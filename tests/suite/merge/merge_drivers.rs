@@ -1,68 +1,49 @@
 //! The merge drivers as git runs them: `git merge` and `git merge-tree` in real repositories, with
 //! the real program, and without it.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::os::unix::fs::symlink;
+use std::process::Output;
 
-use git_colony::design::drivers::Driver;
-use git_colony::setup::{attributes, merge_drivers};
+use git_colony::testing::{Driver, attributes, merge_drivers};
 
-use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
+use crate::support::{Sandbox, View};
 
 /// A repository that was set up, whose git finds the program.
 struct Driven {
     sandbox: Sandbox,
-    bin: PathBuf,
+    view: View,
 }
+
+static SET_UP: Fixture = Fixture::new(|| {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["init", "--no-lfs"]);
+    sandbox
+});
 
 impl Driven {
     fn new() -> Driven {
-        let sandbox = Sandbox::new();
-        sandbox.colony(&["init", "--no-lfs"]);
-        let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
-        let bin = program.parent().unwrap().to_owned();
-        Driven { sandbox, bin }
+        let sandbox = SET_UP.copy();
+        let view = sandbox.with_program();
+        Driven { sandbox, view }
     }
 
     /// Where git finds itself and a shell, but not the program.
     fn without_program(mut self) -> Driven {
-        self.bin = self.sandbox.outside().join("bin");
-        fs::create_dir_all(&self.bin).unwrap();
+        let bin = self.sandbox.outside().join("bin");
+        fs::create_dir_all(&bin).unwrap();
         let path = std::env::var_os("PATH").unwrap();
         for name in ["git", "sh"] {
             let mut folders = std::env::split_paths(&path).map(|folder| folder.join(name));
-            symlink(
-                folders.find(|file| file.exists()).unwrap(),
-                self.bin.join(name),
-            )
-            .unwrap();
+            symlink(folders.find(|file| file.exists()).unwrap(), bin.join(name)).unwrap();
         }
+        self.view = self.sandbox.with("PATH", bin);
         self
     }
 
-    fn variables(&self) -> BTreeMap<OsString, OsString> {
-        let mut variables = self.sandbox.variables();
-        let mut path = self.bin.clone().into_os_string();
-        if !self.bin.join("git").exists() {
-            path.push(":");
-            path.push(&variables[OsStr::new("PATH")]);
-        }
-        variables.insert("PATH".into(), path);
-        variables
-    }
-
     fn output(&self, args: &[&str]) -> Output {
-        Command::new("git")
-            .env_clear()
-            .envs(self.variables())
-            .current_dir(&self.sandbox.root)
-            .args(args)
-            .output()
-            .unwrap()
+        self.view.git_output(args)
     }
 
     /// Commits three versions of a file: the base, ours on `main`, theirs on `theirs`.
@@ -103,10 +84,8 @@ impl Driven {
 
     /// Runs the driver as git does, in the directory of the files.
     fn driver(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_git-colony"))
-            .env_clear()
-            .envs(self.variables())
-            .current_dir(&self.sandbox.root)
+        self.view
+            .program()
             .arg("merge-driver")
             .args(args)
             .output()
@@ -122,6 +101,11 @@ impl Driven {
 
 fn lines(lines: &[&str]) -> String {
     lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_copy_of_a_repository_that_was_set_up_is_whole() {
+    SET_UP.check();
 }
 
 #[test]
@@ -155,7 +139,7 @@ fn git_merges_fields_of_a_decision_and_keeps_the_rest() {
 }
 
 #[test]
-fn a_conflict_of_decisions_stands_between_marks_and_is_settled_with_git() {
+fn a_conflict_of_decisions_has_marks_and_is_settled_with_git() {
     let driven = Driven::new();
     let with = |title: &str, extra: &str| {
         lines(&[
@@ -281,7 +265,7 @@ fn graphs_are_merged_as_sets_by_git() {
 }
 
 #[test]
-fn two_objects_for_one_functional_predicate_both_stay_to_be_settled() {
+fn two_objects_of_a_functional_predicate_stay_as_a_conflict() {
     let driven = Driven::new();
     let list = |status: &str| format!("[\n  {status}\n]\n");
     let one = "{\"subject\": \"s\", \"predicate\": \"colony:status\", \"object\": \"open\"}";
@@ -306,7 +290,7 @@ fn budgets_are_merged_by_git_with_their_comments() {
 }
 
 #[test]
-fn a_budget_that_does_not_read_is_merged_as_text_and_never_emptied() {
+fn an_unreadable_budget_is_merged_as_text_and_never_emptied() {
     let driven = Driven::new();
     let base = "a: 1\nb: [\nc: 1\nd: 1\ne: 1\n";
     let (is_clean, text) = driven.merged(
@@ -377,7 +361,7 @@ fn settings_in_the_tree_are_merged_by_rows() {
 }
 
 #[test]
-fn a_page_graph_stays_valid_is_noted_as_stale_and_the_merge_goes_on() {
+fn a_merged_page_graph_stays_valid_and_is_noted_as_stale() {
     let driven = Driven::new();
     let graph = |inner: &str| format!("PAR1{inner}PAR1").into_bytes();
     driven.sandbox.write("b.txt", "b\n");
@@ -432,11 +416,10 @@ fn merge_tree_runs_the_drivers_and_a_preview_notes_nothing() {
     sandbox.write("ours", "PAR1oursPAR1");
     sandbox.write("theirs", "PAR1theirsPAR1");
     let note = sandbox.path(".git/colony/stale-page-graphs");
-    let program = Command::new(env!("CARGO_BIN_EXE_git-colony"))
-        .env_clear()
-        .envs(driven.variables())
+    let program = driven
+        .view
+        .program()
         .env("COLONY_MERGE_PREVIEW", "1")
-        .current_dir(&sandbox.root)
         .args([
             "merge-driver",
             "colony-page-graph",
@@ -544,13 +527,8 @@ fn a_merge_in_a_linked_worktree_notes_a_stale_graph_for_all() {
         linked.to_str().unwrap(),
         "main",
     ]);
-    let output = Command::new("git")
-        .env_clear()
-        .envs(driven.variables())
-        .current_dir(&linked)
-        .args(["merge", "-q", "--no-edit", "theirs"])
-        .output();
-    assert!(output.unwrap().status.success());
+    let merge = ["merge", "-q", "--no-edit", "theirs"];
+    assert!(driven.view.at(linked).try_git(&merge));
     assert_eq!(
         fs::read_dir(driven.sandbox.path(".git/colony/stale-page-graphs"))
             .unwrap()
@@ -575,7 +553,7 @@ fn without_the_program_git_merges_as_text_with_marks() {
 }
 
 #[test]
-fn without_the_program_a_page_graph_is_a_conflict_that_keeps_ours() {
+fn a_page_graph_without_the_program_conflicts_and_keeps_ours() {
     let driven = Driven::new().without_program();
     driven.commit(
         "page_graph.parquet",
@@ -631,7 +609,7 @@ fn binary_bytes_stay_ours_and_are_to_be_settled() {
 }
 
 #[test]
-fn init_configures_the_drivers_once_and_deinit_takes_them_out_byte_for_byte() {
+fn init_configures_drivers_once_and_deinit_removes_them_exactly() {
     let sandbox = Sandbox::new();
     let before = sandbox.read(".git/config");
     let preview = sandbox.json(&["init", "--no-lfs", "-n"]);
@@ -655,7 +633,7 @@ fn init_configures_the_drivers_once_and_deinit_takes_them_out_byte_for_byte() {
 }
 
 #[test]
-fn a_driver_of_somebody_else_stays_and_ours_goes_without_what_was_added_to_it() {
+fn a_driver_of_the_user_stays_and_ours_goes_without_additions() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "merge.colony-kg.driver", "mine %A %O %B"]);
     let report = sandbox.json(&["init", "--no-lfs"]);
@@ -674,14 +652,14 @@ fn a_driver_of_somebody_else_stays_and_ours_goes_without_what_was_added_to_it() 
 }
 
 #[test]
-fn doctor_says_when_attributes_name_drivers_that_git_does_not_know() {
+fn doctor_reports_attributes_with_drivers_unknown_to_git() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init", "--no-lfs"]);
     assert!(sandbox.colony(&["doctor"]).contains("ok   merge-drivers"));
     sandbox.git(&["config", "--remove-section", "merge.colony-kg"]);
     let run = sandbox.run(&["doctor"]);
     assert_eq!(run.code, 1);
-    assert!(run.stdout.contains("ILL  merge-drivers: attributes name drivers that git does not know, so it merges text: colony-kg"), "{}", run.stdout);
+    assert!(run.stdout.contains("FAIL merge-drivers: attributes name drivers that git does not know, so it merges text: colony-kg"), "{}", run.stdout);
     assert!(
         run.stdout.contains("fix: git colony init"),
         "{}",
@@ -694,11 +672,7 @@ fn doctor_says_when_attributes_name_drivers_that_git_does_not_know() {
 #[test]
 fn a_program_that_dies_leaves_ours_as_it_was() {
     let mut driven = Driven::new();
-    driven.bin = driven.sandbox.outside().join("bin");
-    fs::create_dir_all(&driven.bin).unwrap();
-    let fake = driven.bin.join("git-colony");
-    fs::write(&fake, "#!/bin/sh\nexit 101\n").unwrap();
-    fs::set_permissions(&fake, fs::Permissions::from_mode(0o755)).unwrap();
+    driven.view = driven.view.stand_in("git-colony", "exit 101");
     driven.commit(
         "x.kg.json",
         [b"{\"a\": 1}\n", b"{\"a\": 2}\n", b"{\"a\": 3}\n"],
@@ -721,10 +695,9 @@ fn our_own_merge_and_pick_run_the_drivers_as_well() {
         ],
     );
     for command in ["merge", "cherry-pick"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_git-colony"))
-            .env_clear()
-            .envs(driven.variables())
-            .current_dir(&driven.sandbox.root)
+        let output = driven
+            .view
+            .program()
             .args([command, "theirs"])
             .output()
             .unwrap();

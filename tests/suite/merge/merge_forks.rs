@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 /// What one side does.
 type Act = fn(&Sandbox);
@@ -25,6 +26,10 @@ fn diverged(before: Act, ours: Act, theirs: Act) -> Sandbox {
 }
 
 fn clean() -> Sandbox {
+    CLEAN.copy()
+}
+
+static CLEAN: Fixture = Fixture::new(|| {
     diverged(
         |s| s.write("both.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"),
         |s| {
@@ -37,9 +42,13 @@ fn clean() -> Sandbox {
             s.git(&["mv", "dir/b.txt", "moved.txt"]);
         },
     )
-}
+});
 
 fn conflicted() -> Sandbox {
+    CONFLICTED.copy()
+}
+
+static CONFLICTED: Fixture = Fixture::new(|| {
     diverged(
         |s| s.write("gone.txt", "1\n"),
         |s| {
@@ -53,10 +62,16 @@ fn conflicted() -> Sandbox {
             s.write("theirs.txt", "theirs\n");
         },
     )
-}
+});
 
 fn tree(sandbox: &Sandbox, revision: &str) -> String {
     sandbox.git(&["rev-parse", &format!("{revision}^{{tree}}")])
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    CLEAN.check();
+    CONFLICTED.check();
 }
 
 #[test]
@@ -779,7 +794,7 @@ fn hints_of_a_merge_can_be_followed() {
     sandbox.colony(&["merge", "--abort"]);
     sandbox.git(&["switch", "-q", "main"]);
     let answer = sandbox.json(&["merge", "try", "--into", "nosuch"]);
-    let message = "'nosuch' is not a local branch; nothing was done";
+    let message = "'nosuch' is not a local branch; nothing has changed";
     assert_eq!(
         (&answer["message"], &answer["hint"]),
         (&message.into(), &"git branch --list".into())

@@ -1,13 +1,17 @@
 //! A pick of several commits that `--resolve` opened and that git goes on with: nothing is dropped.
 
-use git_colony::model::World;
-use git_colony::store::operation::STEPS;
+use git_colony::testing::{STEPS, World};
 use serde_json::json;
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 /// A repository whose branch `side` has four commits; the first conflicts with `main`, which is HEAD.
 fn sided() -> Sandbox {
+    SIDED.copy()
+}
+
+static SIDED: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.git(&["switch", "-q", "-c", "side"]);
     for (path, content) in [
@@ -29,7 +33,7 @@ fn sided() -> Sandbox {
     sandbox.write("a.txt", "main\n");
     sandbox.git(&["commit", "-qam", "of main"]);
     sandbox
-}
+});
 
 const OPEN: &[&str] = &["cherry-pick", "side~2", "side~1", "side", "--resolve"];
 
@@ -47,6 +51,11 @@ fn subjects(sandbox: &Sandbox) -> String {
 }
 
 const ALL: &str = "Zoe change third.txt\nZoe change second.txt\nZoe change a.txt\nAda of main";
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    SIDED.check();
+}
 
 #[test]
 fn git_goes_on_with_the_rest_as_with_its_own() {

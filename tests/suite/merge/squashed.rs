@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use crate::support::{Sandbox, View};
 
-fn agent<'a>(desk: &'a Sandbox, name: &str) -> View<'a> {
+fn agent(desk: &Sandbox, name: &str) -> View {
     let made = desk.json(&["agents", "new", name]);
     desk.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
-fn commit(clone: &View<'_>, path: &str, content: &str) {
+fn commit(clone: &View, path: &str, content: &str) {
     fs::write(clone.path(path), content).unwrap();
     clone.colony(&["commit", "-m", content.trim(), "--all"]);
 }
@@ -166,7 +166,7 @@ fn an_agent_begins_where_head_is_on_no_branch() {
 }
 
 #[test]
-fn a_fork_of_mine_does_not_become_the_work_of_agents_that_begin_there() {
+fn a_fork_of_mine_does_not_become_work_of_agents_started_there() {
     let desk = Sandbox::new();
     let tracked = desk.git(&["ls-files"]);
     let file = tracked.lines().next().unwrap().to_owned();

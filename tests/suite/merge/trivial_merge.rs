@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use git_colony::design::merge::conflicts;
-use git_colony::git::{ObjectWrites, Oid, Repo};
+use git_colony::testing::{ObjectWrites, Oid, Repo, conflicts};
 
 use crate::support::Sandbox;
 
@@ -174,9 +173,9 @@ fn import(sandbox: &Sandbox, stream: &str) -> Vec<Oid> {
     commits.into_values().collect()
 }
 
-fn notes(all: &[git_colony::git::merge::merge_tree::MergeNote]) -> Vec<(Vec<String>, &str)> {
+fn notes(all: &[git_colony::testing::MergeNote]) -> Vec<(Vec<String>, &str)> {
     let conflicts = all.iter().filter(|note| note.kind.starts_with("CONFLICT"));
-    let paths = |note: &git_colony::git::merge::merge_tree::MergeNote| {
+    let paths = |note: &git_colony::testing::MergeNote| {
         note.paths.iter().map(ToString::to_string).collect()
     };
     conflicts

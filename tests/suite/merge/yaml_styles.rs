@@ -3,9 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::design::drivers::{Driver, DriverOutcome};
-use git_colony::model::RepoPath;
-use git_colony::store::yaml;
+use git_colony::testing::{Driver, DriverOutcome, RepoPath, yaml};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -213,7 +211,7 @@ fn rows_written_in_one_line_are_told_apart_by_their_names() {
 }
 
 #[test]
-fn a_budget_in_one_line_or_with_references_is_left_to_the_text_merge() {
+fn a_budget_in_one_line_or_with_anchors_is_merged_as_text() {
     let forms: [fn(i32) -> String; 3] = [
         |limit| format!("{{metadata: {{policy: min_on_increase}}, limits: {{a: {limit}}}}}\n"),
         |limit| format!("m: &m {{policy: min_on_increase}}\nmetadata: *m\na: {limit}\n"),

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use git_colony::text::tokenizer::Tokenizer;
+use git_colony::testing::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 pub(crate) const MAP: &str = ".colony/repo_map.yaml";
 
@@ -40,6 +41,10 @@ pub(crate) fn pages(sandbox: &Sandbox) -> BTreeMap<String, String> {
 
 /// A repository with a few directories, none of which is one page.
 fn library() -> Sandbox {
+    LIBRARY.copy()
+}
+
+static LIBRARY: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     for directory in ["src", "src/deep", "docs"] {
         for number in 0..12 {
@@ -49,6 +54,11 @@ fn library() -> Sandbox {
     }
     commit(&sandbox);
     sandbox
+});
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    LIBRARY.check();
 }
 
 #[test]
@@ -166,7 +176,7 @@ fn pages_are_listed_by_scope_and_path_and_piece_by_piece() {
 }
 
 #[test]
-fn directories_that_go_and_files_that_come_in_their_place_leave_no_page() {
+fn directories_replaced_by_files_leave_no_page() {
     let sandbox = library();
     map(&sandbox);
     let before = pages(&sandbox);

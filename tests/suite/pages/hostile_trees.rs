@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 use super::edited_repository::{MAP, commit, map, pages};
 
@@ -61,12 +61,12 @@ fn raw_commit(sandbox: &Sandbox, entries: &[(&[u8], &str)]) -> String {
     }
     std::fs::write(&file, bytes).unwrap();
     let command = format!("alias.mk=!git mktree -z <'{}'", file.display());
-    let tree = git_in(&sandbox.root, &sandbox.variables(), &["-c", &command, "mk"]);
+    let tree = sandbox.git(&["-c", &command, "mk"]);
     sandbox.git(&["commit-tree", "-m", "x", &tree])
 }
 
 #[test]
-fn names_of_any_bytes_are_mapped_without_loss_and_reach_no_terminal() {
+fn names_of_any_bytes_are_mapped_and_reach_no_terminal() {
     let sandbox = Sandbox::new();
     let blob = sandbox.git(&["rev-parse", "HEAD:a.txt"]);
     let long = [b'n'; 4000];
@@ -119,14 +119,11 @@ fn names_of_any_bytes_are_mapped_without_loss_and_reach_no_terminal() {
 
 /// Makes a tree of entries as `git mktree` reads them.
 fn raw_tree(sandbox: &Sandbox, entries: &str) -> String {
-    let file = sandbox.outside().join("tree");
-    std::fs::write(&file, entries).unwrap();
-    let command = format!("alias.mk=!git mktree <'{}'", file.display());
-    git_in(&sandbox.root, &sandbox.variables(), &["-c", &command, "mk"])
+    sandbox.make_tree(entries)
 }
 
 #[test]
-fn a_tree_that_stands_for_more_files_than_can_be_listed_is_refused_at_once() {
+fn a_tree_of_more_files_than_can_be_listed_is_refused_at_once() {
     let sandbox = Sandbox::new();
     let blob = sandbox.git(&["rev-parse", "HEAD:a.txt"]);
     let mut tree = raw_tree(&sandbox, &format!("100644 blob {blob}\tf\n"));

@@ -8,19 +8,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use git_colony::git::lfs::lfs_objects::LfsObjects;
-use git_colony::git::lfs::lfs_pointer::Pointer;
-use git_colony::git::{ObjectWrites, Oid};
-use git_colony::lfs::hydrate;
-use git_colony::model::{RepoPath, World};
-use git_colony::source::literature::{ChunkRecord, Fetch, Library, Literature};
-use git_colony::store::Session;
-use git_colony::store::cache::user_cache::UserCache;
-use git_colony::store::settings::Flags;
-use git_colony::text::chunk::ChunkSize;
-use git_colony::text::readers::ReadFault;
-use git_colony::text::readers::pdf_extractor::Extractor;
-use git_colony::text::tokenizer::Tokenizer;
+use git_colony::testing::{
+    ChunkRecord, ChunkSize, Extractor, Fetch, Flags, LfsObjects, Library, Literature, ObjectWrites,
+    Oid, Pointer, ReadFault, RepoPath, Session, Tokenizer, UserCache, UserCacheKind, World,
+    hydrate, user_cache,
+};
 
 use crate::support::Sandbox;
 
@@ -198,7 +190,7 @@ fn what_is_no_readable_pdf_is_named() {
 }
 
 #[test]
-fn without_an_extractor_a_pdf_is_named_and_other_documents_are_read() {
+fn a_pdf_without_an_extractor_is_named_and_other_files_are_read() {
     let sandbox = committed(&[("a.pdf", &pdf(&["Text."], "")), ("a.txt", b"Text.\n")]);
     let mut world = with_path(&sandbox, None);
     world
@@ -335,7 +327,7 @@ fn our_own_extractor_beside_the_program_comes_first() {
 fn our_own_extractor_names_what_poppler_names() {
     let sandbox = Sandbox::new();
     let mut world = sandbox.world();
-    world.program = assert_cmd::cargo::cargo_bin!("git-colony-extract").to_owned();
+    world.program = env!("CARGO_BIN_EXE_git-colony-extract").into();
     let whole = pdf(&["The first page.", "", "The third page."], "");
     let found = pages(&world, whole.clone()).unwrap();
     let trimmed: Vec<&str> = found.iter().map(|page| page.trim()).collect();
@@ -367,26 +359,30 @@ fn text_is_taken_out_once_by_each_version() {
     assert_eq!(runs(), 1);
 
     // What has been changed where it is kept is not believed.
-    let kept = kept_texts(&sandbox);
-    let [entry] = kept.as_slice() else {
-        panic!("{kept:?}")
-    };
-    let sound = fs::read(entry).unwrap();
-    let lie = String::from_utf8_lossy(&sound).replace("text", "lies");
-    for bytes in [
-        lie.into_bytes(),
-        sound[..sound.len() - 1].to_vec(),
-        Vec::new(),
-    ] {
-        fs::write(entry, bytes).unwrap();
+    let kept = sandbox.outside().join("home/.cache/git-colony/texts-1.db");
+    let sound = fs::read(&kept).unwrap();
+    let at = sound
+        .windows(6)
+        .position(|window| window == b"\"text\\")
+        .unwrap();
+    let mut lie = sound.clone();
+    lie[at + 1..at + 5].copy_from_slice(b"lies");
+    for bytes in [lie, sound[..sound.len() / 2].to_vec(), Vec::new()] {
+        fs::write(&kept, bytes).unwrap();
         assert_eq!(read(&world, "a.pdf").unwrap(), first);
     }
     assert_eq!(runs(), 4);
 
-    let world = with_path(&sandbox, Some(&fake(&sandbox, "1.1", &lines)));
-    assert_eq!(read(&world, "a.pdf").unwrap(), first);
+    let newer = with_path(&sandbox, Some(&fake(&sandbox, "1.1", &lines)));
+    assert_eq!(read(&newer, "a.pdf").unwrap(), first);
     assert_eq!(runs(), 5);
-    assert_eq!(kept_texts(&sandbox).len(), 2);
+    for world in [
+        with_path(&sandbox, Some(&fake(&sandbox, "1.0", &lines))),
+        newer,
+    ] {
+        assert_eq!(read(&world, "a.pdf").unwrap(), first);
+    }
+    assert_eq!(runs(), 5);
 }
 
 #[test]
@@ -448,9 +444,9 @@ fn what_takes_too_long_is_tried_again_the_next_day() {
     let day = world.now().timestamp() / 86_400;
     let blob = sandbox.git(&["rev-parse", "HEAD:a.pdf"]);
     let slow: Result<Vec<String>, ReadFault> = Err(ReadFault::TimedOut { seconds: 60 });
-    let cache = UserCache::open(&world, "text").unwrap();
+    let mut cache = UserCache::open(&world, UserCacheKind::Texts);
     let key = format!("blob-{blob} pdftotext-1.0 slow {day}");
-    cache.write(&key, &serde_json::to_vec(&slow).unwrap());
+    cache.remember(&[(user_cache::key(&key), serde_json::to_vec(&slow).unwrap())]);
     assert_eq!(read(&world, "a.pdf").unwrap_err().code(), "timed_out");
     let tomorrow = sandbox.world_at(86_400);
     let later = World {
@@ -458,18 +454,6 @@ fn what_takes_too_long_is_tried_again_the_next_day() {
         ..world
     };
     assert_eq!(read(&later, "a.pdf").unwrap()[0].text, "text");
-}
-
-fn kept_texts(sandbox: &Sandbox) -> Vec<PathBuf> {
-    let folder = sandbox.outside().join("home/.cache/git-colony/text");
-    let shelves = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let shelves = shelves.filter(|path| path.is_dir());
-    shelves
-        .flat_map(|shelf| fs::read_dir(shelf).unwrap())
-        .map(|entry| entry.unwrap().path())
-        .collect()
 }
 
 #[test]
@@ -560,7 +544,7 @@ fn with_large_files() -> Sandbox {
 }
 
 #[test]
-fn a_document_in_git_lfs_reads_as_a_plain_one_where_only_pointers_are_checked_out() {
+fn a_document_in_git_lfs_reads_as_plain_from_its_pointer() {
     let sandbox = with_large_files();
     // The worktree has the pointers only.
     fs::remove_dir_all(sandbox.path("large")).unwrap();
@@ -609,7 +593,7 @@ fn a_missing_object_is_named_or_fetched() {
 
     let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::Durable).unwrap();
     let fetch = |blob: Oid, pointer: &Pointer| {
-        hydrate::fetch_object(&session, (blob, pointer), hydrate::Fetch::AsConfigured)
+        hydrate::fetch_object(&session, blob, pointer, hydrate::Fetch::AsConfigured)
     };
     assert_eq!(
         read_with(&world, "large/b.md", Some(&fetch)).unwrap(),

@@ -7,4 +7,5 @@ mod page_cache;
 mod page_graph;
 mod page_laws;
 mod page_show;
+mod page_sources;
 mod page_streams;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -328,13 +328,9 @@ fn a_table_of_another_shape_is_made_anew() {
 }
 
 fn start(sandbox: &Sandbox, root: &Path, args: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
+    let mut command = sandbox.at(root.to_owned()).program();
     command
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(root)
-        .args(args);
-    command
+        .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -21,10 +21,9 @@ fn commit(sandbox: &Sandbox, days: i64, files: &[(&str, &str)]) {
         sandbox.write(path, text);
     }
     sandbox.git(&["add", "-A"]);
-    let mut variables = sandbox.variables();
     let date = format!("{} +0000", 1_767_323_045 + days * DAY);
-    variables.insert("GIT_COMMITTER_DATE".into(), date.into());
-    git_in(&sandbox.root, &variables, &["commit", "-qm", "change"]);
+    let then = sandbox.with("GIT_COMMITTER_DATE", date);
+    then.git(&["commit", "-qm", "change"]);
 }
 
 /// The edges, with files in place of pages.
@@ -116,7 +115,7 @@ fn files_of_a_directory_are_joined_to_the_next_only() {
 }
 
 #[test]
-fn parts_of_a_file_are_joined_in_order_and_a_link_leaves_from_its_part() {
+fn parts_of_a_file_are_joined_in_order_and_have_own_links() {
     let sandbox = Sandbox::unborn();
     sandbox.git(&["config", "colony.map.flushTokenBudget", "1024"]);
     let line = |n: usize| format!("line {n} of a long text about {}\n", n * 7919 % 1009);
@@ -160,7 +159,7 @@ fn history(sandbox: &Sandbox) {
 }
 
 #[test]
-fn files_that_change_together_are_joined_by_the_share_of_their_commits() {
+fn files_that_change_together_are_joined_by_share_of_commits() {
     let sandbox = repository();
     history(&sandbox);
     let weight = |share: f64| (0.3 * share * 10_000.0).round() / 10_000.0;
@@ -258,7 +257,7 @@ fn pages_with_few_edges_go_first() {
 }
 
 #[test]
-fn a_graph_says_when_it_is_stale_and_one_of_now_clears_the_notes_of_merges() {
+fn a_graph_says_when_it_is_stale_and_a_new_one_clears_the_notes() {
     let sandbox = repository();
     commit(&sandbox, 0, &[("a", "1\n"), ("b", "1\n")]);
     drop(sandbox.json(&["map"]));
@@ -273,14 +272,11 @@ fn a_graph_says_when_it_is_stale_and_one_of_now_clears_the_notes_of_merges() {
 }
 
 #[test]
-fn where_nothing_is_mapped_there_is_no_graph_and_nothing_is_written() {
+fn a_graph_of_nothing_mapped_is_absent_and_not_written() {
     let sandbox = Sandbox::new();
     let graph = sandbox.json(&["pages", "graph"]);
     assert_eq!((&graph["nodes"], &graph["edges"]), (&json!([]), &json!([])));
-    assert_eq!(
-        graph["message"],
-        "nothing is mapped; 'git colony map' does it"
-    );
+    assert_eq!(graph["message"], "nothing is mapped; run 'git colony map'");
     assert!(!sandbox.path(".git/colony").exists());
     let unknown = ["pages", "graph", "--scope", "nowhere"];
     assert_eq!(sandbox.error(&unknown), "scope-not-found");
@@ -323,5 +319,5 @@ fn a_page_names_its_neighbors_the_strongest_first() {
         assert_eq!(shown["records"], plain["records"]);
     }
     let told = sandbox.colony(&["pages", "show", id, "--neighbours"]);
-    assert!(told.starts_with("neighbour 0.80  "), "{told}");
+    assert!(told.starts_with("neighbor 0.80  "), "{told}");
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use git_colony::text::tokenizer::Tokenizer;
+use git_colony::testing::Tokenizer;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value;
@@ -320,7 +320,7 @@ proptest! {
     })]
 
     #[test]
-    fn pages_are_a_function_of_the_tree_and_hardly_disturbed_by_edits(
+    fn pages_are_a_function_of_the_tree_and_edits_disturb_few(
         rounds in proptest::collection::vec(proptest::collection::vec(edit(), 1..4), 1..5),
     ) {
         let sandbox = Sandbox::unborn();

@@ -10,7 +10,7 @@ use crate::support::Sandbox;
 use super::edited_repository::{MAP, commit, map, pages};
 
 #[test]
-fn records_say_what_the_attributes_of_the_mapped_tree_call_generated() {
+fn records_carry_what_attributes_of_the_mapped_tree_generate() {
     let sandbox = Sandbox::new();
     let files = [
         "gen/a.rs",
@@ -87,7 +87,7 @@ fn records_say_what_the_attributes_of_the_mapped_tree_call_generated() {
 }
 
 #[test]
-fn a_page_is_printed_as_json_lines_and_as_it_stands_in_the_files() {
+fn a_page_is_printed_as_json_lines_and_as_it_is_in_the_files() {
     let sandbox = Sandbox::unborn();
     // What a terminal must not see, and a model has to.
     sandbox.write("a.txt", "one\u{202e}\n\ttwo\u{9b}\n");

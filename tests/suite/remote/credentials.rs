@@ -4,13 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use git_colony::git::process::Git;
-use git_colony::git::remote::credentials;
-use git_colony::git::remote::network::Network;
-use git_colony::git::remote::url::{Provenance, RemoteUrl};
-use git_colony::model::{Code, World};
+use git_colony::testing::{Code, Git, Network, Provenance, RemoteUrl, World, credentials};
 
 use crate::support::Sandbox;
 
@@ -35,7 +31,8 @@ fn sources(world: &World) -> Vec<[String; 3]> {
 
 /// Asks the helper of a host as git would.
 fn ask(sandbox: &Sandbox, action: &str, question: &str, token: &str) -> (Option<i32>, String) {
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
+    let mut child = sandbox
+        .program()
         .args([
             "credential",
             "--for",
@@ -46,9 +43,6 @@ fn ask(sandbox: &Sandbox, action: &str, question: &str, token: &str) -> (Option<
         .args(["--username", "ada", "--refused"])
         .arg(sandbox.outside().join("refused"))
         .arg(action)
-        .current_dir(&sandbox.root)
-        .env_clear()
-        .envs(sandbox.variables())
         .env("HOST_TOKEN", token)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -123,7 +117,7 @@ fn the_helper_answers_for_its_host_over_https_and_keeps_nothing() {
 }
 
 #[test]
-fn variables_for_hosts_are_set_by_the_user_and_never_by_the_repository() {
+fn variables_for_hosts_come_from_the_user_not_the_repository() {
     let sandbox = Sandbox::new();
     let global = sandbox.outside().join("global");
     let global = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
@@ -194,7 +188,7 @@ fn configuration(world: &World, url: &str, pattern: &str) -> String {
 }
 
 #[test]
-fn the_helper_comes_after_all_the_caller_has_set_and_takes_nothing_away() {
+fn the_helper_follows_those_of_the_caller_and_removes_none() {
     let sandbox = Sandbox::new();
     let ours = |world: &World| {
         let seen = configuration(world, "https://github.com/a/b", "^credential|^user.test");
@@ -238,7 +232,7 @@ fn the_helper_comes_after_all_the_caller_has_set_and_takes_nothing_away() {
 }
 
 #[test]
-fn urls_with_credentials_and_hosts_without_a_variable_pass_untouched() {
+fn urls_with_credentials_or_hosts_without_a_variable_stay() {
     let sandbox = Sandbox::new();
     let world = world(&sandbox, &[("GITHUB_TOKEN", "s3cret")]);
     let helpers = |url: &str| configuration(&world, url, "^credential").lines().count();
@@ -282,7 +276,7 @@ fn allowed(world: &World, url: &RemoteUrl) -> BTreeMap<&'static str, bool> {
 }
 
 #[test]
-fn protocols_are_those_the_url_asks_for_less_what_the_caller_forbids() {
+fn protocols_are_those_of_the_url_less_those_the_caller_forbids() {
     let sandbox = Sandbox::new();
     let parse = |text, provenance| RemoteUrl::parse(text, provenance, Path::new("/")).unwrap();
     let https = "https://127.0.0.1:1/a";

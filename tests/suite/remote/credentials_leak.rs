@@ -1,20 +1,16 @@
 //! The hunt for the token: what goes over the network to a server that asks who it is.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use git_colony::git::process::Git;
-use git_colony::git::remote::network::Network;
-use git_colony::git::remote::url::{Provenance, RemoteUrl};
-use git_colony::model::{Code, Error, World};
+use git_colony::testing::{Code, Error, Git, Network, Provenance, RemoteUrl, World};
 
-use crate::support::Sandbox;
 use crate::support::git_server::{First, GitServer, Manner, Wire, write_certificate};
+use crate::support::{Sandbox, View, program_path};
 
 pub(crate) const TOKEN: &str = "tok3n-T0KEN-tok3n";
 const USER: &str = "ada";
@@ -67,12 +63,11 @@ impl Desk {
         fs::write(self.sandbox.outside().join("home/.gitconfig"), text).unwrap();
     }
 
-    /// The variables of a user who traces everything, with this token.
-    fn variables(&self, token: &str) -> Vec<(OsString, OsString)> {
+    /// The environment of a user who traces everything, with this token.
+    fn view(&self, token: &str) -> View {
         let outside = self.sandbox.outside();
         let file = |name: &str| outside.join(name).into_os_string();
-        let mut variables = self.sandbox.variables();
-        variables.remove(std::ffi::OsStr::new("GIT_CONFIG_GLOBAL"));
+        let mut view = self.sandbox.without("GIT_CONFIG_GLOBAL");
         for (name, value) in [
             ("DESK_TOKEN", token.into()),
             ("GIT_SSL_CAINFO", file("certificate.pem")),
@@ -82,16 +77,13 @@ impl Desk {
             ("GIT_TRACE_PACKET", file("trace-packet")),
             ("GIT_TRACE_REDACT", "0".into()),
         ] {
-            variables.insert(name.into(), value);
+            view = view.with(name, value);
         }
-        variables.into_iter().collect()
+        view
     }
 
     fn world(&self, token: &str) -> World {
-        let mut world = self.sandbox.world();
-        world.variables = self.variables(token).into_iter().collect();
-        world.cwd = self.sandbox.outside();
-        world
+        self.view(token).at(self.sandbox.outside()).world()
     }
 
     /// Runs git through the gate.
@@ -105,15 +97,12 @@ impl Desk {
 
     /// Runs the real program under strace, which writes every command line into `execve`.
     pub(crate) fn program(&self, token: &str, args: &[&str]) -> Output {
-        let program = assert_cmd::cargo::cargo_bin!("git-colony");
-        Command::new("strace")
+        self.view(token)
+            .process("strace")
             .args(["-f", "-qq", "-e", "trace=execve", "-s", "4096", "-o"])
             .arg(self.sandbox.outside().join("execve"))
-            .arg(program)
+            .arg(program_path())
             .args(args)
-            .current_dir(&self.sandbox.root)
-            .env_clear()
-            .envs(self.variables(token))
             .env("GIT_CURL_VERBOSE", "1")
             .output()
             .unwrap()

@@ -53,7 +53,7 @@ fn hubs_clones_and_syncs_use_the_token_and_leave_it_nowhere() {
 }
 
 #[test]
-fn a_refused_token_is_in_nothing_that_a_failing_clone_says_or_leaves() {
+fn a_refused_token_is_in_no_word_or_file_of_a_failing_clone() {
     let desk = served();
     let server = desk.server_for(Wire::Tls, "ada:another");
     desk.configure(&[&server]);
@@ -85,7 +85,7 @@ fn a_refused_token_is_in_nothing_that_a_failing_clone_says_or_leaves() {
 }
 
 #[test]
-fn credentials_in_the_url_of_a_clone_are_neither_shown_nor_written_down() {
+fn credentials_in_a_clone_url_are_neither_shown_nor_stored() {
     let desk = served();
     let server: GitServer = desk.server_for(Wire::Tls, "eve:right-s3cret");
     desk.configure(&[&server]);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use crate::support::{Sandbox, View};
@@ -190,7 +190,7 @@ fn an_agent_goes_by_the_consent_of_the_desk_and_gives_none() {
     let two = Two::without_consent();
     let a = &two.a;
     let clone = a.json(&["agents", "new", "ada"])["path"].clone();
-    let clone: View<'_> = a.at(PathBuf::from(clone.as_str().unwrap()));
+    let clone: View = a.at(PathBuf::from(clone.as_str().unwrap()));
     let before = two.remote_refs("refs");
     let config = fs::read(clone.path(".git/config")).unwrap();
     let did = clone.json(&["sync"]);

@@ -3,12 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
+use crate::support::fixture::Fixture;
 use crate::support::{Sandbox, View};
 
 /// A sandbox whose `origin` is a bare repository beside it, and another clone of that.
@@ -18,6 +19,22 @@ pub(crate) struct Two {
     /// Whether the people of all clones have consented to publish there.
     consents: bool,
 }
+
+static TWO: Fixture = Fixture::new(|| {
+    let two = Two::of(Sandbox::new());
+    let a = &two.a;
+    a.git(&[
+        "clone",
+        "-q",
+        "--bare",
+        a.root.to_str().unwrap(),
+        &two.remote,
+    ]);
+    a.git(&["remote", "add", "origin", &two.remote]);
+    a.git(&["fetch", "-q", "origin"]);
+    two.clone("b", "Bob");
+    two.a
+});
 
 impl Two {
     pub(crate) fn new() -> Two {
@@ -29,19 +46,16 @@ impl Two {
     }
 
     pub(crate) fn without_consent() -> Two {
-        let a = Sandbox::new();
+        Two::of(TWO.copy())
+    }
+
+    fn of(a: Sandbox) -> Two {
         let remote = a.outside().join("remote.git").to_str().unwrap().to_owned();
-        let root = a.root.to_str().unwrap();
-        a.git(&["clone", "-q", "--bare", root, &remote]);
-        a.git(&["remote", "add", "origin", &remote]);
-        a.git(&["fetch", "-q", "origin"]);
-        let two = Two {
+        Two {
             a,
             remote,
             consents: false,
-        };
-        two.clone("b", "Bob");
-        two
+        }
     }
 
     fn clone(&self, name: &str, user: &str) {
@@ -55,16 +69,16 @@ impl Two {
         }
     }
 
-    fn at(&self, name: &str) -> View<'_> {
+    fn at(&self, name: &str) -> View {
         self.a.at(self.a.outside().join(name))
     }
 
-    pub(crate) fn b(&self) -> View<'_> {
+    pub(crate) fn b(&self) -> View {
         self.at("b")
     }
 
     /// Another clone of the user of the sandbox.
-    pub(crate) fn same_user(&self) -> View<'_> {
+    pub(crate) fn same_user(&self) -> View {
         self.clone("c", "Ada");
         self.at("c")
     }
@@ -90,6 +104,11 @@ impl Two {
 }
 
 /// What became of a ref; empty where nothing is told of it.
+#[test]
+fn a_copy_of_two_clones_and_their_remote_is_whole() {
+    TWO.check();
+}
+
 pub(crate) fn result(report: &Value, name: &str) -> String {
     let result = &row(report, name)["result"];
     result.as_str().unwrap_or_default().to_owned()
@@ -324,7 +343,7 @@ fn forks_of_others_are_not_sent() {
 }
 
 #[test]
-fn of_two_forks_of_one_name_the_first_wins_and_the_second_is_told() {
+fn the_first_of_two_forks_of_one_name_wins_and_that_is_reported() {
     let two = Two::new();
     let (a, b) = (&two.a, two.b());
     a.colony(&["fork", "x", "--no-switch"]);
@@ -660,9 +679,8 @@ fn until_done(sandbox: &Sandbox, root: &Path, args: &[&str]) {
 }
 
 fn output(sandbox: &Sandbox, root: &Path, args: &[&str]) -> Output {
-    Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-        .env_clear()
-        .envs(sandbox.variables())
+    sandbox
+        .program()
         .current_dir(root)
         .args(["--timeout", "120"])
         .args(args)
@@ -713,7 +731,7 @@ fn many_syncs_at_once_lose_nothing() {
 }
 
 #[test]
-fn of_two_that_push_one_name_at_once_one_wins_and_the_other_is_told() {
+fn one_of_two_pushes_of_one_name_wins_and_the_other_is_told() {
     let is_long = std::env::var_os("COLONY_TEST_LONG").is_some();
     let two = Two::new();
     let roots = [two.a.root.clone(), two.b().path("")];
@@ -765,7 +783,7 @@ fn of_two_that_push_one_name_at_once_one_wins_and_the_other_is_told() {
 }
 
 #[test]
-fn a_fork_of_somebody_else_is_known_by_its_label_where_remotes_agree() {
+fn a_fork_of_somebody_else_is_known_by_its_label_at_all_remotes() {
     let two = Two::new();
     let (a, b) = (&two.a, two.b());
     a.colony(&["fork", "x"]);
@@ -857,7 +875,7 @@ fn a_remote_that_is_another_place_now_has_deleted_nothing() {
 }
 
 #[test]
-fn a_fork_that_only_a_remote_has_is_listed_and_named_as_git_names_it() {
+fn a_fork_that_only_a_remote_has_is_listed_and_named_as_in_git() {
     let two = Two::new();
     let (a, b) = (&two.a, two.b());
     a.colony(&["fork", "x"]);

@@ -111,7 +111,7 @@ fn who_mapped_the_same_first_keeps_nothing_beside_it() {
 }
 
 #[test]
-fn a_scope_that_one_side_took_away_goes_and_what_the_other_changed_stays() {
+fn a_scope_deleted_on_one_side_goes_and_other_changes_stay() {
     let two = two();
     let (a, b) = (&two.a, two.b());
     let base = a.git(&["rev-list", "--max-parents=0", "main"]);

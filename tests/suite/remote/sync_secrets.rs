@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use git_colony::model::progress::{Progress, Step};
+use git_colony::testing::{Progress, Step};
 use serde_json::Value;
 
 use super::sync_refs::{Two, result, row};

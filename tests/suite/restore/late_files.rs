@@ -3,13 +3,18 @@
 use std::fs;
 use std::path::PathBuf;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 
 /// A fork `try` that changes `a.txt` and adds `new.txt` and `deep/er/new.txt`; HEAD is on `main`.
 fn forked() -> Sandbox {
+    FORKED.copy()
+}
+
+static FORKED: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.colony(&["fork", "try"]);
     sandbox.write("a.txt", "theirs\n");
@@ -20,7 +25,7 @@ fn forked() -> Sandbox {
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "ours"]);
     sandbox
-}
+});
 
 /// Has git run `script` in the worktree once, after the branch has moved and before files do.
 fn write_meanwhile(sandbox: &Sandbox, script: &str) {
@@ -43,7 +48,12 @@ fn paths(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_written_while_a_merge_moves_files_is_named_and_comes_back() {
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    FORKED.check();
+}
+
+#[test]
+fn files_written_while_a_merge_moves_files_are_named_and_kept() {
     let sandbox = forked();
     write_meanwhile(
         &sandbox,

@@ -2,18 +2,20 @@
 
 use std::fs;
 
-use git_colony::design::undo::plain_git::{self, GitHook};
-use git_colony::git::ObjectWrites;
-use git_colony::model::World;
-use git_colony::store::Session;
-use git_colony::store::operation::EXTERNAL_STEPS;
-use git_colony::store::settings::Flags;
+use git_colony::testing::{
+    EXTERNAL_STEPS, Flags, GitHook, ObjectWrites, Session, World, plain_git,
+};
 use serde_json::Value;
 
+use crate::support::fixture::Fixture;
 use crate::support::{Sandbox, State};
 
 /// A repository with one checkpoint and a branch `side` whose files differ.
 fn kept() -> Sandbox {
+    KEPT.copy()
+}
+
+static KEPT: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.git(&["checkout", "-qb", "side"]);
     sandbox.write("a.txt", "side\n");
@@ -24,7 +26,7 @@ fn kept() -> Sandbox {
     sandbox.write("c.txt", "sea\n");
     sandbox.colony(&["checkpoint", "-m", "base"]);
     sandbox
-}
+});
 
 fn with_refs_like(state: &State, worktree: &State) -> State {
     State {
@@ -97,6 +99,11 @@ fn newest(sandbox: &Sandbox) -> Value {
         .last()
         .unwrap()
         .clone()
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    KEPT.check();
 }
 
 #[test]
@@ -499,7 +506,7 @@ fn hooked(sandbox: &Sandbox, hook: GitHook, inside: bool) -> Option<String> {
 }
 
 #[test]
-fn a_reset_to_where_head_is_does_not_make_a_later_commit_move_files() {
+fn a_reset_to_head_does_not_make_a_later_commit_move_files() {
     let sandbox = kept();
     sandbox.git(&["reset", "-q", "--mixed", "HEAD~0"]);
     sandbox.remove("dir");
@@ -572,7 +579,7 @@ fn what_redo_of_plain_git_moved_aside_comes_back_as_it_was() {
 }
 
 #[test]
-fn what_was_removed_from_the_index_after_a_reset_that_moved_nothing_leaves_files_alone() {
+fn a_removal_from_the_index_after_an_empty_reset_keeps_files() {
     let sandbox = kept();
     let before = sandbox.visible_state();
     sandbox.remove("dir");
@@ -595,7 +602,7 @@ fn grown_elsewhere() -> Sandbox {
 }
 
 #[test]
-fn commits_that_came_while_head_was_elsewhere_are_a_step_of_their_own() {
+fn commits_made_while_head_was_elsewhere_are_one_more_step() {
     let sandbox = grown_elsewhere();
     let grown = sandbox.visible_state();
     let refused = sandbox.json(&["undo"]);
@@ -613,7 +620,7 @@ fn commits_that_came_while_head_was_elsewhere_are_a_step_of_their_own() {
 }
 
 #[test]
-fn a_fork_that_was_taken_back_is_done_again_whatever_came_to_the_branch_it_left() {
+fn a_fork_is_redone_whatever_came_to_the_branch_it_left() {
     let sandbox = grown_elsewhere();
     let main = sandbox.git(&["rev-parse", "main"]);
     sandbox.colony(&["redo"]);

@@ -39,7 +39,7 @@ fn a_commit_of_another_file_leaves_the_edit_in_sight() {
 }
 
 #[test]
-fn a_merge_that_does_not_touch_the_file_leaves_the_edit_in_sight() {
+fn a_merge_of_other_files_leaves_the_edit_in_sight() {
     let sandbox = edited_as_the_index_was_written();
     let elsewhere = sandbox.outside().join("elsewhere");
     let name = elsewhere.to_str().unwrap();
@@ -54,7 +54,7 @@ fn a_merge_that_does_not_touch_the_file_leaves_the_edit_in_sight() {
 }
 
 #[test]
-fn an_edit_in_the_second_of_an_index_is_seen_though_its_time_was_set_back() {
+fn an_edit_in_the_second_of_an_index_is_seen_with_an_older_time() {
     let sandbox = edited_as_the_index_was_written();
     let at = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 900_000_000);
     date(&sandbox.path(".git/index"), at);

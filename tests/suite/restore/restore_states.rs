@@ -214,7 +214,7 @@ fn published_and_diverged_histories_are_not_dropped_by_accident() {
 }
 
 #[test]
-fn names_that_fold_together_are_refused_where_the_file_system_folds() {
+fn names_that_differ_in_case_are_refused_where_they_collide() {
     let sandbox = Sandbox::new();
     sandbox.write("README", "one\n");
     sandbox.write("readme", "two\n");
@@ -257,7 +257,7 @@ fn nothing_is_restored_while_git_is_in_the_middle_of_something() {
 }
 
 #[test]
-fn an_off_branch_checkpoint_gives_back_the_state_it_was_taken_from() {
+fn an_off_branch_checkpoint_restores_the_state_it_was_made_of() {
     let sandbox = Sandbox::new();
     sandbox.write("staged.txt", "staged\n");
     sandbox.git(&["add", "staged.txt"]);
@@ -426,7 +426,7 @@ fn published_commits_do_not_leave_for_a_revision_either() {
 }
 
 #[test]
-fn a_label_wins_over_a_revision_and_the_beginning_of_one_does_not() {
+fn a_label_wins_over_a_revision_and_its_first_letters_do_not() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "side"]);
     sandbox.colony(&["checkpoint", "-m", "other state"]);

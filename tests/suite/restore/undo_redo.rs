@@ -108,7 +108,7 @@ fn a_kept_file_that_was_lost_comes_from_the_snapshot() {
 }
 
 #[test]
-fn an_ignored_file_whose_kept_bytes_were_lost_is_refused_in_words() {
+fn an_ignored_file_whose_kept_bytes_are_lost_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("out", "tracked\n");
     sandbox.colony(&["checkpoint", "-m", "tracked"]);

@@ -144,7 +144,7 @@ fn what_plain_git_did_later_still_is_the_last_thing_done() {
 }
 
 #[test]
-fn where_there_is_nothing_to_undo_the_way_back_of_what_was_done_is_the_hint() {
+fn the_hint_after_nothing_to_undo_is_the_way_back() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["agents", "new", "ada"]);
     let refused = sandbox.json(&["undo"]);
@@ -194,7 +194,7 @@ fn a_restore_lists_a_few_of_the_commits_that_leave_by_subject() {
 }
 
 #[test]
-fn an_undo_lists_the_commits_that_leave_and_says_how_a_label_comes_back() {
+fn an_undo_lists_leaving_commits_and_how_a_label_comes_back() {
     let sandbox = with_commits(0);
     let undone = sandbox.json(&["undo"]);
     let left = &undone["leaving_commits"][0];

@@ -1,6 +1,6 @@
 //! A restore that brings an older `.gitignore` back: what it un-ignores stays out of checkpoints.
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use crate::support::Sandbox;

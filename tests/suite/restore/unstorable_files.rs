@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// The user whom nothing belongs to.
 const NOBODY: u32 = 65_534;
@@ -32,7 +32,7 @@ fn a_restore_moves_aside_what_cannot_be_stored() {
     assert_eq!(answer["ignored_kept"], json!(["x"]), "{answer:#}");
     assert!(!sandbox.path("x").exists());
     let again = sandbox.json(&["restore", "c0"]);
-    assert_eq!(again["message"], "'c0' is what is here already");
+    assert_eq!(again["message"], "'c0' is already the current state");
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.read("x"), "mine\n");
     sandbox.check_invariants();
@@ -63,21 +63,20 @@ fn as_ordinary_user(sandbox: &Sandbox, args: &[&str]) -> Value {
     if !program.exists() {
         // A copy of our own could be open in what another test forks.
         let mut copy = Command::new("cp");
-        copy.arg(assert_cmd::cargo::cargo_bin!("git-colony"));
+        copy.arg(program_path());
         assert!(copy.arg(&program).status().unwrap().success());
     }
     let mut command = if is_root {
         give_away(&sandbox.outside());
-        let mut command = Command::new("setpriv");
+        let mut command = sandbox.process("setpriv");
         let nobody = NOBODY.to_string();
         command.args(["--reuid", &nobody, "--regid", &nobody, "--clear-groups"]);
         command.arg(&program);
         command
     } else {
-        Command::new(&program)
+        sandbox.process(&program)
     };
-    command.env_clear().envs(sandbox.variables());
-    command.current_dir(&sandbox.root).arg("--json").args(args);
+    command.arg("--json").args(args);
     let output = command.output().unwrap();
     let answer = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&answer).unwrap_or_else(|e| panic!("{e}: {output:?}"))

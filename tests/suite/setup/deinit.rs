@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::agents::new_and_merge::{agent, hub};
 use crate::lfs::migrate::in_progress::paste;
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 /// Everything below `.git` that git or a person would look at: configuration, hooks, refs, info.
 fn git_files(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
@@ -42,7 +42,7 @@ fn collect(root: &Path, path: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
 }
 
 #[test]
-fn an_off_branch_checkpoint_and_a_purge_leave_every_byte_as_it_was() {
+fn an_off_branch_checkpoint_and_a_purge_leave_every_byte() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "changed\n");
     let before = git_files(&sandbox);
@@ -55,7 +55,7 @@ fn an_off_branch_checkpoint_and_a_purge_leave_every_byte_as_it_was() {
 }
 
 #[test]
-fn after_init_and_a_purge_only_the_branch_has_moved_and_init_works_again() {
+fn init_and_purge_move_only_the_branch_and_init_works_again() {
     let sandbox = Sandbox::new();
     let before = git_files(&sandbox);
     sandbox.colony(&["init"]);
@@ -169,7 +169,7 @@ fn a_dry_run_of_deinit_removes_nothing() {
 }
 
 #[test]
-fn a_settings_section_goes_and_the_rest_of_the_configuration_stays() {
+fn a_settings_section_goes_and_other_configuration_stays() {
     let sandbox = Sandbox::new();
     let before = git_files(&sandbox);
     sandbox.git(&["config", "colony.keepDays", "7"]);
@@ -241,7 +241,7 @@ fn the_doctor_sees_filters_without_the_hook_that_uploads() {
 fn cut_off(sandbox: &Sandbox) {
     sandbox.colony(&["checkpoint", "-m", "k1"]);
     sandbox.write("scratch.txt", "an hour\n");
-    let world = git_colony::model::World {
+    let world = git_colony::testing::World {
         die_at: Some("large-files-kept"),
         ..sandbox.world()
     };
@@ -258,7 +258,7 @@ fn what_recovery_moves_aside_is_counted_before_a_purge() {
 }
 
 #[test]
-fn an_operation_that_was_cut_off_in_another_worktree_stops_a_purge() {
+fn an_operation_cut_off_in_another_worktree_stops_a_purge() {
     let sandbox = Sandbox::new();
     let other = sandbox.outside().join("linked");
     sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap()]);
@@ -275,7 +275,7 @@ fn private_refs(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn what_a_purge_takes_out_of_a_colony_stays_out_and_what_it_leaves_goes_by_the_commands_it_names() {
+fn a_purge_of_a_colony_names_commands_for_what_it_leaves() {
     let sandbox = Sandbox::new();
     agent(&sandbox, "ada");
     agent(&sandbox, "bob");
@@ -293,11 +293,9 @@ fn what_a_purge_takes_out_of_a_colony_stays_out_and_what_it_leaves_goes_by_the_c
     assert!(removed.contains(hub.to_str().unwrap()), "{removed}");
     assert_eq!(private_refs(&sandbox), "");
     assert!(!sandbox.path(".git/colony").exists());
-    let published = git_in(
-        &hub,
-        &sandbox.variables(),
-        &["for-each-ref", "refs/colony/desks"],
-    );
+    let published = sandbox
+        .at(hub.clone())
+        .git(&["for-each-ref", "refs/colony/desks"]);
     assert_eq!(published, "", "it takes part no more");
     let again = sandbox.json(&["deinit", "--purge"]);
     assert_eq!(again["removed"], serde_json::json!([]));
@@ -324,7 +322,7 @@ fn what_a_purge_takes_out_of_a_colony_stays_out_and_what_it_leaves_goes_by_the_c
 }
 
 #[test]
-fn records_and_objects_that_a_purge_leaves_are_named_with_the_way_out() {
+fn records_and_objects_left_by_a_purge_are_named_with_a_command() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init", "--lfs"]);
     sandbox.colony(&["fork", "one"]);
@@ -356,7 +354,7 @@ fn records_and_objects_that_a_purge_leaves_are_named_with_the_way_out() {
 }
 
 #[test]
-fn a_checkout_that_takes_part_again_after_a_purge_is_one_checkout() {
+fn a_checkout_that_joins_again_after_a_purge_is_one_checkout() {
     let sandbox = Sandbox::new();
     let ada = agent(&sandbox, "ada");
     sandbox.colony(&["deinit", "--purge"]);

@@ -1,18 +1,16 @@
 //! Hooks: ours beside those of managers, in real git; nothing of theirs lost, git never stopped.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
-use git_colony::model::World;
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View, program_path};
 
 const OURS: [&str; 6] = [
     "pre-commit",
@@ -32,7 +30,7 @@ struct Hooked {
 impl Hooked {
     fn new() -> Hooked {
         let sandbox = Sandbox::new();
-        let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
+        let program = program_path();
         let bin = program.parent().unwrap().to_owned();
         Hooked { sandbox, bin }
     }
@@ -55,24 +53,13 @@ impl Hooked {
         fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
-    fn variables(&self) -> BTreeMap<OsString, OsString> {
-        let mut variables = self.sandbox.variables();
-        let mut path = self.bin.clone().into_os_string();
-        path.push(":");
-        path.push(&variables[std::ffi::OsStr::new("PATH")]);
-        variables.insert("PATH".into(), path);
-        variables.insert("HOOK_LOG".into(), self.log_path().into());
-        variables
+    fn view(&self) -> View {
+        let view = self.sandbox.with_path(&self.bin);
+        view.with("HOOK_LOG", self.log_path())
     }
 
     fn command(&self, directory: &Path, args: &[&str]) -> Output {
-        Command::new("git")
-            .env_clear()
-            .envs(self.variables())
-            .current_dir(directory)
-            .args(args)
-            .output()
-            .unwrap()
+        self.view().at(directory.to_owned()).git_output(args)
     }
 
     /// Runs git with hooks; it has to succeed.
@@ -117,10 +104,10 @@ impl Hooked {
 
     /// Runs the program as an agent does, with a payload.
     fn agent(&self, directory: &Path, agent: &str, payload: &[u8]) -> (i32, String) {
-        let mut child = Command::new(self.bin.join("git-colony"))
-            .env_clear()
-            .envs(self.variables())
-            .current_dir(directory)
+        let mut child = self
+            .view()
+            .at(directory.to_owned())
+            .process(self.bin.join("git-colony"))
             .args(["hook", agent])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -187,7 +174,7 @@ fn given(sandbox: &Sandbox) -> (BTreeMap<String, String>, Vec<u8>, BTreeMap<Stri
 }
 
 #[test]
-fn plain_hooks_keep_running_once_with_their_arguments_and_their_input() {
+fn plain_hooks_still_run_once_with_their_arguments_and_input() {
     let hooked = Hooked::new();
     let sandbox = &hooked.sandbox;
     hooked.install_fixture("plain", ".git/hooks");
@@ -435,14 +422,8 @@ fn git_goes_on_whatever_the_program_does() {
         let sandbox = &hooked.sandbox;
         hooked.install_fixture("plain", ".git/hooks");
         sandbox.colony(&["hooks", "install"]);
-        let mut command = Command::new("git");
-        command
-            .env_clear()
-            .envs(hooked.variables())
-            .env("COLONY_HOOK_TIMEOUT", "1")
-            .current_dir(&sandbox.root)
-            .args(["checkout", "-q", "-b", "side"]);
-        let output = command.output().unwrap();
+        let hurried = hooked.view().with("COLONY_HOOK_TIMEOUT", "1");
+        let output = hurried.git_output(&["checkout", "-q", "-b", "side"]);
         assert!(output.status.success(), "{fake}");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(
@@ -508,17 +489,11 @@ fn inside_an_operation_of_ours_the_hook_is_silent() {
     let sandbox = &hooked.sandbox;
     hooked.install_fixture("plain", ".git/hooks");
     sandbox.colony(&["hooks", "install"]);
-    let mut variables = hooked.variables();
-    variables.insert("COLONY_OPERATION".into(), "op-1".into());
-    let args = ["commit", "-q", "--allow-empty", "-m", "x"];
-    crate::support::git_in(&sandbox.root, &variables, &args);
+    let inside = hooked.view().with("COLONY_OPERATION", "op-1");
+    inside.git(&["commit", "-q", "--allow-empty", "-m", "x"]);
     assert!(!hooked.fired("post-commit"));
     assert_eq!(hooked.log(), "plain post-commit \n");
-    let world = World {
-        variables,
-        ..sandbox.world()
-    };
-    let run = sandbox.run_in(world, &["--json", "hooks", "uninstall"]);
+    let run = inside.run(&["--json", "hooks", "uninstall"]);
     assert!(
         run.stdout.contains("operation-in-progress"),
         "{}",
@@ -625,12 +600,12 @@ fn without_git_lfs_a_push_of_its_pointers_is_refused() {
         symlink(path.unwrap(), tools.join(tool)).unwrap();
     }
     let run = |hook: &str| {
-        let mut command = Command::new(hooked.hooks().join(hook));
+        let mut command = sandbox.process(hooked.hooks().join(hook));
         command
-            .env_clear()
             .env("PATH", &tools)
-            .current_dir(&sandbox.root);
-        command.stdin(Stdio::null()).output().unwrap()
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
     };
     let output = run("pre-push");
     assert_eq!(output.status.code(), Some(2));
@@ -879,8 +854,7 @@ fn the_answers_about_hooks_read_well() {
 
 #[test]
 fn what_git_lfs_finds_is_known_beforehand() {
-    use git_colony::git::{ObjectWrites, Repo};
-    use git_colony::setup::hooks::{FolderSort, Presence, git_hooks_state};
+    use git_colony::testing::{FolderSort, ObjectWrites, Presence, Repo, git_hooks_state};
     let hooked = Hooked::new();
     let sandbox = &hooked.sandbox;
     let look = || {

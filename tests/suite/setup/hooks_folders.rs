@@ -68,7 +68,7 @@ fn deinit_completes_where_the_hooks_folder_has_become_a_link() {
 }
 
 #[test]
-fn a_hooks_folder_that_is_a_link_inside_the_git_directory_is_our_own() {
+fn a_linked_hooks_folder_inside_the_git_directory_is_our_own() {
     let sandbox = Sandbox::new();
     let real = sandbox.path(".git/real");
     fs::create_dir(&real).unwrap();

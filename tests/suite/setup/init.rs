@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// A repository with two committed PDFs, before any pattern of git-lfs.
 fn with_pdfs() -> Sandbox {
@@ -125,7 +125,7 @@ fn a_dry_run_of_init_touches_nothing() {
 }
 
 #[test]
-fn after_init_an_edit_commits_one_file_here_and_in_a_fresh_clone() {
+fn an_edit_after_init_commits_one_file_here_and_in_a_clone() {
     let sandbox = with_pdfs();
     sandbox.colony(&["init"]);
     assert_eq!(sandbox.json(&["status"])["uncommitted_changes"], false);
@@ -482,14 +482,12 @@ fn restore_names_a_missing_large_object_and_changes_nothing() {
 /// Runs the real program under strace and returns the files it and its children opened.
 fn opened_by(sandbox: &Sandbox, args: &[&str]) -> String {
     let log = sandbox.outside().join("opened");
-    let status = std::process::Command::new("strace")
+    let status = sandbox
+        .process("strace")
         .args(["-f", "-qq", "-e", "trace=open,openat", "-o"])
         .arg(&log)
-        .arg(env!("CARGO_BIN_EXE_git-colony"))
+        .arg(program_path())
         .args(args)
-        .current_dir(&sandbox.root)
-        .env_clear()
-        .envs(sandbox.variables())
         .stdout(std::process::Stdio::null())
         .status()
         .unwrap();

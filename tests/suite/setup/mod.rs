@@ -1,5 +1,6 @@
 //! Setting up and taking out: init, hooks, settings, tools, deinit.
 
+mod agent_servers;
 mod deinit;
 mod hooks;
 mod hooks_folders;
@@ -7,5 +8,7 @@ mod init;
 pub(crate) mod never_set_up;
 mod settings;
 mod setup_attacks;
+mod tool_arguments;
 mod tool_scaffolds;
 mod tools;
+mod worktree_hooks;

@@ -3,23 +3,17 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 use serde_json::Value;
 
 use crate::support::Sandbox;
 
 /// Runs the real program as git does, with files for the machine and the user, in `directory`.
 fn as_git_command(sandbox: &Sandbox, directory: &Path, args: &[&str]) -> Value {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let mut path = program.parent().unwrap().as_os_str().to_owned();
-    path.push(":");
-    path.push(std::env::var_os("PATH").unwrap());
-    let output = Command::new("git")
-        .env_clear()
-        .envs(sandbox.variables())
-        .env("PATH", path)
+    let output = sandbox
+        .with_program()
+        .process("git")
         .env("GIT_CONFIG_SYSTEM", sandbox.outside().join("system"))
         .env("GIT_CONFIG_GLOBAL", sandbox.outside().join("global"))
         .current_dir(directory)
@@ -92,7 +86,7 @@ fn each_layer_wins_over_the_one_below_and_says_where_it_stands() {
 }
 
 #[test]
-fn what_git_passes_on_from_its_command_line_counts_like_configuration() {
+fn settings_from_the_command_line_of_git_count_as_configuration() {
     let sandbox = Sandbox::new();
     let get = ["colony", "--json", "config", "get", "colony.agent"];
     let options = ["-c", "colony.agent=ada", "-c", "colony.keepDays=1"];
@@ -166,7 +160,7 @@ const REFUSED: [(&str, Option<u64>, Option<u64>, &str); 9] = [
 ];
 
 #[test]
-fn a_repository_sets_only_what_is_harmless_and_its_mistakes_are_told() {
+fn a_repository_sets_only_harmless_keys_and_mistakes_are_told() {
     for (content, line, column, message) in REFUSED {
         let sandbox = Sandbox::new();
         sandbox.write(".colony/colony.toml", content);

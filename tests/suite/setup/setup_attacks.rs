@@ -36,18 +36,16 @@ fn hint_of(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 fn paste(sandbox: &Sandbox, line: &str) {
-    let status = Command::new("bash")
+    let status = sandbox
+        .process("bash")
         .args(["-c", line])
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
         .stdin(Stdio::null())
         .status();
     assert!(status.unwrap().success(), "{line}");
 }
 
 #[test]
-fn attributes_that_are_no_file_stop_init_before_anything_happens() {
+fn attributes_that_are_not_a_file_stop_init_before_any_change() {
     let fifo = |sandbox: &Sandbox| {
         let path = sandbox.path(".git/info/attributes");
         let made = Command::new("mkfifo").arg(path).status();
@@ -189,7 +187,7 @@ fn hooks_that_alone_upload_large_files_are_not_removed() {
 }
 
 #[test]
-fn links_and_folders_in_the_place_of_our_files_are_left_and_named() {
+fn links_and_folders_at_our_paths_are_left_and_named() {
     for path in [".gitattributes", ".colony", ".colony/manifest.json"] {
         for target in ["theirs", "/nonexistent"] {
             let sandbox = Sandbox::new();

@@ -190,7 +190,7 @@ fn what_is_imported_is_found_after_ours_and_cannot_be_written() {
 }
 
 #[test]
-fn a_registry_of_ours_that_makes_no_sense_is_an_error_with_its_place() {
+fn an_invalid_registry_of_ours_is_an_error_with_its_place() {
     let sandbox = Sandbox::new();
     sandbox.write(REGISTRY, "{\n  \"schema_version\": 1,\n  \"tools\": [,]\n}");
     for command in [&["tools"][..], &["tools", "find", "x"], &NEW] {
@@ -533,7 +533,7 @@ fn capabilities_and_purposes_are_completed() {
 }
 
 #[test]
-fn where_git_converts_line_ends_the_tool_and_its_registry_are_clean() {
+fn a_tool_and_its_registry_are_clean_where_line_ends_convert() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "core.autocrlf", "true"]);
     sandbox.colony(&NEW);

@@ -1,28 +1,18 @@
 //! The program as a process: where it stands, what it is not told, how it is ended, which git it finds.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 
-use crate::support::Sandbox;
-
-fn program(sandbox: &Sandbox) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
-    command.env_clear().envs(sandbox.variables());
-    command.current_dir(&sandbox.root);
-    command
-}
+use crate::support::{Sandbox, program_path};
 
 /// Runs the program in a folder that is gone when it starts.
 fn from_a_folder_that_is_gone(sandbox: &Sandbox, args: &str) -> (Option<i32>, String) {
     let gone = sandbox.outside().join("gone");
     fs::create_dir(&gone).unwrap();
-    let tool = assert_cmd::cargo::cargo_bin!("git-colony").display();
+    let tool = program_path().display();
     let line = format!("cd '{0}' && rmdir '{0}' && '{tool}' {args}", gone.display());
-    let mut shell = Command::new("sh");
-    shell.env_clear().envs(sandbox.variables());
+    let mut shell = sandbox.process("sh");
     let output = shell.args(["-c", &line]).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(said).unwrap())
@@ -44,7 +34,7 @@ fn a_repository_is_found_by_its_path_from_a_folder_that_is_gone() {
 fn commands_that_look_do_so_without_a_home() {
     let sandbox = Sandbox::new();
     for args in [&["fleet"][..], &["clones"], &["agents"], &["colony"]] {
-        let output = program(&sandbox).env_remove("HOME").args(args).output();
+        let output = sandbox.program().env_remove("HOME").args(args).output();
         let output = output.unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?} {output:?}");
     }
@@ -60,7 +50,7 @@ fn a_terminal_that_goes_away_ends_it_as_asking_does() {
     sandbox.write(".gitattributes", "*.x filter=x\n");
     sandbox.write("new.x", "new\n");
     let before = sandbox.visible_state();
-    let mut command = program(&sandbox);
+    let mut command = sandbox.program();
     command.args(["--json", "checkpoint", "-m", "x"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null());
     let child = child.spawn().unwrap();
@@ -76,23 +66,11 @@ fn a_terminal_that_goes_away_ends_it_as_asking_does() {
     assert_eq!(sandbox.visible_state(), before);
 }
 
-/// Puts a git before the real one that says another version and does not know a command; returns the PATH.
-fn other_git(sandbox: &Sandbox, version: &str, lacking: &str) -> OsString {
-    let folder = sandbox.outside().join("bin");
-    fs::create_dir_all(&folder).unwrap();
-    let real = Command::new("which").arg("git").output().unwrap();
-    let real = String::from_utf8(real.stdout).unwrap();
-    let script = format!(
-        "#!/bin/sh\ncase \"$1\" in --version) echo '{version}';; {lacking}) exit 129;; *) exec {} \"$@\";; esac\n",
-        real.trim()
-    );
-    let git = folder.join("git");
-    fs::write(&git, script).unwrap();
-    fs::set_permissions(&git, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut path = folder.into_os_string();
-    path.push(":");
-    path.push(&sandbox.variables()[std::ffi::OsStr::new("PATH")]);
-    path
+/// The program with a git that says another version and does not know a command.
+fn with_other_git(sandbox: &Sandbox, version: &str, lacking: &str) -> Command {
+    let says = format!("--version) echo '{version}'; exit 0;;");
+    let script = format!("case \"$1\" in {says} {lacking}) exit 129;; esac");
+    sandbox.stand_in("git", &script).program()
 }
 
 #[test]
@@ -102,8 +80,7 @@ fn a_git_that_is_too_old_or_says_no_version_is_named() {
         ("garbage", "the version of git cannot be read"),
         ("git version 2.30.2", "git version 2.30.2 is too old"),
     ] {
-        let mut doctor = program(&sandbox);
-        doctor.env("PATH", other_git(&sandbox, version, "hook"));
+        let mut doctor = with_other_git(&sandbox, version, "hook");
         let output = doctor.args(["--json", "doctor"]).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
@@ -112,8 +89,7 @@ fn a_git_that_is_too_old_or_says_no_version_is_named() {
     sandbox.write("new.txt", "new\n");
     let before = sandbox.visible_state();
     let run = |version: &str| {
-        let mut commit = program(&sandbox);
-        commit.env("PATH", other_git(&sandbox, version, "hook"));
+        let mut commit = with_other_git(&sandbox, version, "hook");
         let output = commit
             .args(["--json", "commit", "--all", "-m", "x"])
             .output();
@@ -154,7 +130,7 @@ fn no_agent_is_called_as_git_calls_a_revision() {
 }
 
 #[test]
-fn a_checkpoint_is_made_again_where_plain_git_moves_the_branch_meanwhile() {
+fn a_checkpoint_is_made_again_if_git_moves_the_branch_meanwhile() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "user.name", "Ada"]);
     let once = sandbox.outside().join("once");
@@ -179,7 +155,7 @@ fn a_checkpoint_is_made_again_where_plain_git_moves_the_branch_meanwhile() {
 }
 
 #[test]
-fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed() {
+fn a_hook_stopped_after_the_work_says_that_something_changed() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "base"]);
     sandbox.write("a.txt", "two\n");
@@ -191,7 +167,8 @@ fn a_hook_that_is_stopped_after_the_work_is_not_told_as_if_nothing_had_changed()
          kill -TERM \"$parent\"; sleep 60\n",
     );
     sandbox.set_mode(".git/hooks/post-checkout", 0o755);
-    let output = program(&sandbox)
+    let output = sandbox
+        .program()
         .args(["restore", "base", "--force"])
         .output()
         .unwrap();
@@ -211,13 +188,12 @@ fn what_is_offered_works_where_the_shell_stands() {
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("a.txt", "ours\n");
     sandbox.git(&["commit", "-qam", "ours"]);
-    let tool = assert_cmd::cargo::cargo_bin!("git-colony");
+    let tool = program_path();
     let bin = sandbox.outside().join("bin of it");
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(tool, bin.join("git-colony")).unwrap();
     let shell = |line: &str| {
-        let mut shell = Command::new("sh");
-        shell.env_clear().envs(sandbox.variables());
+        let mut shell = sandbox.process("sh");
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         let line = format!("cd '{}' && {line}", bin.display());
         let output = shell.env("PATH", path).args(["-c", &line]).output();
@@ -249,10 +225,10 @@ fn what_is_offered_works_where_the_shell_stands() {
         let other = told["hint"].as_str().unwrap();
         let expected = format!("git -C {root} colony agents ");
         assert!(other.starts_with(&expected), "{told:#}");
-        shell(&offered(&opened, "or take it back: "));
+        shell(&offered(&opened, "or to undo: "));
         assert_eq!(sandbox.visible_state(), before);
         let kept = shell(&format!("{begin} merge \"it's\" --ours ."));
-        let way_back = offered(&kept, "take it back: ");
+        let way_back = offered(&kept, "to undo: ");
         shell(way_back.split("   ").next().unwrap());
         assert_eq!(sandbox.visible_state(), before);
     }
@@ -260,5 +236,5 @@ fn what_is_offered_works_where_the_shell_stands() {
     let here = shell(&format!(
         "cd '{root}' && git colony merge \"it's\" --ours ."
     ));
-    assert!(here.contains("take it back: git colony undo   ("), "{here}");
+    assert!(here.contains("to undo: git colony undo   ("), "{here}");
 }

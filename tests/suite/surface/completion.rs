@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// A repository with the names that strangers would choose, and our files installed beside it.
 fn hostile() -> Sandbox {
@@ -58,7 +58,7 @@ fn shell(sandbox: &Sandbox, program: &str, script: &str) -> String {
     fs::create_dir_all(&home).unwrap();
     let path = home.join("script");
     fs::write(&path, script).unwrap();
-    let tool: PathBuf = assert_cmd::cargo::cargo_bin!("git-colony").into();
+    let tool: PathBuf = program_path().into();
     let search = format!(
         "{}:{}",
         tool.parent().unwrap().display(),
@@ -68,11 +68,9 @@ fn shell(sandbox: &Sandbox, program: &str, script: &str) -> String {
         "{}/prefix/share:/usr/local/share:/usr/share",
         sandbox.outside().display()
     );
-    let output = Command::new(program)
+    let output = sandbox
+        .process(program)
         .arg(&path)
-        .current_dir(&sandbox.root)
-        .env_clear()
-        .envs(sandbox.variables())
         .envs([
             ("PATH", search.as_str()),
             ("XDG_DATA_DIRS", &data),
@@ -193,7 +191,7 @@ fn no_offer_can_be_read_as_a_flag_or_as_shell_text() {
 }
 
 #[test]
-fn completion_finds_the_repository_as_git_does_and_is_silent_without_one() {
+fn completion_finds_the_repository_as_git_does_or_is_silent() {
     let sandbox = hostile();
     let outside = || World {
         cwd: sandbox.outside(),
@@ -241,7 +239,7 @@ fn completion_writes_nothing() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let before = files(&sandbox.root);
-    fs::write(sandbox.path(".git/index.lock"), "").unwrap();
+    sandbox.write(".git/index.lock", "");
     fs::remove_file(sandbox.path(".git/index.lock")).unwrap();
     let touched = files(&sandbox.root);
     assert_ne!(

@@ -4,19 +4,14 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-use git_colony::cli::examples::TABLE;
+use git_colony::testing::TABLE;
 
 use crate::support::Sandbox;
 
 /// A repository with a remote, and the program on the path of a shell.
 fn shell(sandbox: &Sandbox, script: &str) -> Command {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", program.parent().unwrap().display());
-    let mut shell = Command::new("sh");
-    shell.args(["-c", script]).current_dir(&sandbox.root);
-    shell.env_clear().envs(sandbox.variables());
-    shell.env("PATH", path);
+    let mut shell = sandbox.with_program().process("sh");
+    shell.args(["-c", script]);
     let shared = sandbox.outside().join("shared");
     shell.env("COLONY_SHARED_ROOT", shared);
     shell
@@ -57,7 +52,7 @@ fn help_and_the_manual_show_the_examples_of_every_command() {
         assert!((2..=3).contains(&examples.lines.len()), "{name}");
         let help = sandbox.colony(&[name, "-h"]);
         let at = |what: &str| help.find(what).unwrap_or_else(|| panic!("{what}: {help}"));
-        assert!(at("Everywhere:") < at("Examples:"), "{help}");
+        assert!(at("Global options:") < at("Examples:"), "{help}");
         for (typed, told) in examples.lines {
             assert!(typed.contains("git colony"), "{typed}");
             let shown = &help[at("Examples:")..];
@@ -70,7 +65,7 @@ fn help_and_the_manual_show_the_examples_of_every_command() {
     }
     // Own options first, those of every command last.
     let help = sandbox.colony(&["merge", "-h"]);
-    let everywhere = help.find("Everywhere:").unwrap();
+    let everywhere = help.find("Global options:").unwrap();
     assert!(help.find("--squash").unwrap() < everywhere, "{help}");
     assert!(help.find("--json").unwrap() > everywhere, "{help}");
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use git_colony::env::{Env, Terminal};
-use git_colony::model::{Code, World};
+use git_colony::testing::{Code, World};
 
 use crate::support::{Run, Sandbox};
 
@@ -148,7 +148,7 @@ fn help_has_a_first_screen_and_names_every_command() {
 }
 
 #[test]
-fn wrong_usage_names_what_is_missing_and_the_help_that_is_about_it() {
+fn wrong_usage_names_what_is_missing_and_the_help_about_it() {
     let sandbox = Sandbox::new();
     let told = |args: &[&str]| {
         let answer = sandbox.json(args);
@@ -398,24 +398,8 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
     let sandbox = Sandbox::new();
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let mut variables = sandbox.variables();
-    let mut path = program.parent().unwrap().as_os_str().to_owned();
-    path.push(":");
-    path.push(&variables[std::ffi::OsStr::new("PATH")]);
-    variables.insert("PATH".into(), path);
-    let git = |args: &[&str]| {
-        let mut command = Command::new("git");
-        command
-            .env_clear()
-            .envs(&variables)
-            .current_dir(&sandbox.root)
-            .args(args);
-        command
-    };
-    let output = git(&["colony", "checkpoint", "-m", "by git"])
-        .output()
-        .unwrap();
+    let with_program = sandbox.with_program();
+    let output = with_program.git_output(&["colony", "checkpoint", "-m", "by git"]);
     assert!(
         output.status.success(),
         "{}",
@@ -428,10 +412,8 @@ fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
     sandbox.write(".gitattributes", "*.slow filter=slow\n");
     sandbox.write("x.slow", "x\n");
     let before = sandbox.visible_state();
-    let mut child = Command::new(program)
-        .env_clear()
-        .envs(&variables)
-        .current_dir(&sandbox.root)
+    let mut child = with_program
+        .program()
         .args(["checkpoint", "-m", "slow"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

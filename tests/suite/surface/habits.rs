@@ -30,7 +30,7 @@ fn undo_and_redo_take_a_number_of_steps() {
     assert_eq!(sandbox.visible_state().refs, states[3].refs, "dry");
     let done = sandbox.json(&["undo", "2"]);
     assert_eq!(ops_of(&done, "undone"), ["op-3", "op-2"]);
-    assert_eq!(done["message"], "took back 2 steps: op-3 and op-2");
+    assert_eq!(done["message"], "undid 2 steps: op-3 and op-2");
     assert_eq!(ops_of(&done, "op"), ["op-4", "op-5"]);
     assert_eq!(sandbox.visible_state().refs, states[1].refs);
     let refs = |answer: &serde_json::Value| answer["refs"].clone();
@@ -66,7 +66,7 @@ fn undo_of_more_than_there_is_does_nothing() {
 }
 
 #[test]
-fn undo_of_several_steps_stops_before_the_first_where_git_was_between() {
+fn undo_of_several_steps_stops_where_git_was_between() {
     let (sandbox, _) = three_checkpoints();
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "plain"]);
     sandbox.colony(&["undo", "--force"]);
@@ -131,7 +131,7 @@ fn diff_takes_ranges_paths_and_the_usual_options() {
 }
 
 #[test]
-fn a_checkpoint_whose_label_looks_like_a_range_is_that_checkpoint() {
+fn a_checkpoint_label_that_looks_like_a_range_is_a_label() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["tag", "-m", "a..b", "HEAD"]);
     sandbox.write("a.txt", "two\n");

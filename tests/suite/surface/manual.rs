@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("man")
@@ -13,7 +13,7 @@ fn folder() -> std::path::PathBuf {
 
 #[test]
 fn the_committed_pages_are_what_the_help_says() {
-    let made = git_colony::cli::manual::pages().into_iter();
+    let made = git_colony::testing::manual::pages().into_iter();
     let made: BTreeMap<_, _> = made.map(|page| (page.file, page.text)).collect();
     let files = fs::read_dir(folder())
         .unwrap()
@@ -41,7 +41,7 @@ fn the_committed_pages_are_what_the_help_says() {
 
 #[test]
 fn the_tables_of_the_documents_are_what_the_program_knows() {
-    for table in git_colony::cli::reference::tables() {
+    for table in git_colony::testing::reference::tables() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(table.file);
         let document = fs::read_to_string(file).unwrap();
         let filled = table.fill(&document);
@@ -56,7 +56,7 @@ fn the_tables_of_the_documents_are_what_the_program_knows() {
 
 #[test]
 fn every_page_renders_without_a_warning() {
-    for page in git_colony::cli::manual::pages() {
+    for page in git_colony::testing::manual::pages() {
         let file = folder().join(&page.file);
         let output = Command::new("groff")
             .args(["-man", "-ww", "-Tascii", "-P-cbou"])
@@ -81,7 +81,7 @@ fn every_page_renders_without_a_warning() {
 
 /// Installs into, or removes from, a stage beside the sandbox.
 fn make(sandbox: &Sandbox, target: &str) {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let program = program_path();
     let status = Command::new("make")
         .args([
             "-s",
@@ -103,11 +103,9 @@ fn make(sandbox: &Sandbox, target: &str) {
 fn installed(sandbox: &Sandbox, args: &[&str]) -> String {
     let usr = sandbox.outside().join("stage/usr");
     let path = std::env::var("PATH").unwrap();
-    let output = Command::new(args[0])
+    let output = sandbox
+        .process(args[0])
         .args(&args[1..])
-        .current_dir(&sandbox.root)
-        .env_clear()
-        .envs(sandbox.variables())
         .env("PATH", format!("{}:{path}", usr.join("bin").display()))
         .env("MANPATH", usr.join("share/man"))
         .env("MANPAGER", "cat")
@@ -116,7 +114,7 @@ fn installed(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 #[test]
-fn make_install_puts_everything_where_it_is_found_and_uninstall_takes_it_back() {
+fn make_install_puts_files_in_place_and_uninstall_removes_them() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.outside().join("home")).unwrap();
     let stage = sandbox.outside().join("stage");
@@ -126,7 +124,10 @@ fn make_install_puts_everything_where_it_is_found_and_uninstall_takes_it_back() 
     assert_eq!(found.trim(), page.to_str().unwrap());
     for args in [&["git", "colony", "--help"][..], &["git", "help", "colony"]] {
         let shown = installed(&sandbox, args);
-        assert!(shown.contains("keep any state of a repository"), "{args:?}");
+        assert!(
+            shown.contains("keep any state of a git repository"),
+            "{args:?}"
+        );
     }
     assert!(installed(&sandbox, &["git", "colony", "version"]).starts_with("git-colony "));
     for file in [
@@ -145,21 +146,19 @@ fn make_install_puts_everything_where_it_is_found_and_uninstall_takes_it_back() 
 }
 
 #[test]
-fn help_installs_the_manual_beside_the_program_and_nothing_else_does() {
+fn help_installs_the_manual_and_nothing_else_does() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.outside().join("home")).unwrap();
     let prefix = sandbox.outside().join("cargo");
     let bin = prefix.join("bin");
     fs::create_dir_all(&bin).unwrap();
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let program = program_path();
     fs::copy(program, bin.join("git-colony")).unwrap();
     let run = |args: &[&str]| {
         let path = std::env::var("PATH").unwrap();
-        let output = Command::new(args[0])
+        let output = sandbox
+            .process(args[0])
             .args(&args[1..])
-            .current_dir(&sandbox.root)
-            .env_clear()
-            .envs(sandbox.variables())
             .env("PATH", format!("{}:{path}", bin.display()))
             .env("MANPAGER", "cat")
             .output();
@@ -171,10 +170,13 @@ fn help_installs_the_manual_beside_the_program_and_nothing_else_does() {
     assert!(!prefix.join("share").exists(), "a dry run writes nothing");
     let told = run(&["git", "colony", "help", "--install", "--json"]);
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let count = git_colony::cli::manual::pages().len();
+    let count = git_colony::testing::manual::pages().len();
     assert_eq!(told["count"], count);
     let shown = run(&["git", "colony", "--help"]);
-    assert!(shown.contains("keep any state of a repository"), "{shown}");
+    assert!(
+        shown.contains("keep any state of a git repository"),
+        "{shown}"
+    );
     fs::write(&page, "a page of somebody else").unwrap();
     let refused = run(&["git", "colony", "help", "--install", "--json"]);
     assert!(refused.contains("path-in-the-way"), "{refused}");

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 fn hook(sandbox: &Sandbox, path: &str, script: &str) {
     sandbox.write(path, format!("#!/bin/sh\n{script}\n"));
@@ -20,7 +20,7 @@ fn checks(answer: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_repository_that_was_moved_or_copied_gets_its_former_hooks_back() {
+fn a_moved_or_copied_repository_gets_its_former_hooks_back() {
     for copied in [true, false] {
         let sandbox = Sandbox::new();
         hook(&sandbox, "hk/pre-commit", "echo ran >> ../ran");
@@ -38,8 +38,6 @@ fn a_repository_that_was_moved_or_copied_gets_its_former_hooks_back() {
                 .success()
         );
         let moved = sandbox.at(place.clone());
-        // The sandbox looks for its own root before each command.
-        std::fs::create_dir_all(&sandbox.root).unwrap();
         assert_eq!(
             checks(&moved.json(&["doctor"])),
             [("hooks".to_owned(), "git colony hooks install".to_owned())]
@@ -51,13 +49,9 @@ fn a_repository_that_was_moved_or_copied_gets_its_former_hooks_back() {
         let ran = std::fs::read_to_string(sandbox.outside().join("ran"));
         assert_eq!(ran.unwrap(), "ran\n");
         let other = ["config", "user.nickname", "ada"];
-        git_in(&place, &sandbox.variables(), &other);
+        moved.git(&other);
         moved.colony(&["hooks", "install"]);
-        git_in(
-            &place,
-            &sandbox.variables(),
-            &["config", "--unset", "user.nickname"],
-        );
+        moved.git(&["config", "--unset", "user.nickname"]);
         moved.colony(&["hooks", "uninstall"]);
         assert_eq!(moved.git(&["config", "core.hooksPath"]), "hk");
         assert_eq!(
@@ -167,7 +161,7 @@ fn status_says_what_undo_would_meet() {
     assert!(
         sandbox
             .colony(&["status"])
-            .contains("undo --force would take back what plain git did, commit: by hand")
+            .contains("undo --force would revert changes by plain git, commit: by hand")
     );
     assert_eq!(
         sandbox.git(&["count-objects"]),
@@ -191,7 +185,7 @@ fn list(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn init_says_that_an_attributes_file_of_somebody_else_gives_nothing_to_git_lfs() {
+fn init_reports_an_attributes_file_that_gives_git_lfs_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write(".gitattributes", "*.txt text\n# *.bin filter=lfs\n");
     let said = sandbox.colony(&["init", "-n"]);
@@ -268,11 +262,11 @@ fn what_init_offers_for_taking_it_back_works() {
     sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
     let said = sandbox.colony(&["init", "--push"]);
     assert!(
-        said.contains("take the commit back: git colony undo --force\n"),
+        said.contains("to undo the commit: git colony undo --force\n"),
         "{said}"
     );
     assert!(
-        said.contains("take the rest back: git colony deinit\n"),
+        said.contains("to undo the rest: git colony deinit\n"),
         "{said}"
     );
     assert_eq!(sandbox.error(&["undo"]), "published-commits");
@@ -293,6 +287,7 @@ fn deinit_says_what_it_does_once_and_what_stays() {
         [
             "6 hooks of git",
             "2 hooks of codex",
+            "MCP server of codex",
             "git-lfs: filters and hooks",
             "5 merge drivers",
             "settings colony.* of this repository"
@@ -383,8 +378,8 @@ fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
     sandbox.remove(".claude/settings.local.json");
     sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
     sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
-    // One for each hook that it has.
-    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 4);
+    // One for each hook that it has; the file of servers is in order.
+    assert_eq!(checks(&sandbox.json(&["doctor"])).len(), 6);
 }
 
 #[test]
@@ -402,7 +397,7 @@ fn a_clone_without_filters_is_told_what_it_keeps_whole() {
     );
     let said = sandbox.colony(&["checkpoint", "-m", "one"]);
     assert!(
-        said.contains("attention: 1 file for git-lfs kept whole"),
+        said.contains("attention: 1 file for git-lfs kept in git"),
         "{said}"
     );
     assert_eq!(
@@ -421,7 +416,7 @@ fn a_clone_without_filters_is_told_what_it_keeps_whole() {
 }
 
 #[test]
-fn pointers_in_a_clone_are_no_illness_and_a_failed_download_has_a_reason() {
+fn pointers_in_a_clone_are_fine_and_failed_downloads_say_why() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init"]);
     sandbox.write("model.bin", "w".repeat(5000));

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::support::Sandbox;
 
@@ -60,25 +59,18 @@ fn run(document: &Path, steps: &[(String, Vec<String>)]) {
     let sandbox = Sandbox::new();
     let home = sandbox.outside().join("home");
     fs::create_dir_all(home.join("demo")).unwrap();
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
-    let path = format!(
-        "{}:{}",
-        program.parent().unwrap().display(),
-        std::env::var("PATH").unwrap()
-    );
     let commands: Vec<_> = steps.iter().map(|(command, _)| command.as_str()).collect();
     let after_each = "\nprintf '\\0'\n";
     let script = commands.join(after_each) + after_each;
-    let output = Command::new("sh")
+    let output = sandbox
+        .with_program()
+        .process("sh")
         .args(["-e", "-c", &script])
         .current_dir(home.join("demo"))
-        .env_clear()
-        .envs(sandbox.variables())
         .env("GIT_AUTHOR_NAME", "Ada")
         .env("GIT_AUTHOR_EMAIL", "ada@example.com")
         .env("GIT_COMMITTER_NAME", "Ada")
         .env("GIT_COMMITTER_EMAIL", "ada@example.com")
-        .env("PATH", path)
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, program_path};
 
 /// A process ends long before; this is how long it may take where the machine is busy with others.
 const PROMPTLY: Duration = Duration::from_secs(10);
@@ -82,12 +82,9 @@ impl Stage {
 }
 
 fn command(sandbox: &Sandbox, args: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
+    let mut command = sandbox.program();
     command
-        .env_clear()
-        .envs(sandbox.variables())
         .env("COLONY_SHARED_ROOT", sandbox.outside().join("shared"))
-        .current_dir(&sandbox.root)
         .stdin(Stdio::null())
         .args(args);
     command
@@ -234,10 +231,9 @@ fn streams_that_are_closed_or_full_are_no_reason_to_panic() {
             "no-such-command",
             "checkpoint -m kept",
         ] {
-            let program = assert_cmd::cargo::cargo_bin!("git-colony");
+            let program = program_path();
             let line = format!("exec '{}' {args} {redirection}", program.display());
-            let mut shell = Command::new("sh");
-            shell.env_clear().envs(sandbox.variables());
+            let mut shell = sandbox.process("sh");
             let status = shell
                 .current_dir(&sandbox.root)
                 .args(["-c", &line])
@@ -257,7 +253,7 @@ fn streams_that_are_closed_or_full_are_no_reason_to_panic() {
 
 /// Row 19 of the attacks: who holds the lock is stopped, as by Ctrl-Z.
 #[test]
-fn a_holder_that_is_stopped_keeps_others_waiting_until_it_is_killed() {
+fn a_stopped_lock_holder_keeps_others_waiting_until_its_death() {
     let stage = Stage::new();
     let sandbox = &stage.sandbox;
     sandbox.write("a.txt", "two\n");

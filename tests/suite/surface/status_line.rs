@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use git_colony::model::World;
+use git_colony::testing::World;
 
 use crate::support::Sandbox;
 
@@ -29,7 +29,7 @@ fn the_line_says_branch_changes_age_and_attention() {
     sandbox.write("a.txt", "changed\n");
     sandbox.write("new.txt", "new\n");
     assert_eq!(line(&sandbox, "60"), "main +2 1m\n");
-    fs::write(sandbox.path(".git/index.lock"), "").unwrap();
+    sandbox.write(".git/index.lock", "");
     assert_eq!(line(&sandbox, "60"), "main +2 2m !\n");
     fs::remove_file(sandbox.path(".git/index.lock")).unwrap();
     sandbox.automatic_checkpoint();

@@ -1,11 +1,9 @@
 //! What the programs write that git or we start: no control byte of it reaches a terminal.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 /// A name that would set the title of a terminal and clear it.
 const NAME: &str = "x\u{1b}]0;pwn\u{7}\u{1b}[2J.png";
@@ -13,27 +11,23 @@ const NAME: &str = "x\u{1b}]0;pwn\u{7}\u{1b}[2J.png";
 /// A repository whose branch `other` has one hostile file more, and the environment of a person.
 struct Desk {
     sandbox: Sandbox,
-    variables: BTreeMap<OsString, OsString>,
+    view: View,
 }
 
 impl Desk {
     fn new() -> Desk {
         let sandbox = Sandbox::new();
-        let mut variables = sandbox.variables();
         let settings = sandbox.outside().join("settings");
         fs::write(
             &settings,
             "[user]\n\tname = Ada\n\temail = ada@example.com\n",
         )
         .unwrap();
-        for (name, value) in [
-            ("GIT_CONFIG_GLOBAL", settings.as_path()),
-            ("HOME", &sandbox.outside()),
-            ("COLONY_SHARED_ROOT", &sandbox.outside().join("shared")),
-        ] {
-            variables.insert(name.into(), value.into());
-        }
-        Desk { sandbox, variables }
+        let view = sandbox
+            .with("GIT_CONFIG_GLOBAL", settings)
+            .with("HOME", sandbox.outside())
+            .with("COLONY_SHARED_ROOT", sandbox.outside().join("shared"));
+        Desk { sandbox, view }
     }
 
     /// Has the user's own settings name a filter.
@@ -42,7 +36,7 @@ impl Desk {
     }
 
     fn git(&self, args: &[&str]) -> String {
-        crate::support::git_in(&self.sandbox.root, &self.variables, args)
+        self.view.git(args)
     }
 
     /// Commits the hostile file on branch `other` and stays on `main`.
@@ -59,9 +53,7 @@ impl Desk {
 
     /// Runs the program as a process, as every user does.
     fn program(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"));
-        command.env_clear().envs(&self.variables).args(args);
-        command.current_dir(&self.sandbox.root).output().unwrap()
+        self.view.program().args(args).output().unwrap()
     }
 
     /// Runs the commands that write files; returns all they said.
@@ -120,7 +112,7 @@ fn with_a_missing_large_file() -> Desk {
 }
 
 #[test]
-fn a_file_name_that_git_lfs_says_is_shown_without_its_control_bytes() {
+fn control_bytes_in_a_file_name_from_git_lfs_are_not_shown() {
     let desk = with_a_missing_large_file();
     let said: Vec<_> = desk.commands();
     let texts: Vec<_> = said
@@ -134,7 +126,7 @@ fn a_file_name_that_git_lfs_says_is_shown_without_its_control_bytes() {
 }
 
 #[test]
-fn what_a_filter_of_the_user_says_is_shown_without_its_control_bytes() {
+fn control_bytes_in_words_of_a_user_filter_are_not_shown() {
     let desk = Desk::new();
     desk.set("filter.x.clean", "cat");
     let smudge = r"printf 'sm\033]0;pwn\007\033[2Judge\nlast' >&2; cat";

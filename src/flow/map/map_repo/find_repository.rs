@@ -79,9 +79,11 @@ pub(super) fn in_directory(
         None => head,
     };
     let none = |what: String| {
-        let message = format!("the repository in '{shown}' has no {what}; nothing has changed");
+        let message = format!("the repository in '{shown}' has no {what}");
         let hint = format!("git -C {} branch --all", shell_word(&shown));
-        Error::new(Code::RevisionNotFound, message).hint(hint)
+        Error::new(Code::RevisionNotFound, message)
+            .unchanged()
+            .hint(hint)
     };
     let of_branch = || match &branch {
         Some(branch) if request.branch.is_some() => none(format!("branch '{branch}'")),
@@ -101,9 +103,9 @@ pub(super) fn in_directory(
     };
     let origin = store
         .config("remote.origin.url")
-        .filter(|url| !url.is_empty());
-    let origin = origin.map(|url| RemoteUrl::parse(&url, Provenance::User, &base));
-    let origin = origin.transpose()?;
+        .filter(|url| !url.is_empty())
+        .map(|url| RemoteUrl::parse(&url, Provenance::User, &base))
+        .transpose()?;
     let name = name_of(origin.as_ref(), &store, commit)?;
     Ok(FoundRepository {
         directory: Some(directory),
@@ -138,7 +140,7 @@ struct There {
 fn open(session: &Session, directory: &Path) -> Result<There> {
     let shown = shell_word(&directory.display().to_string());
     if !directory.is_dir() {
-        let message = format!("there is no directory {shown}; nothing has changed");
+        let message = format!("there is no directory {shown}");
         return Err(Error::new(Code::PathNotFound, message)
             .hint("git colony map repo --url URL   # a repository that is not on this machine"));
     }
@@ -165,8 +167,10 @@ fn open(session: &Session, directory: &Path) -> Result<There> {
             })
         }
         Err(error) if error.code() == Code::NotARepository => {
-            let message = format!("{shown} is in no git repository; nothing has changed");
-            Err(Error::new(Code::NotARepository, message).hint(format!("git -C {shown} status")))
+            let message = format!("{shown} is in no git repository");
+            Err(Error::new(Code::NotARepository, message)
+                .unchanged()
+                .hint(format!("git -C {shown} status")))
         }
         Err(error) => Err(error),
     }

@@ -131,9 +131,9 @@ fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
     if !shared.records.contains_key(scope_id) {
         return Ok(());
     }
-    let message =
-        format!("'{scope_id}' is a scope of the map of this repository; nothing has changed");
+    let message = format!("'{scope_id}' is a scope of the map of this repository");
     Err(Error::new(Code::InvalidValue, message)
+        .unchanged()
         .hint("git colony map   # maps it; --scope-id gives another name"))
 }
 
@@ -151,7 +151,7 @@ fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -
     let name = &found.name;
     let url = known.wanted.origin_url.as_ref();
     let from = known.place.as_ref().or(url).unwrap_or(name);
-    let message = format!("'{name}' is mapped from '{from}' already; nothing has changed");
+    let message = format!("'{name}' is mapped from '{from}' already");
     let (option, place) = match &found.directory {
         Some(directory) => ("--path", directory.display().to_string()),
         None => ("--url", found.origin_url.clone()),
@@ -159,6 +159,7 @@ fn refuse_another(session: &Session, places: &Places, found: &FoundRepository) -
     let last = place.trim_end_matches('/').rsplit('/').next();
     let [place, id] = [&place, last.unwrap_or(name)].map(shell_word);
     Err(Error::new(Code::InvalidValue, message)
+        .unchanged()
         .detail("scope_id", name)
         .detail("mapped_from", from)
         .hint(format!(
@@ -197,22 +198,12 @@ fn resolved(
 /// Returns the row as a map would contain it.
 fn written(request: &Request, row: &ResolvedRow) -> SourceRow {
     SourceRow {
-        name: row.name.clone(),
-        kind: SourceKind::GitRepo,
         origin_url: row.origin_url.clone(),
-        submodule: None,
         branch: request.branch.clone(),
         commit: request.commit.clone(),
-        start_dir: None,
-        include_globs: None,
-        exclude_globs: None,
-        binary_policy: None,
-        is_static: None,
-        chunk_target_tokens: None,
-        chunk_overlap_tokens: None,
         flush_threshold: request.flush_threshold,
         flush_token_budget: request.flush_token_budget,
         pinned: request.pinned.then_some(true),
-        fault: None,
+        ..SourceRow::new(&row.name, SourceKind::GitRepo)
     }
 }

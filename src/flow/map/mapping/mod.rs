@@ -19,9 +19,9 @@ use crate::page::packer::Limits;
 use crate::source::literature::{Library, Literature};
 use crate::source::unmatched;
 use crate::store::Session;
-use crate::store::cache::cut_cache::CutCache;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{Changes, Mapped, PageTable, ScopeRow};
+use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 pub use result::{MapResult, MapStatus};
@@ -51,7 +51,7 @@ pub struct Mapper<'a> {
     how: How<'a>,
     worktree: &'a str,
     table: PageTable,
-    cuts: CutCache,
+    cuts: UserCache,
 }
 
 /// Runs `work` with the job of a row.
@@ -71,7 +71,7 @@ pub fn with_job<T>(
         SourceKind::Literature => Some(how.reader(row)?),
     };
     let fetch = |blob: Oid, pointer: &Pointer| {
-        hydrate::fetch_object(session, (blob, pointer), Fetch::AsConfigured)
+        hydrate::fetch_object(session, blob, pointer, Fetch::AsConfigured)
     };
     work(&Job {
         world: &session.world,
@@ -127,9 +127,9 @@ impl<'a> Mapper<'a> {
             worktree,
             table: table.map_err(unusable)?,
             cuts: if how.session.repo.keeps_objects() {
-                CutCache::open(&how.session.world)
+                UserCache::open(&how.session.world, UserCacheKind::Cuts)
             } else {
-                CutCache::rehearse(&how.session.world)
+                UserCache::rehearse(&how.session.world, UserCacheKind::Cuts)
             },
         })
     }
@@ -195,11 +195,9 @@ impl<'a> Mapper<'a> {
         }
         Err(Error::new(
             Code::Locked,
-            format!(
-                "other processes keep mapping '{}'; nothing has changed",
-                mapped.scope
-            ),
+            format!("other processes keep mapping '{}'", mapped.scope),
         )
+        .unchanged()
         .hint("git colony map"))
     }
 
@@ -210,8 +208,10 @@ impl<'a> Mapper<'a> {
         job: &Job<'_>,
         mapped: &Mapped<'_>,
     ) -> Result<Option<MapResult>> {
-        let before = self.table.find(mapped.worktree, mapped.scope);
-        let before = before.map_err(unusable)?;
+        let before = self
+            .table
+            .find(mapped.worktree, mapped.scope)
+            .map_err(unusable)?;
         let known = before
             .as_ref()
             .filter(|known| known.recipe == mapped.recipe);
@@ -298,7 +298,7 @@ impl<'a> How<'a> {
         let overlap = (row.chunk.overlap as usize).min(target / 2);
         let size = ChunkSize::new(target, overlap).map_err(|_| {
             let message = format!(
-                "pages of {} tokens have no room for chunks of prose; nothing has changed",
+                "pages of {} tokens have no room for chunks of prose",
                 row.limits.tokens
             );
             Error::new(Code::MapInvalid, message).hint("git colony map preview")

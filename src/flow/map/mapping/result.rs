@@ -15,7 +15,7 @@ const MAX_NAMED: usize = 100;
 const NOTHING: &str = "nothing has changed";
 
 /// The status of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapStatus {
     /// Its pages have changed.
@@ -26,11 +26,12 @@ pub enum MapStatus {
     Error,
     /// It was skipped: nothing of it is in the mapped working tree, or a dry run would have to
     /// fetch its repository.
+    #[default]
     Skipped,
 }
 
 /// The result for a row.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct MapResult {
     /// The name of the row.
     pub name: String,
@@ -77,15 +78,8 @@ impl MapResult {
             pages: totals.pages,
             records: totals.records,
             tokens: totals.tokens,
-            pages_added: 0,
-            pages_removed: 0,
             pages_kept: totals.pages,
-            left_out: Vec::new(),
-            left_out_count: 0,
-            unmatched_globs: Vec::new(),
-            message: String::new(),
-            code: None,
-            hint: None,
+            ..MapResult::default()
         }
     }
 
@@ -150,18 +144,8 @@ impl MapResult {
             name: name.to_owned(),
             scope_id: scope_id.to_owned(),
             status: MapStatus::Skipped,
-            pages: 0,
-            records: 0,
-            tokens: 0,
-            pages_added: 0,
-            pages_removed: 0,
-            pages_kept: 0,
-            left_out: Vec::new(),
-            left_out_count: 0,
-            unmatched_globs: Vec::new(),
             message: why.to_owned(),
-            code: None,
-            hint: None,
+            ..MapResult::default()
         }
     }
 }

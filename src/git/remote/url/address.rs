@@ -110,11 +110,18 @@ impl HostUrl {
             .filter(|part| !part.is_empty())
             .collect();
         let path = names.join("/");
-        let path = path.strip_suffix(".git").unwrap_or(&path);
-        let path = path.trim_end_matches('/');
+        let path = path
+            .strip_suffix(".git")
+            .unwrap_or(&path)
+            .trim_end_matches('/');
         let host = self.host_and_port();
-        let user = self.login.as_deref().unwrap_or_default();
-        let user = user.split(':').next().unwrap_or_default();
+        let user = self
+            .login
+            .as_deref()
+            .unwrap_or_default()
+            .split(':')
+            .next()
+            .unwrap_or_default();
         match self.scheme {
             Scheme::Https => format!("{host}/{path}"),
             Scheme::Ssh | Scheme::Scp if user == "git" => format!("{host}/{path}"),
@@ -338,8 +345,10 @@ fn decode(text: &str) -> Result<String, &'static str> {
     let bytes = text.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).filter(|_| byte == b'%');
-        let code = code.filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let code = text
+            .get(at + 1..at + 3)
+            .filter(|_| byte == b'%')
+            .filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
         let value = code.and_then(|code| u8::from_str_radix(code, 16).ok());
         decoded.push(value.unwrap_or(byte));
         at += value.map_or(1, |_| 3);

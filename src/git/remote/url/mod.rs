@@ -226,8 +226,10 @@ pub fn redact(text: &str) -> String {
 
 fn redact_word(word: &str) -> String {
     // A scheme with one slash is a typing error.
-    let scheme = word.split_once(":/").map(|(scheme, _)| scheme);
-    let scheme = scheme.filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
+    let scheme = word
+        .split_once(":/")
+        .map(|(scheme, _)| scheme)
+        .filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
     let start = scheme.map_or(0, |scheme| {
         let slashes = word.get(scheme.len() + 1..).unwrap_or_default();
         word.len() - slashes.trim_start_matches('/').len()
@@ -295,7 +297,7 @@ fn refusal(text: &str, why: &str) -> Error {
     let short: String = redact_refused(text).chars().take(200).collect();
     Error::new(
         Code::UrlRefused,
-        format!("cannot use '{short}' as the URL of a repository: {why}; nothing has changed"),
+        format!("cannot use '{short}' as the URL of a repository: {why}"),
     )
     .detail("url", short)
     .hint("git help fetch   # the section 'GIT URLS' shows all forms; https, ssh and local paths are accepted")

@@ -82,7 +82,7 @@ fn links_to_a_local_repository_are_followed() {
 }
 
 #[test]
-fn what_is_an_option_or_runs_a_program_is_refused_whoever_says_it() {
+fn options_and_programs_in_a_url_are_refused_whoever_gives_them() {
     let urls = [
         "",
         "-oProxyCommand=touch pwn",

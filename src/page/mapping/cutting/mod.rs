@@ -14,7 +14,7 @@ use crate::source::file::{self, Content, Stretch};
 use crate::source::lister::{Directory, ListedFile};
 use crate::source::parts;
 use crate::source::record::{self, Record, RecordKind};
-use crate::store::cache::cut_cache::{CutCache, CutKey};
+use crate::store::cache::user_cache::{self, CacheKey, UserCache};
 use crate::text::tokenizer::Tokenizer;
 use shelved::Shelved;
 
@@ -29,7 +29,7 @@ pub(super) struct Cutter<'a, 'c> {
     files: Files<'a>,
     objects: &'a Objects,
     literature: Option<&'a Shelf<'a>>,
-    cuts: &'c mut CutCache,
+    cuts: &'c mut UserCache,
     meter: FileMeter,
 }
 
@@ -52,10 +52,10 @@ pub(super) enum Cut {
     Nothing,
 }
 
-type Learned = Option<(CutKey, Vec<u8>)>;
+type Learned = Option<(CacheKey, Vec<u8>)>;
 
 impl<'a, 'c> Cutter<'a, 'c> {
-    pub(super) fn new(job: &'a Job<'a>, cuts: &'c mut CutCache) -> Cutter<'a, 'c> {
+    pub(super) fn new(job: &'a Job<'a>, cuts: &'c mut UserCache) -> Cutter<'a, 'c> {
         Cutter {
             files: Files {
                 world: job.world,
@@ -150,15 +150,10 @@ impl<'a, 'c> Cutter<'a, 'c> {
 }
 
 impl Files<'_> {
-    fn key(&self, file: &ListedFile, budget: usize) -> CutKey {
+    fn key(&self, file: &ListedFile, budget: usize) -> CacheKey {
         let tokenizer = self.tokenizer.name();
         let text = format!("{} {tokenizer} {budget} {}", file.entry.id, parts::VERSION);
-        let mut key = [0; 16];
-        blake3::Hasher::new()
-            .update(text.as_bytes())
-            .finalize_xof()
-            .fill(&mut key);
-        key
+        user_cache::key(&text)
     }
 
     /// Returns the token budget for the text of a part; `None` if the path leaves no room.

@@ -29,37 +29,42 @@ impl Agent {
         Agent::ALL.into_iter().find(|agent| agent.as_str() == text)
     }
 
-    /// Returns the folder of its configuration, at the root of the working tree.
-    pub(super) fn folder(self) -> &'static str {
+    /// Returns the file with its hooks, from the root of the working tree: the personal one where the agent
+    /// has one.
+    pub(super) fn hooks_file(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => ".claude",
-            Agent::Codex => ".codex",
-            Agent::Cursor => ".cursor",
+            Agent::ClaudeCode => ".claude/settings.local.json",
+            Agent::Codex => ".codex/hooks.json",
+            Agent::Cursor => ".cursor/hooks.json",
         }
     }
 
-    /// Returns the file in it: the personal one where the agent has one.
-    pub(super) fn file(self) -> &'static str {
+    /// Returns the file with the MCP servers of the project, from the root of the working tree.
+    pub(super) fn servers_file(self) -> &'static str {
         match self {
-            Agent::ClaudeCode => "settings.local.json",
-            Agent::Codex | Agent::Cursor => "hooks.json",
+            Agent::ClaudeCode => ".mcp.json",
+            Agent::Codex => ".codex/config.toml",
+            Agent::Cursor => ".cursor/mcp.json",
         }
     }
 
-    /// Returns the note about that file for the user.
+    /// Returns the note about those files for the user.
     pub(super) fn note(self) -> &'static str {
         match self {
             Agent::ClaudeCode => {
-                "this file is personal, and a checkpoint includes it unless it is ignored: \
-                 echo /.claude/settings.local.json >> \"$(git rev-parse --git-path info/exclude)\""
+                "the hooks are in a personal file, the server is in one of the project; a checkpoint \
+                 includes both unless they are ignored: printf '/.claude/settings.local.json\\n/.mcp.json\\n' \
+                 >> \"$(git rev-parse --git-path info/exclude)\""
             }
             Agent::Codex => {
-                "Codex has no personal file per repository: share this one, or leave it out of \
-                 checkpoints: echo /.codex/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
+                "Codex reads these files in projects that it trusts, and has no personal ones per repository: \
+                 share them, or leave them out of checkpoints: printf '/.codex/hooks.json\\n/.codex/config.toml\\n' \
+                 >> \"$(git rev-parse --git-path info/exclude)\""
             }
             Agent::Cursor => {
-                "Cursor has no personal file per repository: share this one, or leave it out of \
-                 checkpoints: echo /.cursor/hooks.json >> \"$(git rev-parse --git-path info/exclude)\""
+                "Cursor has no personal files per repository: share these, or leave them out of \
+                 checkpoints: printf '/.cursor/hooks.json\\n/.cursor/mcp.json\\n' \
+                 >> \"$(git rev-parse --git-path info/exclude)\""
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::setup::json_text::Node;
+use crate::setup::json_text::{self, Edit as _};
+use crate::store::data_tree::Node;
 
 use super::agent::Agent;
 
@@ -16,6 +17,19 @@ pub(super) struct Event {
     matcher: Option<&'static str>,
 }
 
+/// The events of Claude Code by which it has a worktree created and removed, and the limit of their runs in
+/// seconds: a clone may have large files to fetch, and commands to run.
+const WORKTREES: [&str; 2] = ["WorktreeCreate", "WorktreeRemove"];
+const WORKTREE_TIMEOUT: u32 = 600;
+
+impl Event {
+    /// Returns `true` if it creates or removes a worktree. The answer counts there: without git-colony it is a
+    /// failure, and with two hooks there would be two worktrees.
+    pub(super) fn is_of_worktrees(&self) -> bool {
+        WORKTREES.contains(&self.name)
+    }
+}
+
 const CLAUDE_CODE: &[Event] = &[
     Event {
         name: "SessionStart",
@@ -26,6 +40,16 @@ const CLAUDE_CODE: &[Event] = &[
         name: "PreToolUse",
         fired: "claude-code.before-tool",
         matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash"),
+    },
+    Event {
+        name: "WorktreeCreate",
+        fired: "claude-code.worktree-create",
+        matcher: None,
+    },
+    Event {
+        name: "WorktreeRemove",
+        fired: "claude-code.worktree-remove",
+        matcher: None,
     },
     Event {
         name: "SessionEnd",
@@ -91,8 +115,12 @@ fn call(agent: Agent) -> String {
     format!("git colony hook {}", agent.as_str())
 }
 
-/// Returns the command; where git-colony is missing, it prints the answer itself.
+/// Returns the command; where git-colony is missing, it prints the answer itself, or fails where only a failure
+/// is an answer.
 fn command(agent: Agent, event: &Event) -> String {
+    if event.is_of_worktrees() {
+        return call(agent);
+    }
     let answer = crate::setup::hooks::payload::answer(agent, Some(event.name));
     format!("{} 2>/dev/null || echo '{answer}'", call(agent))
 }
@@ -102,7 +130,12 @@ fn entry(agent: Agent, event: &Event) -> Value {
     if agent == Agent::Cursor {
         return json!({ "command": command });
     }
-    let hooks = json!([{ "type": "command", "command": command, "timeout": 15 }]);
+    let timeout = if event.is_of_worktrees() {
+        WORKTREE_TIMEOUT
+    } else {
+        15
+    };
+    let hooks = json!([{ "type": "command", "command": command, "timeout": timeout }]);
     match event.matcher {
         Some(matcher) => json!({ "matcher": matcher, "hooks": hooks }),
         None => json!({ "hooks": hooks }),
@@ -128,22 +161,23 @@ pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String>
         return Ok(format!("{whole}\n"));
     };
     let present = found(agent, Some(text))?;
+    let is_taken = !in_the_way(agent, Some(text)).is_empty();
     let mut text = text.to_owned();
-    if agent == Agent::Cursor && parse(&text)?.get("version").is_none() {
+    if agent == Agent::Cursor && parse(&text)?.member("version").is_none() {
         text = parse(&text)?.with(&text, Some("version"), &json!(1));
     }
     for event in events(agent) {
-        if present.contains(&event.name) {
+        if present.contains(&event.name) || (is_taken && event.is_of_worktrees()) {
             continue;
         }
         let root = parse(&text)?;
-        text = match root.get("hooks") {
+        text = match root.member("hooks") {
             None => root.with(
                 &text,
                 Some("hooks"),
                 &json!({ event.name: [entry(agent, event)] }),
             ),
-            Some(hooks) => match hooks.get(event.name) {
+            Some(hooks) => match hooks.member(event.name) {
                 None => hooks.with(&text, Some(event.name), &json!([entry(agent, event)])),
                 Some(list) => list.with(&text, None, &entry(agent, event)),
             },
@@ -166,7 +200,7 @@ fn take_one(agent: Agent, text: &str) -> Result<Option<String>, String> {
         return Ok(None);
     }
     let root = parse(text)?;
-    let Some(hooks) = root.get("hooks") else {
+    let Some(hooks) = root.member("hooks") else {
         return Ok(None);
     };
     let position = |node: &Node, key: &str| {
@@ -174,9 +208,9 @@ fn take_one(agent: Agent, text: &str) -> Result<Option<String>, String> {
         members.iter().rposition(|member| member.key == key)
     };
     for member in hooks.members().unwrap_or_default() {
-        let list = member.value.elements().unwrap_or_default();
+        let list = member.value.items().unwrap_or_default();
         for (index, element) in list.iter().enumerate() {
-            if let Some(less) = less_of(agent, text, element) {
+            if let Some(less) = less_of(agent, text, &element.value) {
                 if !less.is_empty() {
                     return Ok(Some(less));
                 }
@@ -201,9 +235,9 @@ fn less_of(agent: Agent, text: &str, element: &Node) -> Option<String> {
     if is_ours(agent, element) {
         return Some(String::new());
     }
-    let inner = element.get("hooks")?;
-    let list = inner.elements()?;
-    let index = list.iter().position(|hook| is_ours(agent, hook))?;
+    let inner = element.member("hooks")?;
+    let list = inner.items()?;
+    let index = list.iter().position(|hook| is_ours(agent, &hook.value))?;
     Some(if list.len() == 1 {
         String::new()
     } else {
@@ -212,7 +246,7 @@ fn less_of(agent: Agent, text: &str, element: &Node) -> Option<String> {
 }
 
 fn is_ours(agent: Agent, hook: &Node) -> bool {
-    let command = hook.get("command").and_then(Node::text);
+    let command = hook.member("command").and_then(json_text::text_of);
     command.is_some_and(|command| command.trim_start().starts_with(&call(agent)))
 }
 
@@ -222,7 +256,7 @@ pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str
         return Ok(Vec::new());
     };
     let root = parse(text)?;
-    let Some(hooks) = root.get("hooks") else {
+    let Some(hooks) = root.member("hooks") else {
         return Ok(Vec::new());
     };
     if hooks.members().is_none() {
@@ -230,28 +264,43 @@ pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str
     }
     let mut names = Vec::new();
     for event in events(agent) {
-        let Some(list) = hooks.get(event.name) else {
+        let Some(list) = hooks.member(event.name) else {
             continue;
         };
-        let Some(elements) = list.elements() else {
+        let Some(elements) = list.items() else {
             return Err(format!("its '{}' is not a list", event.name));
         };
-        let ours = |element: &Node| {
-            let inner = element
-                .get("hooks")
-                .and_then(Node::elements)
-                .unwrap_or_default();
-            is_ours(agent, element) || inner.iter().any(|hook| is_ours(agent, hook))
-        };
-        if elements.iter().any(ours) {
+        if elements
+            .iter()
+            .any(|element| has_ours(agent, &element.value))
+        {
             names.push(event.name);
         }
     }
     Ok(names)
 }
 
+fn has_ours(agent: Agent, element: &Node) -> bool {
+    let inner = element.member("hooks").and_then(Node::items);
+    let mut inner = inner.unwrap_or_default().iter();
+    is_ours(agent, element) || inner.any(|hook| is_ours(agent, &hook.value))
+}
+
+/// Returns the events about worktrees for which the user has a hook: ours would make a second worktree.
+pub(super) fn in_the_way(agent: Agent, text: Option<&str>) -> Vec<&'static str> {
+    let root = text.and_then(|text| parse(text).ok());
+    let hooks = root.as_ref().and_then(|root| root.member("hooks"));
+    let is_foreign = |event: &&Event| {
+        let list = hooks.and_then(|hooks| hooks.member(event.name));
+        let mut list = list.and_then(Node::items).unwrap_or_default().iter();
+        event.is_of_worktrees() && list.any(|element| !has_ours(agent, &element.value))
+    };
+    let foreign = events(agent).iter().filter(is_foreign);
+    foreign.map(|event| event.name).collect()
+}
+
 fn parse(text: &str) -> Result<Node, String> {
-    let node = Node::parse(text).map_err(|e| format!("it is not JSON: {e}"))?;
+    let node = json_text::parse(text).map_err(|e| format!("it is not JSON: {e}"))?;
     match node.members() {
         Some(_) => Ok(node),
         None => Err("it is not an object".to_owned()),

@@ -9,33 +9,32 @@ use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::files::atomic;
 
-use super::agent::Agent;
-
-/// A file in a folder at the root of the working tree.
+/// A file at the root of the working tree, or in a folder there.
 pub(super) struct AgentFile<'a> {
     repo: &'a Repo,
     folder: PathBuf,
     path: PathBuf,
-    shown: String,
+    shown: &'static str,
     /// Our own folder, where a new file is written first.
     stage: PathBuf,
 }
 
 impl<'a> AgentFile<'a> {
-    pub(super) fn of(repo: &'a Repo, agent: Agent) -> AgentFile<'a> {
-        let folder = repo.workdir().join(agent.folder());
+    /// Names a file by its path from the root of the working tree.
+    pub(super) fn at(repo: &'a Repo, shown: &'static str) -> AgentFile<'a> {
+        let path = repo.workdir().join(shown);
         AgentFile {
             repo,
-            path: folder.join(agent.file()),
-            folder,
+            folder: path.parent().unwrap_or(repo.workdir()).to_owned(),
+            path,
+            shown,
             stage: repo.git_dir().join("colony"),
-            shown: format!("{}/{}", agent.folder(), agent.file()),
         }
     }
 
     /// Returns the path from the root of the working tree.
-    pub(super) fn shown(&self) -> &str {
-        &self.shown
+    pub(super) fn shown(&self) -> &'static str {
+        self.shown
     }
 
     /// Returns the absolute path.
@@ -51,7 +50,7 @@ impl<'a> AgentFile<'a> {
     /// Reads the text; `None` if the file does not exist.
     pub(super) fn read(&self) -> Result<Option<String>> {
         self.refuse_links()?;
-        let path = RepoPath::from(self.shown.as_str());
+        let path = RepoPath::from(self.shown);
         let bytes = match self.repo.read_file(&path, MAX_RECORD_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(None),
@@ -102,8 +101,11 @@ impl<'a> AgentFile<'a> {
         atomic::remove_file(&self.path)
     }
 
-    /// Removes the folder if it is empty.
+    /// Removes the folder if it is empty; never the working tree itself.
     pub(super) fn remove_folder_if_empty(&self) -> Result<()> {
+        if self.folder == self.repo.workdir() {
+            return Ok(());
+        }
         atomic::remove_empty_folder(&self.folder).map(drop)
     }
 
@@ -113,12 +115,9 @@ impl<'a> AgentFile<'a> {
         }
         Err(Error::new(
             Code::Locked,
-            format!(
-                "'{}' was changed meanwhile; nothing was written",
-                self.shown
-            ),
+            format!("'{}' was changed meanwhile", self.shown),
         )
-        .hint("run the command again"))
+        .unchanged())
     }
 
     fn refuse_links(&self) -> Result<()> {
@@ -135,9 +134,9 @@ impl<'a> AgentFile<'a> {
     fn refused(&self, why: &str) -> Error {
         Error::new(
             Code::AgentConfigRefused,
-            format!("cannot edit '{}': {why}; nothing has changed", self.shown),
+            format!("cannot edit '{}': {why}", self.shown),
         )
-        .detail("path", &self.shown)
+        .detail("path", self.shown)
         .hint(format!(
             "ls -ld '{}' '{}'",
             self.folder.display(),

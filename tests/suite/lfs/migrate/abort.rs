@@ -4,19 +4,18 @@
 use crate::support::Sandbox;
 
 use super::in_progress::{hint_of, paste, shell};
-use super::rewrite::{grown, with_origin};
+use super::rewrite::{grown, grown_with_origin};
 
 /// A migration that is not published, and a commit since on a branch that is not checked out.
 fn moved_on() -> (Sandbox, String) {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     let before = sandbox.refs();
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     (sandbox, before)
 }
 
 #[test]
-fn commits_that_stay_what_they_are_below_a_tag_are_not_called_published() {
+fn commits_below_a_tag_that_stay_are_not_called_published() {
     // The first commit has the patterns already: git-lfs leaves it as it is.
     let sandbox = Sandbox::unborn();
     sandbox.write(
@@ -74,7 +73,7 @@ fn commit_on(sandbox: &Sandbox, branch: &str) -> String {
 }
 
 #[test]
-fn commits_on_another_branch_stop_it_are_named_and_kept_by_force() {
+fn commits_on_another_branch_stop_it_and_are_kept_by_force() {
     let (sandbox, before) = moved_on();
     let made = commit_on(&sandbox, "side");
     let state = (sandbox.git(&["for-each-ref"]), sandbox.visible_state());
@@ -121,7 +120,7 @@ fn what_is_kept_comes_back_to_its_branch_as_it_is_told() {
 }
 
 #[test]
-fn commits_on_the_branch_that_is_checked_out_stop_it_and_a_branch_keeps_them() {
+fn commits_on_the_current_branch_stop_it_and_are_kept() {
     let (sandbox, before) = moved_on();
     let made = commit_on(&sandbox, "main");
     let refused = sandbox.json(&["lfs", "migrate", "--abort"]);
@@ -171,7 +170,7 @@ fn commits_of_checkpoints_and_on_two_branches_lead_in_no_circle() {
 }
 
 #[test]
-fn branches_and_tags_made_since_are_named_with_what_brings_them_over() {
+fn branches_and_tags_made_since_are_named_with_a_command() {
     let (sandbox, _) = moved_on();
     sandbox.git(&["branch", "later"]);
     sandbox.git(&["branch", "own", "main~1"]);
@@ -209,7 +208,7 @@ fn branches_and_tags_made_since_are_named_with_what_brings_them_over() {
 }
 
 #[test]
-fn another_branch_that_is_checked_out_is_taken_back_as_it_is_told() {
+fn another_checked_out_branch_is_taken_back_as_reported() {
     let (sandbox, before) = moved_on();
     sandbox.git(&["switch", "-q", "side"]);
     let refused = sandbox.json(&["lfs", "migrate", "--abort"]);
@@ -222,8 +221,7 @@ fn another_branch_that_is_checked_out_is_taken_back_as_it_is_told() {
 
 #[test]
 fn undo_says_what_is_true_of_a_migration_that_others_have() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.write("text.txt", "kept\n");
     let checkpoint = sandbox.json(&["checkpoint", "-m", "one"]);
     sandbox.git(&["push", "-q", "origin", "main"]);

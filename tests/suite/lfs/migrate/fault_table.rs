@@ -1,63 +1,64 @@
-//! What really happens around a migration to git-lfs, row by row, with the test that shows it.
+//! What really happens around a migration to git-lfs, row by row, with the test that shows it (search for
+//! its name; "here" is in this file).
 //!
 //! The sequence of the requirements:
-//! - no git-lfs: `lfs_surroundings::without_git_lfs_nothing_is_begun`, and with its filters configured
-//!   `without_git_lfs_filters_that_are_configured_stop_nothing_but_the_migration` here;
-//! - set up twice: `init::init_commits_its_own_files_and_sets_git_lfs_up`, and each second run below;
+//! - no git-lfs: `without_git_lfs_nothing_is_begun`, and with its filters configured
+//!   `configured_filters_without_git_lfs_stop_only_the_migration` here;
+//! - set up twice: `init_commits_its_own_files_and_sets_git_lfs_up`, and each second run below;
 //! - git calls committed large files modified once patterns are there:
-//!   `lfs_migrate::a_file_that_only_git_calls_modified_is_no_edit`;
-//! - `--yes` throws edits away: `lfs_migrate::edits_that_would_be_lost_are_refused_before_anything_changes`;
-//! - every branch and tag is rewritten, with `.gitattributes`: `lfs_migrate::every_ref_moves_to_a_history_with_pointers`;
+//!   `a_file_that_only_git_calls_modified_is_no_edit`;
+//! - `--yes` throws edits away: `edits_that_would_be_lost_are_refused_before_anything_changes`;
+//! - every branch and tag is rewritten, with `.gitattributes`: `every_ref_moves_to_a_history_with_pointers`;
 //! - a plain push is rejected, tags go by themselves, a second run changes nothing:
-//!   `lfs_migrate::a_migration_by_plain_git_lfs_is_published_as_the_document_says`,
-//!   `lfs_migrate::origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing`;
-//! - an old clone: `lfs_followed::an_old_clone_is_refused_and_follows_with_its_own_commits`, and what it pushes
-//!   back: `lfs_come_back`.
+//!   `a_migration_by_plain_git_lfs_is_published_as_documented`,
+//!   `origin_gets_new_history_and_a_second_run_changes_nothing`;
+//! - an old clone: `an_old_clone_is_refused_and_follows_with_its_own_commits`, and what it pushes
+//!   back: `old_history_pushed.rs`.
 //!
 //! Races and faults:
 //! - a racing pusher, with and without a fetch between (attack 10):
-//!   `lfs_migrate::a_racing_pusher_wins_whatever_is_fetched_meanwhile`,
-//!   `lfs_migrate::a_pusher_between_the_look_and_the_push_wins_as_well`, and that nothing is uploaded for nothing:
-//!   `a_race_that_is_lost_uploads_nothing_and_keeps_what_was_before` here;
-//! - branches on the remote alone (attack 12): `lfs_migrate::what_the_remote_alone_has_is_refused_before_anything_changes`,
-//!   `lfs_hints::what_is_on_the_remote_alone_comes_as_what_it_is`;
-//! - a kill (attack 11): `lfs_migrate::wherever_it_dies_it_can_be_continued_or_taken_back`,
-//!   `lfs_ways::what_is_cut_off_by_a_kill_of_git_colony_alone_is_told_and_leaves_nothing_behind`, at every system call
+//!   `a_racing_pusher_wins_whatever_is_fetched_meanwhile`,
+//!   `a_pusher_between_the_look_and_the_push_wins_as_well`, and that nothing is uploaded for nothing:
+//!   `a_lost_race_uploads_nothing_and_keeps_the_old_state` here;
+//! - branches on the remote alone (attack 12): `what_the_remote_alone_has_is_refused_before_anything_changes`,
+//!   `what_is_on_the_remote_alone_comes_as_what_it_is`;
+//! - a kill (attack 11): `wherever_it_dies_it_can_be_continued_or_taken_back`,
+//!   `a_migration_killed_alone_is_reported_and_leaves_nothing`, at every system call
 //!   of a publication `tests/crash/migration.rs`, and
-//!   `lfs_progress::an_upload_that_is_stopped_leaves_origin_as_it_was_and_can_be_continued_or_taken_back`; every ref is
-//!   what it was in `lfs_migrate::abort_brings_every_ref_back_and_the_index_with_its_times`;
-//! - stale locks: `lfs_surroundings::stale_locks_are_named_and_left`;
-//! - other worktrees (attack 12): `lfs_surroundings::from_a_linked_worktree_the_others_count`,
-//!   `lfs_hints::only_a_worktree_that_can_be_removed_is_offered_to_be`;
-//! - stashes (attack 12): `lfs_surroundings::a_stash_without_large_files_survives_and_can_be_popped`,
-//!   `lfs_hints::the_very_stashes_that_break_are_kept_as_branches`;
-//! - notes and checkpoints (attack 12): `lfs_migrate::every_ref_moves_to_a_history_with_pointers`,
-//!   `lfs_migrate::checkpoints_forks_and_what_they_say_are_in_the_new_history`, and what names commits `lfs_carried`;
-//! - signatures and the reflog: `lfs_surroundings::what_is_lost_is_said_beforehand`, and that they do not hold
-//!   `a_signature_holds_no_more_and_is_back_when_that_is_taken_back` here;
-//! - pointers as content without git-lfs: `surroundings::without_git_lfs_pointers_are_told_as_pointers`,
-//!   `literature::a_missing_object_is_named_or_fetched`;
-//! - hooks that are there, `core.hooksPath`: `lfs_surroundings::hooks_of_others_are_neither_replaced_nor_half_installed`,
-//!   `lfs_surroundings::a_hook_of_somebody_is_no_obstacle_beside_ours`,
-//!   `lfs_hints::a_hook_of_somebody_is_called_beside_ours_as_it_is_told`;
+//!   `a_stopped_upload_leaves_origin_and_can_continue_or_abort`; every ref is
+//!   what it was in `abort_brings_every_ref_back_and_the_index_with_its_times`;
+//! - stale locks: `stale_locks_are_named_and_left`;
+//! - other worktrees (attack 12): `from_a_linked_worktree_the_others_count`,
+//!   `only_a_worktree_that_can_be_removed_is_offered_to_be`;
+//! - stashes (attack 12): `a_stash_without_large_files_survives_and_can_be_popped`,
+//!   `the_very_stashes_that_break_are_kept_as_branches`;
+//! - notes and checkpoints (attack 12): `every_ref_moves_to_a_history_with_pointers`,
+//!   `checkpoints_forks_and_what_they_say_are_in_the_new_history`, and what names commits `named_commits.rs`;
+//! - signatures and the reflog: `what_is_lost_is_said_beforehand`, and that they do not hold
+//!   `a_signature_becomes_invalid_and_is_valid_after_an_abort` here;
+//! - pointers as content without git-lfs: `without_git_lfs_pointers_are_told_as_pointers`,
+//!   `a_missing_object_is_named_or_fetched`;
+//! - hooks that are there, `core.hooksPath`: `hooks_of_others_are_neither_replaced_nor_half_installed`,
+//!   `a_hook_of_somebody_is_no_obstacle_beside_ours`,
+//!   `a_hook_of_somebody_is_called_beside_ours_as_it_is_told`;
 //! - a push past the hooks: `a_push_without_the_hook_is_what_doctor_warns_of` here;
-//! - an object that is missing here: `lfs_migrate::an_object_that_is_missing_here_stops_the_push_and_nothing_else`;
-//! - objects that are missing on the remote (attack 15): `a_clone_without_the_objects_of_the_remote_is_clean_and_names_them`
+//! - an object that is missing here: `an_object_that_is_missing_here_stops_only_the_push`;
+//! - objects that are missing on the remote (attack 15): `a_clone_without_the_objects_of_the_remote_names_them`
 //!   here;
-//! - objects that clones borrow: `large_files::a_large_file_of_an_agent_that_a_prune_took_here_comes_from_the_hub`;
-//! - CRLF, `-filter` and spaces in attributes: `lfs_surroundings::patterns_with_spaces_and_such_as_take_back_are_those_of_git`,
+//! - objects that clones borrow: `a_pruned_large_file_of_an_agent_comes_from_the_hub`;
+//! - CRLF, `-filter` and spaces in attributes: `patterns_with_spaces_and_such_as_take_back_are_those_of_git`,
 //!   and lines that git only warns of `lines_that_git_warns_of_are_no_patterns` here;
-//! - a server over http: `lfs_migrate::a_server_with_the_batch_api_has_every_object_before_the_refs`, its locks `lfs_locks`;
-//! - the progress file: `lfs_progress::commits_are_told_while_history_is_rewritten_and_bytes_while_they_are_uploaded`.
+//! - a server over http: `a_server_with_the_batch_api_has_every_object_before_the_refs`, its locks `server_locks.rs`;
+//! - the progress file: `progress_counts_commits_rewritten_and_bytes_uploaded`.
 
 use std::fs;
 
 use serde_json::Value;
 
-use super::rewrite::{POINTER, at, grown, with_origin};
+use super::rewrite::{POINTER, at, grown, grown_with_origin};
 
 #[test]
-fn without_git_lfs_filters_that_are_configured_stop_nothing_but_the_migration() {
+fn configured_filters_without_git_lfs_stop_only_the_migration() {
     let sandbox = grown();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
     let bin = sandbox.outside().join("bin");
@@ -87,9 +88,8 @@ fn without_git_lfs_filters_that_are_configured_stop_nothing_but_the_migration() 
 }
 
 #[test]
-fn a_race_that_is_lost_uploads_nothing_and_keeps_what_was_before() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn a_lost_race_uploads_nothing_and_keeps_the_old_state() {
+    let (sandbox, bare) = grown_with_origin();
     let old = sandbox.git(&["rev-parse", "main"]);
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     // Somebody else pushes, and something here fetches it.
@@ -119,7 +119,7 @@ fn a_race_that_is_lost_uploads_nothing_and_keeps_what_was_before() {
 }
 
 #[test]
-fn a_signature_holds_no_more_and_is_back_when_that_is_taken_back() {
+fn a_signature_becomes_invalid_and_is_valid_after_an_abort() {
     let sandbox = grown();
     let raw = sandbox.git(&["cat-file", "commit", "main"]);
     let (head, message) = raw.split_once("\n\n").unwrap();
@@ -143,8 +143,7 @@ fn a_signature_holds_no_more_and_is_back_when_that_is_taken_back() {
 
 #[test]
 fn a_push_without_the_hook_is_what_doctor_warns_of() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.colony(&["lfs", "migrate"]);
     let told = || sandbox.json(&["doctor"])["checks"].to_string();
     let warning = "a push would publish pointers without objects";
@@ -154,9 +153,8 @@ fn a_push_without_the_hook_is_what_doctor_warns_of() {
 }
 
 #[test]
-fn a_clone_without_the_objects_of_the_remote_is_clean_and_names_them() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn a_clone_without_the_objects_of_the_remote_names_them() {
+    let (sandbox, bare) = grown_with_origin();
     sandbox.colony(&["lfs", "migrate"]);
     fs::rename(bare.join("lfs"), bare.join("lfs-away")).unwrap();
     let url = format!("file://{}", bare.display());
@@ -179,7 +177,7 @@ fn a_clone_without_the_objects_of_the_remote_is_clean_and_names_them() {
         "{missing:#}"
     );
     // Work that has nothing to do with them goes on.
-    fs::write(clone.path("text.txt"), "zed\n").unwrap();
+    clone.write("text.txt", "zed\n");
     clone.colony(&["commit", "-m", "work", "--all"]);
     let brought = clone.run(&["--json", "lfs", "hydrate", "paper.pdf"]);
     assert_eq!(brought.code, 1, "{}", brought.stdout);
@@ -215,8 +213,7 @@ fn lines_that_git_warns_of_are_no_patterns() {
 
 #[test]
 fn a_clone_that_has_pointers_alone_finds_nothing_to_publish() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     sandbox.colony(&["lfs", "migrate"]);
     let place = sandbox.outside().join("new");
     let url = format!("file://{}", bare.display());

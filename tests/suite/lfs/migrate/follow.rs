@@ -6,19 +6,18 @@ use std::path::Path;
 
 use crate::support::{Sandbox, View};
 
-use super::rewrite::{POINTER, at, clone_of_another, grown, with_origin};
+use super::rewrite::{POINTER, at, clone_of_another, grown_with_origin};
 
 /// A clone of the sandbox's origin by somebody else, from before the migration.
-fn old_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
+fn old_clone(sandbox: &Sandbox, bare: &Path) -> View {
     clone_of_another(sandbox, bare, "old")
 }
 
 #[test]
 fn an_old_clone_is_refused_and_follows_with_its_own_commits() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let old = old_clone(&sandbox, &bare);
-    fs::write(old.path("paper.pdf"), "mine\n").unwrap();
+    old.write("paper.pdf", "mine\n");
     old.git(&["commit", "-qam", "mine"]);
     old.colony(&["fork", "idea", "--no-switch"]);
     sandbox.colony(&["lfs", "migrate"]);
@@ -56,8 +55,7 @@ fn an_old_clone_is_refused_and_follows_with_its_own_commits() {
 
 #[test]
 fn a_history_that_is_not_published_yet_is_not_synced() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     assert_eq!(sandbox.error(&["sync"]), "history-rewritten");
     sandbox.colony(&["lfs", "migrate", "--continue"]);
@@ -67,8 +65,7 @@ fn a_history_that_is_not_published_yet_is_not_synced() {
 
 #[test]
 fn nothing_from_before_is_merged_restored_or_pushed() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     sandbox.write("text.txt", "worked\n");
     sandbox.colony(&["checkpoint", "-m", "one"]);
     sandbox.write("text.txt", "on\n");
@@ -83,18 +80,8 @@ fn nothing_from_before_is_merged_restored_or_pushed() {
     assert_eq!(sandbox.error(&["restore", &before]), "history-rewritten");
     assert_eq!((sandbox.refs(), sandbox.visible_state()), state);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"))
-        .parent()
-        .unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let mut push = std::process::Command::new("git");
-    push.env_clear().envs(sandbox.variables());
-    push.env("PATH", format!("{}:{path}", program.display()));
-    push.current_dir(&sandbox.root);
-    let output = push
-        .args(["push", "origin", &format!("{old}:refs/heads/back")])
-        .output();
-    let output = output.unwrap();
+    let push = ["push", "origin", &format!("{old}:refs/heads/back")];
+    let output = sandbox.with_program().git_output(&push);
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("history was rewritten"), "{said}");
@@ -102,12 +89,11 @@ fn nothing_from_before_is_merged_restored_or_pushed() {
 }
 
 #[test]
-fn the_clone_of_an_agent_is_refused_while_it_has_more_and_refreshed_later() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+fn an_agents_clone_with_own_work_is_refused_and_refreshed_later() {
+    let (sandbox, _) = grown_with_origin();
     let made = sandbox.json(&["agents", "new", "ada"]);
     let ada = sandbox.at(made["path"].as_str().unwrap().into());
-    fs::write(ada.path("text.txt"), "ada\n").unwrap();
+    ada.write("text.txt", "ada\n");
     let refused = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(refused["code"], "left-behind", "{refused:#}");
     assert!(
@@ -131,7 +117,7 @@ fn the_clone_of_an_agent_is_refused_while_it_has_more_and_refreshed_later() {
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     // Work goes on there before anybody has told it.
-    fs::write(ada.path("paper.pdf"), "ada\n").unwrap();
+    ada.write("paper.pdf", "ada\n");
     ada.colony(&["commit", "-m", "more", "--all"]);
     let refreshed = sandbox.json(&["clones", "refresh", "ada"]);
     assert!(refreshed["followed"].is_string(), "{refreshed:#}");
@@ -143,11 +129,10 @@ fn the_clone_of_an_agent_is_refused_while_it_has_more_and_refreshed_later() {
 }
 
 #[test]
-fn several_migrations_that_were_missed_are_followed_one_after_the_other() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn several_missed_migrations_are_followed_in_turn() {
+    let (sandbox, bare) = grown_with_origin();
     let old = old_clone(&sandbox, &bare);
-    fs::write(old.path("paper.pdf"), "mine\n").unwrap();
+    old.write("paper.pdf", "mine\n");
     old.git(&["commit", "-qam", "mine"]);
     let first = old.git(&["rev-parse", "HEAD~1"]);
     sandbox.colony(&["lfs", "migrate"]);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::support::{Sandbox, wait_for_locks};
 
-use super::rewrite::{at, grown, with_origin};
+use super::rewrite::{at, grown, grown_with_origin, with_origin};
 
 /// Runs a hint as somebody would who pastes it: in a shell, comments and all.
 pub(crate) fn paste(sandbox: &Sandbox, root: &Path, hint: &str) {
@@ -17,13 +17,8 @@ pub(crate) fn paste(sandbox: &Sandbox, root: &Path, hint: &str) {
 
 /// Runs a line in a shell that finds the program.
 pub(crate) fn shell(sandbox: &Sandbox, root: &Path, line: &str) -> std::process::Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"));
-    let path = std::env::var("PATH").unwrap();
-    let mut shell = Command::new("sh");
-    shell.env_clear().envs(sandbox.variables());
-    let folder = program.parent().unwrap().display();
-    shell.env("PATH", format!("{folder}:{path}"));
-    shell.args(["-c", line]).current_dir(root).output().unwrap()
+    let mut shell = sandbox.with_program().at(root.to_owned()).process("sh");
+    shell.args(["-c", line]).output().unwrap()
 }
 
 pub(crate) fn hint_of(answer: &serde_json::Value) -> &str {
@@ -79,7 +74,7 @@ fn status_and_doctor_name_the_ways_on_of_what_is_not_published() {
 }
 
 #[test]
-fn without_a_remote_status_names_the_way_back_and_nothing_needs_attention() {
+fn status_without_a_remote_names_the_way_back() {
     let sandbox = grown();
     sandbox.colony(&["lfs", "migrate"]);
     let (found, fix) = told(&sandbox);
@@ -96,8 +91,7 @@ fn without_a_remote_status_names_the_way_back_and_nothing_needs_attention() {
 
 #[test]
 fn a_remote_that_is_not_origin_is_said_not_to_have_it() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     sandbox.git(&["remote", "rename", "origin", "upstream"]);
     for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
         let answer = sandbox.json(args);
@@ -140,10 +134,9 @@ fn cut_off(sandbox: &Sandbox) {
 }
 
 #[test]
-fn what_is_cut_off_by_a_kill_of_git_colony_alone_is_told_and_leaves_nothing_behind() {
+fn a_migration_killed_alone_is_reported_and_leaves_nothing() {
     for (way, swept) in [("--abort", false), ("--abort", true), ("--continue", true)] {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         let (config, state) = (sandbox.read(".git/config"), sandbox.visible_state());
         cut_off(&sandbox);
         assert!(sandbox.read(".git/config").contains("filter \"lfs\""));

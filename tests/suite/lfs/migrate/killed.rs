@@ -1,7 +1,6 @@
 //! A migration to git-lfs that is killed outright: what it has started lives on, and is ended or waited
 //! for before anybody takes the migration back or goes on with it.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
-use super::rewrite::{at, grown, with_origin};
+use super::rewrite::{at, grown_with_origin};
 
 /// Two pipes with names: something says in one that it has begun, and waits for the other.
 struct Gate {
@@ -43,8 +42,8 @@ impl Gate {
     }
 
     /// Starts the program, and kills it once somebody waits at the gate.
-    fn kill(&self, sandbox: &Sandbox, variables: &[(OsString, OsString)], args: &[&str]) {
-        let mut child = start(sandbox, variables, args);
+    fn kill(&self, view: &View, args: &[&str]) {
+        let mut child = start(view, args);
         let mut line = String::new();
         let mut pipe = BufReader::new(fs::File::open(&self.begun).unwrap());
         pipe.read_line(&mut line).unwrap();
@@ -58,17 +57,14 @@ impl Gate {
     }
 }
 
-fn executable(path: &Path, script: &str) {
+pub(crate) fn executable(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, script).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn start(sandbox: &Sandbox, variables: &[(OsString, OsString)], args: &[&str]) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-        .env_clear()
-        .envs(variables.iter().cloned())
-        .current_dir(&sandbox.root)
+fn start(view: &View, args: &[&str]) -> Child {
+    view.program()
         .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -81,14 +77,9 @@ fn answer(child: Child) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn of(sandbox: &Sandbox) -> Vec<(OsString, OsString)> {
-    sandbox.variables().into_iter().collect()
-}
-
 /// A repository that is published, the refs of both sides, and a gate.
 fn published() -> (Sandbox, PathBuf, [String; 2], Gate) {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     sandbox.git(&["lfs", "install", "--local"]);
     let gate = Gate::new(&sandbox);
     let refs = [branches(&sandbox), at(&bare, &sandbox, &["for-each-ref"])];
@@ -103,7 +94,7 @@ fn branches(sandbox: &Sandbox) -> String {
 fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
     let (sandbox, bare, [ours, theirs], gate) = published();
     at_hook(&gate, &sandbox, &bare);
-    gate.kill(&sandbox, &of(&sandbox), &["lfs", "migrate"]);
+    gate.kill(&sandbox, &["lfs", "migrate"]);
     let new = branches(&sandbox);
     assert_ne!(new, ours);
     for way in [&["--abort"][..], &["--continue"], &[]] {
@@ -130,14 +121,14 @@ fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
 }
 
 #[test]
-fn a_push_that_waits_at_the_server_is_ended_before_a_migration_is_taken_back() {
+fn a_push_waiting_at_the_server_is_ended_before_an_abort() {
     is_taken_back_once_it_has_ended(|gate, _, bare| {
         gate.hook(&bare.join("hooks/pre-receive"), "");
     });
 }
 
 #[test]
-fn a_push_that_waits_in_a_hook_is_ended_before_a_migration_is_taken_back() {
+fn a_push_waiting_in_a_hook_is_ended_before_an_abort() {
     is_taken_back_once_it_has_ended(|gate, sandbox, _| {
         let rest = "git lfs pre-push \"$@\"\n";
         gate.hook(&sandbox.path(".git/hooks/pre-push"), rest);
@@ -145,13 +136,13 @@ fn a_push_that_waits_in_a_hook_is_ended_before_a_migration_is_taken_back() {
 }
 
 #[test]
-fn a_push_that_arrives_after_all_is_waited_for_and_then_nothing_is_taken_back() {
+fn a_push_that_arrives_after_all_stops_the_abort() {
     let (sandbox, bare, [_, theirs], gate) = published();
     gate.hook(&bare.join("hooks/pre-receive"), "");
-    gate.kill(&sandbox, &of(&sandbox), &["lfs", "migrate"]);
+    gate.kill(&sandbox, &["lfs", "migrate"]);
     let new = branches(&sandbox);
     let args = ["--json", "--timeout", "60", "lfs", "migrate", "--abort"];
-    let abort = start(&sandbox, &of(&sandbox), &args);
+    let abort = start(&sandbox, &args);
     gate.open();
     let refused = answer(abort);
     assert_eq!(refused["code"], "published-commits", "{refused:#}");
@@ -165,25 +156,14 @@ fn a_push_that_arrives_after_all_is_waited_for_and_then_nothing_is_taken_back() 
 }
 
 #[test]
-fn a_rewriting_that_lives_on_is_ended_and_stops_no_other_command() {
+fn a_rewrite_that_lives_on_is_ended_and_blocks_no_other_command() {
     for way in ["--abort", "--continue"] {
         let (sandbox, bare, [ours, theirs], gate) = published();
-        let folder = sandbox.outside().join("bin");
-        let real = Command::new("which").arg("git-lfs").output().unwrap();
         let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = migrate ]; then {} fi\nexec {} \"$@\"\n",
+            "if [ \"$1\" = migrate ]; then {} fi",
             gate.wait().trim_end().to_owned() + "; : > object-map; exit 1;",
-            String::from_utf8(real.stdout).unwrap().trim()
         );
-        executable(&folder.join("git-lfs"), &script);
-        let mut variables = sandbox.variables();
-        let path = variables.get_mut(std::ffi::OsStr::new("PATH")).unwrap();
-        let mut searched = folder.into_os_string();
-        searched.push(":");
-        searched.push(&path);
-        *path = searched;
-        let variables: Vec<_> = variables.into_iter().collect();
-        gate.kill(&sandbox, &variables, &["lfs", "migrate"]);
+        gate.kill(&sandbox.stand_in("git-lfs", &script), &["lfs", "migrate"]);
         let folder = sandbox.path(".git/colony/migration");
         sandbox.write("new.txt", "new\n");
         sandbox.colony(&["checkpoint", "--off-branch", "-m", "meanwhile"]);

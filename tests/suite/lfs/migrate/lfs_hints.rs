@@ -1,15 +1,12 @@
 //! What stops a migration to git-lfs, and that each hint works as it stands: it is pasted into a shell, and
 //! the migration is let through afterward.
 
-use std::path::Path;
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::support::Sandbox;
 
 use super::in_progress::{hint_of, paste, shell};
-use super::rewrite::{POINTER, at, grown, with_origin};
+use super::rewrite::{POINTER, at, grown, grown_with_origin};
 
 /// Pastes hints until the migration is let through; returns the messages of the refusals.
 fn through(sandbox: &Sandbox) -> Vec<String> {
@@ -34,8 +31,7 @@ fn is_pointer(sandbox: &Sandbox, rev: &str) -> bool {
 
 #[test]
 fn what_is_on_the_remote_alone_comes_as_what_it_is() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.git(
         &["tag", "-am", "there", "an only/tag", "HEAD~1"].map(|word| match word {
             "an only/tag" => "only/tag",
@@ -86,8 +82,7 @@ fn what_is_ahead_on_the_remote_is_taken_over_by_its_own_branch() {
         ("main", false),
         ("main", true),
     ] {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         ahead(&sandbox, branch, diverged);
         let other = if branch == "side" { "main" } else { "side" };
         let untouched = sandbox.git(&["log", "--format=%s", other]);
@@ -105,8 +100,7 @@ fn what_is_ahead_on_the_remote_is_taken_over_by_its_own_branch() {
 
 #[test]
 fn a_tag_that_differs_is_taken_as_the_remote_has_it() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     let theirs = sandbox.git(&["log", "-1", "--format=%s", "light"]);
     sandbox.git(&["tag", "-f", "light", "main"]);
     assert_eq!(through(&sandbox).len(), 1);
@@ -115,9 +109,8 @@ fn a_tag_that_differs_is_taken_as_the_remote_has_it() {
 }
 
 #[test]
-fn a_server_that_refuses_one_ref_is_heard_and_nothing_of_it_reaches_the_terminal() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn a_server_that_refuses_one_ref_is_quoted_without_escapes() {
+    let (sandbox, bare) = grown_with_origin();
     let hook = "#!/bin/sh\n[ \"$1\" = refs/heads/side ] || exit 0\n\
         printf 'policy: \\033[31mside\\033[0m is frozen, see https://bob:s3cret@h.example/x\\n' >&2\nexit 1\n";
     let path = bare.join("hooks/update");
@@ -151,8 +144,7 @@ fn a_server_that_refuses_one_ref_is_heard_and_nothing_of_it_reaches_the_terminal
 
 #[test]
 fn a_hook_of_somebody_is_called_beside_ours_as_it_is_told() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.write(".git/hooks/pre-push", "#!/bin/sh\ntouch ../ran\n");
     sandbox.set_mode(".git/hooks/pre-push", 0o755);
     let answer = sandbox.json(&["lfs", "migrate"]);
@@ -170,8 +162,7 @@ fn stash(sandbox: &Sandbox, path: &str, content: &str) {
 
 #[test]
 fn the_very_stashes_that_break_are_kept_as_branches() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     stash(&sandbox, "paper.pdf", "first\n");
     stash(&sandbox, "text.txt", "second\n");
     stash(&sandbox, "sub/data.bin", "third\n");
@@ -231,7 +222,7 @@ fn init_looks_for_stashes_before_it_commits() {
 }
 
 #[test]
-fn what_init_could_not_rewrite_is_not_said_to_have_changed_nothing() {
+fn an_init_that_could_not_rewrite_says_what_it_has_changed() {
     let sandbox = grown();
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     // A blob of history that git-lfs has to read is gone, which nobody looks for beforehand.
@@ -283,7 +274,7 @@ fn only_a_worktree_that_can_be_removed_is_offered_to_be() {
 }
 
 #[test]
-fn in_the_middle_of_anything_nothing_is_begun_and_the_hint_ends_it() {
+fn a_merge_in_progress_stops_a_migration_and_the_hint_ends_it() {
     let prepare: [(&str, &str); 5] = [
         ("git cherry-pick more", "cherry-pick"),
         ("git revert HEAD~2", "revert"),
@@ -327,8 +318,7 @@ fn seen_by_hook(sandbox: &Sandbox) -> String {
 
 #[test]
 fn a_pre_push_hook_sees_what_it_sees_under_a_plain_push() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.git(&["lfs", "install", "--local"]);
     let hook = sandbox.read(".git/hooks/pre-push");
     let seen = sandbox.outside().join("seen").display().to_string();
@@ -358,8 +348,7 @@ fn limited(sandbox: &Sandbox, blocks: u32) -> Value {
 
 #[test]
 fn what_cannot_be_written_is_no_space_and_nothing_is_left() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.write("large.bin", vec![b'x'; 300_000]);
     sandbox.git(&["add", "large.bin"]);
     sandbox.git(&["commit", "-qm", "large"]);
@@ -392,18 +381,9 @@ fn small_disk(sandbox: &Sandbox, script: &str) -> Option<String> {
     let line = format!(
         "mount -t tmpfs -o size=4m none '{path}' 2>/dev/null || exit 77; cd '{path}' && {script}"
     );
-    let program = Path::new(env!("CARGO_BIN_EXE_git-colony"))
-        .parent()
-        .unwrap()
-        .display()
-        .to_string();
-    let mut unshare = Command::new("unshare");
-    unshare.env_clear().envs(sandbox.variables());
-    unshare.env(
-        "PATH",
-        format!("{program}:{}", std::env::var("PATH").unwrap()),
-    );
-    let output = unshare
+    let output = sandbox
+        .with_program()
+        .process("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", &line])
         .output()
         .ok()?;

@@ -8,7 +8,7 @@ pub(crate) mod in_progress;
 mod killed;
 mod lfs_hints;
 mod named_commits;
-mod nothing_left;
+mod nothing_to_migrate;
 mod old_history_pushed;
 mod progress;
 mod publication;

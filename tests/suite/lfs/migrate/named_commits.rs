@@ -12,7 +12,7 @@ use super::rewrite::{POINTER, clone_of_another, grown, with_origin};
 const SCOPES: &str = "refs/colony/scopes";
 
 /// Somebody else's clone of the origin, from after the migration, with the records that travel.
-fn new_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
+fn new_clone(sandbox: &Sandbox, bare: &Path) -> View {
     let clone = clone_of_another(sandbox, bare, "new");
     clone.git(&["lfs", "install", "--local"]);
     clone.colony(&["sync", "--fetch"]);
@@ -61,7 +61,7 @@ fn decisions(
 }
 
 #[test]
-fn decisions_name_the_commits_of_the_new_history_here_and_elsewhere() {
+fn decisions_name_the_new_commits_here_and_elsewhere() {
     let sandbox = decided();
     let bare = with_origin(&sandbox);
     let subject = |id: &str| sandbox.git(&["log", "-1", "--format=%s", id]);

@@ -8,7 +8,7 @@ use super::rewrite::{POINTER, at, clone_of_another, grown, with_origin};
 use std::path::{Path, PathBuf};
 
 /// A published migration, and the clone of a colleague from before it.
-fn with_colleague(sandbox: &Sandbox) -> (PathBuf, View<'_>) {
+fn with_colleague(sandbox: &Sandbox) -> (PathBuf, View) {
     let bare = with_origin(sandbox);
     let colleague = clone_of_another(sandbox, &bare, "colleague");
     (bare, colleague)
@@ -80,11 +80,11 @@ fn the_very_old_history_forced_back_is_recognised_and_replaced() {
 }
 
 #[test]
-fn commits_made_on_the_old_history_and_forced_back_come_to_the_new_one() {
+fn commits_on_old_history_forced_back_move_to_the_new_one() {
     let sandbox = grown();
     let (bare, colleague) = with_colleague(&sandbox);
     sandbox.colony(&["lfs", "migrate"]);
-    std::fs::write(colleague.path("paper.pdf"), "bob\n").unwrap();
+    colleague.write("paper.pdf", "bob\n");
     colleague.git(&["commit", "-qam", "by Bob"]);
     colleague.git(&["push", "-q", "--force", "origin", "main"]);
     // Here work has gone on too.
@@ -130,11 +130,11 @@ fn what_is_rewritten_and_not_merged_yet_is_not_published_over() {
 }
 
 #[test]
-fn an_old_branch_pushed_under_a_new_name_is_recognised_and_rewritten() {
+fn an_old_branch_under_a_new_name_is_recognised_and_rewritten() {
     let sandbox = grown();
     let (bare, colleague) = with_colleague(&sandbox);
     sandbox.colony(&["lfs", "migrate"]);
-    std::fs::write(colleague.path("paper.pdf"), "bob\n").unwrap();
+    colleague.write("paper.pdf", "bob\n");
     colleague.git(&["commit", "-qam", "by Bob"]);
     colleague.git(&["push", "-q", "origin", "main:bobs"]);
     let hint = is_recognised(&sandbox, "bobs");
@@ -149,7 +149,7 @@ fn an_old_branch_pushed_under_a_new_name_is_recognised_and_rewritten() {
 }
 
 #[test]
-fn with_our_hooks_a_colleague_who_knows_of_it_does_not_push_it_back() {
+fn our_hooks_stop_a_colleague_who_knows_from_pushing_it_back() {
     let sandbox = grown();
     let (bare, colleague) = with_colleague(&sandbox);
     colleague.colony(&["hooks", "install"]);
@@ -180,7 +180,7 @@ fn with_our_hooks_a_colleague_who_knows_of_it_does_not_push_it_back() {
 }
 
 #[test]
-fn with_our_hooks_a_colleague_who_has_not_heard_of_it_does_not_push_it_back_either() {
+fn our_hooks_stop_a_colleague_who_has_not_heard_from_pushing() {
     let sandbox = grown();
     let (bare, colleague) = with_colleague(&sandbox);
     colleague.colony(&["hooks", "install"]);
@@ -208,7 +208,7 @@ fn with_our_hooks_a_colleague_who_has_not_heard_of_it_does_not_push_it_back_eith
 }
 
 #[test]
-fn a_commit_or_operation_from_before_is_told_with_what_it_has_become() {
+fn a_commit_or_operation_from_before_is_shown_with_its_new_id() {
     let sandbox = grown();
     sandbox.write("text.txt", "worked\n");
     sandbox.colony(&["checkpoint", "-m", "one"]);

@@ -1,19 +1,18 @@
 //! A migration to git-lfs tells how far it is, and one that is stopped ends what it has started and
 //! leaves nothing behind.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use git_colony::model::progress::{Progress, Step, Unit};
+use git_colony::testing::{Progress, Step, Unit};
 
-use crate::support::Sandbox;
 use crate::support::git_server::{GitServer, Manner, Wire};
+use crate::support::{Sandbox, View};
 
-use super::rewrite::{POINTER, at, grown, with_origin};
+use super::rewrite::{POINTER, at, grown, grown_with_origin};
 
 /// What is told of parts: what is done, how much, of how much.
 type Told = Vec<(String, u64, u64)>;
@@ -49,7 +48,7 @@ fn told(sandbox: &Sandbox, args: &[&str]) -> (Told, Told) {
 }
 
 #[test]
-fn commits_are_told_while_history_is_rewritten_and_bytes_while_they_are_uploaded() {
+fn progress_counts_commits_rewritten_and_bytes_uploaded() {
     let sandbox = grown();
     let served = sandbox.outside().join("served");
     let path = served.join("design.git").display().to_string();
@@ -89,47 +88,32 @@ fn who_does_not_look_on_is_not_told() {
 /// The real program, with a git-lfs that hangs in one command until it is ended.
 struct Hanging {
     sandbox: Sandbox,
+    /// Where the program finds that git-lfs.
+    view: View,
     fifo: PathBuf,
-    variables: Vec<(OsString, OsString)>,
 }
 
 impl Hanging {
     fn in_command(sandbox: Sandbox, command: &str) -> Hanging {
-        let folder = sandbox.outside().join("bin");
-        fs::create_dir_all(&folder).unwrap();
         let fifo = sandbox.outside().join("fifo");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
-        let real = Command::new("which").arg("git-lfs").output().unwrap();
-        let real = String::from_utf8(real.stdout).unwrap();
         let script = format!(
-            "#!/bin/sh\nif [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 60; fi\nexec {} \"$@\"\n",
+            "if [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 60; fi",
             fifo.display(),
-            real.trim()
         );
-        let path = folder.join("git-lfs");
-        fs::write(&path, script).unwrap();
-        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&path, executable).unwrap();
-        let mut variables = sandbox.variables();
-        let inherited = variables[std::ffi::OsStr::new("PATH")].clone();
-        let mut path = folder.into_os_string();
-        path.push(":");
-        path.push(inherited);
-        variables.insert("PATH".into(), path);
         Hanging {
+            view: sandbox.stand_in("git-lfs", &script),
             sandbox,
             fifo,
-            variables: variables.into_iter().collect(),
         }
     }
 
     /// Runs a command, stops it by Ctrl-C once git-lfs hangs, and returns its exit code and its answer
     /// when nothing that it started is left.
     fn stop(&self, args: &[&str]) -> (Option<i32>, serde_json::Value) {
-        let child = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-            .env_clear()
-            .envs(self.variables.iter().cloned())
-            .current_dir(&self.sandbox.root)
+        let child = self
+            .view
+            .program()
             .args(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -151,8 +135,7 @@ impl Hanging {
 
 #[test]
 fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     let hanging = Hanging::in_command(sandbox, "migrate");
     let sandbox = &hanging.sandbox;
     let config = sandbox.read(".git/config");
@@ -183,10 +166,9 @@ fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn an_upload_that_is_stopped_leaves_origin_as_it_was_and_can_be_continued_or_taken_back() {
+fn a_stopped_upload_leaves_origin_and_can_continue_or_abort() {
     for way in ["--continue", "--abort"] {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         sandbox.git(&["lfs", "install", "--local"]);
         let before = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]);
         let hanging = Hanging::in_command(sandbox, "push");

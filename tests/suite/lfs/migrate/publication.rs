@@ -2,32 +2,27 @@
 //! histories; hooks are told so only where they do nothing else.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::git_server::{GitServer, Manner, Wire};
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, View};
 
-use super::rewrite::{at, grown, with_origin};
-
-fn executable(path: &Path, script: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
+use super::killed::executable;
+use super::rewrite::{at, grown_with_origin};
 
 /// A repository with more branches, its remote, and a git-lfs that writes down how it is called.
 struct Watched {
     sandbox: Sandbox,
+    /// Where the program finds that git-lfs.
+    view: View,
     bare: PathBuf,
     log: PathBuf,
 }
 
 impl Watched {
     fn new() -> Watched {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         sandbox.git(&["lfs", "install", "--local"]);
         for number in 0..4 {
             let name = format!("branch-{number}");
@@ -35,14 +30,17 @@ impl Watched {
             sandbox.git(&["push", "-q", "origin", &name]);
         }
         let log = sandbox.outside().join("log");
-        let real = Command::new("which").arg("git-lfs").output().unwrap();
         let script = format!(
-            "#!/bin/sh\necho \"$1 $2 spared=$GIT_LFS_SKIP_PUSH\" >>'{}'\nexec {} \"$@\"\n",
-            log.display(),
-            String::from_utf8(real.stdout).unwrap().trim()
+            "echo \"$1 $2 spared=$GIT_LFS_SKIP_PUSH\" >>'{}'",
+            log.display()
         );
-        executable(&sandbox.outside().join("bin/git-lfs"), &script);
-        Watched { sandbox, bare, log }
+        let view = sandbox.stand_in("git-lfs", &script);
+        Watched {
+            sandbox,
+            view,
+            bare,
+            log,
+        }
     }
 
     /// Has a script write down what it is told.
@@ -54,17 +52,7 @@ impl Watched {
     }
 
     fn migrate(&self, args: &[&str]) -> Run {
-        let mut world = self.sandbox.world();
-        let path = world
-            .variables
-            .get_mut(std::ffi::OsStr::new("PATH"))
-            .unwrap();
-        let mut searched = self.sandbox.outside().join("bin").into_os_string();
-        searched.push(":");
-        searched.push(&path);
-        *path = searched;
-        self.sandbox
-            .run_in(world, &[&["lfs", "migrate"], args].concat())
+        self.view.run(&[&["lfs", "migrate"], args].concat())
     }
 
     /// How git-lfs was called to upload, and what hooks were told, in this order.
@@ -83,7 +71,7 @@ impl Watched {
 }
 
 #[test]
-fn large_files_are_brought_by_their_ids_and_asked_for_again_after_the_refs() {
+fn large_files_are_pushed_by_id_and_asked_for_again_after_refs() {
     let watched = Watched::new();
     let receive = watched.bare.join("hooks/post-receive");
     watched.hook(&receive, "post-receive", "");
@@ -160,7 +148,7 @@ fn status_tells_of_a_migration_until_it_is_published() {
 }
 
 #[test]
-fn what_only_the_server_has_is_no_obstacle_and_what_nobody_has_is() {
+fn objects_that_only_the_server_has_do_not_stop_a_publication() {
     let watched = Watched::new();
     let sandbox = &watched.sandbox;
     let served = sandbox.outside().join("served");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, View};
 
-use super::rewrite::{POINTER, grown, with_origin};
+use super::rewrite::{POINTER, grown, grown_with_origin, with_origin};
 
 /// Everything that a refusal leaves alone.
 fn everything(sandbox: &Sandbox) -> impl PartialEq + std::fmt::Debug + use<> {
@@ -54,7 +54,7 @@ fn stale_locks_are_named_and_left() {
 }
 
 /// A clone of the sandbox's origin that git was told not to bring all of.
-fn incomplete<'a>(sandbox: &'a Sandbox, bare: &Path, how: &str) -> View<'a> {
+fn incomplete(sandbox: &Sandbox, bare: &Path, how: &str) -> View {
     let place = sandbox.outside().join("incomplete");
     let (url, to) = (
         format!("file://{}", bare.display()),
@@ -67,8 +67,7 @@ fn incomplete<'a>(sandbox: &'a Sandbox, bare: &Path, how: &str) -> View<'a> {
 #[test]
 fn a_history_that_is_not_all_here_is_not_rewritten() {
     for (how, what) in [("--depth=1", "shallow"), ("--filter=blob:none", "partial")] {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         sandbox
             .at(bare.clone())
             .git(&["config", "uploadpack.allowFilter", "true"]);
@@ -87,8 +86,7 @@ fn a_history_that_is_not_all_here_is_not_rewritten() {
 
 #[test]
 fn a_shallow_clone_can_be_migrated_as_the_hint_says() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let clone = incomplete(&sandbox, &bare, "--depth=1");
     let answer = clone.json(&["lfs", "migrate"]);
     assert_eq!(answer["hint"], "git fetch --unshallow", "{answer:#}");
@@ -153,8 +151,7 @@ fn hooks_of_others_are_neither_replaced_nor_half_installed() {
 
 #[test]
 fn a_hook_of_somebody_is_no_obstacle_beside_ours() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let ran = sandbox.outside().join("ran");
     sandbox.write(
         ".git/hooks/pre-push",

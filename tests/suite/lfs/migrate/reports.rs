@@ -3,12 +3,11 @@
 
 use crate::support::Sandbox;
 
-use super::rewrite::{POINTER, grown, with_origin};
+use super::rewrite::{POINTER, grown, grown_with_origin, with_origin};
 
 #[test]
-fn the_files_of_head_that_go_to_git_lfs_are_counted_dry_and_for_real() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+fn the_files_of_head_that_move_to_git_lfs_are_counted() {
+    let (sandbox, _) = grown_with_origin();
     let dry = sandbox.json(&["lfs", "migrate", "-n"]);
     assert_eq!(dry["files"], 2, "{dry:#}");
     let real = sandbox.json(&["lfs", "migrate", "--no-push"]);
@@ -90,8 +89,7 @@ fn a_dry_run_of_init_tells_of_the_migration() {
 
 #[test]
 fn a_clone_of_a_colony_begins_at_what_its_commit_has_become() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let url = format!("file://{}", bare.display());
     let noted = sandbox.git(&["rev-parse", "main~1"]);
     let elsewhere = Sandbox::new();

@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git_colony::store::operation::STEPS;
+use git_colony::testing::STEPS;
 
 use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
 use crate::support::git_server::{GitServer, Manner, Wire};
 
 use super::in_progress::{hint_of, paste};
@@ -16,6 +17,10 @@ pub(crate) const POINTER: &str = "version https://git-lfs.github.com/spec/v1";
 /// A repository with three commits of large files in git, a branch, tags and notes, and the patterns
 /// that came later.
 pub(crate) fn grown() -> Sandbox {
+    GROWN.copy()
+}
+
+static GROWN: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     for number in 1..=3 {
         sandbox.write("paper.pdf", format!("paper {number}\n"));
@@ -35,6 +40,25 @@ pub(crate) fn grown() -> Sandbox {
     sandbox.git(&["add", ".gitattributes"]);
     sandbox.git(&["commit", "-qm", "patterns"]);
     sandbox
+});
+
+/// [`grown`] with a bare repository beside it that has everything, as `origin`.
+pub(crate) fn grown_with_origin() -> (Sandbox, PathBuf) {
+    let sandbox = GROWN_WITH_ORIGIN.copy();
+    let bare = sandbox.outside().join("origin.git");
+    (sandbox, bare)
+}
+
+static GROWN_WITH_ORIGIN: Fixture = Fixture::new(|| {
+    let sandbox = grown();
+    drop(with_origin(&sandbox));
+    sandbox
+});
+
+#[test]
+fn copies_of_what_migrations_begin_with_are_whole() {
+    GROWN.check();
+    GROWN_WITH_ORIGIN.check();
 }
 
 /// A bare repository beside the sandbox's that has everything, as `origin`.
@@ -173,8 +197,7 @@ fn wherever_it_dies_it_can_be_continued_or_taken_back() {
 /// Prepares a repository with an origin and checks that a migration of it is refused, and changes
 /// nothing.
 fn refused(prepare: &dyn Fn(&Sandbox), code: &str, named: &str) {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     prepare(&sandbox);
     let state = (refs(&sandbox), sandbox.visible_state());
     let config = sandbox.read(".git/config");
@@ -240,8 +263,7 @@ fn what_git_lfs_could_not_do_is_refused_before_anything_changes() {
 
 #[test]
 fn everything_that_stands_in_the_way_is_named_at_once() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.git(&["push", "-q", "origin", "main:refs/heads/only-there"]);
     sandbox.write("text.txt", "edited\n");
     let answer = sandbox.json(&["lfs", "migrate"]);
@@ -272,7 +294,7 @@ fn what_was_before_it_is_not_called_undone() {
     assert_eq!(told("'after'"), (false.into(), None));
     let text = sandbox.colony(&["ops"]);
     assert_eq!(text.matches("(undone)").count(), 1, "{text}");
-    assert!(text.contains("out of reach of undo"), "{text}");
+    assert!(text.contains("undo cannot reach it"), "{text}");
     sandbox.colony(&["undo"]);
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     assert_eq!(told("'stands'"), (false.into(), None));
@@ -302,7 +324,7 @@ fn undo_does_not_go_back_behind_it() {
 }
 
 #[test]
-fn what_a_migration_has_kept_goes_with_its_operation_and_abort_says_so() {
+fn objects_kept_by_a_migration_end_with_its_operation() {
     let sandbox = grown();
     sandbox.write("text.txt", "kept\n");
     sandbox.colony(&["checkpoint", "-m", "before"]);
@@ -329,9 +351,8 @@ fn what_a_migration_has_kept_goes_with_its_operation_and_abort_says_so() {
 }
 
 #[test]
-fn origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn origin_gets_new_history_and_a_second_run_changes_nothing() {
+    let (sandbox, bare) = grown_with_origin();
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(answer["push_error"], serde_json::Value::Null);
@@ -370,11 +391,7 @@ fn origin_gets_the_new_history_and_its_objects_and_a_second_run_changes_nothing(
 }
 
 /// A clone of the sandbox's origin by somebody else, beside it under that name.
-pub(crate) fn clone_of_another<'a>(
-    sandbox: &'a Sandbox,
-    bare: &Path,
-    name: &str,
-) -> crate::support::View<'a> {
+pub(crate) fn clone_of_another(sandbox: &Sandbox, bare: &Path, name: &str) -> crate::support::View {
     let place = sandbox.outside().join(name);
     let url = format!("file://{}", bare.display());
     sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
@@ -387,8 +404,7 @@ pub(crate) fn clone_of_another<'a>(
 #[test]
 fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
     for fetched in [false, true] {
-        let sandbox = grown();
-        let bare = with_origin(&sandbox);
+        let (sandbox, bare) = grown_with_origin();
         let racer = clone_of_another(&sandbox, &bare, "racer");
         sandbox.colony(&["lfs", "migrate", "--no-push"]);
         racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
@@ -420,8 +436,7 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
 
 #[test]
 fn a_pusher_between_the_look_and_the_push_wins_as_well() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let racer = clone_of_another(&sandbox, &bare, "racer");
     racer.git(&["commit", "-q", "--allow-empty", "-m", "raced"]);
     sandbox.git(&["lfs", "install", "--local"]);
@@ -443,9 +458,8 @@ fn a_pusher_between_the_look_and_the_push_wins_as_well() {
 }
 
 #[test]
-fn a_second_run_publishes_what_the_first_could_not_and_changes_nothing_else() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn a_second_run_publishes_only_what_the_first_could_not() {
+    let (sandbox, bare) = grown_with_origin();
     fs::write(bare.join("hooks/pre-receive"), "#!/bin/sh\nexit 1\n").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(bare.join("hooks/pre-receive"), executable).unwrap();
@@ -468,9 +482,8 @@ fn a_second_run_publishes_what_the_first_could_not_and_changes_nothing_else() {
 }
 
 #[test]
-fn a_migration_by_plain_git_lfs_is_published_as_the_document_says() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn a_migration_by_plain_git_lfs_is_published_as_documented() {
+    let (sandbox, bare) = grown_with_origin();
     sandbox.git(&["lfs", "install", "--local"]);
     sandbox.git(&[
         "lfs",
@@ -490,7 +503,7 @@ fn a_migration_by_plain_git_lfs_is_published_as_the_document_says() {
 }
 
 #[test]
-fn a_remote_that_came_later_gets_it_only_where_it_has_what_was_here() {
+fn a_remote_added_later_gets_it_only_if_it_had_the_old_history() {
     let sandbox = grown();
     sandbox.colony(&["lfs", "migrate"]);
     let bare = sandbox.outside().join("late.git");
@@ -615,7 +628,7 @@ fn init_commits_the_patterns_rewrites_history_and_publishes_it() {
 }
 
 #[test]
-fn init_refuses_before_it_commits_and_tells_what_it_could_not_publish() {
+fn init_refuses_before_it_commits_and_reports_a_failed_push() {
     let (sandbox, bare) = without_patterns();
     sandbox.write("text.txt", "edited\n");
     let before = (refs(&sandbox), sandbox.visible_state());
@@ -723,9 +736,8 @@ fn a_server_with_the_batch_api_has_every_object_before_the_refs() {
 }
 
 #[test]
-fn an_object_that_is_missing_here_stops_the_push_and_nothing_else() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn an_object_that_is_missing_here_stops_only_the_push() {
+    let (sandbox, bare) = grown_with_origin();
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     let objects = sandbox.path(".git/lfs/objects");
     fs::rename(&objects, objects.with_extension("away")).unwrap();

@@ -55,7 +55,7 @@ fn signed_history() -> Sandbox {
 }
 
 #[test]
-fn a_signature_goes_with_the_commit_that_it_was_of_and_nothing_else_does() {
+fn a_signature_is_removed_with_its_own_commit_only() {
     let sandbox = signed_history();
     let state = || {
         (

@@ -58,10 +58,8 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, script).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("git-colony"))
-        .env_clear()
-        .envs(sandbox.variables())
-        .current_dir(&sandbox.root)
+    let mut child = sandbox
+        .program()
         .args(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -81,7 +79,7 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
 }
 
 #[test]
-fn locks_of_a_killed_git_are_no_obstacle_to_going_on_nor_to_taking_back() {
+fn locks_of_a_killed_git_stop_neither_continue_nor_abort() {
     for way in ["--continue", "--abort"] {
         let sandbox = grown();
         sandbox.git(&["lfs", "install", "--local"]);
@@ -104,7 +102,7 @@ fn locks_of_a_killed_git_are_no_obstacle_to_going_on_nor_to_taking_back() {
 }
 
 #[test]
-fn locks_of_a_git_that_was_killed_as_it_took_a_migration_back_are_no_obstacle() {
+fn locks_of_a_git_killed_in_an_abort_do_not_stop_the_next() {
     let sandbox = grown();
     let before = refs(&sandbox);
     sandbox.colony(&["lfs", "migrate"]);
@@ -120,7 +118,7 @@ fn locks_of_a_git_that_was_killed_as_it_took_a_migration_back_are_no_obstacle() 
 }
 
 #[test]
-fn while_another_git_is_at_work_no_lock_goes_that_may_be_its_own() {
+fn locks_that_may_belong_to_a_running_git_stay() {
     let sandbox = grown();
     kill_in_transaction(&sandbox, &["lfs", "migrate"]);
     let left = locks(&sandbox);
@@ -187,7 +185,7 @@ fn locks_of_others_are_named_all_at_once_and_left() {
 }
 
 #[test]
-fn a_migration_that_was_cut_off_with_foreign_locks_is_known_all_the_same() {
+fn a_migration_cut_off_with_foreign_locks_is_still_known() {
     let sandbox = grown();
     let before = refs(&sandbox);
     let mut world = sandbox.world();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::Sandbox;
 
-use super::rewrite::{POINTER, at, grown, with_origin};
+use super::rewrite::{POINTER, at, grown_with_origin};
 
 const NAMES: [&str; 4] = ["blob", "tree", "of-blob", "of-tree"];
 
@@ -48,17 +48,15 @@ fn migrated(sandbox: &Sandbox, bare: &Path) {
 
 #[test]
 fn tags_of_no_commit_stay_here_and_on_the_remote() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     tag(&sandbox);
     sandbox.git(&["push", "-q", "origin", "--tags"]);
     migrated(&sandbox, &bare);
 }
 
 #[test]
-fn tags_of_no_commit_that_are_something_else_there_stay_what_they_are() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn tags_of_no_commit_that_differ_at_the_remote_stay() {
+    let (sandbox, bare) = grown_with_origin();
     tag(&sandbox);
     sandbox.git(&[
         "push",
@@ -73,8 +71,7 @@ fn tags_of_no_commit_that_are_something_else_there_stay_what_they_are() {
 
 #[test]
 fn tags_of_no_commit_that_only_the_remote_has_stop_nothing() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let there = sandbox.at(bare.clone());
     let file = sandbox.outside().join("there");
     std::fs::write(&file, "only there\n").unwrap();
@@ -91,9 +88,8 @@ fn tags_of_no_commit_that_only_the_remote_has_stop_nothing() {
 }
 
 #[test]
-fn a_tag_of_a_commit_that_only_the_remote_has_is_told_with_a_way_on_that_works() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+fn a_tag_of_a_commit_only_the_remote_has_gets_a_working_hint() {
+    let (sandbox, _) = grown_with_origin();
     sandbox.git(&["push", "-q", "origin", "main~1:refs/tags/there"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["code"], "left-behind", "{answer:#}");

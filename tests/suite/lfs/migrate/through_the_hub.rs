@@ -7,20 +7,20 @@ use std::path::PathBuf;
 use crate::support::{Sandbox, View};
 
 use super::in_progress::{hint_of, paste};
-use super::rewrite::{POINTER, grown, with_origin};
+use super::rewrite::{POINTER, grown, grown_with_origin, with_origin};
 
 /// The clone of an agent, made now.
-fn agent<'a>(sandbox: &'a Sandbox, name: &str) -> View<'a> {
+fn agent(sandbox: &Sandbox, name: &str) -> View {
     let made = sandbox.json(&["agents", "new", name]);
     sandbox.at(PathBuf::from(made["path"].as_str().unwrap()))
 }
 
 #[test]
-fn a_clone_learns_of_a_migration_from_the_hub_and_follows_it_without_a_remote() {
+fn a_clone_follows_a_migration_from_the_hub_without_a_remote() {
     let sandbox = grown();
     let ada = agent(&sandbox, "ada");
     sandbox.colony(&["lfs", "migrate"]);
-    fs::write(ada.path("paper.pdf"), "ada\n").unwrap();
+    ada.write("paper.pdf", "ada\n");
     ada.colony(&["commit", "-m", "work", "--all"]);
     let before = ada.git(&["for-each-ref", "refs/heads"]);
     assert_eq!(ada.error(&["merge", "main"]), "history-rewritten");
@@ -47,7 +47,7 @@ fn what_was_told_of_a_migration_is_taken_back_with_it() {
     sandbox.colony(&["lfs", "migrate"]);
     assert_eq!(ada.error(&["merge", "main"]), "history-rewritten");
     sandbox.colony(&["lfs", "migrate", "--abort"]);
-    fs::write(ada.path("text.txt"), "ada\n").unwrap();
+    ada.write("text.txt", "ada\n");
     ada.colony(&["commit", "-m", "work", "--all"]);
     let merged = ada.json(&["merge", "main"]);
     assert_eq!(merged["outcome"], "up_to_date", "{merged:#}");
@@ -56,9 +56,8 @@ fn what_was_told_of_a_migration_is_taken_back_with_it() {
 }
 
 #[test]
-fn what_another_checkout_has_published_in_the_hub_stops_a_migration() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+fn work_published_by_another_checkout_stops_a_migration() {
+    let (sandbox, bare) = grown_with_origin();
     sandbox.colony(&["agents", "new", "ada"]);
     let place = sandbox.outside().join("desk");
     let url = format!("file://{}", bare.display());
@@ -90,7 +89,7 @@ fn what_another_checkout_has_published_in_the_hub_stops_a_migration() {
 }
 
 /// Two agents with work from before a migration that the desk has made, and that `way` publishes.
-fn two_old(sandbox: &Sandbox) -> [View<'_>; 2] {
+fn two_old(sandbox: &Sandbox) -> [View; 2] {
     with_origin(sandbox);
     let agents = ["ada", "bob"].map(|name| agent(sandbox, name));
     sandbox.colony(&["lfs", "migrate"]);
@@ -128,7 +127,7 @@ fn each_way_on_of_each_agent_works_as_it_is_told_in_any_order() {
 }
 
 #[test]
-fn an_agent_takes_over_what_another_made_before_both_have_followed() {
+fn an_agent_takes_over_work_of_another_before_both_followed() {
     let sandbox = grown();
     let [ada, bob] = two_old(&sandbox);
     // Both are from before: they may merge with each other.
@@ -138,7 +137,7 @@ fn an_agent_takes_over_what_another_made_before_both_have_followed() {
         &ada.path(""),
         hint_of(&ada.json(&["merge", "main"])),
     );
-    fs::write(bob.path("bob.txt"), "more\n").unwrap();
+    bob.write("bob.txt", "more\n");
     bob.colony(&["commit", "-m", "more", "--all"]);
     let refused = ada.json(&["merge", "bob"]);
     assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
@@ -149,7 +148,7 @@ fn an_agent_takes_over_what_another_made_before_both_have_followed() {
 }
 
 #[test]
-fn a_second_migration_is_stopped_by_those_from_before_the_first_with_a_way_on() {
+fn a_second_migration_names_those_who_missed_the_first() {
     let sandbox = grown();
     let agents = two_old(&sandbox);
     fs::write(agents[0].path("edited.txt"), "edited\n").unwrap();
@@ -178,11 +177,10 @@ fn a_second_migration_is_stopped_by_those_from_before_the_first_with_a_way_on() 
 }
 
 #[test]
-fn a_desk_joins_no_history_that_the_clone_of_an_agent_has_rewritten() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+fn a_desk_joins_no_history_that_an_agents_clone_has_rewritten() {
+    let (sandbox, _) = grown_with_origin();
     let ada = agent(&sandbox, "ada");
-    fs::write(ada.path("ada.txt"), "work\n").unwrap();
+    ada.write("ada.txt", "work\n");
     ada.colony(&["commit", "-m", "work", "--all"]);
     let refused = ada.json(&["lfs", "migrate", "--no-push"]);
     assert_eq!(refused["code"], "left-behind", "{refused:#}");
@@ -202,10 +200,9 @@ fn a_desk_joins_no_history_that_the_clone_of_an_agent_has_rewritten() {
 
 #[test]
 fn a_clone_that_followed_what_is_taken_back_takes_it_back_too() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let ada = agent(&sandbox, "ada");
-    fs::write(ada.path("ada.txt"), "work\n").unwrap();
+    ada.write("ada.txt", "work\n");
     ada.colony(&["commit", "-m", "work", "--all"]);
     let before = ada.git(&["rev-parse", "HEAD"]);
     sandbox.colony(&["merge", "ada"]);
@@ -249,8 +246,7 @@ fn a_clone_that_followed_what_is_taken_back_takes_it_back_too() {
 
 #[test]
 fn a_clone_that_followed_early_goes_on_once_it_is_published() {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     let ada = agent(&sandbox, "ada");
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     ada.colony(&["lfs", "migrate"]);
@@ -269,7 +265,7 @@ fn a_clone_that_followed_early_goes_on_once_it_is_published() {
 fn a_refresh_says_beforehand_what_it_would_do() {
     let sandbox = grown();
     let [ada, _] = two_old(&sandbox);
-    let state = |view: &View<'_>| (view.git(&["for-each-ref"]), view.worktree());
+    let state = |view: &View| (view.git(&["for-each-ref"]), view.worktree());
     let hub = PathBuf::from(
         sandbox.json(&["clones", "refresh", "ada", "-n"])["hub"]
             .as_str()

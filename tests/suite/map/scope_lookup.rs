@@ -1,11 +1,11 @@
-//! One answer per question about maps, scopes and pages.
+//! Scopes looked up by id, name or row: one answer per question, and hints that work.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::pages::edited_repository::{MAP, commit};
-use crate::support::{Sandbox, git_in};
+use crate::support::Sandbox;
 
 const ROWS: &str = "schema_version: 1\nsources:\n  - {name: code, type: git_repo}\n  - {name: dir, type: git_repo, start_dir: dir}\n";
 
@@ -98,7 +98,7 @@ fn pages_of_the_worktree_are_listed_where_they_are_asked_for() {
 }
 
 #[test]
-fn the_hint_about_a_scope_that_is_no_longer_in_the_map_works_when_it_is_pasted() {
+fn the_hint_about_a_scope_that_left_the_map_works_when_pasted() {
     let sandbox = Sandbox::new();
     sandbox.write(MAP, ROWS);
     commit(&sandbox);
@@ -113,10 +113,7 @@ fn the_hint_about_a_scope_that_is_no_longer_in_the_map_works_when_it_is_pasted()
         .stdout
         .lines()
         .find(|line| line.starts_with("no longer in the map: "));
-    let (_, pasted) = line
-        .unwrap()
-        .split_once("take it back: git colony ")
-        .unwrap();
+    let (_, pasted) = line.unwrap().split_once("to unmap: git colony ").unwrap();
     let words: Vec<&str> = pasted
         .split(' ')
         .map(|word| word.trim_matches('\''))
@@ -126,7 +123,7 @@ fn the_hint_about_a_scope_that_is_no_longer_in_the_map_works_when_it_is_pasted()
 }
 
 #[test]
-fn a_scope_is_mapped_by_its_exact_id_and_shown_and_unmapped_by_the_name_of_its_row() {
+fn a_scope_is_mapped_by_its_id_and_shown_by_the_name_of_its_row() {
     let sandbox = Sandbox::new();
     sandbox.write(MAP, ROWS);
     commit(&sandbox);
@@ -146,7 +143,7 @@ fn a_scope_is_mapped_by_its_exact_id_and_shown_and_unmapped_by_the_name_of_its_r
         assert_eq!(sandbox.run(&["scopes", "mapped", word]).code, 1);
     }
     let note = sandbox.run(&["scopes", "mapped", "dir"]).stderr;
-    assert!(note.ends_with(&format!("there is: {id}\n")), "{note}");
+    assert!(note.ends_with(&format!("as in: {id}\n")), "{note}");
     for word in ["dir", beginning, id] {
         assert_eq!(sandbox.json(&["scopes", "show", word])["scope_id"], id);
         let would = sandbox.json(&["scopes", "unmap", "-n", word]);
@@ -185,7 +182,7 @@ fn a_colony_that_is_named_after_a_map_renames_no_scope() {
 }
 
 #[test]
-fn nobody_is_told_that_a_scope_is_not_mapped_where_the_records_cannot_be_read() {
+fn unreadable_records_are_not_reported_as_a_scope_not_mapped() {
     let sandbox = Sandbox::new();
     sandbox.json(&["map"]);
     sandbox.write(".git/refs/colony/scopes", format!("{}\n", "1".repeat(40)));
@@ -209,10 +206,10 @@ fn a_colony_that_is_named_as_the_scopes_begin_is_taken() {
 }
 
 #[test]
-fn a_second_clone_of_one_repository_does_not_take_the_place_of_the_first() {
+fn a_second_clone_of_a_repository_does_not_replace_the_first() {
     let sandbox = Sandbox::new();
     let outside = sandbox.outside();
-    let git = |args: &[&str]| drop(git_in(&outside, &sandbox.variables(), args));
+    let git = |args: &[&str]| drop(sandbox.at(outside.clone()).git(args));
     let library = sandbox
         .path(".")
         .canonicalize()
@@ -262,7 +259,7 @@ fn a_second_clone_of_one_repository_does_not_take_the_place_of_the_first() {
 }
 
 #[test]
-fn a_setting_is_found_by_the_name_that_a_file_of_the_repository_has() {
+fn a_setting_is_found_by_its_name_in_a_repository_file() {
     let sandbox = Sandbox::new();
     for name in ["colony.maxNewFiles", "maxNewFiles", "MAXNEWFILES"] {
         assert_eq!(sandbox.colony(&["config", "get", name]), "2000\n");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, View};
 
-use super::rewrite::{POINTER, at, clone_of_another, grown, with_origin};
+use super::rewrite::{POINTER, at, clone_of_another, grown, grown_with_origin};
 
 /// Every ref but operations.
 fn refs(sandbox: &Sandbox) -> String {
@@ -35,8 +35,7 @@ fn nothing_to_do(sandbox: &Sandbox, bare: &Path) {
 
 /// A migrated repository with notes and records of ours on its origin, too.
 fn migrated() -> (Sandbox, std::path::PathBuf) {
-    let sandbox = grown();
-    let bare = with_origin(&sandbox);
+    let (sandbox, bare) = grown_with_origin();
     sandbox.colony(&["checkpoint", "-m", "named"]);
     sandbox.colony(&["fork", "idea", "--no-switch"]);
     sandbox.git(&["push", "-q", "origin", "main", "refs/notes/*"]);
@@ -75,8 +74,7 @@ fn a_second_migration_has_nothing_to_do() {
 
 #[test]
 fn notes_and_records_of_the_remote_are_no_history() {
-    let sandbox = grown();
-    with_origin(&sandbox);
+    let (sandbox, _) = grown_with_origin();
     sandbox.git(&["push", "-q", "origin", "refs/notes/*"]);
     let notes = sandbox.git(&["rev-parse", "refs/notes/commits"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
@@ -87,7 +85,7 @@ fn notes_and_records_of_the_remote_are_no_history() {
 }
 
 /// Somebody else's clone of the origin, made after the migration.
-fn new_clone<'a>(sandbox: &'a Sandbox, bare: &Path) -> View<'a> {
+fn new_clone(sandbox: &Sandbox, bare: &Path) -> View {
     let clone = clone_of_another(sandbox, bare, "new");
     clone.git(&["lfs", "install", "--local"]);
     clone.git(&["lfs", "pull"]);
@@ -120,7 +118,7 @@ fn a_fork_that_came_to_the_remote_later_is_no_reason_elsewhere() {
 }
 
 #[test]
-fn without_a_remote_there_is_nothing_to_go_on_with_and_each_migration_can_be_taken_back() {
+fn each_migration_without_a_remote_is_done_and_can_be_aborted() {
     let sandbox = grown();
     let visible = || sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/colony"]);
     let before = visible();
@@ -149,14 +147,14 @@ fn without_a_remote_there_is_nothing_to_go_on_with_and_each_migration_can_be_tak
 }
 
 #[test]
-fn what_stands_in_the_way_of_a_migration_does_not_where_there_is_none() {
+fn a_migrated_repository_with_edits_has_nothing_to_migrate() {
     let (sandbox, bare) = migrated();
     sandbox.write("text.txt", "edited\n");
     nothing_to_do(&sandbox, &bare);
 }
 
 #[test]
-fn a_file_that_is_whole_in_the_new_history_is_migrated_and_nothing_before_it() {
+fn a_file_that_is_whole_in_the_new_history_is_migrated_alone() {
     let (sandbox, bare) = migrated();
     let before = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.write("late.pdf", "whole\n");

@@ -1,13 +1,14 @@
 //! How answers look to people: colors, columns that fit, the pager. What programs read stays bare.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::process::Command;
-
-use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
+use crate::support::{Sandbox, program_path};
 
 /// A repository with several operations, one of a label that would clear a terminal.
 fn sandbox() -> Sandbox {
+    SANDBOX.copy()
+}
+
+static SANDBOX: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     for number in 0..12 {
         sandbox.write("a.txt", format!("{number}\n"));
@@ -15,7 +16,7 @@ fn sandbox() -> Sandbox {
         sandbox.colony(&["checkpoint", "-m", &label]);
     }
     sandbox
-}
+});
 
 /// Takes away what paints.
 fn bare(painted: &str) -> String {
@@ -27,27 +28,25 @@ fn bare(painted: &str) -> String {
 
 /// What the program shows on a terminal of 12 rows and 60 columns.
 fn on_terminal(sandbox: &Sandbox, variables: &[(&str, &str)], line: &str) -> String {
-    let program = assert_cmd::cargo::cargo_bin!("git-colony");
+    let program = program_path();
     let line = line.replace("COLONY", program.to_str().unwrap());
-    let mut all: BTreeMap<OsString, OsString> = sandbox.variables();
-    all.insert("TERM".into(), "xterm".into());
-    all.extend(
-        variables
-            .iter()
-            .map(|(name, value)| (name.into(), value.into())),
-    );
-    let output = Command::new("script")
+    let output = sandbox
+        .process("script")
         .args([
             "-qec",
             &format!("stty rows 12 cols 60; {line}"),
             "/dev/null",
         ])
-        .current_dir(&sandbox.root)
-        .env_clear()
-        .envs(all)
+        .env("TERM", "xterm")
+        .envs(variables.iter().copied())
         .output()
         .unwrap();
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
+}
+
+#[test]
+fn copies_of_what_these_tests_begin_with_are_whole() {
+    SANDBOX.check();
 }
 
 #[test]
@@ -106,7 +105,7 @@ fn a_terminal_has_colors_and_columns_that_fit() {
 }
 
 #[test]
-fn a_long_list_goes_through_the_pager_of_git_and_nothing_else_does() {
+fn a_long_list_goes_through_the_pager_of_git_and_nothing_else() {
     let sandbox = sandbox();
     let pager = ("PAGER", "sed s/^/paged:/");
     let is_paged = |line: &str| on_terminal(&sandbox, &[pager], line).contains("paged:");

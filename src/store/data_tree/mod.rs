@@ -1,4 +1,7 @@
-//! A file as a tree of values, each with its bytes; the same for JSON and YAML.
+//! A file as a tree of values, each with its bytes; the same for JSON and YAML. TOML as values only.
+
+pub(crate) mod json;
+pub(crate) mod toml_values;
 
 use std::ops::Range;
 
@@ -6,7 +9,7 @@ use serde_json::Value;
 
 /// How the entries of a collection are delimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     /// Between brackets, with commas: all of JSON, and flow collections of YAML.
     Flow,
     /// By lines and indentation; the column of its entries.
@@ -15,50 +18,54 @@ pub(super) enum Style {
 
 /// A parsed file.
 #[derive(Debug)]
-pub(super) struct Document<'t> {
+pub(crate) struct Document<'t> {
     /// The whole text.
-    pub(super) text: &'t str,
+    pub(crate) text: &'t str,
     /// Its value; the rest of the text is whitespace and comments.
-    pub(super) root: Node,
+    pub(crate) root: Node,
     /// The same value from the reader of the format; `None` for JSON, which has no other.
-    pub(super) value: Option<Value>,
+    pub(crate) value: Option<Value>,
 }
 
 /// A value and its position.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// Its bytes. A block: whole lines, except that the first one may start behind a dash.
-    pub(super) span: Range<usize>,
-    pub(super) data: Data,
+    pub(crate) span: Range<usize>,
+    /// Its content.
+    pub(crate) data: Data,
 }
 
 /// The kind of a value.
 #[derive(Clone, Debug)]
-pub(super) enum Data {
+pub(crate) enum Data {
     /// In one canonical spelling: JSON, numbers as written.
     Scalar(String),
     /// A collection that is merged as one value, from the reader.
     Whole(Value),
+    /// Members with keys, in the order of the file.
     Map(Style, Vec<Entry>),
+    /// Items without keys.
     List(Style, Vec<Entry>),
 }
 
 /// One member of a map or item of a list.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The decoded key; empty for an item.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// Its bytes with everything that moves with it. Flow: from one delimiter to the next. Block:
     /// its lines, with the comment right above.
-    pub(super) whole: Range<usize>,
+    pub(crate) whole: Range<usize>,
     /// Where its own text begins, behind whitespace and comments: the key, the dash or the item.
-    pub(super) start: usize,
-    pub(super) value: Node,
+    pub(crate) start: usize,
+    /// Its value.
+    pub(crate) value: Node,
 }
 
 impl Document<'_> {
     /// Returns the text of a range.
-    pub(super) fn at(&self, range: Range<usize>) -> &str {
+    pub(crate) fn at(&self, range: Range<usize>) -> &str {
         self.text.get(range).unwrap_or_default()
     }
 
@@ -68,21 +75,21 @@ impl Document<'_> {
     }
 
     /// Returns the indentation of the line of a byte, up to that byte.
-    pub(super) fn indentation(&self, at: usize) -> &str {
+    pub(crate) fn indentation(&self, at: usize) -> &str {
         let line = self.line_before(at);
         let length = line.len() - line.trim_start_matches([' ', '\t']).len();
         line.get(..length).unwrap_or_default()
     }
 
     /// Returns the number of bytes on the line before a byte.
-    pub(super) fn column(&self, at: usize) -> usize {
+    pub(crate) fn column(&self, at: usize) -> usize {
         self.line_before(at).len()
     }
 }
 
 impl Node {
     /// Returns the members or items; none for a scalar.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         match &self.data {
             Data::Scalar(_) | Data::Whole(_) => &[],
             Data::Map(_, entries) | Data::List(_, entries) => entries,
@@ -90,7 +97,7 @@ impl Node {
     }
 
     /// Returns `true` if it is written by lines and indentation.
-    pub(super) fn is_block(&self) -> bool {
+    pub(crate) fn is_block(&self) -> bool {
         matches!(
             self.data,
             Data::Map(Style::Block(_), _) | Data::List(Style::Block(_), _)
@@ -98,7 +105,7 @@ impl Node {
     }
 
     /// Returns the text of an empty map or list.
-    pub(super) fn empty(&self) -> &'static str {
+    pub(crate) fn empty(&self) -> &'static str {
         match self.data {
             Data::List(..) => "[]",
             _ => "{}",
@@ -106,23 +113,36 @@ impl Node {
     }
 
     /// Returns `true` if it is a map or list that is read as one value.
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         matches!(self.data, Data::Whole(_))
     }
 
-    /// Returns the member with that name.
-    pub(super) fn member(&self, key: &str) -> Option<&Node> {
+    /// Returns the members of a map.
+    pub(crate) fn members(&self) -> Option<&[Entry]> {
         match &self.data {
-            Data::Map(_, entries) => entries
-                .iter()
-                .find(|entry| entry.key == key)
-                .map(|entry| &entry.value),
+            Data::Map(_, entries) => Some(entries),
             _ => None,
         }
     }
 
+    /// Returns the items of a list.
+    pub(crate) fn items(&self) -> Option<&[Entry]> {
+        match &self.data {
+            Data::List(_, entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// Returns the member with that name; the last one of a repeated name, as parsers do.
+    pub(crate) fn member(&self, key: &str) -> Option<&Node> {
+        let mut members = self.members()?.iter();
+        members
+            .rfind(|member| member.key == key)
+            .map(|member| &member.value)
+    }
+
     /// Returns the canonical spelling of the member with that name if it is a scalar.
-    pub(super) fn scalar_member(&self, key: &str) -> Option<String> {
+    pub(crate) fn scalar_member(&self, key: &str) -> Option<String> {
         match &self.data {
             Data::Whole(value) => {
                 let member = value.get(key)?;
@@ -133,7 +153,7 @@ impl Node {
     }
 
     /// Returns the canonical spelling of a scalar.
-    pub(super) fn scalar(&self) -> Option<&str> {
+    pub(crate) fn scalar(&self) -> Option<&str> {
         match &self.data {
             Data::Scalar(text) => Some(text),
             _ => None,
@@ -141,7 +161,7 @@ impl Node {
     }
 
     /// Returns the canonical spelling: equal values have equal ones, however they are written.
-    pub(super) fn canonical(&self) -> String {
+    pub(crate) fn canonical(&self) -> String {
         let mut out = String::new();
         self.write_canonical(&mut out);
         out
@@ -166,7 +186,7 @@ impl Node {
 }
 
 /// Returns the spelling of a value as [`Node::canonical`] does.
-pub(super) fn spelled(value: &Value) -> String {
+pub(crate) fn spelled(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Array(items) => write_list(&mut out, items.iter().map(spelled)),
@@ -182,7 +202,7 @@ pub(super) fn spelled(value: &Value) -> String {
 }
 
 /// Writes the canonical spelling of a list.
-pub(super) fn write_list(out: &mut String, items: impl Iterator<Item = String>) {
+pub(crate) fn write_list(out: &mut String, items: impl Iterator<Item = String>) {
     out.push('[');
     for item in items {
         out.push_str(&item);
@@ -192,7 +212,7 @@ pub(super) fn write_list(out: &mut String, items: impl Iterator<Item = String>) 
 }
 
 /// Writes the canonical spelling of a map: by key.
-pub(super) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
+pub(crate) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
     members.sort();
     out.push('{');
     for (key, value) in members {
@@ -202,7 +222,7 @@ pub(super) fn write_map(out: &mut String, mut members: Vec<(&str, String)>) {
 }
 
 /// Returns `true` if two values are equal; an absent one equals an absent one.
-pub(super) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
+pub(crate) fn same(one: Option<&Node>, other: Option<&Node>) -> bool {
     match (one, other) {
         (None, None) => true,
         (Some(one), Some(other)) => equal(one, other),

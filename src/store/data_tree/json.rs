@@ -1,17 +1,35 @@
 //! JSON with the position of every value. Anything but plain JSON is not understood.
 
-use super::tree::{Data, Document, Entry, Node, Style};
+use super::{Data, Document, Entry, Node, Style};
 
 /// Larger files are merged as text.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 const MAX_DEPTH: usize = 100;
 
+/// What a key is that an object has twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RepeatedKeys {
+    /// Not understood.
+    Refused,
+    /// As for parsers: the last one counts.
+    Kept,
+}
+
 /// Reads a file; `None` if it is not JSON, has a key twice, or is too deep or too large.
-pub(super) fn parse(text: &str) -> Option<Document<'_>> {
+pub(crate) fn parse(text: &str) -> Option<Document<'_>> {
+    parse_with(text, RepeatedKeys::Refused)
+}
+
+/// Reads a file in the same way.
+pub(crate) fn parse_with(text: &str, repeated_keys: RepeatedKeys) -> Option<Document<'_>> {
     if text.len() > MAX_BYTES {
         return None;
     }
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        repeated_keys,
+    };
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
@@ -25,6 +43,7 @@ pub(super) fn parse(text: &str) -> Option<Document<'_>> {
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    repeated_keys: RepeatedKeys,
 }
 
 impl Parser<'_> {
@@ -74,7 +93,8 @@ impl Parser<'_> {
             let mut key = String::new();
             if close == b'}' {
                 key = self.string()?;
-                if !keys.insert(key.clone()) {
+                let is_new = keys.insert(key.clone());
+                if !is_new && self.repeated_keys == RepeatedKeys::Refused {
                     return None;
                 }
                 self.skip_space();
@@ -128,7 +148,7 @@ impl Parser<'_> {
 }
 
 /// Returns the canonical spelling of a string.
-pub(super) fn canonical_string(text: &str) -> String {
+pub(crate) fn canonical_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -187,8 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_there_twice_and_too_much_depth_are_not_understood() {
-        assert!(parse("{\"a\":1,\"\\u0061\":2}").is_none());
+    fn duplicate_keys_and_too_much_depth_are_not_understood() {
+        let twice = "{\"a\":1,\"\\u0061\":2}";
+        assert!(parse(twice).is_none());
+        let read = parse_with(twice, RepeatedKeys::Kept).unwrap();
+        assert_eq!(read.root.scalar_member("a").as_deref(), Some("2"));
         assert!(parse(&"[".repeat(100_000)).is_none());
     }
 }

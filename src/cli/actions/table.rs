@@ -1,0 +1,672 @@
+//! The table of actions. It is long because it is one: a row per action, and nothing else.
+//!
+//! Not offered: decisions of a person (`deinit`, `prune`, hooks and settings, the approval of
+//! set-up commands, consent to publish, moving tags of a remote, likely secrets, taking over a clone, changes
+//! outside of the allowed paths), and arguments that are command lines.
+
+use super::Effect::{Adds, Destroys, DestroysWith, Publishes, PublishesUnlessNot, Reads};
+use super::Group::{self, Agents, Design, Pages, Repository, States};
+use super::How::{Either, Not, Number, Object, OrElse, Pairs, Text, Unless};
+use super::{Action, Effect, Takes, as_arg, how, required, same, told};
+
+/// Returns the action of a name.
+pub(in crate::cli) fn find(name: &str) -> Option<&'static Action> {
+    ACTIONS.iter().find(|action| action.name == name)
+}
+
+const fn action(
+    name: &'static str,
+    group: Group,
+    effect: Effect,
+    command: &'static str,
+    takes: &'static [Takes],
+) -> Action {
+    Action {
+        name,
+        group,
+        effect,
+        command,
+        takes,
+        told: None,
+    }
+}
+
+/// Describes an action.
+const fn described(told: &'static str, action: Action) -> Action {
+    Action {
+        told: Some(told),
+        ..action
+    }
+}
+
+/// Every action, in the order of its group.
+pub(in crate::cli) const ACTIONS: &[Action] = &[
+    described(
+        "Show this working tree: branch, uncommitted changes, checkpoints, what undo would undo",
+        action("get_repo_state", States, Reads, "status", &[]),
+    ),
+    described(
+        "Save everything, untracked files too, so that restore_checkpoint brings it back; commits to the branch unless 'off_branch'",
+        action(
+            "checkpoint_state",
+            States,
+            Adds,
+            "checkpoint",
+            &[
+                required(told(
+                    "A short label; one that is used twice has to be named by the id",
+                    same("label"),
+                )),
+                same("rationale"),
+                told(
+                    "false: name the present commit only, and leave uncommitted changes out",
+                    how("all_changes", OrElse("tag")),
+                ),
+                same("off_branch"),
+                same("allow_large"),
+            ],
+        ),
+    ),
+    action(
+        "tag_checkpoint",
+        States,
+        Adds,
+        "tag",
+        &[same("label"), same("rationale"), as_arg("sha", "revision")],
+    ),
+    action(
+        "list_checkpoints",
+        States,
+        Reads,
+        "checkpoints",
+        &[same("auto"), same("all")],
+    ),
+    action(
+        "show_checkpoint",
+        States,
+        Reads,
+        "checkpoints show",
+        &[as_arg("checkpoint_id", "name")],
+    ),
+    described(
+        "Delete checkpoints; undo restores them",
+        action(
+            "delete_checkpoints",
+            States,
+            Destroys,
+            "checkpoints delete",
+            &[as_arg("checkpoint_ids", "names")],
+        ),
+    ),
+    action(
+        "restore_checkpoint",
+        States,
+        Destroys,
+        "restore",
+        &[
+            as_arg("checkpoint_id", "name"),
+            told(
+                "replace (the default): branch and files; files: files only; fork: into a new fork",
+                same("mode"),
+            ),
+            told(
+                "With 'mode' fork: its label",
+                as_arg("recovery_label", "label"),
+            ),
+            same("keep_untracked"),
+            same("force"),
+            same("paths"),
+        ],
+    ),
+    described(
+        "Undo the newest operation, or several, at once; redo reverts that",
+        action(
+            "undo",
+            States,
+            DestroysWith("force"),
+            "undo",
+            &[
+                told("How many, 1 or more", how("steps", Number("steps", None))),
+                same("force"),
+            ],
+        ),
+    ),
+    action(
+        "redo",
+        States,
+        DestroysWith("force"),
+        "redo",
+        &[
+            told("How many, 1 or more", how("steps", Number("steps", None))),
+            same("force"),
+        ],
+    ),
+    action(
+        "list_operations",
+        States,
+        Reads,
+        "ops",
+        &[same("limit"), same("all_worktrees")],
+    ),
+    action(
+        "show_operation",
+        States,
+        Reads,
+        "ops show",
+        &[as_arg("operation", "id")],
+    ),
+    described(
+        "Make history: commit 'paths', or everything with 'all_changes', with the repository's hooks. To save a state, checkpoint_state",
+        action(
+            "commit_state",
+            States,
+            Adds,
+            "commit",
+            &[
+                required(told(
+                    "The message of the commit",
+                    how("message", Text("messages")),
+                )),
+                same("paths"),
+                as_arg("all_changes", "all"),
+            ],
+        ),
+    ),
+    described(
+        "Compare two states: revisions, checkpoints, forks, agents. With 'ref_a' alone: with HEAD; without any: HEAD with the files",
+        action(
+            "diff_design",
+            Design,
+            Reads,
+            "diff --patch",
+            &[
+                as_arg("ref_a", "from"),
+                as_arg("ref_b", "to"),
+                same("worktree"),
+                same("paths"),
+            ],
+        ),
+    ),
+    described(
+        "Show the changes since a checkpoint, up to HEAD; with 'worktree' up to the files as they are",
+        action(
+            "diff_against_checkpoint",
+            Design,
+            Reads,
+            "diff --patch",
+            &[
+                required(as_arg("checkpoint_id", "checkpoint")),
+                same("worktree"),
+                same("paths"),
+            ],
+        ),
+    ),
+    action("get_branch_topology", Design, Reads, "topology", &[]),
+    described(
+        "Create a fork and switch the working tree to it, unless 'checkout' is false",
+        action(
+            "fork_design",
+            Design,
+            Adds,
+            "fork",
+            &[
+                same("label"),
+                as_arg("from_sha", "from"),
+                told(
+                    "false: stay on the present branch",
+                    how("checkout", Not("no_switch")),
+                ),
+            ],
+        ),
+    ),
+    action("list_forks", Design, Reads, "forks", &[same("conflicts")]),
+    action(
+        "delete_fork",
+        Design,
+        Destroys,
+        "forks delete",
+        &[same("label"), same("force")],
+    ),
+    described(
+        "Merge an agent's work, a fork, a branch or a commit into a branch. A conflict changes nothing and is listed: call again with 'ours', 'theirs', 'both' or 'resolve'",
+        action(
+            "merge_design",
+            Design,
+            Adds,
+            "merge",
+            &[
+                as_arg("source_branch", "source"),
+                as_arg("target_branch", "into"),
+                same("message"),
+                same("squash"),
+                same("ours"),
+                same("theirs"),
+                same("both"),
+                same("resolve"),
+                as_arg("continue", "go_on"),
+                same("abort"),
+            ],
+        ),
+    ),
+    described(
+        "Apply commits, or the commits of decisions, to a branch: all or none",
+        action(
+            "cherry_pick_decisions",
+            Design,
+            Adds,
+            "cherry-pick",
+            &[
+                as_arg("commit_shas", "what"),
+                as_arg("target_branch", "into"),
+                same("with_dependencies"),
+                same("resolve"),
+                as_arg("continue", "go_on"),
+                same("abort"),
+            ],
+        ),
+    ),
+    action(
+        "decide",
+        Design,
+        Adds,
+        "decide",
+        &[
+            same("title"),
+            same("summary"),
+            same("rationale"),
+            same("rejected"),
+            same("id"),
+            same("supersedes"),
+            same("depends_on"),
+            same("implements"),
+            same("paths"),
+        ],
+    ),
+    action(
+        "list_recent_decisions",
+        Design,
+        Reads,
+        "decisions",
+        &[same("since"), same("limit"), same("paths")],
+    ),
+    action(
+        "show_decision",
+        Design,
+        Reads,
+        "decisions show",
+        &[as_arg("decision_id", "id")],
+    ),
+    action(
+        "show_log",
+        Design,
+        Reads,
+        "log",
+        &[same("name"), same("limit")],
+    ),
+    described(
+        "Show all agents and forks: progress, clashes, and what to merge next",
+        action("fleet", Agents, Reads, "fleet", &[]),
+    ),
+    described(
+        "List the agents, their clones and who works there, and removed ones",
+        action("list_agents", Agents, Reads, "agents", &[]),
+    ),
+    described(
+        "Create an agent with a clone and a fork. This server goes on working where it was started: the agent works in 'path'",
+        action(
+            "new_agent",
+            Agents,
+            Adds,
+            "agents new",
+            &[
+                same("name"),
+                same("fork"),
+                same("from"),
+                same("with_changes"),
+                same("lfs"),
+                same("sparse"),
+            ],
+        ),
+    ),
+    described(
+        "Find the path of an agent's clone",
+        action("agent_path", Agents, Reads, "agents path", &[same("name")]),
+    ),
+    described(
+        "Remove an agent's clone; its work is kept, restore_agent brings it back",
+        action(
+            "remove_agent",
+            Agents,
+            Destroys,
+            "agents remove",
+            &[same("name")],
+        ),
+    ),
+    action(
+        "restore_agent",
+        Agents,
+        Adds,
+        "agents restore",
+        &[same("name"), as_arg("new_name", "other"), same("at")],
+    ),
+    action(
+        "check_paths",
+        Agents,
+        Reads,
+        "agents check",
+        &[same("name"), same("paths"), same("staged"), same("range")],
+    ),
+    action("get_guide", Agents, Reads, "agents guide", &[]),
+    described(
+        "List the clones of this repository, of agents and for reading",
+        action("list_clones", Agents, Reads, "clones list", &[]),
+    ),
+    action(
+        "refresh_clone",
+        Agents,
+        Adds,
+        "clones refresh",
+        &[as_arg("clone_id", "id")],
+    ),
+    described(
+        "List the colonies and their repositories",
+        action("list_colonies", Agents, Reads, "colony list", &[]),
+    ),
+    described(
+        "Cut the repository into pages by its map: before list_stored_pages, and after commits",
+        action(
+            "materialize_repo_map",
+            Pages,
+            Adds,
+            "map",
+            &[
+                same("sources"),
+                same("worktree"),
+                as_arg("revision", "rev"),
+                same("offline"),
+            ],
+        ),
+    ),
+    action(
+        "check_repo_map",
+        Pages,
+        Reads,
+        "map check",
+        &[as_arg("revision", "rev"), same("worktree")],
+    ),
+    action(
+        "show_repo_map",
+        Pages,
+        Reads,
+        "map show",
+        &[as_arg("revision", "rev"), same("worktree")],
+    ),
+    described(
+        "Show the rows of the map with the settings in effect",
+        action(
+            "preview_repo_map",
+            Pages,
+            Reads,
+            "map preview",
+            &[as_arg("revision", "rev"), same("worktree"), same("sources")],
+        ),
+    ),
+    action(
+        "show_repo_tree",
+        Pages,
+        Reads,
+        "map tree",
+        &[
+            as_arg("revision", "rev"),
+            same("max_depth"),
+            same("max_nodes"),
+            same("tokens"),
+        ],
+    ),
+    action(
+        "diff_pages",
+        Pages,
+        Reads,
+        "map diff",
+        &[as_arg("ref_a", "a"), as_arg("ref_b", "b")],
+    ),
+    action(
+        "mmap_repo",
+        Pages,
+        Adds,
+        "map repo",
+        &[
+            as_arg("origin_url", "url"),
+            as_arg("local_repo_path", "path"),
+            same("branch"),
+            same("commit"),
+            same("scope_id"),
+            how(
+                "config",
+                Object(&[
+                    same("flush_threshold"),
+                    same("flush_token_budget"),
+                    same("pinned"),
+                ]),
+            ),
+        ],
+    ),
+    action(
+        "munmap_scope",
+        Pages,
+        Adds,
+        "scopes unmap",
+        &[as_arg("scope_id", "id")],
+    ),
+    described(
+        "Check whether a scope is mapped",
+        action(
+            "is_scope_mapped",
+            Pages,
+            Reads,
+            "scopes mapped",
+            &[as_arg("scope_id", "id")],
+        ),
+    ),
+    action(
+        "get_scope_status",
+        Pages,
+        Reads,
+        "scopes show",
+        &[as_arg("scope_id", "id")],
+    ),
+    action("list_mapped_scopes", Pages, Reads, "scopes", &[]),
+    described(
+        "Find pages, by path or source, with the files in each",
+        action(
+            "list_stored_pages",
+            Pages,
+            Reads,
+            "pages",
+            &[
+                as_arg("source_pattern", "source"),
+                how("limit", Number("limit", Some(2000))),
+                same("offset"),
+                same("path"),
+            ],
+        ),
+    ),
+    described(
+        "List the pages of one scope, by their ids",
+        action(
+            "get_pages_for_scope",
+            Pages,
+            Reads,
+            "pages",
+            &[
+                required(as_arg("scope_id", "scope")),
+                how("include_metadata", Unless("no_records")),
+                how("limit", Number("limit", Some(1000))),
+                same("offset"),
+            ],
+        ),
+    ),
+    described(
+        "Read a page, by an id of list_stored_pages",
+        action(
+            "get_page",
+            Pages,
+            Reads,
+            "pages show",
+            &[as_arg("page_id", "id"), same("format"), same("neighbours")],
+        ),
+    ),
+    action(
+        "get_page_graph",
+        Pages,
+        Reads,
+        "pages graph",
+        &[same("max_nodes"), as_arg("scope_id", "scope")],
+    ),
+    described(
+        "Count pages, records and tokens, by scope",
+        action("get_vcm_stats", Pages, Reads, "pages stats", &[]),
+    ),
+    described(
+        "Set this repository up by one commit: manifest, map, git-lfs. Pages do not need it",
+        action(
+            "initialize_repo_map",
+            Repository,
+            PublishesUnlessNot("push", "migrate_existing_to_lfs"),
+            "init",
+            &[
+                how("push", Either("push", "no_push")),
+                how("enable_lfs", Either("lfs", "no_lfs")),
+                same("migrate_existing_to_lfs"),
+            ],
+        ),
+    ),
+    described(
+        "Find tools of this repository by capability, the best match first",
+        action(
+            "find_existing_tool",
+            Repository,
+            Reads,
+            "tools find",
+            &[
+                as_arg("capability_query", "query"),
+                as_arg("require_writable", "writable"),
+            ],
+        ),
+    ),
+    described(
+        "List the tools of this repository, below tools/; not the tools of this server",
+        action("list_tools", Repository, Reads, "tools", &[]),
+    ),
+    described(
+        "Create a tool of this repository from a template, in tools/PURPOSE/NAME, by one commit",
+        action(
+            "bootstrap_repo",
+            Repository,
+            Adds,
+            "tools new",
+            &[
+                same("template"),
+                same("purpose"),
+                same("name"),
+                same("license"),
+                same("capability"),
+                same("description"),
+                same("target"),
+                how("initial_files", Pairs("files")),
+                how("template_vars", Pairs("variables")),
+            ],
+        ),
+    ),
+    action(
+        "sync",
+        Repository,
+        Publishes,
+        "sync",
+        &[same("remote"), told("Only fetch from it", same("fetch"))],
+    ),
+    action("lfs_status", Repository, Reads, "lfs status", &[]),
+    action(
+        "lfs_hydrate",
+        Repository,
+        Adds,
+        "lfs hydrate",
+        &[same("paths")],
+    ),
+    action(
+        "lfs_migrate",
+        Repository,
+        Destroys,
+        "lfs migrate",
+        &[as_arg("continue", "go_on"), same("abort"), same("no_push")],
+    ),
+    described(
+        "Show the state of each hook and when it last fired",
+        action("list_hooks", Repository, Reads, "hooks status", &[]),
+    ),
+    described(
+        "List the settings in effect",
+        action("get_config", Repository, Reads, "config list", &[]),
+    ),
+    action("doctor", Repository, Reads, "doctor", &[same("deep")]),
+    action("version", Repository, Reads, "version", &[]),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::{How, description, input_schema};
+    use super::*;
+
+    #[test]
+    fn every_action_is_made_of_arguments_of_the_grammar() {
+        let grammar = crate::cli::built_grammar();
+        let mut names = BTreeSet::new();
+        for action in ACTIONS {
+            assert!(
+                names.insert(action.name),
+                "'{}' is there twice",
+                action.name
+            );
+            // Both name what the grammar does not have.
+            input_schema(&grammar, action);
+            assert!(!description(&grammar, action).is_empty(), "{}", action.name);
+        }
+    }
+
+    #[test]
+    fn what_changes_something_can_be_previewed() {
+        let grammar = crate::cli::built_grammar();
+        for action in ACTIONS
+            .iter()
+            .filter(|action| action.effect.may_need_preview())
+        {
+            let command = super::super::command_line::find(&grammar, action.command);
+            let has_dry_run = command
+                .get_arguments()
+                .any(|argument| argument.get_id() == "dry_run");
+            assert!(has_dry_run, "{}", action.name);
+        }
+    }
+
+    #[test]
+    fn no_action_takes_what_only_a_person_decides() {
+        let personal = [
+            "approve",
+            "allow_secret",
+            "takeover",
+            "allow_unscoped",
+            "run",
+        ];
+        for action in ACTIONS {
+            for takes in action.takes {
+                if let How::As(argument) = takes.how {
+                    assert!(!personal.contains(&argument), "{} {argument}", action.name);
+                }
+            }
+            // Syncing with '--push' is the consent itself.
+            assert!(action.name != "sync" || action.takes.iter().all(|takes| takes.name != "push"));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Arguments that name a place: an agent reaches the repository, its clones, and URLs of a network.
+//!
+//! Paths below the repository are confined by the commands themselves. Here are those that a person at a shell may
+//! give of any place of the machine.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::model::{Code, Error, Result};
+use crate::store::files::shared_root::SharedRoot;
+
+use super::run_action::Place;
+
+/// Refuses places elsewhere on the machine; a path that stays is replaced by what it is without links.
+///
+/// # Errors
+/// `path-outside`, `url-refused`.
+pub(super) fn confine(place: &Place, arguments: &mut Map<String, Value>) -> Result<()> {
+    let url = text(arguments, "origin_url")?;
+    if let Some(url) = url {
+        RemoteUrl::parse(&url, Provenance::Repository, &place.world.cwd)?;
+    }
+    let Some(typed) = text(arguments, "local_repo_path")? else {
+        return Ok(());
+    };
+    let session = place.look()?;
+    let shared = SharedRoot::of(&session.world).ok();
+    let roots = [
+        Some(session.repo.workdir()),
+        shared.as_ref().map(SharedRoot::path),
+    ];
+    let roots = roots
+        .into_iter()
+        .flatten()
+        .filter_map(|root| root.canonicalize().ok());
+    let found = place.world.absolute(Path::new(&typed)).canonicalize().ok();
+    let inside = found.filter(|found| roots.into_iter().any(|root| found.starts_with(root)));
+    // A path that does not exist is answered alike: what there is elsewhere stays unknown.
+    let Some(plain) = inside.as_ref().and_then(|inside| inside.to_str()) else {
+        let message = format!("'{typed}' is not a directory of this repository or of its clones");
+        return Err(Error::new(Code::PathOutside, message)
+            .hint("a person maps it: git colony map repo --path DIR"));
+    };
+    arguments.insert("local_repo_path".to_owned(), plain.into());
+    Ok(())
+}
+
+/// Returns an argument that is a text.
+fn text(arguments: &Map<String, Value>, name: &str) -> Result<Option<String>> {
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Error::new(Code::Usage, format!("'{name}' is not a string"))),
+    }
+}

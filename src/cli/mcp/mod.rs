@@ -1,0 +1,127 @@
+//! `git colony mcp`: the actions as tools of an agent, by the Model Context Protocol on standard input and output.
+//!
+//! The protocol is rmcp's, and only this folder names it. A tool runs the command line of its action, in a world of
+//! its own, on a thread of its own: its answer is what `--json` prints. Standard output carries the protocol and
+//! nothing else. Threads: this one writes, one reads, one runs the protocol, one runs each call.
+
+mod answers;
+mod attend;
+mod calls;
+mod confine;
+mod handler;
+mod lines;
+mod model_text;
+mod pace;
+mod previews;
+mod resources;
+mod run_action;
+mod server;
+mod tools;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::model::{Code, Error};
+use crate::store::lease::processes;
+use crate::store::settings::McpSettings;
+use crate::ui::answer::Outcome;
+
+use super::actions::Group;
+use super::{Face, Opening, Stop};
+
+use run_action::{Own, Place};
+use server::Server;
+
+/// Serve the actions to an agent as the tools of an MCP server
+///
+/// The tools are the actions of 'git colony call'. One that could lose something answers with a preview first, and
+/// is done when it is called again with the id of the preview. Agent and repository stay those of the start.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Offer no tool that changes anything
+    #[arg(long)]
+    read_only: bool,
+    /// Answer questions about the state from the shared clone for reading
+    #[arg(long)]
+    read_only_state: bool,
+    /// Do at once what would answer with a preview first
+    #[arg(long, conflicts_with = "read_only")]
+    trust: bool,
+    /// Offer only the tools of these groups: states, design, agents, pages, repository
+    #[arg(long, value_name = "GROUP", value_enum, value_delimiter = ',')]
+    only: Vec<Group>,
+}
+
+/// What the command line says of the server.
+#[derive(Clone, Debug)]
+struct Options {
+    read_only: bool,
+    trust: bool,
+    only: Vec<Group>,
+    /// The bounds.
+    bounds: McpSettings,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    if face.env.world.stdout_is_terminal {
+        let message = "the MCP server speaks with a program, and standard output is a terminal";
+        let hint =
+            "git colony hooks install --for claude-code -n   # what starts it; or: git colony call";
+        return Err(Error::new(Code::Usage, message).hint(hint).into());
+    }
+    let place = place(face, args)?;
+    // Outside of a repository the first call makes the clone of the agent; nothing is set before.
+    let bounds = match face.silent_session(Opening::Dry) {
+        Err(error) if error.code() == Code::InvalidValue => return Err(error.into()),
+        session => session
+            .map(|session| session.settings.mcp)
+            .unwrap_or_default(),
+    };
+    let options = Options {
+        read_only: args.read_only,
+        trust: args.trust,
+        only: args.only.clone(),
+        bounds,
+    };
+    let server = Server::new(place, options);
+    lines::serve(face.env, &server).map_err(Stop::Stream)?;
+    face.env.world.interrupt.check()?;
+    Ok(Outcome::Yes)
+}
+
+/// Returns where the calls run: it is fixed now.
+fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
+    let mut world = face.world()?;
+    // The client works in the clone, with its servers and its shells; some start each server in a session of its own.
+    world.process = world
+        .process
+        .map(|own| processes::parent_of(own).unwrap_or(own));
+    let mut place = Place {
+        world,
+        agent: face.flags.agent.clone(),
+        timeout: face.flags.timeout_seconds.clone(),
+        state: None,
+    };
+    if args.read_only_state {
+        place.state = Some(reading_clone(&place)?);
+    }
+    Ok(place)
+}
+
+/// Returns the shared clone for reading of this repository, which is made if need be.
+fn reading_clone(place: &Place) -> Result<PathBuf, Error> {
+    let made = place.run(
+        vec!["clone".into(), "--read-only".into()],
+        None,
+        Own::default(),
+    );
+    let path = made.object.get("path").and_then(Value::as_str);
+    path.map(PathBuf::from).ok_or_else(|| {
+        let message = format!(
+            "cannot make the shared clone for reading: {}",
+            made.message()
+        );
+        Error::new(Code::CloneNotFound, message).hint("git colony clone --read-only")
+    })
+}

@@ -1,0 +1,156 @@
+//! Resources: checkpoints, decisions and pages, as the commands answer about each.
+
+use std::ffi::OsString;
+
+use rmcp::model::{
+    ErrorData, ListResourcesResult, ReadResourceResult, Resource, ResourceContents,
+    ResourceTemplate,
+};
+use serde_json::{Map, Value};
+
+use crate::store::key;
+
+use super::run_action::{Own, Place};
+
+/// How many resources are listed at once.
+const PAGE: usize = 50;
+
+const JSON: &str = "application/json";
+
+/// A kind of resource.
+struct Kind {
+    name: &'static str,
+    /// The command that lists all of it, and the member of its answer that has the list.
+    list: &'static [&'static str],
+    member: &'static str,
+    /// The member of an item that is its id, and the one that tells it to people.
+    id: &'static str,
+    title: &'static str,
+    /// The command that shows one.
+    show: &'static [&'static str],
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        name: "checkpoint",
+        list: &["checkpoints"],
+        member: "checkpoints",
+        id: "checkpoint_id",
+        title: "label",
+        show: &["checkpoints", "show"],
+    },
+    Kind {
+        name: "decision",
+        list: &["decisions", "--limit=10000"],
+        member: "decisions",
+        id: "decision_id",
+        title: "title",
+        show: &["decisions", "show"],
+    },
+    Kind {
+        name: "page",
+        list: &["pages", "--limit=1000000"],
+        member: "pages",
+        id: "page_id",
+        title: "scope_id",
+        show: &["pages", "show"],
+    },
+];
+
+/// Lists some resources, from where the cursor stands.
+///
+/// # Errors
+/// For a cursor that is none of ours.
+pub(super) fn list(
+    place: &Place,
+    cursor: Option<&str>,
+    own: &Own,
+) -> Result<ListResourcesResult, ErrorData> {
+    let (mut kind, mut from) = match cursor {
+        None => (0, 0),
+        Some(cursor) => {
+            position(cursor).ok_or_else(|| ErrorData::invalid_params("unknown cursor", None))?
+        }
+    };
+    let mut found = Vec::new();
+    while let Some(one) = KINDS.get(kind) {
+        let items = one.items(place, own);
+        let some = items.iter().skip(from).take(PAGE - found.len());
+        found.extend(some.filter_map(|item| one.resource(item)));
+        if found.len() == PAGE {
+            from += PAGE;
+            break;
+        }
+        (kind, from) = (kind + 1, 0);
+    }
+    let mut result = ListResourcesResult::with_all_items(found);
+    result.next_cursor = (kind < KINDS.len()).then(|| format!("{kind}:{from}"));
+    Ok(result)
+}
+
+/// Returns the shapes of the addresses.
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    let template = |kind: &Kind| {
+        ResourceTemplate::new(format!("colony://{}/{{id}}", kind.name), kind.name)
+            .with_mime_type(JSON)
+    };
+    KINDS.iter().map(template).collect()
+}
+
+/// Reads one: what the command answers that shows it.
+///
+/// # Errors
+/// If there is none at that address.
+pub(super) fn read(place: &Place, uri: &str, own: Own) -> Result<ReadResourceResult, ErrorData> {
+    let missing = || ErrorData::resource_not_found("no resource has that address", None);
+    let rest = uri.strip_prefix("colony://").ok_or_else(missing)?;
+    let (name, id) = rest.split_once('/').ok_or_else(missing)?;
+    let kind = KINDS
+        .iter()
+        .find(|kind| kind.name == name)
+        .ok_or_else(missing)?;
+    let id = key::decode(id).ok_or_else(missing)?;
+    let mut words: Vec<OsString> = kind.show.iter().map(OsString::from).collect();
+    words.extend(["--".into(), id.into()]);
+    let shown = place.run(words, None, own);
+    if shown.is_failure() {
+        return Err(missing());
+    }
+    let text = Value::Object(shown.object).to_string();
+    let contents = ResourceContents::text(text, uri).with_mime_type(JSON);
+    Ok(ReadResourceResult::new(vec![contents]))
+}
+
+impl Kind {
+    fn items(&self, place: &Place, own: &Own) -> Vec<Map<String, Value>> {
+        let words = self.list.iter().map(OsString::from).collect();
+        let own = Own {
+            interrupt: own.interrupt.clone(),
+            ..Own::default()
+        };
+        let mut listed = place.run(words, None, own).object;
+        let Some(Value::Array(items)) = listed.remove(self.member) else {
+            return Vec::new();
+        };
+        items
+            .into_iter()
+            .map(super::run_action::as_object)
+            .collect()
+    }
+
+    fn resource(&self, item: &Map<String, Value>) -> Option<Resource> {
+        let text = |member: &str| item.get(member).and_then(Value::as_str);
+        let id = text(self.id)?;
+        let uri = format!("colony://{}/{}", self.name, key::encode(id));
+        let mut resource = Resource::new(uri, id).with_mime_type(JSON);
+        resource.title = text(self.title).map(crate::ui::escape::line);
+        Some(resource)
+    }
+}
+
+/// Reads a cursor.
+fn position(cursor: &str) -> Option<(usize, usize)> {
+    let (kind, from) = cursor.split_once(':')?;
+    let position = (kind.parse().ok()?, from.parse().ok()?);
+    (position.0 < KINDS.len()).then_some(position)
+}

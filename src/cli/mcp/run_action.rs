@@ -1,0 +1,204 @@
+//! One command line in a world of its own: what it answers is data, also when it fails.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::actions::Action;
+use crate::env::{Env, Terminal};
+use crate::flow::clones::clone;
+use crate::git::ObjectWrites;
+use crate::model::progress::Progress;
+use crate::model::world::{Changes, Interrupt};
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::settings::Flags;
+
+/// The most notes of a call that are passed on.
+const MAX_NOTES: usize = 20;
+
+/// Where the calls of a server run, and who acts: fixed when it starts.
+pub(super) struct Place {
+    /// The world of a call, without [`Own`].
+    pub(super) world: World,
+    /// The agent that was named.
+    pub(super) agent: Option<String>,
+    /// How long to wait for locks, as it was typed.
+    pub(super) timeout: Option<String>,
+    /// The clone for reading that answers questions about the state.
+    pub(super) state: Option<PathBuf>,
+}
+
+/// What a call has of its own.
+#[derive(Default)]
+pub(super) struct Own {
+    /// The action, if it is one.
+    pub(super) action: Option<&'static Action>,
+    pub(super) interrupt: Interrupt,
+    pub(super) progress: Progress,
+}
+
+/// What a command line answered.
+pub(super) struct Answered {
+    /// The object that `--json` prints.
+    pub(super) object: Map<String, Value>,
+    /// The exit code.
+    pub(super) exit: u8,
+    /// The notes beside the answer.
+    pub(super) notes: Vec<String>,
+}
+
+impl Answered {
+    /// Returns an error as the answer it would be.
+    pub(super) fn of_error(error: &Error) -> Answered {
+        let object = json!({
+            "ok": false,
+            "status": "error",
+            "code": error.code().as_str(),
+            "message": error.sentence(),
+            "untouched": error.left_untouched().map(crate::model::Untouched::sentence),
+            "hint": error.hint_text(),
+            "detail": error.details(),
+        });
+        Answered {
+            object: as_object(object),
+            exit: 128,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Returns `true` if it failed or was refused.
+    pub(super) fn is_failure(&self) -> bool {
+        self.exit > 1
+    }
+
+    /// Returns the sentence of the answer.
+    pub(super) fn message(&self) -> &str {
+        let message = self.object.get("message");
+        message.and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// Returns the members of an object.
+pub(super) fn as_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    }
+}
+
+impl Place {
+    /// Runs a command line, which is not of a person; `directory` is where it runs in place of the fixed one.
+    pub(super) fn run(
+        &self,
+        words: Vec<OsString>,
+        directory: Option<&PathBuf>,
+        own: Own,
+    ) -> Answered {
+        let (stdout, notes) = (Buffer::default(), Arc::new(Mutex::new(Vec::new())));
+        let action = own.action;
+        let mut world = self.world(own);
+        if let Some(directory) = directory {
+            world = World {
+                process: world.process,
+                changes: world.changes.clone(),
+                ..world.standing_in(directory)
+            };
+        }
+        let heard = Arc::clone(&notes);
+        world.narrate = Arc::new(move |note| {
+            let mut notes = heard.lock().unwrap_or_else(PoisonError::into_inner);
+            if notes.len() < MAX_NOTES {
+                notes.push(note.to_owned());
+            }
+        });
+        let mut env = Env {
+            world,
+            stdin: Box::new(io::empty()),
+            stdout: Box::new(stdout.clone()),
+            stderr: Box::new(io::sink()),
+            terminal: Terminal::default(),
+        };
+        let exit = crate::cli::run_words(self.global(words), action, &mut env).0;
+        let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match serde_json::from_slice(&stdout.take()) {
+            Ok(Value::Object(object)) => Answered {
+                object,
+                exit,
+                notes,
+            },
+            _ => Answered::of_error(&Error::new(Code::Io, "the command gave no answer")),
+        }
+    }
+
+    /// Opens a dry session, to look at the state: in the clone of the agent outside of a repository.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub(super) fn look(&self) -> Result<Session> {
+        let flags = Flags {
+            agent: self.agent.clone(),
+            timeout_seconds: self.timeout.clone(),
+        };
+        let world = self.world(Own::default());
+        match Session::open(world.clone(), &flags, ObjectWrites::InMemory) {
+            Err(error) if error.code() == Code::NotARepository => {
+                let named = self
+                    .agent
+                    .as_deref()
+                    .or(world.text_variable("COLONY_AGENT"));
+                let place = clone::of_agent(&world, named.ok_or(error)?)?;
+                Session::open(world.standing_in(&place), &flags, ObjectWrites::InMemory)
+            }
+            opened => opened,
+        }
+    }
+
+    fn world(&self, own: Own) -> World {
+        World {
+            interrupt: own.interrupt,
+            progress: own.progress,
+            changes: Changes::default(),
+            stdout_is_terminal: false,
+            ..self.world.clone()
+        }
+    }
+
+    /// Puts the options that every command takes in front.
+    fn global(&self, words: Vec<OsString>) -> Vec<OsString> {
+        let agent = self.agent.iter().map(|agent| format!("--agent={agent}"));
+        let timeout = self
+            .timeout
+            .iter()
+            .map(|seconds| format!("--timeout={seconds}"));
+        let mut all: Vec<OsString> = agent.chain(timeout).map(OsString::from).collect();
+        all.push("--json".into());
+        all.extend(words);
+        all
+    }
+}
+
+/// Memory that is written to.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Buffer {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        written.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

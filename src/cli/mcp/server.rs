@@ -1,0 +1,273 @@
+//! The server of one client: its calls, their previews and their answers.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::{CallToolResult, ContentBlock, ProtocolVersion, Tool};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Map, Value};
+
+use crate::cli::actions::{self, Action, Effect};
+use crate::design::state_digest;
+use crate::flow::sync;
+use crate::model::{Code, Error, Result};
+
+use super::answers::Rests;
+use super::attend::{attend, progress};
+use super::calls::Calls;
+use super::model_text::text_for_model;
+use super::previews::{Previews, Subject};
+use super::run_action::{Answered, Own, Place};
+use super::{Options, confine, tools};
+
+/// The server of one client.
+#[derive(Clone)]
+pub(super) struct Server {
+    pub(super) place: Arc<Place>,
+    options: Options,
+    grammar: Arc<clap::Command>,
+    pub(super) calls: Calls,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// The memory between calls.
+#[derive(Default)]
+struct Kept {
+    previews: Previews,
+    rests: Rests,
+}
+
+impl Server {
+    pub(super) fn new(place: Place, options: Options) -> Server {
+        Server {
+            place: Arc::new(place),
+            grammar: Arc::new(crate::cli::built_grammar()),
+            calls: Calls::up_to(usize::try_from(options.bounds.max_calls).unwrap_or(usize::MAX)),
+            options,
+            kept: Arc::default(),
+        }
+    }
+
+    /// Returns the tools that are offered.
+    pub(super) fn tools(&self) -> Vec<Tool> {
+        tools::offered(&self.grammar, &self.options)
+    }
+
+    /// Answers the call of a tool; `None` if no such tool is offered.
+    pub(super) async fn call_tool(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<CallToolResult> {
+        let answered = if name == tools::CONTINUE {
+            self.go_on(&arguments)
+        } else {
+            let action = actions::find(name);
+            let action = action.filter(|action| tools::is_offered(action, &self.options))?;
+            let called = match self.refuse_long(&arguments) {
+                Ok(()) => self.call(action, arguments, context).await,
+                Err(error) => Err(error),
+            };
+            called.unwrap_or_else(|error| Answered::of_error(&error))
+        };
+        Some(self.result(name, &answered, context.protocol_version()))
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // A panic elsewhere loses at most one preview.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the most tokens of an answer.
+    fn budget(&self) -> usize {
+        usize::try_from(self.options.bounds.answer_tokens).unwrap_or(usize::MAX)
+    }
+
+    /// Does an action; what fails is an answer, too.
+    fn act(&self, action: &'static Action, arguments: Map<String, Value>, own: Own) -> Answered {
+        let done = self.try_act(action, arguments, own);
+        done.unwrap_or_else(|error| Answered::of_error(&error))
+    }
+
+    fn try_act(
+        &self,
+        action: &'static Action,
+        mut arguments: Map<String, Value>,
+        own: Own,
+    ) -> Result<Answered> {
+        let preview = tools::take_preview(action, &mut arguments, &self.options);
+        confine::confine(&self.place, &mut arguments)?;
+        let line = actions::command_line(&self.grammar, action, &arguments)?;
+        let directory = self.place.state.as_ref().filter(|_| reads_state(action));
+        let is_direct = self.options.trust || !self.needs_preview(action, &arguments)?;
+        if is_direct && preview.is_none() {
+            return Ok(self.place.run(line.into_words(), directory, own));
+        }
+        // Before the dry run: a later change is no longer what was shown.
+        let state = state_digest::of(&self.place.look()?)?;
+        let dry = Own {
+            action: Some(action),
+            interrupt: own.interrupt.clone(),
+            ..Own::default()
+        };
+        // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
+        let mut shown = self
+            .place
+            .run(line.clone().dry().into_words(), directory, dry);
+        let told = Value::from(shown.object.clone()).to_string();
+        let subject = Subject {
+            action: action.name,
+            state: state_digest::joined(&state, &told),
+            arguments,
+        };
+        let is_shown = preview.map(|id| self.kept().previews.redeem(&id, &subject));
+        if is_shown == Some(true) {
+            let mut answered = self.place.run(line.into_words(), directory, own);
+            if !answered.is_failure() {
+                answered.object.insert("applied".to_owned(), true.into());
+            }
+            return Ok(answered);
+        }
+        if is_shown == Some(false) && !shown.is_failure() {
+            let preview = Value::Object(std::mem::take(&mut shown.object));
+            let notes = std::mem::take(&mut shown.notes);
+            shown = Answered::of_error(&stale());
+            shown.object.insert("preview".to_owned(), preview);
+            shown.notes = notes;
+        }
+        shown.object.insert("applied".to_owned(), false.into());
+        if shown.object.contains_key("preview") || !shown.is_failure() {
+            let id = format!("preview-{}", self.place.world.nonce8());
+            shown
+                .object
+                .insert("preview_id".to_owned(), id.clone().into());
+            self.kept().previews.give_out(id, subject);
+        }
+        Ok(shown)
+    }
+
+    /// Returns `true` if a preview comes first. What publishes needs none where a person has consented to it.
+    fn needs_preview(&self, action: &Action, arguments: &Map<String, Value>) -> Result<bool> {
+        if action.effect.destroys(arguments) || !action.effect.publishes(arguments) {
+            return Ok(action.effect.destroys(arguments));
+        }
+        let remote = arguments.get("remote").and_then(Value::as_str);
+        let is_given = sync::is_given(&self.place.look()?, remote);
+        // A remote that cannot be used is what the preview says.
+        Ok(!is_given.unwrap_or(false))
+    }
+
+    fn refuse_long(&self, arguments: &Map<String, Value>) -> Result<()> {
+        let limit = self.options.bounds.max_argument_bytes;
+        let length = serde_json::to_vec(arguments).map_or(0, |text| text.len());
+        if u64::try_from(length).unwrap_or(u64::MAX) <= limit {
+            return Ok(());
+        }
+        let message = format!(
+            "the arguments have {length} bytes, and 'colony.mcp.maxArgument' allows {limit}"
+        );
+        Err(Error::new(Code::Usage, message))
+    }
+
+    /// Tells the next part of an answer.
+    fn go_on(&self, arguments: &Map<String, Value>) -> Answered {
+        let token = arguments.get("continuation").and_then(Value::as_str);
+        let nonce = self.place.world.nonce8();
+        let budget = self.budget();
+        let next = token.and_then(|token| self.kept().rests.go_on(token, budget, &nonce));
+        match next {
+            Some(object) => Answered {
+                object,
+                exit: 0,
+                notes: Vec::new(),
+            },
+            None => Answered::of_error(&Error::new(
+                Code::AnswerGone,
+                "there is no rest of that continuation",
+            )),
+        }
+    }
+
+    /// Words an answer for the protocol, and cuts it to the budget.
+    fn result(
+        &self,
+        name: &str,
+        answered: &Answered,
+        version: Option<ProtocolVersion>,
+    ) -> CallToolResult {
+        let is_failure = answered.is_failure();
+        let mut object = answered.object.clone();
+        let nonce = self.place.world.nonce8();
+        self.kept().rests.fit(&mut object, self.budget(), &nonce);
+        let text = text_for_model(name, answered, &object, &self.place.world.cwd);
+        // Versions before have nothing but the text.
+        let has_structure = version
+            .is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str());
+        let mut content = vec![ContentBlock::text(text)];
+        let structured = Value::Object(object);
+        if !has_structure {
+            content.push(ContentBlock::text(structured.to_string()));
+        }
+        let mut result = CallToolResult::success(content);
+        result.is_error = Some(is_failure);
+        result.structured_content = has_structure.then_some(structured);
+        result
+    }
+
+    /// Runs an action on a thread of its own, in its turn, until it ends or is stopped.
+    async fn call(
+        &self,
+        action: &'static Action,
+        arguments: Map<String, Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Answered> {
+        let call = self.calls.begin()?;
+        let turn = if action.effect == Effect::Reads {
+            None
+        } else {
+            tokio::select! {
+                turn = self.calls.turn() => Some(turn),
+                () = context.ct.cancelled() => {
+                    let message = "the call was canceled before its turn";
+                    return Err(Error::new(Code::Interrupted, message).unchanged());
+                }
+            }
+        };
+        let (progress, told) = progress(context);
+        let own = Own {
+            action: Some(action),
+            interrupt: call.interrupt.clone(),
+            progress,
+        };
+        let server = self.clone();
+        let work = tokio::task::spawn_blocking(move || {
+            let answered = server.act(action, arguments, own);
+            drop(turn);
+            answered
+        });
+        let answered = attend(work, &call, context, told, self.options.bounds.call_time).await;
+        call.end();
+        answered
+    }
+}
+
+/// Returns `true` if the clone for reading answers it, where there is one.
+fn reads_state(action: &Action) -> bool {
+    const STATE: [&str; 8] = [
+        "get_repo_state",
+        "list_recent_decisions",
+        "get_branch_topology",
+        "diff_against_checkpoint",
+        "diff_design",
+        "find_existing_tool",
+        "list_tools",
+        "show_log",
+    ];
+    STATE.contains(&action.name)
+}
+
+fn stale() -> Error {
+    let message = "the preview is not of this call and the present state, or was used before";
+    Error::new(Code::PreviewStale, message)
+        .hint("call again with the new 'preview_id' if its preview is right")
+}

@@ -1,0 +1,312 @@
+//! The stable names of all errors, and what errors of a code have in common.
+
+use super::Untouched;
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal,)+) => {
+        /// The stable, kebab-case names of all errors.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[doc = $doc])+ $name,)+ }
+
+        impl Code {
+            /// Every code, in the order of this file.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)+];
+
+            /// Returns the name used in JSON.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)+ }
+            }
+
+            /// Returns the sentence that explains the code in the manual.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$name => concat!($($doc),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The directory is not inside a git repository.
+    NotARepository = "not-a-repository",
+    /// The repository has no working tree, and the command needs one.
+    BareRepository = "bare-repository",
+    /// The repository belongs to another user; git would call its ownership dubious.
+    UntrustedRepository = "untrusted-repository",
+    /// The repository, or the command, uses a format or feature that this version does not support.
+    Unsupported = "unsupported",
+    /// Something in the repository cannot be read or is malformed.
+    RepositoryBroken = "repository-broken",
+    /// The preview is not of this call and the present state, or was used before.
+    PreviewStale = "preview-stale",
+    /// The MCP server has as many calls as it takes at once.
+    ServerBusy = "server-busy",
+    /// The MCP server no longer keeps the rest of that answer.
+    AnswerGone = "answer-gone",
+    /// The checkpoint does not exist.
+    CheckpointNotFound = "checkpoint-not-found",
+    /// The name matches more than one checkpoint.
+    CheckpointAmbiguous = "checkpoint-ambiguous",
+    /// The command needs the full name: an abbreviation is not accepted here.
+    NameAbbreviated = "name-abbreviated",
+    /// The operation does not exist.
+    OperationNotFound = "operation-not-found",
+    /// The revision does not name a commit.
+    RevisionNotFound = "revision-not-found",
+    /// The path is neither in the checkpoint nor in the working tree.
+    PathNotFound = "path-not-found",
+    /// The path is outside the working tree.
+    PathOutside = "path-outside",
+    /// A merge, rebase, am, cherry-pick, revert or bisect is in progress, or the command runs in a
+    /// hook of git-colony.
+    OperationInProgress = "operation-in-progress",
+    /// Another process holds a lock: git-colony's, git's `index.lock`, or that of a ref.
+    Locked = "locked",
+    /// Plain git changed HEAD, a ref or the index after the operation; undo would lose that change.
+    ExternalChange = "external-change",
+    /// There is nothing to undo or redo.
+    NothingToUndo = "nothing-to-undo",
+    /// Commits that are already on a remote would no longer be on the branch.
+    PublishedCommits = "published-commits",
+    /// The checkpoint is neither ahead of nor behind the branch.
+    Diverged = "diverged",
+    /// Paths of the target collide: this file system does not distinguish their names.
+    PathCollision = "path-collision",
+    /// Something other than a directory is where a directory has to be created.
+    PathInTheWay = "path-in-the-way",
+    /// Other hooks are where those of git-lfs have to be installed.
+    HooksInTheWay = "hooks-in-the-way",
+    /// `.colony/manifest.json` is malformed.
+    ManifestInvalid = "manifest-invalid",
+    /// A file that would be overwritten has uncommitted changes.
+    UncommittedEdits = "uncommitted-edits",
+    /// Two branches conflict: nothing has changed, or the conflicts are in the working tree, to be
+    /// resolved.
+    Conflicted = "conflicted",
+    /// The index has paths in conflict.
+    UnmergedPaths = "unmerged-paths",
+    /// A branch of that name exists, or one whose name excludes it.
+    BranchExists = "branch-exists",
+    /// `.colony/repo_map.yaml` is malformed.
+    MapInvalid = "map-invalid",
+    /// A tree has more entries than `colony.map.maxEntries` allows for a source, or than git-colony
+    /// compares.
+    TreeTooLarge = "tree-too-large",
+    /// The tree has no usable submodule at that path.
+    SubmoduleNotFound = "submodule-not-found",
+    /// Something has to be fetched first, and `--offline` or a dry run forbids that.
+    Offline = "offline",
+    /// No scope with that id is mapped.
+    ScopeNotFound = "scope-not-found",
+    /// A decision depends on others that the branch does not have.
+    MissingDependencies = "missing-dependencies",
+    /// No fork has that name.
+    ForkNotFound = "fork-not-found",
+    /// A branch has commits that no other branch has.
+    UnmergedCommits = "unmerged-commits",
+    /// Two histories have no common ancestor.
+    UnrelatedHistories = "unrelated-histories",
+    /// The common ancestor is missing because the history is shallow.
+    ShallowNoBase = "shallow-no-base",
+    /// There is nothing in progress that could be continued or aborted.
+    NothingToResolve = "nothing-to-resolve",
+    /// Files that operations moved aside would be deleted.
+    KeptFiles = "kept-files",
+    /// An object of git-lfs is neither here nor available elsewhere.
+    LfsMissing = "lfs-missing",
+    /// git-lfs is not installed, and the command needs it.
+    LfsNotInstalled = "lfs-not-installed",
+    /// A repository or submodule is where a file has to be written.
+    NestedRepository = "nested-repository-in-the-way",
+    /// The name and e-mail for commits and tags are unknown.
+    IdentityUnknown = "identity-unknown",
+    /// There are more new files than `colony.maxNewFiles` allows in an automatic checkpoint.
+    TooManyNewFiles = "too-many-new-files",
+    /// The page does not exist, or its name matches more than one.
+    PageNotFound = "page-not-found",
+    /// The database of derived data cannot be used; it may be deleted at any time.
+    CacheUnusable = "cache-unusable",
+    /// An object, or a file that was moved aside, is missing.
+    ObjectMissing = "object-missing",
+    /// A filter (for example git-lfs) failed, or a file could not be written beforehand.
+    FilterFailed = "filter-failed",
+    /// The disk is full.
+    NoSpace = "no-space",
+    /// Reading or writing failed.
+    Io = "io",
+    /// git failed, or cannot be started.
+    GitFailed = "git-failed",
+    /// Another process moved a ref.
+    RefMoved = "ref-moved",
+    /// An unfinished operation could not be completed or canceled.
+    RecoveryNeeded = "recovery-needed",
+    /// The name of an agent, or a value, is invalid.
+    InvalidValue = "invalid-value",
+    /// No setting has that name.
+    UnknownSetting = "unknown-setting",
+    /// The command line is wrong.
+    Usage = "usage",
+    /// The command was interrupted by a signal.
+    Interrupted = "interrupted",
+    /// git could not sign the commit or the tag as it is configured to.
+    SigningFailed = "signing-failed",
+    /// The configuration of an agent does not parse, or is not a plain file.
+    AgentConfigRefused = "agent-config-refused",
+    /// A record was written by a newer version of git-colony.
+    NewerFormat = "newer-format",
+    /// The branch is checked out in another worktree.
+    BranchInUse = "branch-in-use",
+    /// A hook of the repository refused the commit.
+    HookRefused = "hook-refused",
+    /// The decision does not exist, or its name matches more than one.
+    DecisionNotFound = "decision-not-found",
+    /// `.colony/tool-registry.json` is malformed.
+    ToolRegistryInvalid = "tool-registry-invalid",
+    /// A tool, or another file, exists where a tool would be created.
+    ToolExists = "tool-exists",
+    /// The URL of a repository would act as an option, run a program, or is not allowed in
+    /// repository content.
+    UrlRefused = "url-refused",
+    /// The hub from which a clone borrows its objects is gone.
+    HubMissing = "hub-missing",
+    /// The agent has a clone already.
+    AgentExists = "agent-exists",
+    /// No repository is recorded for a colony of that name.
+    ColonyNotFound = "colony-not-found",
+    /// No agent or clone has that name.
+    CloneNotFound = "clone-not-found",
+    /// The clone cannot be removed: a process runs in it, or it holds data that cannot be kept.
+    CloneInUse = "clone-in-use",
+    /// Another process works in the clone of the agent.
+    AgentBusy = "agent-busy",
+    /// The name of an agent or fork matches more than one.
+    NameAmbiguous = "name-ambiguous",
+    /// The clone is read-only.
+    ReadOnlyClone = "read-only-clone",
+    /// A remote rejected the credentials, or there are none.
+    AuthenticationFailed = "authentication-failed",
+    /// The remote has no such repository, or hides it from this user.
+    RemoteNotFound = "remote-not-found",
+    /// The remote could not be reached.
+    RemoteUnreachable = "remote-unreachable",
+    /// A path is outside the allowed paths of an agent.
+    ScopeViolation = "scope-violation",
+    /// The allowed paths of an agent cannot be read; that does not mean that all paths are allowed.
+    ScopeInvalid = "scope-invalid",
+    /// The agent has no allowed paths to check against.
+    ScopeMissing = "scope-missing",
+    /// An agent cannot approve commands; only the user can.
+    ApprovalRefused = "approval-refused",
+    /// A migration to git-lfs rewrote the history, and the command would use the old one.
+    HistoryRewritten = "history-rewritten",
+    /// No pattern of `.gitattributes` assigns files to git-lfs.
+    NoLfsPatterns = "no-lfs-patterns",
+    /// A migration would not include other worktrees, stashes or clones.
+    LeftBehind = "left-behind",
+}
+
+impl Code {
+    /// Returns what an error of this code leaves untouched, unless the error itself says otherwise.
+    ///
+    /// Only codes that refuse a command before it changes anything have it. A code that git, the disk or
+    /// the network may cause in the middle of a change has none.
+    pub fn untouched(self) -> Option<Untouched> {
+        match self {
+            Code::AgentBusy
+            | Code::AgentConfigRefused
+            | Code::AgentExists
+            | Code::ApprovalRefused
+            | Code::BranchExists
+            | Code::BranchInUse
+            | Code::CacheUnusable
+            | Code::CloneInUse
+            | Code::DecisionNotFound
+            | Code::Diverged
+            | Code::ExternalChange
+            | Code::ForkNotFound
+            | Code::HistoryRewritten
+            | Code::HooksInTheWay
+            | Code::HubMissing
+            | Code::KeptFiles
+            | Code::LeftBehind
+            | Code::LfsNotInstalled
+            | Code::ManifestInvalid
+            | Code::MapInvalid
+            | Code::MissingDependencies
+            | Code::NameAbbreviated
+            | Code::NameAmbiguous
+            | Code::NestedRepository
+            | Code::NoLfsPatterns
+            | Code::OperationInProgress
+            | Code::PageNotFound
+            | Code::PathCollision
+            | Code::PathInTheWay
+            | Code::PathNotFound
+            | Code::PublishedCommits
+            | Code::ReadOnlyClone
+            | Code::ScopeInvalid
+            | Code::ScopeNotFound
+            | Code::ScopeViolation
+            | Code::ShallowNoBase
+            | Code::SigningFailed
+            | Code::ToolExists
+            | Code::ToolRegistryInvalid
+            | Code::TreeTooLarge
+            | Code::UncommittedEdits
+            | Code::UnmergedCommits
+            | Code::UnmergedPaths
+            | Code::UnrelatedHistories
+            | Code::UrlRefused => Some(Untouched::Everything),
+            _ => None,
+        }
+    }
+
+    /// Returns the next command to try, where errors of this code share one. An error that knows a better one
+    /// names that.
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            Code::BranchInUse => Some(
+                "git worktree list   # run the command there, or switch that worktree to another branch",
+            ),
+            Code::CheckpointNotFound => Some("git colony checkpoints"),
+            Code::CloneNotFound => {
+                Some("git colony agents   # lists agents, and removed ones whose work is kept")
+            }
+            Code::DecisionNotFound => Some("git colony decisions --limit 1000"),
+            Code::LfsNotInstalled => Some("git lfs version   # works once it is installed"),
+            Code::Locked => Some("run the command again"),
+            Code::NewerFormat => Some("install a newer git-colony"),
+            Code::OperationNotFound => Some("git colony ops"),
+            Code::ShallowNoBase => Some("git fetch --unshallow   # then run it again"),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_code_brings_its_hint_and_the_error_replaces_it() {
+        let error = crate::model::Error::new(Code::Locked, "another command is running");
+        assert_eq!(error.hint_text(), Some("run the command again"));
+        let error = error.hint("git colony doctor");
+        assert_eq!(error.hint_text(), Some("git colony doctor"));
+        let full = crate::model::Error::new(Code::Locked, "No space left on device");
+        assert_eq!((full.code(), full.hint_text()), (Code::NoSpace, None));
+    }
+
+    #[test]
+    fn codes_are_unique_and_kebab_case() {
+        let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        assert!(
+            names
+                .iter()
+                .all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
+        );
+    }
+}

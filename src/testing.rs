@@ -1,0 +1,126 @@
+//! What tests, benchmarks and the generators of the manual use of this crate; not an interface.
+
+pub use crate::cli::examples::TABLE;
+pub use crate::design::drivers::{Clash, Conflict, Driver, DriverOutcome, Marks, driver_for};
+pub use crate::design::undo::plain_git::GitHook;
+pub use crate::git::lfs::lfs_objects::LfsObjects;
+pub use crate::git::lfs::lfs_pointer::Pointer;
+pub use crate::git::merge::gix_merge::SideNames;
+pub use crate::git::merge::merge_tree::MergeNote;
+pub use crate::git::process::Git;
+pub use crate::git::remote::network::Network;
+pub use crate::git::remote::submodules::Submodules;
+pub use crate::git::remote::url::{Provenance, RemoteUrl};
+pub use crate::git::{BareRepo, ObjectWrites, Objects, Oid, RefName, Repo};
+pub use crate::map::problem::MapProblem;
+pub use crate::map::row::SourceKind;
+pub use crate::map::schema::RepoMap;
+pub use crate::map::scope_record::{ScopeRecord, Scopes};
+pub use crate::map::scope_writing::Change;
+pub use crate::map::show::MapState;
+pub use crate::model::progress::{Progress, Step, Unit};
+pub use crate::model::world::{Changes, Interrupt, UserConfiguration};
+pub use crate::model::{Code, Error, RepoPath, Result, World};
+pub use crate::setup::hooks::{FolderSort, Presence, git_hooks_state};
+pub use crate::source::literature::{ChunkRecord, Fetch, Library, Literature};
+pub use crate::store::Session;
+pub use crate::store::cache::user_cache::{UserCache, UserCacheKind};
+pub use crate::store::files::shared_root::SharedRoot;
+pub use crate::store::operation::{EXTERNAL_STEPS, STEPS};
+pub use crate::store::settings::Flags;
+pub use crate::text::chunk::ChunkSize;
+pub use crate::text::count::{Measured, json_string, json_tokens};
+pub use crate::text::readers::pdf_extractor::Extractor;
+pub use crate::text::readers::{Document, Format, ReadFault};
+pub use crate::text::tokenizer::Tokenizer;
+
+/// Its functions, by the name of their module.
+pub mod attributes {
+    pub use crate::setup::attributes::MERGE_LINES;
+}
+
+/// Its functions, by the name of their module.
+pub mod chunk {
+    pub use crate::text::chunk::{DEFAULT_OVERLAP_TOKENS, DEFAULT_TARGET_TOKENS, chunk_sections};
+}
+
+/// Its functions, by the name of their module.
+pub mod conflicts {
+    pub use crate::design::merge::conflicts::list;
+}
+
+/// Its functions, by the name of their module.
+pub mod credentials {
+    pub use crate::git::remote::credentials::sources;
+}
+
+/// Its functions, by the name of their module.
+pub mod escape {
+    pub use crate::ui::escape::line;
+}
+
+/// Its functions, by the name of their module.
+pub mod file {
+    pub use crate::source::file::decode;
+}
+
+/// Its functions, by the name of their module.
+pub mod hydrate {
+    pub use crate::lfs::hydrate::{Fetch, fetch_object};
+}
+
+/// Its functions, by the name of their module.
+pub mod locate {
+    pub use crate::clones::hub::locate::place_of_url;
+}
+
+/// Its functions, by the name of their module.
+pub mod manual {
+    pub use crate::cli::manual::pages;
+}
+
+/// Its functions, by the name of their module.
+pub mod map_rows {
+    pub use crate::flow::map::map_rows::{Request, resolve};
+    pub use crate::flow::map::other_repositories::Network;
+}
+
+/// Its functions, by the name of their module.
+pub mod merge_drivers {
+    pub use crate::setup::merge_drivers::names;
+}
+
+/// Its functions, by the name of their module.
+pub mod plain_git {
+    pub use crate::design::undo::plain_git::record;
+}
+
+/// Its functions, by the name of their module.
+pub mod readers {
+    pub use crate::text::readers::read_text;
+}
+
+/// Its functions, by the name of their module.
+pub mod record {
+    pub use crate::source::record::frame_tokens;
+}
+
+/// Its functions, by the name of their module.
+pub mod reference {
+    pub use crate::cli::reference::tables;
+}
+
+/// Its functions, by the name of their module.
+pub mod scope_writing {
+    pub use crate::map::scope_writing::write;
+}
+
+/// Its functions, by the name of their module.
+pub mod user_cache {
+    pub use crate::store::cache::user_cache::key;
+}
+
+/// Its functions, by the name of their module.
+pub mod yaml {
+    pub use crate::store::yaml::find_value;
+}

@@ -1,0 +1,398 @@
+//! The contract of the actions: their names and arguments, and that each face answers the same.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use git_colony::testing::Tokenizer;
+use serde_json::json;
+
+use super::{answer, call_at, conversation, result, serve_at, tool_at};
+use crate::support::Sandbox;
+use crate::support::fixture::Fixture;
+
+/// What the specification names, with the arguments it gives them.
+const SPECIFIED: &[(&str, &[&str])] = &[
+    ("get_repo_state", &[]),
+    (
+        "find_existing_tool",
+        &["capability_query", "require_writable"],
+    ),
+    ("list_recent_decisions", &["since", "limit"]),
+    ("diff_against_checkpoint", &["checkpoint_id"]),
+    ("get_branch_topology", &[]),
+    ("checkpoint_state", &["label", "rationale", "all_changes"]),
+    ("tag_checkpoint", &["label", "rationale", "sha"]),
+    ("list_checkpoints", &[]),
+    (
+        "restore_checkpoint",
+        &["checkpoint_id", "mode", "recovery_label"],
+    ),
+    ("fork_design", &["label", "from_sha", "checkout"]),
+    ("list_forks", &[]),
+    (
+        "merge_design",
+        &["source_branch", "target_branch", "message"],
+    ),
+    ("cherry_pick_decisions", &["commit_shas", "target_branch"]),
+    ("commit_state", &["message", "paths", "all_changes"]),
+    ("diff_design", &["ref_a", "ref_b"]),
+    (
+        "initialize_repo_map",
+        &["push", "enable_lfs", "migrate_existing_to_lfs"],
+    ),
+    (
+        "bootstrap_repo",
+        &[
+            "template",
+            "name",
+            "purpose",
+            "license",
+            "capability",
+            "description",
+            "target",
+            "initial_files",
+            "template_vars",
+        ],
+    ),
+    ("materialize_repo_map", &[]),
+    (
+        "mmap_repo",
+        &[
+            "origin_url",
+            "local_repo_path",
+            "branch",
+            "commit",
+            "scope_id",
+            "config",
+        ],
+    ),
+    ("munmap_scope", &["scope_id"]),
+    ("is_scope_mapped", &["scope_id"]),
+    ("get_scope_status", &["scope_id"]),
+    ("list_mapped_scopes", &[]),
+    ("get_page_graph", &["max_nodes"]),
+    ("list_stored_pages", &["source_pattern", "limit", "offset"]),
+    ("get_pages_for_scope", &["scope_id", "include_metadata"]),
+    ("get_vcm_stats", &[]),
+    ("fleet", &[]),
+    ("undo", &[]),
+    ("decide", &[]),
+    ("preview_repo_map", &[]),
+    ("check_repo_map", &[]),
+];
+
+/// A repository with something of everything.
+pub(super) static FULL: Fixture = Fixture::new(|| {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a.rs", "fn a() {}\n");
+    sandbox.write("docs/b.md", "# B\n\nWords about b.\n");
+    sandbox.colony(&["init", "--no-push"]);
+    sandbox.colony(&["checkpoint", "-m", "first", "--rationale", "to begin with"]);
+    sandbox.colony(&[
+        "decide",
+        "-m",
+        "Use a file",
+        "--id",
+        "use-a-file",
+        "--rationale",
+        "it is there",
+    ]);
+    sandbox.colony(&["fork", "other", "--no-switch"]);
+    sandbox.colony(&["map"]);
+    sandbox
+});
+
+#[test]
+fn a_copy_of_the_repository_for_the_contract_is_whole() {
+    FULL.check();
+}
+
+#[test]
+fn every_action_of_the_specification_has_its_arguments() {
+    let sandbox = Sandbox::new();
+    for (action, wanted) in SPECIFIED {
+        let told = answer(&sandbox.colony(&["--json", "call", action, "--schema"]));
+        let schema = &told["actions"][0]["arguments"];
+        let has: BTreeSet<_> = schema["properties"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let missing: Vec<_> = wanted.iter().filter(|name| !has.contains(*name)).collect();
+        assert!(missing.is_empty(), "{action} has no {missing:?}");
+    }
+}
+
+/// Actions that read, their arguments, and the command of the same answer. Names in capitals stand for ids.
+const SAME: &[(&str, &str, &str)] = &[
+    ("get_repo_state", "{}", "status"),
+    ("list_checkpoints", r#"{"all":true}"#, "checkpoints --all"),
+    (
+        "show_checkpoint",
+        r#"{"checkpoint_id":"first"}"#,
+        "checkpoints show first",
+    ),
+    ("list_operations", r#"{"limit":2}"#, "ops -n 2"),
+    ("show_operation", r#"{"operation":"op-1"}"#, "ops show op-1"),
+    (
+        "diff_design",
+        r#"{"ref_a":"HEAD~1","ref_b":"HEAD","paths":["design"]}"#,
+        "diff --patch HEAD~1 HEAD -- design",
+    ),
+    (
+        "diff_against_checkpoint",
+        r#"{"checkpoint_id":"CHECKPOINT"}"#,
+        "diff --patch --checkpoint CHECKPOINT",
+    ),
+    ("get_branch_topology", "{}", "topology"),
+    ("list_forks", r#"{"conflicts":true}"#, "forks --conflicts"),
+    (
+        "list_recent_decisions",
+        r#"{"limit":3}"#,
+        "decisions --limit 3",
+    ),
+    (
+        "show_decision",
+        r#"{"decision_id":"use-a-file"}"#,
+        "decisions show use-a-file",
+    ),
+    ("show_log", r#"{"name":"fork/other"}"#, "log fork/other"),
+    ("fleet", "{}", "fleet"),
+    ("list_agents", "{}", "agents"),
+    (
+        "check_paths",
+        r#"{"name":"ada","paths":["src/a.rs"]}"#,
+        "agents check ada src/a.rs",
+    ),
+    ("get_guide", "{}", "agents guide"),
+    ("list_clones", "{}", "clones list"),
+    ("list_colonies", "{}", "colony list"),
+    ("check_repo_map", "{}", "map check"),
+    (
+        "show_repo_map",
+        r#"{"revision":"HEAD"}"#,
+        "map show --rev HEAD",
+    ),
+    ("preview_repo_map", "{}", "map preview"),
+    (
+        "show_repo_tree",
+        r#"{"max_depth":2,"tokens":true}"#,
+        "map tree --max-depth 2 --tokens",
+    ),
+    (
+        "is_scope_mapped",
+        r#"{"scope_id":"SCOPE"}"#,
+        "scopes mapped SCOPE",
+    ),
+    (
+        "is_scope_mapped",
+        r#"{"scope_id":"none"}"#,
+        "scopes mapped none",
+    ),
+    (
+        "get_scope_status",
+        r#"{"scope_id":"SCOPE"}"#,
+        "scopes show SCOPE",
+    ),
+    ("list_mapped_scopes", "{}", "scopes"),
+    ("list_stored_pages", "{}", "pages --limit 2000"),
+    (
+        "list_stored_pages",
+        r#"{"source_pattern":"none","limit":5}"#,
+        "pages --source none --limit 5",
+    ),
+    (
+        "get_pages_for_scope",
+        r#"{"scope_id":"SCOPE"}"#,
+        "pages --scope SCOPE --no-records --limit 1000",
+    ),
+    (
+        "get_pages_for_scope",
+        r#"{"scope_id":"SCOPE","include_metadata":true,"offset":1}"#,
+        "pages --scope SCOPE --limit 1000 --offset 1",
+    ),
+    ("get_page", r#"{"page_id":"PAGE"}"#, "pages show PAGE"),
+    (
+        "get_page_graph",
+        r#"{"max_nodes":10}"#,
+        "pages graph --max-nodes 10",
+    ),
+    ("get_vcm_stats", "{}", "pages stats"),
+    (
+        "find_existing_tool",
+        r#"{"capability_query":"parse"}"#,
+        "tools find parse",
+    ),
+    ("list_tools", "{}", "tools"),
+    ("lfs_status", "{}", "lfs status"),
+    ("list_hooks", "{}", "hooks status"),
+    ("get_config", "{}", "config list"),
+    ("version", "{}", "version"),
+    (
+        "show_checkpoint",
+        r#"{"checkpoint_id":"none"}"#,
+        "checkpoints show none",
+    ),
+    (
+        "get_page",
+        r#"{"page_id":"--none"}"#,
+        "pages show -- --none",
+    ),
+];
+
+/// What needs more than the repository of these tests has.
+const ELSEWHERE: [&str; 3] = ["agent_path", "diff_pages", "doctor"];
+
+#[test]
+fn every_face_answers_the_same() {
+    let sandbox = FULL.copy();
+    let first = |list: &str, name: &str, id: &str| {
+        let told = sandbox.json(&[list]);
+        told[name][0][id].as_str().unwrap().to_owned()
+    };
+    let ids = [
+        (
+            "CHECKPOINT",
+            first("checkpoints", "checkpoints", "checkpoint_id"),
+        ),
+        ("SCOPE", first("scopes", "mappings", "scope_id")),
+        ("PAGE", first("pages", "pages", "page_id")),
+    ];
+    let fill = |text: &str| {
+        let ids = ids.iter();
+        ids.fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
+    };
+    for (action, arguments, command) in SAME {
+        let at = || sandbox.world_at(100_000);
+        let arguments = answer(&fill(arguments));
+        let command = fill(command);
+        let words = ["--json"]
+            .into_iter()
+            .chain(command.split(' '))
+            .map(OsString::from);
+        let typed = answer(&sandbox.run_os(at(), words.collect()).stdout);
+        assert_eq!(
+            call_at(&sandbox, at(), action, &arguments),
+            typed,
+            "{action}"
+        );
+        let mut told = tool_at(&sandbox, at(), action, &arguments);
+        // A longer answer comes in parts.
+        if let Some(cut) = told.as_object_mut().unwrap().remove("rest") {
+            let member = cut[0]["member"].as_str().unwrap();
+            told[member] = typed[member].clone();
+        }
+        assert_eq!(told, typed, "{action}");
+    }
+}
+
+#[test]
+fn every_action_that_reads_is_compared() {
+    let sandbox = Sandbox::new();
+    let told = answer(&sandbox.colony(&["--json", "call"]));
+    let rows = told["actions"].as_array().unwrap().iter();
+    let reads = rows.filter(|row| row["writes"] == false);
+    let names = reads.map(|row| row["name"].as_str().unwrap());
+    let compared = |name: &&str| ELSEWHERE.contains(name) || SAME.iter().any(|row| row.0 == *name);
+    let missing: Vec<_> = names.filter(|name| !compared(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn every_list_has_its_count() {
+    let sandbox = FULL.copy();
+    for (action, list) in [
+        ("list_checkpoints", "checkpoints"),
+        ("list_operations", "ops"),
+        ("list_forks", "forks"),
+        ("list_recent_decisions", "decisions"),
+        ("list_agents", "agents"),
+        ("list_clones", "clones"),
+        ("list_mapped_scopes", "mappings"),
+        ("list_stored_pages", "pages"),
+        ("list_tools", "tools"),
+        ("list_hooks", "hooks"),
+    ] {
+        let told = call_at(&sandbox, sandbox.world(), action, &json!({}));
+        assert_eq!(
+            told[list].as_array().map(Vec::len),
+            told["count"]
+                .as_u64()
+                .map(|count| usize::try_from(count).unwrap()),
+            "{action} {told:#}"
+        );
+    }
+}
+
+#[test]
+fn the_list_of_tools_is_short_enough() {
+    let sandbox = Sandbox::new();
+    let ask = json!({ "jsonrpc": "2.0", "id": "tools", "method": "tools/list" });
+    let input = conversation(&[]) + &format!("{ask}\n");
+    let messages = serve_at(&sandbox, sandbox.world(), &[], input);
+    let tokens = Tokenizer::O200k.count(&result(&messages, "tools").to_string());
+    assert!(tokens <= 12_000, "{tokens}");
+    let input = conversation(&[]) + &format!("{ask}\n");
+    let messages = serve_at(&sandbox, sandbox.world(), &["--only", "states"], input);
+    let some = result(&messages, "tools");
+    assert!(
+        Tokenizer::O200k.count(&some.to_string()) < tokens / 2,
+        "{some:#}"
+    );
+}
+
+#[test]
+fn arguments_never_become_options() {
+    let sandbox = FULL.copy();
+    let before = sandbox.visible_state();
+    for (action, arguments) in [
+        ("show_checkpoint", json!({ "checkpoint_id": "--help" })),
+        ("diff_design", json!({ "ref_a": "--output=pwned" })),
+        ("restore_checkpoint", json!({ "checkpoint_id": "--force" })),
+        ("fork_design", json!({ "label": "--from=HEAD" })),
+        ("undo", json!({ "steps": "--force" })),
+        ("merge_design", json!({ "source_branch": "--abort" })),
+        (
+            "find_existing_tool",
+            json!({ "capability_query": 7, "require_writable": "yes" }),
+        ),
+        ("checkpoint_state", json!({ "label": ["a"] })),
+        ("checkpoint_state", json!({})),
+        ("checkpoint_state", json!({ "label": "a\u{0}b" })),
+        ("mmap_repo", json!({ "config": { "run": "id" } })),
+    ] {
+        let told = call_at(&sandbox, sandbox.world(), action, &arguments);
+        assert_eq!(told["ok"], false, "{action} {told:#}");
+        assert!(told["code"].is_string(), "{action} {told:#}");
+    }
+    assert_eq!(sandbox.visible_state(), before);
+    // An empty list of paths is not all of them.
+    let none = json!({ "checkpoint_id": "first", "paths": [] });
+    let told = call_at(&sandbox, sandbox.world(), "restore_checkpoint", &none);
+    assert_eq!(told["ok"], false, "{told:#}");
+}
+
+#[test]
+fn a_tool_is_made_of_files_and_variables() {
+    let sandbox = FULL.copy();
+    let arguments = json!({
+        "target": "subdir_in_monorepo:tools/parse/words",
+        "template": "python_lib",
+        "license": "MIT",
+        "capability": "split words",
+        "initial_files": { "notes/a=b.md": "refused", },
+    });
+    let told = call_at(&sandbox, sandbox.world(), "bootstrap_repo", &arguments);
+    assert_eq!(told["code"], "usage", "{told:#}");
+    let mut arguments = arguments;
+    arguments["initial_files"] = json!({ "notes.md": "-- not an option\n", "data/x.txt": "k=v\n" });
+    arguments["template_vars"] = json!({ "version": "1.2.3" });
+    let told = call_at(&sandbox, sandbox.world(), "bootstrap_repo", &arguments);
+    assert_eq!(told["ok"], true, "{told:#}");
+    assert_eq!(sandbox.read("tools/parse/words/data/x.txt"), "k=v\n");
+    assert_eq!(
+        sandbox.read("tools/parse/words/notes.md"),
+        "-- not an option\n"
+    );
+}

@@ -1,0 +1,194 @@
+//! Actions that change something answer the same by each face, and leave the same behind.
+
+use std::ffi::OsString;
+
+use serde_json::{Value, json};
+
+use super::contract::FULL;
+use super::{answer, call_at, conversation, result, serve_at};
+use crate::support::Sandbox;
+
+/// The actions, their arguments, and the command of the same work.
+const CHANGES: &[(&str, &str, &str)] = &[
+    (
+        "checkpoint_state",
+        r#"{"label":"second"}"#,
+        "checkpoint -m second",
+    ),
+    (
+        "checkpoint_state",
+        r#"{"label":"named","all_changes":false}"#,
+        "tag -m named",
+    ),
+    (
+        "tag_checkpoint",
+        r#"{"label":"older","sha":"HEAD~1"}"#,
+        "tag -m older HEAD~1",
+    ),
+    (
+        "delete_checkpoints",
+        r#"{"checkpoint_ids":["first"]}"#,
+        "checkpoints delete first",
+    ),
+    (
+        "restore_checkpoint",
+        r#"{"checkpoint_id":"first"}"#,
+        "restore first",
+    ),
+    (
+        "restore_checkpoint",
+        r#"{"checkpoint_id":"first","mode":"fork","recovery_label":"back"}"#,
+        "restore first --mode fork --label back",
+    ),
+    (
+        "restore_checkpoint",
+        r#"{"checkpoint_id":"first","paths":["src"]}"#,
+        "restore first -- src",
+    ),
+    ("undo", r#"{"steps":1,"force":true}"#, "undo 1 --force"),
+    ("redo", "{}", "redo"),
+    (
+        "commit_state",
+        r#"{"message":"m","all_changes":true}"#,
+        "commit -m m --all",
+    ),
+    (
+        "commit_state",
+        r#"{"message":"m","paths":["src/a.rs"]}"#,
+        "commit -m m src/a.rs",
+    ),
+    (
+        "fork_design",
+        r#"{"label":"new","from_sha":"HEAD~1","checkout":false}"#,
+        "fork new --from HEAD~1 --no-switch",
+    ),
+    ("delete_fork", r#"{"label":"other"}"#, "forks delete other"),
+    (
+        "merge_design",
+        r#"{"source_branch":"fork/other","message":"m"}"#,
+        "merge fork/other -m m",
+    ),
+    (
+        "cherry_pick_decisions",
+        r#"{"commit_shas":["HEAD"],"target_branch":"fork/other"}"#,
+        "cherry-pick HEAD --into fork/other",
+    ),
+    (
+        "decide",
+        r#"{"title":"Another","paths":["src/a.rs"]}"#,
+        "decide -m Another src/a.rs",
+    ),
+    ("remove_agent", r#"{"name":"ada"}"#, "agents remove ada"),
+    ("restore_agent", r#"{"name":"ada"}"#, "agents restore ada"),
+    (
+        "refresh_clone",
+        r#"{"clone_id":"none"}"#,
+        "clones refresh none",
+    ),
+    (
+        "materialize_repo_map",
+        r#"{"worktree":true}"#,
+        "map --worktree",
+    ),
+    (
+        "munmap_scope",
+        r#"{"scope_id":"SCOPE"}"#,
+        "scopes unmap SCOPE",
+    ),
+    (
+        "initialize_repo_map",
+        r#"{"push":false}"#,
+        "init --no-push --lfs",
+    ),
+    (
+        "bootstrap_repo",
+        r#"{"template":"python_lib","purpose":"p","name":"n","license":"MIT","capability":"c"}"#,
+        "tools new --template python_lib --purpose p --name n --license MIT --capability c",
+    ),
+    ("sync", "{}", "sync"),
+    ("lfs_hydrate", r#"{"paths":["src"]}"#, "lfs hydrate src"),
+    (
+        "lfs_migrate",
+        r#"{"no_push":true}"#,
+        "lfs migrate --no-push",
+    ),
+];
+
+/// What needs a clone or another repository, whose paths and ids are in the answer.
+const ELSEWHERE: [&str; 2] = ["new_agent", "mmap_repo"];
+
+/// A copy with an uncommitted change, and the id of its scope.
+fn changed() -> (Sandbox, String) {
+    let sandbox = FULL.copy();
+    sandbox.write("src/a.rs", "fn a() { b() }\n");
+    let scopes = sandbox.json(&["scopes"]);
+    let scope = scopes["mappings"][0]["scope_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    (sandbox, scope)
+}
+
+/// An answer without the place of the copy.
+fn without_place(sandbox: &Sandbox, answer: &Value) -> String {
+    let place = sandbox.outside().display().to_string();
+    format!("{answer:#}").replace(&place, "PLACE")
+}
+
+fn by_command(command: &str) -> (String, Value) {
+    let (sandbox, scope) = changed();
+    let command = command.replace("SCOPE", &scope);
+    let words = ["--json"]
+        .into_iter()
+        .chain(command.split(' '))
+        .map(OsString::from);
+    let told = answer(&sandbox.run_os(sandbox.world(), words.collect()).stdout);
+    (
+        without_place(&sandbox, &told),
+        json!(sandbox.visible_state().refs),
+    )
+}
+
+fn by_call(action: &str, arguments: &str) -> (String, Value) {
+    let (sandbox, scope) = changed();
+    let arguments = answer(&arguments.replace("SCOPE", &scope));
+    let told = call_at(&sandbox, sandbox.world(), action, &arguments);
+    (
+        without_place(&sandbox, &told),
+        json!(sandbox.visible_state().refs),
+    )
+}
+
+fn by_server(action: &str, arguments: &str) -> (String, Value) {
+    let (sandbox, scope) = changed();
+    let arguments = answer(&arguments.replace("SCOPE", &scope));
+    let input = conversation(&[(action, arguments)]);
+    let messages = serve_at(&sandbox, sandbox.world(), &["--trust"], input);
+    let told = result(&messages, 0)["structuredContent"].clone();
+    (
+        without_place(&sandbox, &told),
+        json!(sandbox.visible_state().refs),
+    )
+}
+
+#[test]
+fn every_face_changes_the_same() {
+    for (action, arguments, command) in CHANGES {
+        let typed = by_command(command);
+        assert_eq!(by_call(action, arguments), typed, "{action}");
+        assert_eq!(by_server(action, arguments), typed, "{action}");
+    }
+}
+
+#[test]
+fn every_action_that_changes_is_compared() {
+    let sandbox = Sandbox::new();
+    let told = answer(&sandbox.colony(&["--json", "call"]));
+    let rows = told["actions"].as_array().unwrap().iter();
+    let changes = rows.filter(|row| row["writes"] == true);
+    let names = changes.map(|row| row["name"].as_str().unwrap());
+    let compared =
+        |name: &&str| ELSEWHERE.contains(name) || CHANGES.iter().any(|row| row.0 == *name);
+    let missing: Vec<_> = names.filter(|name| !compared(name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

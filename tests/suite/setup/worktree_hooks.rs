@@ -1,0 +1,249 @@
+//! Claude Code asks for worktrees and gets clones of agents, through the entries that are installed.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::support::{Sandbox, View, program_path};
+
+const INSTALL: [&str; 4] = ["hooks", "install", "--for", "claude-code"];
+
+const SETTINGS: &str = ".claude/settings.local.json";
+
+/// What a hook answered.
+struct Told {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Told {
+    fn path(&self) -> PathBuf {
+        assert_eq!(self.code, 0, "{}", self.stderr);
+        let line = self.stdout.strip_suffix('\n').unwrap();
+        assert!(!line.contains('\n'), "{line}");
+        PathBuf::from(line)
+    }
+}
+
+/// Returns the command of an event in the configuration.
+fn command_of(sandbox: &Sandbox, event: &str) -> Option<String> {
+    let settings: Value = serde_json::from_str(&sandbox.read(SETTINGS)).unwrap();
+    let command = &settings["hooks"][event][0]["hooks"][0]["command"];
+    command.as_str().map(str::to_owned)
+}
+
+/// Runs the entry of an event as Claude Code does, in a shell.
+fn run(sandbox: &Sandbox, event: &str, fields: &Value) -> Told {
+    let view = sandbox.with_path(program_path().parent().unwrap());
+    run_with(
+        &view,
+        &command_of(sandbox, event).unwrap(),
+        &payload(sandbox, event, fields),
+    )
+}
+
+fn payload(sandbox: &Sandbox, event: &str, fields: &Value) -> String {
+    let mut payload = json!({
+        "session_id": "s-1",
+        "transcript_path": "/nowhere/t.jsonl",
+        "cwd": sandbox.root,
+        "hook_event_name": event,
+    });
+    let more = fields.as_object().unwrap().clone();
+    payload.as_object_mut().unwrap().extend(more);
+    payload.to_string()
+}
+
+fn run_with(view: &View, command: &str, payload: &str) -> Told {
+    let mut child = view
+        .process("sh")
+        .args(["-c", command])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdin.take().unwrap().write_all(payload.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    Told {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn remove(sandbox: &Sandbox, path: &Path) -> Told {
+    run(sandbox, "WorktreeRemove", &json!({ "worktree_path": path }))
+}
+
+#[test]
+fn a_worktree_is_a_clone_whose_work_outlives_it() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let clone = run(&desk, "WorktreeCreate", &json!({ "name": "login" })).path();
+    let agents = desk.json(&["agents"]);
+    assert_eq!(agents["agents"][0]["agent"], "login");
+    assert_eq!(agents["agents"][0]["path"], json!(clone));
+    let branch = desk.at(clone.clone()).git(&["branch", "--show-current"]);
+    assert_eq!(branch.trim(), "fork/login");
+    // Asked again, the session continues there.
+    let again = run(
+        &desk,
+        "WorktreeCreate",
+        &json!({ "worktree_name": "login" }),
+    )
+    .path();
+    assert_eq!(again, clone);
+    fs::write(clone.join("new"), "uncommitted\n").unwrap();
+    assert_eq!(desk.run(&["hooks"]).code, 0);
+    let told = remove(&desk, &clone);
+    assert_eq!(
+        (told.code, told.stdout.as_str()),
+        (0, "{}\n"),
+        "{}",
+        told.stderr
+    );
+    assert!(!clone.exists());
+    desk.colony(&["agents", "restore", "login"]);
+    let text = fs::read_to_string(clone.join("new")).unwrap();
+    assert_eq!(text, "uncommitted\n");
+}
+
+#[test]
+fn a_removal_from_inside_or_a_second_one_does_no_harm() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let clone = run(&desk, "WorktreeCreate", &json!({ "name": "login" })).path();
+    let fields = json!({ "worktree_path": clone, "cwd": clone });
+    let told = run(&desk, "WorktreeRemove", &fields);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(!clone.exists());
+    assert_eq!(remove(&desk, &clone).code, 0);
+}
+
+#[test]
+fn a_name_that_no_agent_can_have_is_always_the_same_agent() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let name = json!({ "name": "feature/log in" });
+    let clone = run(&desk, "WorktreeCreate", &name).path();
+    let agent = desk.json(&["agents"])["agents"][0]["agent"].clone();
+    let agent = agent.as_str().unwrap();
+    assert!(agent.starts_with("feature-log-in-"), "{agent}");
+    assert_eq!(run(&desk, "WorktreeCreate", &name).path(), clone);
+}
+
+#[test]
+fn a_worktree_that_cannot_be_created_is_a_failure() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    desk.git(&["branch", "taken"]);
+    let before = desk.visible_state();
+    for (fields, said) in [
+        (
+            json!({ "name": "taken" }),
+            "'taken' is already the name of a branch here",
+        ),
+        (json!({}), "the payload of this hook has no 'name'"),
+        (
+            json!({ "name": 7 }),
+            "the payload of this hook has no 'name'",
+        ),
+    ] {
+        let told = run(&desk, "WorktreeCreate", &fields);
+        assert_eq!((told.code, told.stdout.as_str()), (1, ""));
+        assert!(told.stderr.contains(said), "{}", told.stderr);
+    }
+    assert_eq!(desk.visible_state(), before);
+}
+
+#[test]
+fn nothing_but_the_clone_of_an_agent_is_removed() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    desk.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = desk.root.parent().unwrap().join("linked");
+    let told = remove(&desk, &linked);
+    assert_eq!((told.code, told.stdout.as_str()), (1, ""));
+    assert!(
+        told.stderr.contains("is not the clone of an agent"),
+        "{}",
+        told.stderr
+    );
+    assert!(linked.join(".git").exists());
+    assert_eq!(remove(&desk, &desk.root).code, 1);
+    assert_eq!(remove(&desk, Path::new("relative")).code, 1);
+    // What no checkpoint includes keeps the clone.
+    let clone = run(&desk, "WorktreeCreate", &json!({ "name": "login" })).path();
+    desk.at(clone.clone())
+        .git(&["worktree", "add", "-q", "../beside"]);
+    let told = remove(&desk, &clone);
+    assert_eq!(told.code, 1);
+    assert!(
+        told.stderr.contains("would be lost with the clone"),
+        "{}",
+        told.stderr
+    );
+    assert!(clone.join(".git").exists());
+}
+
+#[test]
+fn hooks_of_the_user_about_worktrees_stay_the_only_ones() {
+    let desk = Sandbox::new();
+    let theirs = "{\"hooks\": {\"WorktreeCreate\": [{\"hooks\": [{\"type\": \"command\", \
+                  \"command\": \"mine\"}]}]}}\n";
+    desk.write(SETTINGS, theirs);
+    let run = desk.run(&[&["--json"][..], &INSTALL].concat());
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.code, 1, "{report}");
+    let left = report["left"][0].as_str().unwrap();
+    assert_eq!(
+        left,
+        "the hook WorktreeCreate in '.claude/settings.local.json', which is not ours"
+    );
+    assert_eq!(command_of(&desk, "WorktreeCreate").as_deref(), Some("mine"));
+    assert_eq!(command_of(&desk, "WorktreeRemove"), None);
+    assert!(command_of(&desk, "Stop").is_some());
+    desk.colony(&["hooks", "uninstall", "--for", "claude-code"]);
+    assert_eq!(desk.read(SETTINGS), theirs);
+}
+
+#[test]
+fn a_clone_in_which_another_session_works_is_left_alone() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let name = json!({ "name": "login" });
+    let clone = run(&desk, "WorktreeCreate", &name).path();
+    let of_other = desk.at(clone.clone()).with("COLONY_SESSION", "s-2");
+    let args = ["checkpoint", "--off-branch", "-m", "mine"];
+    assert!(of_other.program().args(args).status().unwrap().success());
+    for told in [run(&desk, "WorktreeCreate", &name), remove(&desk, &clone)] {
+        assert_eq!((told.code, told.stdout.as_str()), (1, ""));
+        assert!(told.stderr.contains("session s-2"), "{}", told.stderr);
+    }
+    assert!(clone.join(".git").exists());
+    let fields = json!({ "worktree_path": clone, "session_id": "s-2" });
+    let told = run(&desk, "WorktreeRemove", &fields);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    assert!(!clone.exists());
+}
+
+#[test]
+fn a_program_that_fails_creates_no_worktree() {
+    let desk = Sandbox::new();
+    desk.colony(&INSTALL);
+    let folder = desk.outside().join("failing");
+    fs::create_dir(&folder).unwrap();
+    let program = folder.join("git-colony");
+    fs::write(&program, "#!/bin/sh\nexit 7\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let command = command_of(&desk, "WorktreeCreate").unwrap();
+    let payload = payload(&desk, "WorktreeCreate", &json!({ "name": "login" }));
+    let told = run_with(&desk.with_path(folder), &command, &payload);
+    assert_eq!((told.code, told.stdout.as_str()), (7, ""));
+}

@@ -1,0 +1,140 @@
+//! What can be seen of a repository, and what always holds of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::View;
+
+/// What a person could see of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) head: String,
+    pub(crate) refs: String,
+    pub(crate) index: String,
+    pub(crate) worktree: BTreeMap<String, String>,
+}
+
+impl View {
+    /// Every file of the worktree but `.git`: type, mode and bytes, directories included.
+    pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
+        worktree_of(&self.root)
+    }
+
+    /// Everything git could tell of the repository: HEAD, every ref but our private ones, index.
+    pub(crate) fn visible_state(&self) -> State {
+        State {
+            head: fs::read_to_string(self.root.join(".git/HEAD")).unwrap(),
+            refs: self.refs(),
+            index: self.git(&["ls-files", "-s", "-t", "-v"]),
+            worktree: self.worktree(),
+        }
+    }
+
+    /// Every ref but our private ones.
+    pub(crate) fn refs(&self) -> String {
+        let all = self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
+        all.lines()
+            .filter(|line| !line.starts_with("refs/colony-local/"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// Checks what holds of git's own files after every command, done or failed.
+    pub(crate) fn check_invariants_of_git(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+        let locks = find_files(&self.root.join(".git"), &|name| {
+            Path::new(name).extension().is_some_and(|end| end == "lock")
+        });
+        assert_eq!(locks, Vec::<PathBuf>::new(), "locks are left");
+    }
+
+    /// Checks what holds after every command, done or failed.
+    pub(crate) fn check_invariants(&self) {
+        self.check_invariants_of_git();
+        let colony = self.root.join(".git/colony");
+        let left = find_files(&colony, &|name| {
+            !matches!(
+                name,
+                "lock"
+                    | "turn-lock"
+                    | "worktree-key"
+                    | "sequence"
+                    | "decisions-1.json"
+                    | "held-large-files-1.json"
+            )
+        });
+        assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");
+    }
+}
+
+/// Waits until nobody holds the locks in a folder any more. What has run or died in process lets go of
+/// its own, but a child that another test has just forked has them until it runs its program.
+pub(crate) fn wait_for_locks(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().as_bytes().ends_with(b"lock") {
+            continue;
+        }
+        let lock = fs::File::open(entry.path()).unwrap();
+        let mut tries = 0..1_000;
+        while lock.try_lock().is_err() {
+            assert!(tries.next().is_some(), "{} is held", entry.path().display());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // Closing it would not do, for the same reason.
+        lock.unlock().unwrap();
+    }
+}
+
+pub(crate) fn worktree_of(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    describe(root, root, &mut found);
+    found
+}
+
+fn describe(root: &Path, directory: &Path, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = escape(path.strip_prefix(root).unwrap());
+        if name == ".git" {
+            continue;
+        }
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = format!("{:o}", metadata.mode() & 0o7777);
+        if metadata.is_symlink() {
+            found.insert(
+                name,
+                format!("link {}", escape(&fs::read_link(&path).unwrap())),
+            );
+        } else if metadata.is_dir() {
+            found.insert(name.clone(), format!("directory {mode}"));
+            if !path.join(".git").exists() {
+                describe(root, &path, found);
+            }
+        } else if metadata.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            found.insert(name, format!("file {mode} {}", bytes.escape_ascii()));
+        } else {
+            found.insert(name, format!("other {mode}"));
+        }
+    }
+}
+
+fn escape(path: &Path) -> String {
+    path.as_os_str().as_bytes().escape_ascii().to_string()
+}
+
+fn find_files(directory: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(find_files(&path, wanted));
+        } else if wanted(&path.file_name().unwrap().to_string_lossy()) {
+            found.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,128 @@
+//! What somebody who is new here runs into, and the command that each answer offers.
+
+use serde_json::{Value, json};
+
+use crate::agents::new_and_merge::{agent, commit};
+use crate::lfs::migrate::in_progress::hint_of;
+use crate::support::Sandbox;
+
+fn fleet_command(desk: &Sandbox) -> Value {
+    desk.json(&["fleet"])["next"]["command"].clone()
+}
+
+#[test]
+fn the_desk_keeps_local_changes_before_a_merge_they_stop() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "of ada\n");
+    commit(&ada, "new.txt", "of ada\n");
+    assert_eq!(fleet_command(&desk), "git colony merge ada");
+    desk.write("beside.txt", "mine\n");
+    assert_eq!(fleet_command(&desk), "git colony merge ada");
+    desk.write("new.txt", "mine\n");
+    assert_eq!(desk.error(&["merge", "ada"]), "uncommitted-edits");
+    let wanted = "git colony checkpoint && git colony merge ada";
+    assert_eq!(fleet_command(&desk), wanted);
+    desk.remove("new.txt");
+    desk.write("a.txt", "one\nmine\n");
+    assert_eq!(fleet_command(&desk), wanted);
+    desk.colony(&["checkpoint"]);
+    let answer = desk.json(&["merge", "ada"]);
+    assert_eq!(answer["outcome"], "conflicted", "{answer:#}");
+    desk.write("a.txt", "again\n");
+    let wanted = "git colony checkpoint && git colony merge ada --resolve";
+    assert_eq!(fleet_command(&desk), wanted);
+}
+
+#[test]
+fn a_label_that_is_used_twice_is_reported_and_the_id_is_offered() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.json(&["checkpoint", "-m", "same"]);
+    assert_eq!(first.get("label_uses"), None);
+    sandbox.write("a.txt", "two\n");
+    let planned = sandbox.json(&["checkpoint", "-m", "same", "-n"]);
+    assert_eq!(planned["label_uses"], 2);
+    let run = sandbox.run(&["checkpoint", "-m", "same"]);
+    let note = "note: 2 checkpoints have the label 'same': each is named by its id, the label is ambiguous";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    assert!(
+        run.stdout
+            .contains("to restore: git colony restore checkpoint/")
+    );
+    assert_eq!(sandbox.error(&["restore", "same"]), "checkpoint-ambiguous");
+    let tagged = sandbox.json(&["tag", "-m", "same", "HEAD"]);
+    assert_eq!(tagged["label_uses"], 3);
+}
+
+#[test]
+fn a_name_that_is_nearly_a_label_is_answered_by_the_label() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "it works"]);
+    sandbox.colony(&["checkpoint", "-m", "before the parser"]);
+    let answer = sandbox.json(&["restore", "It wroks", "-n"]);
+    assert_eq!(answer["code"], "checkpoint-not-found");
+    assert_eq!(answer["detail"]["nearest"], "it works");
+    let wanted = "git colony --json restore 'it works' -n   # the most similar label";
+    assert_eq!(hint_of(&answer), wanted);
+    let far = sandbox.json(&["restore", "something else"]);
+    assert_eq!(far["detail"].get("nearest"), None);
+    assert_eq!(far["hint"], "git colony checkpoints");
+}
+
+#[test]
+fn a_label_without_its_option_is_answered_by_the_line() {
+    let sandbox = Sandbox::new();
+    for (typed, wanted) in [
+        (
+            &["checkpoint", "it works"][..],
+            "git colony --json checkpoint -m 'it works'",
+        ),
+        (
+            &["checkpoint", "works"],
+            "git colony --json checkpoint -m works",
+        ),
+        (
+            &["checkpoint", "it", "works"],
+            "git colony --json checkpoint -m 'it works'",
+        ),
+        (&["checkpoint", "-n", "works"], "git colony checkpoint -h"),
+        (
+            &["commit", "-m", "x"],
+            "git colony --json commit -a -m x   # everything that is tracked",
+        ),
+        (
+            &["commit", "-m", "it works", "-n"],
+            "git colony --json commit -a -m 'it works' -n   # everything that is tracked",
+        ),
+        (&["commit"], "git colony commit -h"),
+    ] {
+        let answer = sandbox.json(typed);
+        assert_eq!(
+            (&answer["code"], &answer["hint"]),
+            (&json!("usage"), &json!(wanted)),
+            "{typed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_removed_agent_is_answered_by_how_to_restore_it() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    commit(&ada, "a.txt", "of ada\n");
+    desk.colony(&["agents", "remove", "ada"]);
+    for command in ["path", "remove"] {
+        let answer = desk.json(&["agents", command, "ada"]);
+        assert_eq!(answer["code"], "clone-not-found", "{answer:#}");
+        let message = answer["message"].as_str().unwrap();
+        assert!(
+            message.contains("the agent 'ada' was removed; its work is kept"),
+            "{message}"
+        );
+        assert_eq!(answer["hint"], "git colony agents restore ada");
+        let other = desk.json(&["agents", command, "bob"]);
+        assert!(other["message"].as_str().unwrap().contains("named 'bob'"));
+    }
+    desk.colony(&["agents", "restore", "ada"]);
+    assert_eq!(desk.json(&["agents", "path", "ada"])["ok"], true);
+}
