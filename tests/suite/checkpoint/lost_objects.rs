@@ -8,20 +8,23 @@ use git_colony::testing::{Flags, GitHook, ObjectWrites, Session, World, plain_gi
 use serde_json::{Value, json};
 
 use crate::pages::edited_repository::commit;
-use crate::support::Sandbox;
+use crate::support::{LIST_NEW_OBJECTS, Sandbox};
 
 /// A `git gc --prune=now` that has looked before anything pointed to what a command writes, and deletes
 /// it once the ref does.
 const LATE_GC: &str = "echo \"$$ here\" >.git/gc.pid\n\
     touch .git/looked\n\
-    for i in $(seq 100000); do ls $1 >/dev/null 2>&1 && break; done\n\
-    find .git/objects -type f -newer \"$0\" -exec rm -f {} +\n\
-    rm .git/gc.pid\n";
+    for i in $(seq 100000); do ls $1 >/dev/null 2>&1 && break; done\n";
 
 /// Starts such a gc, which waits for a ref.
 fn start_late_gc(sandbox: &Sandbox, refs: &str) -> Child {
+    sandbox.list_kept_objects();
     let script = sandbox.outside().join("late-gc");
-    fs::write(&script, LATE_GC).unwrap();
+    fs::write(
+        &script,
+        format!("{LATE_GC}{LIST_NEW_OBJECTS} | xargs rm -f\nrm .git/gc.pid\n"),
+    )
+    .unwrap();
     let mut command = Command::new("sh");
     command.arg(&script).arg(refs).current_dir(&sandbox.root);
     let gc = command.spawn().unwrap();
@@ -88,15 +91,17 @@ fn a_step_of_git_whose_record_a_gc_takes_is_recorded_again() {
 /// Has a hook of git take, once, what was written since: after git has looked for the objects of refs
 /// of ours, before it moves them.
 fn take_when_prepared(sandbox: &Sandbox, prefix: &str) {
+    sandbox.list_kept_objects();
     let hook = ".git/hooks/reference-transaction";
     sandbox.write(
         hook,
         format!(
-            "#!/bin/sh\n[ \"$1\" = prepared ] && [ ! -e '{0}/taken' ] || exit 0\n\
+            "#!/bin/sh\ncd '{}' || exit 1\n\
+             [ \"$1\" = prepared ] && [ ! -e .git/taken ] || exit 0\n\
              grep -q {prefix} || exit 0\n\
-             touch '{0}/taken'\n\
-             find '{0}/objects' -type f -newer \"$0\" -exec rm -f {{}} +\n",
-            sandbox.path(".git").display()
+             touch .git/taken\n\
+             {LIST_NEW_OBJECTS} | xargs rm -f\n",
+            sandbox.root.display()
         ),
     );
     sandbox.set_mode(hook, 0o755);

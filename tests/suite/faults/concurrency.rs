@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Child, Stdio};
 
-use crate::support::{Sandbox, View};
+use crate::support::{LIST_NEW_OBJECTS, Sandbox, View};
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
     sandbox
@@ -270,25 +270,30 @@ fn switches_and_merges_in_two_worktrees_do_not_interfere() {
 
 /// A `git gc` that has looked before anything pointed to what a command wrote, and deletes it once the
 /// operation's ref does.
-const LATE_GC: &str = "echo \"$$ here\" >.git/gc.pid\n\
-    find .git/objects -type f -newer \"$1\" >.git/doomed\n\
-    touch .git/looked\n\
-    until ls .git/refs/colony-local/ops/*/0000000001; do :; done\n\
-    xargs rm -f <.git/doomed\n\
-    rm .git/gc.pid\n";
+fn late_gc() -> String {
+    format!(
+        "echo \"$$ here\" >.git/gc.pid\n\
+         {LIST_NEW_OBJECTS} >.git/doomed\n\
+         touch .git/looked\n\
+         until ls .git/refs/colony-local/ops/*/0000000001; do :; done\n\
+         xargs rm -f <.git/doomed\n\
+         rm .git/gc.pid\n"
+    )
+}
 
 #[test]
 fn a_gc_that_has_looked_before_and_deletes_late_is_waited_for() {
     let sandbox = Sandbox::new();
+    sandbox.list_kept_objects();
     let script = sandbox.outside().join("late-gc");
-    fs::write(&script, LATE_GC).unwrap();
+    fs::write(&script, late_gc()).unwrap();
     let root = sandbox.root.display();
     let script = script.display();
     sandbox.write(
         ".git/hooks/reference-transaction",
         format!(
             "#!/bin/sh\ncd '{root}' || exit 1\n[ \"$1\" = prepared ] && [ ! -e .git/looked ] || exit 0\n\
-             sh '{script}' '{script}' >/dev/null 2>&1 &\n\
+             sh '{script}' >/dev/null 2>&1 &\n\
              until [ -e .git/looked ]; do :; done\n"
         ),
     );

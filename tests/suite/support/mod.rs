@@ -13,7 +13,7 @@ use std::io::Write as _;
 use std::ops::Deref;
 
 use fixture::Fixture;
-pub(crate) use state::{State, wait_for_locks, worktree_of};
+pub(crate) use state::{LIST_NEW_OBJECTS, State, wait_for_locks, worktree_of};
 pub(crate) use view::{Captured, Run, View, program_path};
 
 /// A repository in a temporary directory, and everything that acts on it: a [`View`] of its worktree.

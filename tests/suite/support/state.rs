@@ -68,7 +68,21 @@ impl View {
         });
         assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");
     }
+
+    /// Lists the files of objects that are there in `.git/kept`, for a script that takes the others as a
+    /// gc does: [`LIST_NEW_OBJECTS`]. Their times do not tell them apart: two files that are written
+    /// within one tick of the clock have the same.
+    pub(crate) fn list_kept_objects(&self) {
+        let git_dir = self.root.join(".git");
+        let files = find_files(&git_dir.join("objects"), &|_| true);
+        let lines = files.iter().map(|file| format!("{}\n", file.display()));
+        fs::write(git_dir.join("kept"), lines.collect::<String>()).unwrap();
+    }
 }
+
+/// Lists, in `sh` and from the top of the worktree, the files of objects that are not in `.git/kept`.
+pub(crate) const LIST_NEW_OBJECTS: &str =
+    "find \"$PWD/.git/objects\" -type f | grep -vxFf .git/kept";
 
 /// Waits until nobody holds the locks in a folder any more. What has run or died in process lets go of
 /// its own, but a child that another test has just forked has them until it runs its program.
