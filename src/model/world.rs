@@ -81,8 +81,18 @@ impl World {
     /// Returns the folder of cached data, which may be deleted at any time: in `XDG_CACHE_HOME`, or else in
     /// `~/.cache`. It need not exist.
     pub fn cache_folder(&self) -> Option<PathBuf> {
-        let named = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
-        let home = || Some(PathBuf::from(self.variable("HOME")?).join(".cache"));
+        self.folder_of_user("XDG_CACHE_HOME", ".cache")
+    }
+
+    /// Returns the folder of state that is of this machine: in `XDG_STATE_HOME`, or else in
+    /// `~/.local/state`. It need not exist.
+    pub fn state_folder(&self) -> Option<PathBuf> {
+        self.folder_of_user("XDG_STATE_HOME", ".local/state")
+    }
+
+    fn folder_of_user(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let named = self.variable(variable).map(PathBuf::from);
+        let home = || Some(PathBuf::from(self.variable("HOME")?).join(below_home));
         let folder = named.filter(|path| path.is_absolute()).or_else(home)?;
         Some(folder.join("git-colony"))
     }

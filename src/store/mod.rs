@@ -13,6 +13,7 @@ pub mod operation;
 pub mod refs;
 pub mod session;
 pub mod settings;
+pub mod state;
 pub mod yaml;
 
 pub use session::Session;

@@ -37,7 +37,20 @@ enum Lasting {
 #[derive(Debug)]
 pub struct Unusable {
     why: String,
-    is_busy: bool,
+    cause: Cause,
+}
+
+/// What a caller can do about an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// Wait for another process.
+    Busy,
+    /// Create the file again.
+    Damaged,
+    /// Open the file again: it was deleted or replaced.
+    Replaced,
+    /// Nothing.
+    Other,
 }
 
 impl Unusable {
@@ -45,25 +58,33 @@ impl Unusable {
     pub fn because(why: impl Into<String>) -> Unusable {
         Unusable {
             why: why.into(),
-            is_busy: false,
+            cause: Cause::Other,
         }
     }
 
     /// Returns `true` if the only problem is that another process has held the database for long.
     pub fn is_busy(&self) -> bool {
-        self.is_busy
+        self.cause == Cause::Busy
+    }
+
+    /// Returns `true` if the file can be created again, or was.
+    pub fn can_be_opened_again(&self) -> bool {
+        matches!(self.cause, Cause::Damaged | Cause::Replaced)
     }
 }
 
 impl From<rusqlite::Error> for Unusable {
     fn from(error: rusqlite::Error) -> Self {
-        let code = error.sqlite_error_code();
+        let cause = match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+                Cause::Busy
+            }
+            _ if is_damage(&error) => Cause::Damaged,
+            _ => Cause::Other,
+        };
         Unusable {
             why: error.to_string(),
-            is_busy: matches!(
-                code,
-                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
-            ),
+            cause,
         }
     }
 }
@@ -206,15 +227,38 @@ impl Database {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if self.file != (0, 0) && identity(&self.path) != Some(self.file) {
-            return Err(Unusable::because("the file was deleted"));
+        let replaced = || Unusable {
+            why: "the file was deleted".to_owned(),
+            cause: Cause::Replaced,
+        };
+        let is_in_place = || self.file == (0, 0) || identity(&self.path) == Some(self.file);
+        if !is_in_place() {
+            return Err(replaced());
         }
         let result = work(&transaction)?;
         match self.lasting {
             Lasting::Kept => transaction.commit()?,
             Lasting::RolledBack => transaction.rollback()?,
         }
-        Ok(result)
+        // What went into a deleted file is lost.
+        if is_in_place() {
+            Ok(result)
+        } else {
+            Err(replaced())
+        }
+    }
+
+    /// Returns `true` if the file at the path is still the one that is open.
+    pub fn is_in_place(&self) -> bool {
+        self.file == (0, 0) || identity(&self.path) == Some(self.file)
+    }
+
+    /// Sets how long to wait while another process holds the database.
+    ///
+    /// # Errors
+    /// Those of `SQLite`.
+    pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
+        Ok(self.connection.busy_timeout(time)?)
     }
 }
 

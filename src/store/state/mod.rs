@@ -1,0 +1,195 @@
+//! The state of a colony on this machine: the pages that each agent has in its context, and page locks.
+//!
+//! Members of a hub share one database. It is of one machine and nothing in it lasts: where the file is lost
+//! or damaged, locks end, resident sets are empty, and it is created again. A command that cannot write it
+//! grants no lock. Times are in milliseconds since 1970 and come from the caller.
+
+mod page_locks;
+mod place;
+mod resident_set;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::cache::database::{Database, Unusable};
+use super::session::Session;
+
+pub use page_locks::{Extended, PageLock, Unlocked};
+pub use place::folder;
+pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
+
+/// How often a transaction is tried while other processes delete the file.
+const ATTEMPTS: usize = 4;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS pages (
+        id BLOB PRIMARY KEY, scope TEXT NOT NULL, place BLOB, tokens INTEGER NOT NULL,
+        packed BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS residents (
+        agent TEXT NOT NULL, page BLOB NOT NULL, priority INTEGER NOT NULL,
+        loaded INTEGER NOT NULL, used INTEGER NOT NULL,
+        loaded_at INTEGER NOT NULL, used_at INTEGER NOT NULL,
+        PRIMARY KEY (agent, page)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS locks (
+        page BLOB NOT NULL, agent TEXT NOT NULL, until INTEGER NOT NULL,
+        reason TEXT NOT NULL, created INTEGER NOT NULL,
+        PRIMARY KEY (page, agent)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS counters (
+        agent TEXT NOT NULL, scope TEXT NOT NULL, hits INTEGER NOT NULL,
+        faults INTEGER NOT NULL, evictions INTEGER NOT NULL,
+        PRIMARY KEY (agent, scope)) WITHOUT ROWID;
+    SELECT used FROM residents LIMIT 0;
+    SELECT evictions FROM counters LIMIT 0";
+
+/// The id of a page.
+pub type PageKey = [u8; 16];
+
+/// A page with what it takes to read it again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPage {
+    /// Its id.
+    pub id: PageKey,
+    /// Its scope.
+    pub scope: String,
+    /// The repository that has its objects; `None` for the one that asks.
+    pub place: Option<PathBuf>,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The page, as the page module wrote it.
+    pub packed: Vec<u8>,
+}
+
+/// The open state.
+pub struct State {
+    database: Database,
+    path: PathBuf,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Changes last.
+    Kept,
+    /// Changes are rolled back.
+    Dry,
+}
+
+impl State {
+    /// Opens or creates the state of a repository's colony. In a dry run, nothing that is written stays.
+    ///
+    /// # Errors
+    /// When `SQLite` cannot use the file.
+    pub fn open(session: &Session) -> Result<State, Unusable> {
+        let mode = if session.is_dry() {
+            Mode::Dry
+        } else {
+            Mode::Kept
+        };
+        State::open_at(&path(session), mode)
+    }
+
+    /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.
+    ///
+    /// # Errors
+    /// As [`State::open`].
+    pub fn find(session: &Session) -> Result<Option<State>, Unusable> {
+        let path = path(session);
+        let is_missing = std::fs::symlink_metadata(&path)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        if is_missing {
+            return Ok(None);
+        }
+        State::open_at(&path, Mode::Kept).map(Some)
+    }
+
+    fn open_at(path: &Path, mode: Mode) -> Result<State, Unusable> {
+        let database = match mode {
+            Mode::Kept => Database::open(path, SCHEMA),
+            Mode::Dry => Database::rehearse(path, SCHEMA),
+        };
+        Ok(State {
+            database: database?,
+            path: path.to_owned(),
+            mode,
+        })
+    }
+
+    /// Sets how long to wait while another process holds the state.
+    ///
+    /// # Errors
+    /// Those of `SQLite`.
+    pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
+        self.database.wait_at_most(time)
+    }
+
+    /// Runs a transaction. Where the file was deleted or is damaged, it is opened or created again, and the
+    /// transaction runs on that.
+    fn update<T>(
+        &mut self,
+        work: impl Fn(&Connection) -> Result<T, Unusable>,
+    ) -> Result<T, Unusable> {
+        for _ in 1..ATTEMPTS {
+            match self.database.transaction(&work) {
+                Err(error) if error.can_be_opened_again() => self.open_again()?,
+                done => return done,
+            }
+        }
+        self.database.transaction(&work)
+    }
+
+    /// Reads; as [`State::update`] where the file is damaged.
+    fn read<T>(
+        &mut self,
+        work: impl Fn(&Connection) -> Result<T, Unusable>,
+    ) -> Result<T, Unusable> {
+        match work(self.database.reader()) {
+            Err(error) if error.can_be_opened_again() => {
+                self.open_again()?;
+                work(self.database.reader())
+            }
+            done => done,
+        }
+    }
+
+    fn open_again(&mut self) -> Result<(), Unusable> {
+        // Another process may have created it again already; that one stays.
+        self.database = match self.mode {
+            Mode::Kept if self.database.is_in_place() => Database::recreate(&self.path, SCHEMA)?,
+            Mode::Kept => Database::open(&self.path, SCHEMA)?,
+            Mode::Dry => Database::in_memory(SCHEMA)?,
+        };
+        Ok(())
+    }
+
+    /// Forgets an agent: its resident set, its locks and its counters.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
+        self.update(|connection| {
+            for table in ["residents", "locks", "counters"] {
+                connection.execute(&format!("DELETE FROM {table} WHERE agent = ?1"), [agent])?;
+            }
+            drop_unused(connection)
+        })
+    }
+}
+
+/// Returns the path of the database.
+pub fn path(session: &Session) -> PathBuf {
+    folder(session).join("1.db")
+}
+
+/// Deletes the pages that nobody has or locks.
+fn drop_unused(connection: &Connection) -> Result<(), Unusable> {
+    connection.execute(
+        "DELETE FROM pages WHERE id NOT IN (SELECT page FROM residents)
+            AND id NOT IN (SELECT page FROM locks)",
+        [],
+    )?;
+    Ok(())
+}

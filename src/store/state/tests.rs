@@ -1,0 +1,371 @@
+//! Random commands against a model that keeps everything in maps, with a clock that may jump.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::store::files::atomic;
+
+const AGENTS: [&str; 2] = ["ada", ""];
+const BUDGET: u64 = 100;
+const PAGES: u8 = 12;
+
+/// Pages of the same number have the same tokens: 10 to 43.
+fn tokens(page: u8) -> u64 {
+    10 + u64::from(page) * 3
+}
+
+/// Every third page is of a pinned scope.
+fn scope(page: u8) -> String {
+    if page.is_multiple_of(3) {
+        "pinned"
+    } else {
+        "free"
+    }
+    .to_owned()
+}
+
+fn key(page: u8) -> PageKey {
+    [page; 16]
+}
+
+fn wanted(page: u8) -> Wanted {
+    Wanted {
+        id: key(page),
+        page: Some(StoredPage {
+            id: key(page),
+            scope: scope(page),
+            place: None,
+            tokens: tokens(page),
+            packed: vec![page],
+        }),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Request {
+        agent: usize,
+        pages: BTreeSet<u8>,
+        how: How,
+    },
+    Lock {
+        agent: usize,
+        page: u8,
+        time: i64,
+    },
+    Unlock {
+        agent: usize,
+        page: u8,
+    },
+    Extend {
+        agent: usize,
+        page: u8,
+        time: i64,
+    },
+    Forget {
+        agent: usize,
+    },
+    Wait(i64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let (agent, page) = (0..AGENTS.len(), 0..PAGES);
+    let request = (
+        agent.clone(),
+        proptest::collection::btree_set(page.clone(), 1..4),
+        0..3_i64,
+        proptest::option::of(1..60_i64),
+        prop_oneof![Just(BUDGET), Just(BUDGET), Just(50)],
+    );
+    prop_oneof![
+        6 => request.prop_map(|(agent, pages, priority, lock, budget)| Step::Request { agent, pages, how: How { priority, lock, budget } }),
+        2 => (agent.clone(), page.clone(), 1..60_i64)
+            .prop_map(|(agent, page, time)| Step::Lock { agent, page, time }),
+        2 => (agent.clone(), page.clone()).prop_map(|(agent, page)| Step::Unlock { agent, page }),
+        1 => (agent.clone(), page, 1..60_i64)
+            .prop_map(|(agent, page, time)| Step::Extend { agent, page, time }),
+        1 => agent.prop_map(|agent| Step::Forget { agent }),
+        2 => (-20..60_i64).prop_map(Step::Wait),
+    ]
+}
+
+/// How pages are requested.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    priority: i64,
+    lock: Option<i64>,
+    budget: u64,
+}
+
+/// What a resident set and locks should be.
+#[derive(Default)]
+struct Model {
+    now: i64,
+    turn: u64,
+    /// By agent and page: priority, last use, order.
+    resident: BTreeMap<(usize, u8), (i64, u64, u64)>,
+    locks: BTreeMap<(usize, u8), i64>,
+}
+
+impl Model {
+    fn pages(&self, agent: usize) -> Vec<u8> {
+        let own = self.resident.iter().filter(|((of, _), _)| *of == agent);
+        let mut own: Vec<_> = own
+            .map(|((_, page), (_, _, order))| (*order, *page))
+            .collect();
+        own.sort_unstable();
+        own.into_iter().map(|(_, page)| page).collect()
+    }
+
+    fn sum(&self, agent: usize) -> u64 {
+        self.pages(agent).into_iter().map(tokens).sum()
+    }
+
+    fn is_locked(&self, agent: usize, page: u8) -> bool {
+        self.locks
+            .get(&(agent, page))
+            .is_some_and(|until| *until > self.now)
+    }
+
+    /// Lets pages leave one by one; returns those, or `None` where too few can.
+    fn evict(&mut self, agent: usize, pages: &BTreeSet<u8>, budget: u64) -> Option<BTreeSet<u8>> {
+        let added = |model: &Model| {
+            let new = pages
+                .iter()
+                .filter(|page| !model.resident.contains_key(&(agent, **page)));
+            new.map(|page| tokens(*page)).sum::<u64>()
+        };
+        let before = self.resident.clone();
+        let mut evicted = BTreeSet::new();
+        while self.sum(agent) + added(self) > budget {
+            let free = self.pages(agent).into_iter().filter(|page| {
+                !pages.contains(page) && !self.is_locked(agent, *page) && scope(*page) == "free"
+            });
+            let next = free.min_by_key(|page| {
+                let (priority, used, _) = self.resident[&(agent, *page)];
+                (priority, used)
+            });
+            let Some(next) = next else {
+                self.resident = before;
+                return None;
+            };
+            self.resident.remove(&(agent, next));
+            evicted.insert(next);
+        }
+        Some(evicted)
+    }
+
+    fn touch(&mut self, agent: usize, pages: &BTreeSet<u8>, priority: i64) {
+        for page in pages {
+            self.turn += 1;
+            let turn = self.turn;
+            let entry = self.resident.entry((agent, *page)).or_insert((0, 0, turn));
+            (entry.0, entry.1) = (priority, turn);
+        }
+    }
+
+    fn lock(&mut self, agent: usize, page: u8, until: i64) {
+        let held = self.locks.get(&(agent, page)).copied();
+        let held = held.filter(|held| *held > self.now);
+        self.locks
+            .insert((agent, page), held.map_or(until, |held| held.max(until)));
+    }
+
+    fn sweep(&mut self) {
+        let now = self.now;
+        self.locks.retain(|_, until| *until > now);
+    }
+}
+
+fn set(pages: &[PageKey]) -> BTreeSet<u8> {
+    pages.iter().map(|page| page[0]).collect()
+}
+
+fn pinned() -> BTreeSet<String> {
+    BTreeSet::from(["pinned".to_owned()])
+}
+
+fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeSet<u8>, how: How) {
+    let How {
+        priority,
+        lock,
+        budget,
+    } = how;
+    let names: Vec<Wanted> = pages.iter().map(|page| wanted(*page)).collect();
+    let was: BTreeSet<u8> = model.pages(agent).into_iter().collect();
+    let done = state.request(&Request {
+        agent: AGENTS[agent],
+        wanted: &names,
+        priority,
+        budget,
+        lock: lock.map(|time| NewLock {
+            until: model.now + time,
+            reason: "why",
+        }),
+        now: model.now,
+        pinned: &|| Ok(pinned()),
+    });
+    match (done.unwrap(), model.evict(agent, pages, budget)) {
+        (Requested::DoesNotFit { held, .. }, None) => {
+            for page in held {
+                let number = page.id[0];
+                let locked = matches!(page.by, Holding::Lock(_));
+                assert!(locked == model.is_locked(agent, number));
+                assert!(locked || scope(number) == "pinned");
+            }
+        }
+        (
+            Requested::Loaded {
+                hits,
+                faults,
+                evicted,
+                used_tokens,
+            },
+            Some(expected),
+        ) => {
+            assert_eq!(set(&evicted), expected);
+            assert_eq!(set(&hits), was.intersection(pages).copied().collect());
+            assert_eq!(set(&faults), pages.difference(&was).copied().collect());
+            model.touch(agent, pages, priority);
+            assert_eq!(used_tokens, model.sum(agent));
+            assert!(used_tokens <= budget);
+            for page in pages.iter().filter(|_| lock.is_some()) {
+                model.lock(agent, *page, model.now + lock.unwrap());
+            }
+            model.sweep();
+        }
+        (done, expected) => panic!("{done:?}, and expected {expected:?}"),
+    }
+}
+
+fn run(state: &mut State, model: &mut Model, step: &Step) {
+    match step {
+        Step::Request { agent, pages, how } => do_request(state, model, *agent, pages, *how),
+        Step::Lock { agent, page, time } => {
+            let new = NewLock {
+                until: model.now + time,
+                reason: "",
+            };
+            let done = state
+                .lock(AGENTS[*agent], &[wanted(*page)], new, model.now)
+                .unwrap();
+            model.sweep();
+            model.lock(*agent, *page, model.now + time);
+            assert_eq!(done, [Some(model.locks[&(*agent, *page)])]);
+        }
+        Step::Unlock { agent, page } => {
+            let done = state
+                .unlock(AGENTS[*agent], &[key(*page)], model.now)
+                .unwrap();
+            model.sweep();
+            let own = model.locks.remove(&(*agent, *page));
+            let others = model.locks.contains_key(&(1 - agent, *page));
+            match &done[0] {
+                Unlocked::Deleted => assert!(own.is_some()),
+                Unlocked::NotLocked => assert!(own.is_none() && !others),
+                Unlocked::OfOthers(locks) => assert!(own.is_none() && others && locks.len() == 1),
+            }
+        }
+        Step::Extend { agent, page, time } => {
+            let done = state
+                .extend(AGENTS[*agent], key(*page), *time, model.now)
+                .unwrap();
+            let is_held = model.is_locked(*agent, *page);
+            let until = is_held.then(|| model.locks[&(*agent, *page)] + time);
+            assert_eq!(done, until.map_or(Extended::NotLocked, Extended::Until));
+            if let Some(until) = until {
+                model.locks.insert((*agent, *page), until);
+            }
+        }
+        Step::Forget { agent } => {
+            state.forget(AGENTS[*agent]).unwrap();
+            model.resident.retain(|(of, _), _| of != agent);
+            model.locks.retain(|(of, _), _| of != agent);
+        }
+        Step::Wait(time) => model.now += time,
+    }
+}
+
+fn check(state: &mut State, model: &Model) {
+    for (agent, name) in AGENTS.iter().enumerate() {
+        let found = state.residents(name).unwrap();
+        let found: Vec<u8> = found.iter().map(|page| page.id[0]).collect();
+        assert_eq!(found, model.pages(agent));
+    }
+    let held = model.locks.iter().filter(|(_, until)| **until > model.now);
+    let mut held: Vec<_> = held
+        .map(|((agent, page), until)| (*page, AGENTS[*agent], *until))
+        .collect();
+    held.sort_unstable();
+    let found = state.locks(model.now).unwrap();
+    let found = found
+        .iter()
+        .map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
+    assert_eq!(found.collect::<Vec<_>>(), held);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn residency_and_locks_are_those_of_a_simple_model(
+        steps in proptest::collection::vec(step(), 1..40),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
+        let mut model = Model { now: 1_000, ..Model::default() };
+        for step in &steps {
+            run(&mut state, &mut model, step);
+            check(&mut state, &model);
+        }
+    }
+}
+
+fn ask(state: &mut State, page: u8) -> Requested {
+    let request = Request {
+        agent: "ada",
+        wanted: &[wanted(page)],
+        priority: 0,
+        budget: BUDGET,
+        lock: None,
+        now: 1,
+        pinned: &|| Ok(pinned()),
+    };
+    state.request(&request).unwrap()
+}
+
+#[test]
+fn a_deleted_or_damaged_file_is_made_again_under_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let mut other = State::open_at(&path, Mode::Kept).unwrap();
+    ask(&mut state, 1);
+    std::fs::remove_file(&path).unwrap();
+    ask(&mut state, 2);
+    ask(&mut other, 4);
+    assert_eq!(other.residents("ada").unwrap().len(), 2);
+    drop((state, other));
+    atomic::write_quickly(&path, &[b'x'; 5_000]).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    ask(&mut state, 1);
+    assert_eq!(state.residents("ada").unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_grants_no_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    ask(&mut state, 1);
+    drop(state);
+    let mut dry = State::open_at(&path, Mode::Dry).unwrap();
+    let new = NewLock {
+        until: 100,
+        reason: "",
+    };
+    dry.lock("ada", &[wanted(1)], new, 1).unwrap();
+    assert_eq!(dry.locks(1).unwrap(), []);
+}
