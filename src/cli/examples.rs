@@ -334,8 +334,11 @@ pub const TABLE: &[Examples] = &[
         "pages",
         &[
             ("git colony pages", "list the pages"),
-            ("git colony pages --limit 5 --json", "for a program"),
             ("git colony pages stats", "tokens of each scope"),
+            (
+                "git colony pages resident",
+                "the pages that an agent has in its context",
+            ),
         ],
     ),
     of(

@@ -48,6 +48,9 @@ use crate::flow::reports::operations::{OperationReport, OperationsReport};
 use crate::flow::reports::status::StatusReport;
 use crate::flow::reports::status_line::LineReport;
 use crate::flow::reports::topology::TopologyReport;
+use crate::flow::residency::page_locks::{ExtendReport, LockReport, UnlockReport};
+use crate::flow::residency::page_request::PageRequestReport;
+use crate::flow::residency::resident_pages::ResidentReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::lfs::hydrate::HydrateReport;
@@ -153,9 +156,14 @@ const REPORTS: &[(&str, Make)] = &[
     ("ops prune", answer::<PruneReport>),
     ("ops show", answer::<OperationReport>),
     ("pages", answer::<PagesReport>),
+    ("pages extend", answer::<ExtendReport>),
     ("pages graph", answer::<PageGraphReport>),
+    ("pages lock", answer::<LockReport>),
+    ("pages request", answer::<PageRequestReport>),
+    ("pages resident", answer::<ResidentReport>),
     ("pages show", answer::<ShownPage>),
     ("pages stats", answer::<PageStatsReport>),
+    ("pages unlock", answer::<UnlockReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),

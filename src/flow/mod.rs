@@ -14,6 +14,7 @@ pub mod migrate;
 pub mod pages;
 pub mod prune;
 pub mod reports;
+pub mod residency;
 pub mod sync;
 pub mod tools;
 pub mod tour;

@@ -126,6 +126,8 @@ codes! {
     PageNotFound = "page-not-found",
     /// The database of derived data cannot be used; it may be deleted at any time.
     CacheUnusable = "cache-unusable",
+    /// The database of resident pages and locks cannot be used; without it, no page is resident or locked.
+    StateUnusable = "state-unusable",
     /// An object, or a file that was moved aside, is missing.
     ObjectMissing = "object-missing",
     /// A filter (for example git-lfs) failed, or a file could not be written beforehand.
@@ -219,6 +221,7 @@ impl Code {
             | Code::BranchExists
             | Code::BranchInUse
             | Code::CacheUnusable
+            | Code::StateUnusable
             | Code::CloneInUse
             | Code::DecisionNotFound
             | Code::Diverged

@@ -56,6 +56,12 @@ pub struct PageEntry {
     pub scope_id: String,
     /// Its tokens, the sum over its records.
     pub tokens: u32,
+    /// Whether its scope is pinned: it never leaves a resident set.
+    pub pinned: bool,
+    /// When the last lock on it ends; null if there is none.
+    pub locked_until: Option<String>,
+    /// Whether it is in the resident set of the agent that asks.
+    pub resident: bool,
     /// Its records; left out if they were not wanted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub records: Vec<RecordEntry>,
@@ -106,12 +112,15 @@ impl From<&Record> for RecordEntry {
 }
 
 impl PageEntry {
-    /// Describes a page of a scope.
+    /// Describes a page of a scope; what the state of the colony says of it, the caller adds.
     pub fn of(scope_id: &str, page: &Page) -> PageEntry {
         PageEntry {
             page_id: page.id,
             scope_id: scope_id.to_owned(),
             tokens: page.tokens,
+            pinned: false,
+            locked_until: None,
+            resident: false,
             records: page.records.iter().map(RecordEntry::from).collect(),
         }
     }
@@ -302,6 +311,11 @@ pub struct ShownPage {
     pub tokens: u32,
     /// Whether the branch, or the working tree, has changed since the scope was mapped.
     pub stale: bool,
+    /// The pages that have its files now, if the mapping no longer has it: such a page is shown while an
+    /// agent has it, or it is locked.
+    #[schemars(with = "Vec<String>")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub successors: Vec<PageId>,
     /// Its records; with their text, unless `text` has it.
     pub records: Vec<RecordEntry>,
     /// The most related pages, if they were asked for: the strongest first.
@@ -323,7 +337,7 @@ pub struct ShownPage {
 pub fn show(
     library: &Library<'_>,
     reader: &Literature<'_>,
-    scope: &ScopeRow,
+    scope_id: &str,
     page: &Page,
     rendering: Rendering,
 ) -> Result<ShownPage> {
@@ -343,9 +357,10 @@ pub fn show(
     }
     Ok(ShownPage {
         page_id: page.id,
-        scope_id: scope.scope.clone(),
+        scope_id: scope_id.to_owned(),
         tokens: page.tokens,
         stale: false,
+        successors: Vec::new(),
         records,
         neighbours: None,
         text: whole,

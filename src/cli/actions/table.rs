@@ -524,8 +524,71 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[same("max_nodes"), as_arg("scope_id", "scope")],
     ),
     described(
-        "Count pages, records and tokens, by scope",
+        "Count pages, records and tokens, resident and locked pages, by scope",
         action("get_vcm_stats", Pages, Reads, "pages stats", &[]),
+    ),
+    described(
+        "Put pages into your resident set, within its budget: all of them, or nothing changes. Others leave, the least recently used first, unless they are locked or pinned",
+        action(
+            "request_pages",
+            Pages,
+            Adds,
+            "pages request",
+            &[
+                as_arg("page_ids", "ids"),
+                how("timeout_s", Number("wait", Some(30))),
+                same("priority"),
+                as_arg("lock_duration_s", "lock_duration"),
+                as_arg("lock_reason", "reason"),
+            ],
+        ),
+    ),
+    described(
+        "List your resident pages in a stable order, or print them for a prompt by 'format'",
+        action(
+            "get_resident_pages",
+            Pages,
+            Reads,
+            "pages resident",
+            &[same("format")],
+        ),
+    ),
+    described(
+        "Lock pages, so that they stay in your resident set and readable when their files change",
+        action(
+            "lock_pages",
+            Pages,
+            Adds,
+            "pages lock",
+            &[
+                required(as_arg("page_ids", "ids")),
+                as_arg("ttl_s", "ttl"),
+                same("reason"),
+            ],
+        ),
+    ),
+    described(
+        "Delete your own locks on pages",
+        action(
+            "unlock_pages",
+            Pages,
+            Adds,
+            "pages unlock",
+            &[required(as_arg("page_ids", "ids"))],
+        ),
+    ),
+    described(
+        "Extend your own lock on a page that is still held",
+        action(
+            "extend_lock",
+            Pages,
+            Adds,
+            "pages extend",
+            &[
+                required(as_arg("page_id", "id")),
+                required(as_arg("additional_s", "by")),
+            ],
+        ),
     ),
     described(
         "Set this repository up by one commit: manifest, map, git-lfs. Pages do not need it",

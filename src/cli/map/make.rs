@@ -7,6 +7,7 @@ use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
 use crate::flow::map::other_repositories::Network;
 use crate::flow::map::{self, MapReport, map_worktree};
+use crate::flow::residency;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::UnmappedFile;
@@ -69,6 +70,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         };
         last_act::note(&session, "map".to_owned(), way_back);
     }
+    residency::warn_of_pins(&session)?;
     face.answer(&report)
 }
 

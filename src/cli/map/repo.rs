@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_repo::{self, MapRepoReport, Origin, Request};
 use crate::flow::map::mapping::MapStatus;
+use crate::flow::residency;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -58,6 +59,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         pinned: args.pinned,
     };
     let report = map_repo::map(&session, &request)?;
+    residency::warn_of_pins(&session)?;
     face.answer(&report)
 }
 

@@ -103,10 +103,10 @@ impl Answer for PagesReport {
         let row = |page: &PageEntry| {
             let mut row: Vec<String> = scope(page).into_iter().collect();
             row.extend([
-                page.page_id.to_string().chars().take(8).collect(),
+                super::short(page.page_id),
                 page.tokens.to_string(),
                 holds(page),
-                generated(page).to_owned(),
+                notes(page),
             ]);
             row
         };
@@ -115,14 +115,22 @@ impl Answer for PagesReport {
     }
 }
 
-/// Says where nobody has written what a page holds.
-fn generated(page: &PageEntry) -> &'static str {
+/// Names the particulars of a page.
+fn notes(page: &PageEntry) -> String {
+    let notes = [
+        (page.resident, "resident"),
+        (page.pinned, "pinned"),
+        (page.locked_until.is_some(), "locked"),
+        (is_generated(page), "generated"),
+    ];
+    let notes = notes.into_iter().filter(|(holds, _)| *holds);
+    notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns `true` if nobody has written what a page holds.
+fn is_generated(page: &PageEntry) -> bool {
     let is_generated = |record: &RecordEntry| record.generated == Some(true);
-    if page.records.iter().all(is_generated) {
-        "generated"
-    } else {
-        ""
-    }
+    page.records.iter().all(is_generated)
 }
 
 /// What a page holds, in one line.

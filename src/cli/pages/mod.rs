@@ -2,11 +2,15 @@
 
 mod graph;
 mod list;
+mod locks;
+mod request;
+mod resident;
 mod show;
 mod stats;
 
 use crate::flow::pages::no_pages::NoPages;
 use crate::map::scope_record;
+use crate::page::pages::PageId;
 use crate::ui::answer::Outcome;
 
 use super::{Face, Stop};
@@ -28,9 +32,19 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Extend(locks::ExtendArgs),
     Graph(graph::Args),
+    Lock(locks::LockArgs),
+    Request(request::Args),
+    Resident(resident::Args),
     Show(show::Args),
     Stats(stats::Args),
+    Unlock(locks::UnlockArgs),
+}
+
+/// Returns an id as people see it.
+fn short(page: PageId) -> String {
+    page.to_string().chars().take(8).collect()
 }
 
 /// Says which scopes changed since they were mapped, and how to map them again.
@@ -75,7 +89,12 @@ fn nothing(why: NoPages) -> String {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.command {
         None => list::run(face, args.list),
+        Some(Command::Extend(args)) => locks::extend(face, &args),
         Some(Command::Graph(args)) => graph::run(face, &args),
+        Some(Command::Lock(args)) => locks::lock(face, &args),
+        Some(Command::Request(args)) => request::run(face, args),
+        Some(Command::Resident(args)) => resident::run(face, &args),
+        Some(Command::Unlock(args)) => locks::unlock(face, &args),
         Some(Command::Show(args)) => show::run(face, args),
         Some(Command::Stats(args)) => stats::run(face, &args),
     }

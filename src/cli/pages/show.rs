@@ -7,6 +7,7 @@ use crate::page::listing::{Neighbor, RecordEntry, Rendering, ShownPage};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::escape;
 use crate::ui::layout::Block;
+use crate::ui::text;
 
 use super::graph;
 
@@ -30,21 +31,27 @@ pub(in crate::cli) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// An object for each record
     Json,
     /// As it stands in the files
     Text,
 }
 
+impl From<Format> for Rendering {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Json => Rendering::Json,
+            Format::Text => Rendering::Text,
+        }
+    }
+}
+
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let request = ShowRequest {
         id: args.id,
-        rendering: match args.format {
-            Format::Json => Rendering::Json,
-            Format::Text => Rendering::Text,
-        },
+        rendering: args.format.into(),
         neighbors: args.neighbours,
     };
     let report = pages::show(&session, &request)?;
@@ -57,7 +64,13 @@ impl Answer for ShownPage {
     }
 
     fn message(&self) -> String {
-        if self.stale {
+        if !self.successors.is_empty() {
+            let ids: Vec<String> = self.successors.iter().copied().map(super::short).collect();
+            format!(
+                "its files have changed since; {} has them now",
+                text::list(&ids)
+            )
+        } else if self.stale {
             super::moved_on(std::slice::from_ref(&self.scope_id)).to_owned()
         } else {
             String::new()

@@ -8,7 +8,8 @@ use crate::ui::text;
 
 /// Count pages, records and tokens of each scope
 ///
-/// The pages that 'map --worktree' made are a scope of their own.
+/// The pages that 'map --worktree' made are a scope of their own. Resident pages and their counts are those of
+/// the agent that asks: hits are requests of pages that were resident, faults of pages that were not.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {}
 
@@ -16,6 +17,23 @@ pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let report = pages::stats(&session)?;
     face.answer(&report)
+}
+
+fn notes(scope: &ScopeStats) -> String {
+    let stats = scope.stats.unwrap_or_default();
+    let counts = [
+        (stats.resident, "resident"),
+        (stats.pinned, "pinned"),
+        (stats.locked, "locked"),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let stale = scope.stale.then(|| "stale".to_owned());
+    let counts = counts.map(|(count, word)| format!("{count} {word}"));
+    stale
+        .into_iter()
+        .chain(counts)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn counted(number: u64, word: &str) -> String {
@@ -33,7 +51,15 @@ impl Answer for PageStatsReport {
         }
         let total = &self.total;
         let (pages, tokens) = (counted(total.pages, "page"), counted(total.tokens, "token"));
-        format!("{pages}, {tokens}")
+        let resident = match &self.stats {
+            Some(stats) if stats.resident > 0 => format!(", {} resident", stats.resident),
+            _ => String::new(),
+        };
+        format!("{pages}, {tokens}{resident}")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.problem.iter().cloned().collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -43,11 +69,7 @@ impl Answer for PageStatsReport {
                 counted(scope.pages, "page"),
                 counted(scope.records, "record"),
                 counted(scope.tokens, "token"),
-                if scope.stale {
-                    "stale".to_owned()
-                } else {
-                    String::new()
-                },
+                notes(scope),
             ]
         };
         let rows: Vec<_> = self.scopes.iter().map(row).collect();

@@ -19,6 +19,8 @@ use crate::store::membership::Role;
 use crate::store::settings::Flags;
 use crate::store::{Session, lease};
 
+use crate::flow::residency;
+
 use super::agent_places::find;
 use super::last_checkpoint::{LeftBehind, last_state, resume, see_out};
 use super::removed_operations::{self, KeptLog};
@@ -153,6 +155,7 @@ fn remove_standing(
         uncommitted,
     };
     let (leaving, has_kept) = Leaving::begin(world, &root, clone, &inside.repo, work)?;
+    residency::forget_with_clone(&inside, clone);
     drop(inside);
     world.reach("clone-gone")?;
     report.kept_as = has_kept.then(|| leaving.kept.clone());

@@ -1,15 +1,18 @@
 //! Interrupted or running operations, and locks of git.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Check;
 use crate::clones::hub::{self, joining};
+use crate::flow::agents::agent_places::clones_here;
 use crate::flow::migrate::{self, Stage, WAY_BACK};
+use crate::flow::residency;
 use crate::git::scratch;
 use crate::model::{Result, text};
 use crate::store::files::places::Places;
 use crate::store::operation::recover;
-use crate::store::{Session, lock};
+use crate::store::{Session, lock, state};
 
 /// Entries of a git directory that hold no refs; our own folder is checked as an operation.
 const BESIDE_REFS: [&str; 6] = [
@@ -23,6 +26,36 @@ const BESIDE_REFS: [&str; 6] = [
 
 /// A lock of a hub that is younger is in use.
 const STALE_SECONDS: u64 = 60;
+
+/// Says where the resident pages and page locks of the colony are, and names agents with locks that have no
+/// clone.
+pub(super) fn pages(session: &Session) -> Check {
+    let place = state::path(session);
+    let place = place.display();
+    let locks = match residency::locks(session) {
+        Ok(locks) => locks,
+        Err(why) => {
+            let fix = format!("rm {place}   # page locks end, and no page is resident");
+            return Check::ill("page-state", format!("cannot use '{place}': {why}"), fix);
+        }
+    };
+    let clones = clones_here(session).unwrap_or_default();
+    let has_clone = |owner: &String| {
+        let mut agents = clones
+            .iter()
+            .filter_map(|clone| clone.member.agent.as_ref());
+        agents.any(|agent| agent == owner)
+    };
+    let mut gone: Vec<String> = locks.iter().filter_map(|lock| lock.owner.clone()).collect();
+    gone.retain(|owner| !has_clone(owner));
+    gone.sort();
+    gone.dedup();
+    let mut detail = format!("{} in '{place}'", text::count(locks.len(), "page lock"));
+    if !gone.is_empty() {
+        write!(detail, "; of agents without a clone: {}", gone.join(", ")).ok();
+    }
+    Check::well("page-state", detail)
+}
 
 /// Finds lock files: their owner and age. They are reported, never deleted.
 pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {

@@ -85,6 +85,7 @@ fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     let mut checks = versions::large_files(session)?;
     checks.extend(locks::locks(session)?);
     checks.extend(locks::migration(session)?);
+    checks.push(locks::pages(session));
     checks.push(setup::mirrors(session)?);
     checks.extend(setup::set_up(session));
     checks.extend(merge_drivers::checks(session));

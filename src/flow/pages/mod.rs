@@ -13,10 +13,13 @@ use serde::Serialize;
 
 use super::map::mapping::Reading;
 use super::map::{map_in_memory, map_worktree, mapping};
+use super::residency::{self, PageState, ResidencyStats};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
+use crate::page::mapping::read_pages;
+use crate::page::pages::PageId;
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -60,8 +63,12 @@ pub struct ScopeStats {
     pub records: u64,
     /// The number of tokens, the sum over the records.
     pub tokens: u64,
+    /// The bytes of the files that the records cover.
+    pub bytes: u64,
     /// Whether the branch, or the working tree, has changed since it was mapped.
     pub stale: bool,
+    /// What the state of the colony says of its pages; null if that cannot be read.
+    pub stats: Option<ResidencyStats>,
 }
 
 /// The sizes of scopes.
@@ -71,6 +78,10 @@ pub struct PageStatsReport {
     pub scopes: Vec<ScopeStats>,
     /// Their sum.
     pub total: ScopeStats,
+    /// What the state of the colony says of all pages; null if that cannot be read.
+    pub stats: Option<ResidencyStats>,
+    /// Why it cannot be read.
+    pub problem: Option<String>,
     /// Why there is no page; null if there is one.
     pub nothing: Option<NoPages>,
 }
@@ -85,6 +96,17 @@ pub(super) struct Opened {
 }
 
 impl Opened {
+    /// Returns the key of the worktree.
+    pub(super) fn worktree(&self) -> &str {
+        &self.worktree
+    }
+
+    /// Returns `true` if a mapping of this worktree has a page.
+    pub(super) fn has(&self, page: PageId) -> Result<bool> {
+        let found = self.table.find_pages(&self.worktree, page.0, page.0);
+        Ok(!found.map_err(unusable)?.is_empty())
+    }
+
     /// Compares the totals of the scopes with the rows of the table.
     fn adds_up(&self) -> Result<()> {
         for scope in &self.scopes {
@@ -223,6 +245,7 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
             page_labels::label_of_scope(session, scope, records)?;
         }
     }
+    PageState::of(session).mark(&mut pages);
     let stale_scopes = Freshness::of(session).stale(&opened.scopes);
     Ok(PagesReport {
         count: pages.len(),
@@ -254,14 +277,19 @@ pub struct ShowRequest {
 pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     let opened = delete_damaged(session, open(session, None))?;
     let found = listing::find(&opened.table, &opened.worktree, &request.id);
-    let found = delete_damaged(session, found)?;
+    let found = match delete_damaged(session, found) {
+        Err(error) if error.code() == Code::PageNotFound => {
+            return show_kept(session, &opened, request)?.ok_or(error);
+        }
+        found => found?,
+    };
     let place = Reading::of(session, found.0.place.as_deref())?;
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let mut shown = listing::show(
         &place.library(session),
         &reader,
-        &found.0,
+        &found.0.scope,
         &found.1,
         request.rendering,
     )?;
@@ -275,6 +303,25 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     Ok(shown)
 }
 
+/// Reads a page that the mapping no longer has, if an agent has it or it is locked.
+fn show_kept(
+    session: &Session,
+    opened: &Opened,
+    request: &ShowRequest,
+) -> Result<Option<ShownPage>> {
+    let Some((stored, page)) = residency::find_kept(session, &request.id) else {
+        return Ok(None);
+    };
+    let place = Reading::of(session, stored.place.as_deref())?;
+    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
+    let library = place.library(session);
+    let scope_id = &stored.scope;
+    let mut shown = listing::show(&library, &reader, scope_id, &page, request.rendering)?;
+    shown.stale = true;
+    shown.successors = residency::successors_of(opened, scope_id, &page)?;
+    Ok(Some(shown))
+}
+
 /// Counts pages.
 ///
 /// # Errors
@@ -283,27 +330,72 @@ pub fn stats(session: &Session) -> Result<PageStatsReport> {
     let opened = delete_damaged(session, open(session, None))?;
     delete_damaged(session, opened.adds_up())?;
     let freshness = Freshness::of(session);
-    let one = |scope: &ScopeRow| ScopeStats {
-        scope_id: scope.scope.clone(),
-        commit: scope.revision.clone(),
-        pages: scope.totals.pages,
-        records: scope.totals.records,
-        tokens: scope.totals.tokens,
-        stale: freshness.is_stale(scope),
+    let state = PageState::of(session);
+    let one = |scope: &ScopeRow| {
+        let held = Held::of(&opened.table, scope)?;
+        Ok(ScopeStats {
+            scope_id: scope.scope.clone(),
+            commit: scope.revision.clone(),
+            pages: scope.totals.pages,
+            records: scope.totals.records,
+            tokens: scope.totals.tokens,
+            bytes: held.bytes,
+            stale: freshness.is_stale(scope),
+            stats: state.stats(&scope.scope, &held.pages),
+        })
     };
-    let scopes: Vec<ScopeStats> = opened.scopes.iter().map(one).collect();
-    let mut total = ScopeStats::default();
-    for scope in &scopes {
-        total.pages += scope.pages;
-        total.records += scope.records;
-        total.tokens += scope.tokens;
-        total.stale |= scope.stale;
-    }
+    let scopes = opened.scopes.iter().map(one).collect::<Result<Vec<_>>>()?;
+    let total = scopes.iter().fold(ScopeStats::default(), sum);
     Ok(PageStatsReport {
-        scopes,
         nothing: (total.pages == 0).then(|| NoPages::of(session, &opened.scopes)),
+        stats: state
+            .problem
+            .is_none()
+            .then(|| total.stats.unwrap_or_default()),
+        problem: state.problem,
+        scopes,
         total,
     })
+}
+
+fn sum(total: ScopeStats, scope: &ScopeStats) -> ScopeStats {
+    let mut stats = total.stats.unwrap_or_default();
+    stats += scope.stats.unwrap_or_default();
+    ScopeStats {
+        pages: total.pages + scope.pages,
+        records: total.records + scope.records,
+        tokens: total.tokens + scope.tokens,
+        bytes: total.bytes + scope.bytes,
+        stale: total.stale || scope.stale,
+        stats: scope.stats.map(|_| stats),
+        ..total
+    }
+}
+
+/// The pages of a scope.
+#[derive(Default)]
+struct Held {
+    pages: Vec<[u8; 16]>,
+    bytes: u64,
+}
+
+impl Held {
+    fn of(table: &PageTable, scope: &ScopeRow) -> Result<Held> {
+        let (mut held, mut damage) = (Held::default(), None);
+        let read = table.each_directory(scope, |row| {
+            match read_pages(&row) {
+                Ok(pages) => {
+                    let records = pages.iter().flat_map(|page| &page.records);
+                    held.bytes += records.map(|record| record.end - record.start).sum::<u64>();
+                    held.pages.extend(pages.iter().map(|page| page.id.0));
+                }
+                Err(error) => damage = Some(error),
+            }
+            damage.is_none()
+        });
+        read.map_err(unusable)?;
+        damage.map_or(Ok(held), Err)
+    }
 }
 
 /// Deletes the pages of a scope; returns `true` if there were any.

@@ -220,6 +220,19 @@ pub(super) fn sources(session: &Session) -> Result<BTreeMap<String, Vec<String>>
     Ok(sources)
 }
 
+/// Returns the scopes whose pages never leave a resident set: those that this worktree's mapping pins, and
+/// the shared ones.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(in crate::flow) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
+    let records = all(session)?
+        .into_iter()
+        .flat_map(|(scopes, _)| scopes.records);
+    let pinned = records.filter(|(_, record)| record.config.pinned);
+    Ok(pinned.map(|(id, _)| id).collect())
+}
+
 /// Returns one scope, by its id, the name of its row, or a prefix of the id.
 ///
 /// # Errors

@@ -271,6 +271,15 @@ pub const TABLE: &[Setting] = &[
         help: "maximum files and directories that a source may list",
     },
     Setting {
+        key: "colony.context.budgetTokens",
+        variable: "COLONY_CONTEXT_BUDGET_TOKENS",
+        flag: None,
+        kind: Kind::Range(1, 1_000_000_000),
+        set_by: SetBy::User,
+        default: "100000",
+        help: "maximum tokens of the pages that an agent has in its context",
+    },
+    Setting {
         key: "colony.mcp.answerTokens",
         variable: "COLONY_MCP_ANSWER_TOKENS",
         flag: None,
@@ -350,6 +359,8 @@ pub struct Settings {
     pub map: MapSettings,
     /// The bounds of the MCP server.
     pub mcp: McpSettings,
+    /// Maximum tokens of an agent's resident pages.
+    pub context_budget_tokens: u64,
     /// The unusable parts of `.colony/colony.toml`.
     pub repository_problems: Vec<SettingsProblem>,
 }
@@ -415,6 +426,11 @@ impl Settings {
             let found = layers.require(key)?;
             parse_number(&found.value).ok_or_else(|| found.invalid(&wanted(Kind::Number)))
         };
+        let range = |key| {
+            let found = layers.require(key)?;
+            let number = parse_range(found.kind(), &found.value).map(u64::from);
+            number.map_err(|wanted| found.invalid(&wanted))
+        };
         let list = |key| Ok(parse_list(&layers.require(key)?.value));
         let agent = layers.require("colony.agent")?.value;
         let seconds = |key| {
@@ -437,6 +453,7 @@ impl Settings {
             clone_run_time: seconds("colony.clone.runTime")?,
             map: MapSettings::of(layers)?,
             mcp: McpSettings::of(layers)?,
+            context_budget_tokens: range("colony.context.budgetTokens")?,
             repository_problems: layers.repository_problems().to_vec(),
         })
     }

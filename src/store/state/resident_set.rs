@@ -62,8 +62,9 @@ pub struct Request<'a> {
     pub lock: Option<NewLock<'a>>,
     /// The time.
     pub now: i64,
-    /// Returns the scopes whose pages never leave; asked only if pages have to leave.
-    pub pinned: &'a dyn Fn() -> Result<BTreeSet<String>, Unusable>,
+    /// Returns those of the resident pages that never leave, since their scope is pinned; asked only if pages
+    /// have to leave.
+    pub pinned: &'a dyn Fn(&[Resident]) -> Result<BTreeSet<PageKey>, Unusable>,
 }
 
 /// The result of a request.
@@ -276,14 +277,14 @@ fn leaving(
     excess: u64,
 ) -> Result<Result<Vec<Resident>, Vec<Held>>, Unusable> {
     let wanted: BTreeSet<PageKey> = request.wanted.iter().map(|page| page.id).collect();
-    let pinned = (request.pinned)()?;
+    let pinned = (request.pinned)(residents)?;
     let locks = page_locks::of_owner(connection, request.agent, request.now)?;
     let (mut free, mut held) = (Vec::new(), Vec::new());
     for page in residents.iter().filter(|page| !wanted.contains(&page.id)) {
         let lock = locks.iter().find(|lock| lock.page == page.id);
         let by = match lock {
             Some(lock) => Some(Holding::Lock(lock.clone())),
-            None => pinned.contains(&page.scope).then_some(Holding::Pin),
+            None => pinned.contains(&page.id).then_some(Holding::Pin),
         };
         let (id, tokens) = (page.id, page.tokens);
         match by {

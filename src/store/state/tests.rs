@@ -183,8 +183,9 @@ fn set(pages: &[PageKey]) -> BTreeSet<u8> {
     pages.iter().map(|page| page[0]).collect()
 }
 
-fn pinned() -> BTreeSet<String> {
-    BTreeSet::from(["pinned".to_owned()])
+fn pinned(pages: &[Resident]) -> BTreeSet<PageKey> {
+    let pinned = pages.iter().filter(|page| page.scope == "pinned");
+    pinned.map(|page| page.id).collect()
 }
 
 fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeSet<u8>, how: How) {
@@ -205,7 +206,7 @@ fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeS
             reason: "why",
         }),
         now: model.now,
-        pinned: &|| Ok(pinned()),
+        pinned: &|pages| Ok(pinned(pages)),
     });
     match (done.unwrap(), model.evict(agent, pages, budget)) {
         (Requested::DoesNotFit { held, .. }, None) => {
@@ -331,7 +332,7 @@ fn ask(state: &mut State, page: u8) -> Requested {
         budget: BUDGET,
         lock: None,
         now: 1,
-        pinned: &|| Ok(pinned()),
+        pinned: &|pages| Ok(pinned(pages)),
     };
     state.request(&request).unwrap()
 }

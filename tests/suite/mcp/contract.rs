@@ -219,6 +219,12 @@ const SAME: &[(&str, &str, &str)] = &[
         "pages graph --max-nodes 10",
     ),
     ("get_vcm_stats", "{}", "pages stats"),
+    ("get_resident_pages", "{}", "pages resident"),
+    (
+        "get_resident_pages",
+        r#"{"format":"text"}"#,
+        "pages resident --format text",
+    ),
     (
         "find_existing_tool",
         r#"{"capability_query":"parse"}"#,

@@ -96,6 +96,27 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "scopes unmap SCOPE",
     ),
     (
+        "request_pages",
+        r#"{"page_ids":["PAGE"],"timeout_s":5,"lock_duration_s":60,"lock_reason":"why"}"#,
+        "pages request PAGE --wait 5 --lock 60 --reason why",
+    ),
+    ("request_pages", r#"{"page_ids":[]}"#, "pages request"),
+    (
+        "lock_pages",
+        r#"{"page_ids":["PAGE","none"],"reason":"why"}"#,
+        "pages lock PAGE none --ttl 300 --reason why",
+    ),
+    (
+        "unlock_pages",
+        r#"{"page_ids":["PAGE"]}"#,
+        "pages unlock PAGE",
+    ),
+    (
+        "extend_lock",
+        r#"{"page_id":"PAGE","additional_s":60}"#,
+        "pages extend PAGE --by 60",
+    ),
+    (
         "initialize_repo_map",
         r#"{"push":false}"#,
         "init --no-push --lfs",
@@ -117,16 +138,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
 /// What needs a clone or another repository, whose paths and ids are in the answer.
 const ELSEWHERE: [&str; 2] = ["new_agent", "mmap_repo"];
 
-/// A copy with an uncommitted change, and the id of its scope.
-fn changed() -> (Sandbox, String) {
+/// A copy with an uncommitted change, and what puts the ids of its scope and its page into a text.
+fn changed() -> (Sandbox, impl Fn(&str) -> String) {
     let sandbox = FULL.copy();
     sandbox.write("src/a.rs", "fn a() { b() }\n");
     let scopes = sandbox.json(&["scopes"]);
-    let scope = scopes["mappings"][0]["scope_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    (sandbox, scope)
+    let id = |answer: &Value| answer.as_str().unwrap().to_owned();
+    let scope = id(&scopes["mappings"][0]["scope_id"]);
+    let page = id(&sandbox.json(&["pages"])["pages"][0]["page_id"]);
+    let fill = move |text: &str| text.replace("SCOPE", &scope).replace("PAGE", &page);
+    (sandbox, fill)
 }
 
 /// An answer without the place of the copy.
@@ -136,8 +157,8 @@ fn without_place(sandbox: &Sandbox, answer: &Value) -> String {
 }
 
 fn by_command(command: &str) -> (String, Value) {
-    let (sandbox, scope) = changed();
-    let command = command.replace("SCOPE", &scope);
+    let (sandbox, fill) = changed();
+    let command = fill(command);
     let words = ["--json"]
         .into_iter()
         .chain(command.split(' '))
@@ -150,8 +171,8 @@ fn by_command(command: &str) -> (String, Value) {
 }
 
 fn by_call(action: &str, arguments: &str) -> (String, Value) {
-    let (sandbox, scope) = changed();
-    let arguments = answer(&arguments.replace("SCOPE", &scope));
+    let (sandbox, fill) = changed();
+    let arguments = answer(&fill(arguments));
     let told = call_at(&sandbox, sandbox.world(), action, &arguments);
     (
         without_place(&sandbox, &told),
@@ -160,8 +181,8 @@ fn by_call(action: &str, arguments: &str) -> (String, Value) {
 }
 
 fn by_server(action: &str, arguments: &str) -> (String, Value) {
-    let (sandbox, scope) = changed();
-    let arguments = answer(&arguments.replace("SCOPE", &scope));
+    let (sandbox, fill) = changed();
+    let arguments = answer(&fill(arguments));
     let input = conversation(&[(action, arguments)]);
     let messages = serve_at(&sandbox, sandbox.world(), &["--trust"], input);
     let told = result(&messages, 0)["structuredContent"].clone();

@@ -9,3 +9,4 @@ mod page_laws;
 mod page_show;
 mod page_sources;
 mod page_streams;
+mod residency;

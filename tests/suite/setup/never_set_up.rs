@@ -105,6 +105,9 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["map", "check"],
     &["map", "--worktree"],
     &["pages"],
+    &["pages", "request"],
+    &["pages", "lock", "0000"],
+    &["pages", "resident"],
     &["scopes"],
     &["tools"],
     &[

@@ -1,0 +1,116 @@
+//! `git colony pages resident`
+
+use crate::cli::{Face, Run, Stop};
+use crate::flow::residency::resident_pages::{
+    self, LeftOutPage, LeftOutReason, ResidentPage, ResidentReport,
+};
+use crate::model::time::Moment;
+use crate::page::listing::Rendering;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::escape;
+use crate::ui::layout::Block;
+use crate::ui::text;
+
+/// List the resident pages of an agent, or print them for a prompt
+///
+/// In the order in which they were loaded: pages that stay are first and new ones come last, so that a prompt made
+/// of them keeps its beginning. With --format, standard output has nothing but the text of the pages, with at
+/// most 'colony.context.budgetTokens' tokens; notes go to standard error. A page whose files have changed since
+/// is stale and stays readable; the list names its successors.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// Print the pages as FORMAT: json, an object for each record, or text, as it stands in the files
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<super::show::Format>,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let report = resident_pages::list(&session, args.format.map(Rendering::from))?;
+    face.answer(&report)
+}
+
+impl Answer for ResidentReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let count = text::count(self.count, "resident page");
+        format!(
+            "{count}, {} of {} tokens",
+            self.used_tokens, self.budget_tokens
+        )
+    }
+
+    fn line(&self) -> String {
+        // Standard output is for a prompt then: the text and no note on it.
+        match self.text {
+            Some(_) => String::new(),
+            None => self.message(),
+        }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let stale = self.pages.iter().filter(|page| page.stale == Some(true));
+        let stale = stale.filter(|_| self.text.is_some()).map(stale_line);
+        stale
+            .chain(self.left_out.iter().map(left_out_line))
+            .collect()
+    }
+
+    fn blocks(&self, _now: &Moment) -> Vec<Block> {
+        if let Some(text) = &self.text {
+            // A value escaped by the rules of JSON stays the same value; other text is escaped as one.
+            return text
+                .lines()
+                .map(|line| Block::Verbatim(escape::json(line)))
+                .collect();
+        }
+        let rows = self.pages.iter().map(row).collect::<Vec<_>>();
+        text::table(&rows).into_iter().map(Block::text).collect()
+    }
+}
+
+fn row(page: &ResidentPage) -> Vec<String> {
+    let files = match page.files.as_slice() {
+        [first] => first.to_string(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let mut notes = Vec::new();
+    if page.pinned {
+        notes.push("pinned".to_owned());
+    }
+    notes.extend(
+        page.locked_until
+            .as_ref()
+            .map(|until| format!("locked until {until}")),
+    );
+    if page.stale == Some(true) {
+        notes.push(format!("stale{}", successors(page)));
+    }
+    let id = super::short(page.page_id);
+    vec![id, page.tokens.to_string(), files, notes.join(", ")]
+}
+
+fn successors(page: &ResidentPage) -> String {
+    let ids: Vec<String> = page.successors.iter().copied().map(super::short).collect();
+    match ids.as_slice() {
+        [] => String::new(),
+        some => format!(": now {}", text::list(some)),
+    }
+}
+
+fn stale_line(page: &ResidentPage) -> String {
+    let id = super::short(page.page_id);
+    format!("{id} is stale{}", successors(page))
+}
+
+fn left_out_line(page: &LeftOutPage) -> String {
+    let why = match page.reason {
+        LeftOutReason::OverBudget => "the text would have more tokens than the budget",
+        LeftOutReason::ObjectMissing => "an object of it is missing",
+    };
+    format!("{} is left out: {why}", super::short(page.page_id))
+}

@@ -1,0 +1,190 @@
+//! Virtual context memory: the pages that an agent has in its context, and what keeps them there.
+//!
+//! An agent is who `--agent`, `COLONY_AGENT` or the clone names; the user is an agent of no name. All members
+//! of a hub name one resident set for an agent. A request is an access; looking at a page is none.
+
+pub mod page_locks;
+pub mod page_request;
+mod page_state;
+pub mod resident_pages;
+mod wanted_pages;
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::clones::found::FoundClone;
+use crate::flow::pages::{self, Opened, scopes};
+use crate::model::time::{self, Moment};
+use crate::model::{Code, Error, Result};
+use crate::page::pages::{Page, PageId};
+use crate::store::Session;
+use crate::store::cache::database::Unusable;
+use crate::store::state::{PageLock, Resident, State, StoredPage};
+
+pub(in crate::flow) use page_state::PageState;
+pub use page_state::ResidencyStats;
+pub(in crate::flow) use resident_pages::{find_kept, successors_of};
+
+/// The longest reason for a lock.
+const MAX_REASON_BYTES: usize = 1_000;
+
+/// The longest time of a lock, a year.
+const MAX_SECONDS: f64 = 31_536_000.0;
+
+/// A lock as reports have it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LockEntry {
+    /// Who has locked it; null for the user.
+    pub owner: Option<String>,
+    /// When it ends.
+    pub locked_until: String,
+    /// The reason that was given.
+    pub reason: String,
+}
+
+impl From<&PageLock> for LockEntry {
+    fn from(lock: &PageLock) -> Self {
+        LockEntry {
+            owner: Some(lock.owner.clone()).filter(|owner| !owner.is_empty()),
+            locked_until: written(lock.until),
+            reason: lock.reason.clone(),
+        }
+    }
+}
+
+/// Forgets the resident set and the locks of an agent whose last clone is removed. Where that fails, the locks
+/// end with their time.
+pub(in crate::flow) fn forget_with_clone(inside: &Session, clone: &FoundClone) {
+    let Some(agent) = &clone.member.agent else {
+        return;
+    };
+    let others = clone
+        .path
+        .parent()
+        .and_then(|clones| std::fs::read_dir(clones).ok());
+    let is_last = others.is_none_or(|clones| clones.flatten().count() <= 1);
+    if let Ok(Some(mut state)) = State::find(inside)
+        && is_last
+    {
+        drop(state.forget(agent));
+    }
+}
+
+/// Warns where the pinned pages of this worktree, which never leave, take more than half of the budget.
+///
+/// # Errors
+/// `cache-unusable`, `repository-broken`, `object-missing`.
+pub fn warn_of_pins(session: &Session) -> Result<()> {
+    let pinned = scopes::pinned(session)?;
+    if pinned.is_empty() {
+        return Ok(());
+    }
+    let opened = pages::open_kept(session)?;
+    let rows = opened
+        .scopes
+        .iter()
+        .filter(|row| pinned.contains(&row.scope));
+    let tokens: u64 = rows.map(|row| row.totals.tokens).sum();
+    let budget = session.settings.context_budget_tokens;
+    if tokens > budget / 2 {
+        (session.world.narrate)(&format!(
+            "warning: pinned pages have {tokens} tokens, more than half of the {budget} that \
+             'colony.context.budgetTokens' allows"
+        ));
+    }
+    Ok(())
+}
+
+/// Lists the locks that are held now.
+///
+/// # Errors
+/// When the state cannot be read.
+pub(in crate::flow) fn locks(session: &Session) -> std::result::Result<Vec<LockEntry>, Unusable> {
+    let Some(mut state) = State::find(session)? else {
+        return Ok(Vec::new());
+    };
+    let locks = state.locks(now(session))?;
+    Ok(locks.iter().map(LockEntry::from).collect())
+}
+
+/// Returns who acts, as the state names it.
+fn owner(session: &Session) -> String {
+    session.settings.agent.clone().unwrap_or_default()
+}
+
+fn now(session: &Session) -> i64 {
+    session.world.now().timestamp_millis()
+}
+
+/// Returns a time of the state as reports have it.
+fn written(milliseconds: i64) -> String {
+    let moment = chrono::DateTime::from_timestamp_millis(milliseconds);
+    moment.map_or_else(String::new, |moment| {
+        let moment: Moment = moment.fixed_offset();
+        time::rfc3339(&moment)
+    })
+}
+
+/// Returns those of the resident pages that never leave: pages of pinned scopes, while the mapping has them.
+fn pinned_pages(session: &Session, residents: &[Resident]) -> Result<BTreeSet<[u8; 16]>> {
+    let scopes = scopes::pinned(session)?;
+    let mut pinned: Vec<&Resident> = residents.iter().collect();
+    pinned.retain(|page| scopes.contains(&page.scope));
+    if pinned.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let opened = pages::open_kept(session)?;
+    let mut found = BTreeSet::new();
+    for page in pinned {
+        if is_stale(&opened, page)? != Some(true) {
+            found.insert(page.id);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns `true` if the mapping no longer has a page; `None` if its scope has no pages here.
+fn is_stale(opened: &Opened, page: &Resident) -> Result<Option<bool>> {
+    let is_here = opened.scopes.iter().any(|row| row.scope == page.scope);
+    let has = is_here.then(|| opened.has(PageId(page.id))).transpose()?;
+    Ok(has.map(|has| !has))
+}
+
+/// Returns a page that the state has stored.
+fn unpack(page: &StoredPage) -> Option<Page> {
+    serde_json::from_slice(&page.packed).ok()
+}
+
+/// Refuses a reason that is too long to be one.
+fn check_reason(reason: &str) -> Result<()> {
+    if reason.len() <= MAX_REASON_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "the reason has {} bytes; at most {MAX_REASON_BYTES} are stored",
+        reason.len()
+    );
+    Err(Error::new(Code::InvalidValue, message).unchanged())
+}
+
+/// Converts seconds to milliseconds, or says why they cannot be the time of a lock.
+fn milliseconds(seconds: f64, name: &str) -> std::result::Result<i64, String> {
+    if seconds.is_nan() || seconds <= 0.0 {
+        return Err(format!("{name} must be positive"));
+    }
+    if seconds > MAX_SECONDS {
+        return Err(format!("{name} is at most {MAX_SECONDS}"));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number is between 0 and 31,536,000,000"
+    )]
+    let whole = (seconds * 1_000.0).ceil() as i64;
+    Ok(whole)
+}
+
+fn ids(keys: impl IntoIterator<Item = [u8; 16]>) -> Vec<PageId> {
+    keys.into_iter().map(PageId).collect()
+}

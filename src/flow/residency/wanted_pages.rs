@@ -1,0 +1,181 @@
+//! The pages that a request or a lock names, found in the state or in the page table.
+
+use std::cell::OnceCell;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::flow::map::mapping::Reading;
+use crate::flow::pages::{self, Opened};
+use crate::model::{Code, Result};
+use crate::page::listing::{self, Rendering};
+use crate::page::pages::{self as page_ids, Page};
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::cache::page_table::ScopeRow;
+use crate::store::state::{State, StoredPage, Wanted};
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+
+/// A page that cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MissingPage {
+    /// The id as it was given.
+    pub page_id: String,
+    /// Why not.
+    pub reason: MissingReason,
+}
+
+/// Why a page cannot be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingReason {
+    /// No page of this worktree has the id.
+    NotFound,
+    /// Several pages begin with it.
+    Ambiguous,
+    /// The repository that it was mapped from is gone.
+    SourceGone,
+    /// An object of it is missing.
+    ObjectMissing,
+}
+
+impl MissingReason {
+    /// Returns the reason as text.
+    pub fn text(self) -> &'static str {
+        match self {
+            MissingReason::NotFound => "no page of this worktree has this id",
+            MissingReason::Ambiguous => "several pages begin with this id",
+            MissingReason::SourceGone => "the repository that it was mapped from is gone",
+            MissingReason::ObjectMissing => "an object of it is missing",
+        }
+    }
+}
+
+/// Looks pages up by their ids.
+pub(super) struct Finder<'a> {
+    session: &'a Session,
+    opened: OnceCell<Opened>,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(session: &'a Session) -> Finder<'a> {
+        Finder {
+            session,
+            opened: OnceCell::new(),
+        }
+    }
+
+    fn table(&self) -> Result<&Opened> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let opened = pages::open(self.session, None)?;
+        Ok(self.opened.get_or_init(|| opened))
+    }
+
+    /// Finds pages, each once; the state is asked first, since it has the resident and the locked ones.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn find(
+        &self,
+        state: &mut State,
+        names: &[String],
+    ) -> Result<(Vec<Wanted>, Vec<MissingPage>)> {
+        let whole = names.iter().filter_map(|name| whole_id(name));
+        let stored = state.pages(&whole.collect::<Vec<_>>()).unwrap_or_default();
+        let (mut found, mut missing) = (Vec::<Wanted>::new(), Vec::new());
+        for name in names {
+            let known = whole_id(name).filter(|id| stored.iter().any(|page| page.id == *id));
+            let wanted = match known {
+                Some(id) => Ok(Wanted { id, page: None }),
+                None => self.load(state, name)?,
+            };
+            match wanted {
+                Ok(wanted) if found.iter().any(|other| other.id == wanted.id) => {}
+                Ok(wanted) => found.push(wanted),
+                Err(reason) => missing.push(MissingPage {
+                    page_id: name.clone(),
+                    reason,
+                }),
+            }
+        }
+        Ok((found, missing))
+    }
+
+    /// Loads pages again that had been in the state.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn load(
+        &self,
+        state: &mut State,
+        name: &str,
+    ) -> Result<std::result::Result<Wanted, MissingReason>> {
+        let opened = self.table()?;
+        let (scope, page) = match listing::find(&opened.table, opened.worktree(), name) {
+            Ok(found) => found,
+            Err(error) if error.code() == Code::PageNotFound => {
+                return Ok(in_state(state, name));
+            }
+            Err(error) => return Err(error),
+        };
+        if let Err(reason) = self.read(&scope, &page) {
+            return Ok(Err(reason));
+        }
+        // A page is plain data; it can always be written as JSON.
+        let packed = serde_json::to_vec(&page).unwrap_or_default();
+        Ok(Ok(Wanted {
+            id: page.id.0,
+            page: Some(StoredPage {
+                id: page.id.0,
+                scope: scope.scope,
+                place: scope.place,
+                tokens: u64::from(page.tokens),
+                packed,
+            }),
+        }))
+    }
+
+    /// Reads the text of a page once: a page that is loaded can be shown.
+    fn read(&self, scope: &ScopeRow, page: &Page) -> std::result::Result<(), MissingReason> {
+        let place = scope.place.as_deref();
+        if place.is_some_and(|place| !place.exists()) {
+            return Err(MissingReason::SourceGone);
+        }
+        let read = || {
+            let reading = Reading::of(self.session, place)?;
+            let world = &self.session.world;
+            let reader = Literature::new(world, ChunkSize::default(), Tokenizer::default());
+            let library = reading.library(self.session);
+            listing::show(&library, &reader, &scope.scope, page, Rendering::Json)
+        };
+        match read() {
+            Ok(_) => Ok(()),
+            Err(_) => Err(MissingReason::ObjectMissing),
+        }
+    }
+}
+
+/// Returns the id that a text is in full.
+fn whole_id(name: &str) -> Option<[u8; 16]> {
+    let (from, to) = page_ids::range(name)?;
+    (from == to).then_some(from)
+}
+
+/// Finds a page by the beginning of its id among those that are resident or locked.
+fn in_state(state: &mut State, name: &str) -> std::result::Result<Wanted, MissingReason> {
+    let Some((from, to)) = page_ids::range(name) else {
+        return Err(MissingReason::NotFound);
+    };
+    let found = state.pages_between(from, to).unwrap_or_default();
+    match found.as_slice() {
+        [] => Err(MissingReason::NotFound),
+        [one] => Ok(Wanted {
+            id: one.id,
+            page: None,
+        }),
+        _ => Err(MissingReason::Ambiguous),
+    }
+}
