@@ -536,7 +536,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "pages request",
             &[
                 as_arg("page_ids", "ids"),
-                how("timeout_s", Number("wait", Some(30))),
+                as_arg("timeout_s", "timeout"),
                 same("priority"),
                 as_arg("lock_duration_s", "lock_duration"),
                 as_arg("lock_reason", "reason"),

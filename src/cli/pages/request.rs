@@ -8,6 +8,9 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+/// How long to wait for other processes if `--timeout` does not say it.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Make pages resident: put them into an agent's context
 ///
 /// The resident set of an agent has at most 'colony.context.budgetTokens' tokens. Where the budget requires it,
@@ -27,9 +30,6 @@ pub(in crate::cli) struct Args {
         allow_negative_numbers = true
     )]
     priority: i32,
-    /// Wait at most S seconds for other processes
-    #[arg(long = "wait", value_name = "S", default_value_t = 30.0)]
-    wait: f64,
     /// Lock the pages for S seconds, too
     #[arg(long = "lock", value_name = "S", allow_negative_numbers = true)]
     lock_duration: Option<f64>,
@@ -53,7 +53,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         &PageRequest {
             ids: args.ids,
             priority: i64::from(args.priority),
-            timeout: Duration::try_from_secs_f64(args.wait).unwrap_or(Duration::ZERO),
+            timeout: session.settings.timeout.unwrap_or(USUAL_TIMEOUT),
             lock_seconds: args.lock_duration,
             reason: args.reason,
         },

@@ -98,7 +98,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
     (
         "request_pages",
         r#"{"page_ids":["PAGE"],"timeout_s":5,"lock_duration_s":60,"lock_reason":"why"}"#,
-        "pages request PAGE --wait 5 --lock 60 --reason why",
+        "pages request PAGE --timeout 5 --lock 60 --reason why",
     ),
     ("request_pages", r#"{"page_ids":[]}"#, "pages request"),
     (
