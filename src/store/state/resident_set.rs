@@ -48,6 +48,9 @@ pub struct NewLock<'a> {
     pub reason: &'a str,
 }
 
+/// Returns those of some resident pages that never leave.
+pub type Pinned<'a> = dyn Fn(&[Resident]) -> Result<BTreeSet<PageKey>, Unusable> + 'a;
+
 /// A request for pages.
 pub struct Request<'a> {
     /// The agent; empty for the user.
@@ -64,7 +67,7 @@ pub struct Request<'a> {
     pub now: i64,
     /// Returns those of the resident pages that never leave, since their scope is pinned; asked only if pages
     /// have to leave.
-    pub pinned: &'a dyn Fn(&[Resident]) -> Result<BTreeSet<PageKey>, Unusable>,
+    pub pinned: &'a Pinned<'a>,
 }
 
 /// The result of a request.
