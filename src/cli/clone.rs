@@ -1,7 +1,7 @@
 //! `git colony clone`
 
 use crate::flow::clones::clone::{self, CloneReport, CloneStatus, Request};
-use crate::flow::clones::setup_commands;
+use crate::flow::clones::{clone_preview, setup_commands};
 use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -65,7 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         sparse: args.cone.cone(),
     };
     let report = if args.dry_run {
-        clone::preview(&world, session.as_ref(), &request)?
+        clone_preview::preview(&world, session.as_ref(), &request)?
     } else {
         clone::clone(&world, session.as_ref(), &request)?
     };

@@ -1,7 +1,7 @@
 //! Opening the repository that a command is about: the one we stand in, or outside of any the clone of the agent
 //! that is named.
 
-use crate::flow::clones::{clone, colony as taking_part};
+use crate::flow::clones::{clone_of_agent, colony as taking_part};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
@@ -123,8 +123,8 @@ impl Face<'_> {
             return Err(error);
         };
         let found = match opening {
-            Opening::Dry => clone::known_of_agent(world, agent),
-            Opening::ForReal | Opening::Look => clone::of_agent(world, agent),
+            Opening::Dry => clone_of_agent::known_of_agent(world, agent),
+            Opening::ForReal | Opening::Look => clone_of_agent::of_agent(world, agent),
         };
         let place = match found {
             Err(none) if none.code() == Code::ColonyNotFound => {

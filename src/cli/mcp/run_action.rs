@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::actions::Action;
 use crate::env::{Env, Terminal};
-use crate::flow::clones::clone;
+use crate::flow::clones::clone_of_agent;
 use crate::git::ObjectWrites;
 use crate::model::progress::Progress;
 use crate::model::world::{Changes, Interrupt};
@@ -150,7 +150,7 @@ impl Place {
                     .agent
                     .as_deref()
                     .or(world.text_variable("COLONY_AGENT"));
-                let place = clone::of_agent(&world, named.ok_or(error)?)?;
+                let place = clone_of_agent::of_agent(&world, named.ok_or(error)?)?;
                 Session::open(world.standing_in(&place), &flags, ObjectWrites::InMemory)
             }
             opened => opened,

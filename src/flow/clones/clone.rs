@@ -5,18 +5,13 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::clones::hub::colonies::{self, Colony};
-use crate::clones::hub::{Hub, joining, locate, publish};
+use crate::clones::hub::publish;
 use crate::clones::new_clone::clone_large_files::LargeFiles;
-use crate::clones::new_clone::{
-    Sparse, Staged, Start, WantedClone, remote_prefix, rewritten_start,
-};
-use crate::clones::{clone_folders, found};
+use crate::clones::new_clone::{Staged, WantedClone, remote_prefix};
 use crate::git::identity::Identity;
-use crate::git::remote::url::{Provenance, RemoteUrl};
-use crate::git::{ObjectWrites, Oid, RefName};
+use crate::git::{ObjectWrites, Oid};
 use crate::lfs::install;
-use crate::model::{Code, Error, Result, World, time};
+use crate::model::{Code, Result, World, time};
 use crate::setup::hooks::{self, Act, Target};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
@@ -24,7 +19,8 @@ use crate::store::membership::{Membership, Role};
 use crate::store::settings::Flags;
 use crate::store::settings::approved_commands::Approvals;
 
-use super::cone::{self, Cone};
+use super::clone_source::Source;
+use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
 use super::shared_clone;
 
@@ -214,183 +210,6 @@ fn make_ready(
     setup_commands::run_new((desk.unwrap_or(&inside), &inside), &approvals, setup)
 }
 
-/// Returns the report of [`clone`], and changes nothing; does not ask the remote.
-///
-/// # Errors
-/// `colony-not-found`, `url-refused`, `invalid-value`.
-pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
-    let root = SharedRoot::of(world)?;
-    let (hub, url) = match (&request.url, session) {
-        (None, Some(session)) => {
-            let origin = locate::origin_of(session)?.map(|url| url.in_full());
-            (locate::place_of(session, &root)?, origin)
-        }
-        (named, _) => {
-            let noted = || colonies::find(world, &root, None).map(|colony| colony.origin_url);
-            let text = named.clone().map_or_else(noted, Ok)?;
-            let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
-            let place = locate::place_of_url(&root, &url);
-            (place, Some(url.in_full()))
-        }
-    };
-    let here = session.filter(|_| request.url.is_none());
-    let head = here.map(|session| session.repo.head()).transpose()?;
-    let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
-    let current = head.map(|head| head.moving_ref().short());
-    let branch = request.branch.clone().or(current).or_else(of_hub);
-    let scope = request
-        .scope
-        .clone()
-        .or_else(|| branch.clone())
-        .unwrap_or_default();
-    let folder = match &request.agent {
-        Some(agent) => root.clones_of(agent),
-        None => root.shared_clones(),
-    };
-    let commands = would_run(here, &root, &hub, request)?;
-    let sparse = would_hold(here, request)?;
-    Ok(CloneReport {
-        status: would_be(
-            &folder.join(crate::store::key::encode(&scope)),
-            &hub,
-            request,
-        ),
-        path: folder.join(crate::store::key::encode(&scope)),
-        id: None,
-        read_only: request.agent.is_none(),
-        agent: request.agent.clone(),
-        scope,
-        url,
-        branch,
-        commit: None,
-        hub,
-        sparse,
-        setup: Vec::new(),
-        commands,
-        dry_run: true,
-    })
-}
-
-/// Returns `exists` if a clone for reading of that hub is at its place.
-fn would_be(place: &Path, hub: &Path, request: &Request) -> CloneStatus {
-    let there = clone_folders::membership_at(place);
-    let is_same = |member: &Membership| member.role == Role::Reader && member.hub == hub;
-    if there.is_some_and(|member| request.agent.is_none() && is_same(&member)) {
-        CloneStatus::Exists
-    } else {
-        CloneStatus::Created
-    }
-}
-
-/// Returns the setup commands for a clone of the current repository.
-fn would_run(
-    here: Option<&Session>,
-    root: &SharedRoot,
-    hub: &Path,
-    request: &Request,
-) -> Result<Vec<SetupCommand>> {
-    let wanted = request.agent.is_some() && !request.no_checkout;
-    let Some(session) = here.filter(|_| wanted) else {
-        return Ok(Vec::new());
-    };
-    let commit = start_here(session, request)?;
-    setup_commands::of_commit(session, commit, &Approvals::of(root, hub))
-}
-
-/// Returns the directories that a clone of the current repository would hold; for another one,
-/// those that were typed.
-fn would_hold(here: Option<&Session>, request: &Request) -> Result<Vec<String>> {
-    let Some(session) = here else {
-        return Ok(match &request.sparse {
-            Cone::Of(typed) => typed.clone(),
-            Cone::Configured | Cone::Whole => Vec::new(),
-        });
-    };
-    let repo = &session.repo;
-    let tree = repo.tree_of(start_here(session, request)?)?;
-    request.sparse.directories(&session.world, repo, repo, tree)
-}
-
-/// Returns the commit that a clone of the current repository would start from.
-fn start_here(session: &Session, request: &Request) -> Result<Option<Oid>> {
-    let repo = &session.repo;
-    let branch = request
-        .branch
-        .as_ref()
-        .map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
-    match branch {
-        Some(branch) => repo.find_ref(&branch),
-        None => Ok(repo.head()?.commit()),
-    }
-}
-
-/// Returns the clone of an agent that runs outside of a repository: that of the colony's
-/// repository, made on first use.
-///
-/// # Errors
-/// `colony-not-found`, `name-ambiguous`, and those of [`clone`].
-pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
-    if let Some(known) = find_of_agent(world, agent)? {
-        return Ok(known);
-    }
-    let request = Request {
-        agent: Some(agent.to_owned()),
-        ..Request::default()
-    };
-    let made = clone(world, None, &request)?;
-    for line in setup_commands::advice(&made.commands, agent) {
-        (world.narrate)(&line);
-    }
-    (world.narrate)(&format!(
-        "cloned '{}' for agent '{agent}' into '{}'",
-        colonies::find(world, &SharedRoot::of(world)?, None)?.origin_url,
-        made.path.display()
-    ));
-    Ok(made.path)
-}
-
-/// Does the same as [`of_agent`] without making a clone.
-///
-/// # Errors
-/// `colony-not-found`, `name-ambiguous`; `clone-not-found` if a clone would be made.
-pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
-    find_of_agent(world, agent)?.ok_or_else(|| {
-        Error::new(
-            Code::CloneNotFound,
-            format!("agent '{agent}' has no clone yet, and a dry run makes none"),
-        )
-        .unchanged()
-        .hint(format!("git colony clone --agent {agent}"))
-    })
-}
-
-/// Finds the clone of an agent in the colony, or without a default colony the only clone of an
-/// agent with that name.
-fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
-    let root = SharedRoot::of(world)?;
-    let colony = match colonies::find(world, &root, None) {
-        Ok(colony) => Some(colony),
-        Err(none) if none.code() == Code::ColonyNotFound && has_any(&root, None, agent) => None,
-        Err(error) => return Err(error),
-    };
-    let url =
-        colony.map(|colony| RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd));
-    let hub = url
-        .transpose()?
-        .map(|url| locate::place_of_url(&root, &url));
-    if !has_any(&root, hub.as_deref(), agent) {
-        return Ok(None);
-    }
-    found::find(&root, hub.as_deref(), agent).map(|clone| Some(clone.path))
-}
-
-fn has_any(root: &SharedRoot, hub: Option<&std::path::Path>, agent: &str) -> bool {
-    let known = found::clones(root, hub).into_iter();
-    known
-        .filter_map(|clone| clone.member.agent)
-        .any(|name| name == agent)
-}
-
 /// Installs the hooks and settings of a clone, before it is moved into place.
 ///
 /// # Errors
@@ -409,120 +228,4 @@ pub(in crate::flow) fn set_up(
         setup.push("git-lfs".to_owned());
     }
     Ok(())
-}
-
-/// The source of a clone.
-struct Source {
-    hub: Hub,
-    url: String,
-    /// The push URL, if it differs.
-    push_url: Option<String>,
-    /// The record of the checkout it is made from, if any.
-    desk: Option<Membership>,
-    /// The branch and commit that the colony defines.
-    colony: Option<Colony>,
-}
-
-impl Source {
-    fn find(
-        world: &World,
-        session: Option<&Session>,
-        request: &Request,
-        root: &SharedRoot,
-    ) -> Result<Source> {
-        if let (None, Some(session)) = (&request.url, session) {
-            let (member, hub) = joining::join(session)?;
-            publish::publish_as(world, &session.repo, &member)?;
-            let here = || session.repo.common_dir().display().to_string();
-            // The record has the URL at the time it joined.
-            let origin = locate::origin_of(session)?.map(|url| url.without_credentials());
-            return Ok(Source {
-                hub,
-                url: origin.or_else(|| member.url.clone()).unwrap_or_else(here),
-                push_url: locate::push_url_of(session),
-                desk: Some(member),
-                colony: None,
-            });
-        }
-        let colony = match &request.url {
-            Some(_) => None,
-            None => Some(colonies::find(world, root, None)?),
-        };
-        let text = request
-            .url
-            .as_ref()
-            .or(colony.as_ref().map(|colony| &colony.origin_url))
-            .cloned()
-            .unwrap_or_default();
-        let url = RemoteUrl::parse(&text, Provenance::User, &world.cwd)?;
-        let known = locate::place_of_url(root, &url).is_dir();
-        let hub = Hub::of_url(world, None, root, &url)?;
-        if known && let Err(error) = hub.fetch(world) {
-            (world.narrate)(&format!(
-                "warning: cannot reach the remote, using its last known state: {}",
-                error.message()
-            ));
-        }
-        Ok(Source {
-            hub,
-            url: url.in_full(),
-            push_url: None,
-            desk: None,
-            colony,
-        })
-    }
-
-    /// Returns the directories of the clone. In a clone of another repository the settings are read
-    /// in the clone: the configuration of this one does not apply.
-    fn sparse(&self, session: Option<&Session>, request: &Request, commit: Oid) -> Result<Sparse> {
-        let here = session.filter(|_| self.desk.is_some());
-        match (&request.sparse, here) {
-            (Cone::Whole, _) => Ok(Sparse::Known(Vec::new())),
-            (Cone::Of(typed), _) => Ok(Sparse::Known(typed.clone())),
-            (Cone::Configured, None) => Ok(Sparse::Said(cone::of_clone)),
-            (Cone::Configured, Some(session)) => {
-                // A commit that only the hub has is read in the clone, too.
-                let Ok(tree) = session.repo.tree_of(Some(commit)) else {
-                    return Ok(Sparse::Said(cone::of_clone));
-                };
-                let repo = &session.repo;
-                let found = Cone::Configured.directories(&session.world, repo, repo, tree)?;
-                Ok(Sparse::Known(found))
-            }
-        }
-    }
-
-    fn start(&self, world: &World, session: Option<&Session>, request: &Request) -> Result<Start> {
-        let of_colony = self.colony.as_ref();
-        let branch = request
-            .branch
-            .clone()
-            .or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
-        let branch = match (branch, session.filter(|_| self.desk.is_some())) {
-            (Some(branch), _) => branch,
-            (None, Some(session)) => session.repo.head()?.moving_ref().short(),
-            (None, None) => self.hub.default_branch()?,
-        };
-        let mut commit = None;
-        if let Some(session) = session.filter(|_| self.desk.is_some()) {
-            let name = RefName::from(format!("refs/heads/{branch}").as_str());
-            commit = session.repo.find_ref(&name)?;
-        }
-        if commit.is_none() {
-            commit = self
-                .hub
-                .find_ref(&format!("refs/remotes/origin/{branch}"))?;
-        }
-        let of_colony = of_colony.filter(|_| request.branch.is_none());
-        let commit = rewritten_start::noted(world, &self.hub, of_colony)?.or(commit);
-        let commit = commit.ok_or_else(|| {
-            Error::new(
-                Code::RevisionNotFound,
-                format!("'{}' has no branch '{branch}' with a commit", self.url),
-            )
-            .unchanged()
-            .hint("git colony clone --branch BRANCH")
-        })?;
-        Ok(Start { branch, commit })
-    }
 }

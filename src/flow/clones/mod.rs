@@ -1,7 +1,10 @@
 //! The clones on this machine: listed, updated, removed.
 
 pub mod clone;
+pub mod clone_of_agent;
+pub mod clone_preview;
 pub mod clone_refresh;
+mod clone_source;
 pub mod colonies;
 pub mod colony;
 pub mod cone;
