@@ -16,6 +16,7 @@ mod ui;
 
 mod flow;
 
+mod blackboard;
 mod clones;
 mod design;
 mod lfs;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agents, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit, complete,
-    completions, config, credential, decide, decisions, deinit, diff, doctor, fleet, fork, forks,
-    help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops, pages, prune, restore,
-    schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
+    agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
+    complete, completions, config, credential, decide, decisions, deinit, diff, doctor, fleet,
+    fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops, pages,
+    prune, restore, schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// The heading in help of the options that every command takes.
@@ -123,6 +123,7 @@ pub(super) enum Command {
     Map(map::Args),
     Pages(pages::Args),
     Scopes(scopes::Args),
+    Blackboard(blackboard::Args),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),

@@ -352,6 +352,17 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "blackboard",
+        &[
+            ("git colony blackboard put plan owner ada", "write a key"),
+            ("git colony blackboard get plan owner", "print its value"),
+            (
+                "git colony blackboard put plan owner bob --if-version 1-339f758e",
+                "only if nothing has changed it",
+            ),
+        ],
+    ),
+    of(
         "tools",
         &[
             ("git colony tools", "the tools of this repository"),

@@ -73,6 +73,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Collaborate", "merge", First),
     ("Collaborate", "cherry-pick", First),
     ("Collaborate", "sync", All),
+    ("Collaborate", "blackboard", All),
     ("Inspect and maintain", "status", First),
     ("Inspect and maintain", "ops", First),
     ("Inspect and maintain", "log", All),

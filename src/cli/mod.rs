@@ -7,6 +7,7 @@ mod actions;
 mod agent_answers;
 mod agents;
 mod args;
+mod blackboard;
 mod call;
 mod checkpoint;
 mod checkpoints;
@@ -318,6 +319,7 @@ impl Face<'_> {
             Command::Map(args) => map::run(self, args),
             Command::Pages(args) => pages::run(self, args),
             Command::Scopes(args) => scopes::run(self, &args),
+            Command::Blackboard(args) => blackboard::run(self, args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

@@ -26,6 +26,7 @@ use crate::flow::agents::NewAgent;
 use crate::flow::agents::agent_places::{AgentsReport, PathReport};
 use crate::flow::agents::agent_removal::RemovedAgent;
 use crate::flow::agents::agent_restore::RestoredAgent;
+use crate::flow::blackboard::{BlackboardReport, ChangeReport, KeyReport};
 use crate::flow::clones::clone::CloneReport;
 use crate::flow::clones::clone_refresh::RefreshReport;
 use crate::flow::clones::setup_commands::SetupReport;
@@ -91,6 +92,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("agents path", answer::<PathReport>),
     ("agents remove", answer::<RemovedAgent>),
     ("agents restore", answer::<RestoredAgent>),
+    ("blackboard delete", answer::<ChangeReport>),
+    ("blackboard get", answer::<KeyReport>),
+    ("blackboard list", answer::<BlackboardReport>),
+    ("blackboard put", answer::<ChangeReport>),
     ("call", answer::<call::ActionsReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),

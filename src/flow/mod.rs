@@ -1,6 +1,7 @@
 //! Use cases that join domains or only read: status, the operation log, the tour.
 
 pub mod agents;
+pub mod blackboard;
 pub mod checkpoint_deletion;
 pub mod clones;
 pub mod deinit;
@@ -15,6 +16,7 @@ pub mod pages;
 pub mod prune;
 pub mod reports;
 pub mod residency;
+pub mod shared;
 pub mod sync;
 pub mod tools;
 pub mod tour;

@@ -98,6 +98,13 @@ codes! {
     Offline = "offline",
     /// No scope with that id is mapped.
     ScopeNotFound = "scope-not-found",
+    /// The blackboard has no value under that key.
+    KeyNotFound = "key-not-found",
+    /// A key of a blackboard has another version than the one that was named, or values of several
+    /// clones and no version was named.
+    VersionMismatch = "version-mismatch",
+    /// A value, its name, or the blackboard would be larger than allowed.
+    ValueTooLarge = "value-too-large",
     /// A decision depends on others that the branch does not have.
     MissingDependencies = "missing-dependencies",
     /// No fork has that name.

@@ -124,6 +124,13 @@ pub(crate) const TAG: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// A key of a blackboard that does not exist yet.
+pub(crate) const BLACKBOARD_PUT: ChangingCommand = ChangingCommand {
+    name: "blackboard put",
+    args: &["blackboard", "put", "plan", "owner", "ada"],
+    ..CHECKPOINT
+};
+
 pub(crate) const RESTORE: ChangingCommand = ChangingCommand {
     name: "restore",
     args: &["restore", "first"],

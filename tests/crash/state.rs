@@ -106,6 +106,9 @@ impl State {
     }
 }
 
+/// Records that hold the time.
+const TIMED: &[&str] = &["refs/colony/forks/", "refs/colony/blackboard/"];
+
 /// What tells of a migration holds the time.
 const MIGRATION: &[&str] = &["refs/colony/migrations", "refs/colony-local/migration"];
 
@@ -148,7 +151,7 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         } else if name.starts_with("refs/colony-local/auto/") {
             let tree = what.split(' ').nth(1).expect("the format has a tree");
             (AUTOMATIC, tree)
-        } else if name.starts_with("refs/colony/forks/") || MIGRATION.contains(&name) {
+        } else if TIMED.iter().any(|place| name.starts_with(place)) || MIGRATION.contains(&name) {
             // Its tree holds the time.
             (name, what.rsplit(' ').next().unwrap_or_default())
         } else if name.starts_with("refs/colony/checkpoints/") {

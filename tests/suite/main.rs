@@ -9,6 +9,7 @@
 mod support;
 
 mod agents;
+mod blackboard;
 mod checkpoint;
 mod clones;
 mod commit;

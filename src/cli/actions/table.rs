@@ -477,6 +477,48 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("list_mapped_scopes", Pages, Reads, "scopes", &[]),
     described(
+        "Write a key of a blackboard, which all clones share; undo takes it back",
+        action(
+            "blackboard_put",
+            Pages,
+            Adds,
+            "blackboard put",
+            &[
+                same("scope"),
+                same("key"),
+                same("value"),
+                same("if_version"),
+            ],
+        ),
+    ),
+    described(
+        "Read a key of a blackboard, with its version",
+        action(
+            "blackboard_get",
+            Pages,
+            Reads,
+            "blackboard get",
+            &[same("scope"), same("key")],
+        ),
+    ),
+    action(
+        "blackboard_list",
+        Pages,
+        Reads,
+        "blackboard list",
+        &[same("scope")],
+    ),
+    described(
+        "Delete a key of a blackboard; undo restores it",
+        action(
+            "blackboard_delete",
+            Pages,
+            Adds,
+            "blackboard delete",
+            &[same("scope"), same("key"), same("if_version")],
+        ),
+    ),
+    described(
         "Find pages, by path or source, with the files in each",
         action(
             "list_stored_pages",

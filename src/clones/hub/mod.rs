@@ -13,6 +13,7 @@ pub mod joining;
 pub mod locate;
 pub mod maintenance;
 pub mod publish;
+pub mod shared_refs;
 
 use std::path::Path;
 

@@ -24,8 +24,12 @@ pub enum Kind {
     CheckpointTag,
     /// The mappings of the default branch: each scope is merged by itself.
     Scopes,
-    /// A record with many keys, or one of many, that has no rule of its own yet: it is only fast-forwarded.
-    Shared,
+    /// The records of documents: those of both sides are kept.
+    Knowledge,
+    /// A blackboard: each key is merged by itself.
+    Blackboard,
+    /// The maps of rewritten histories: they are only fast-forwarded.
+    Migrations,
 }
 
 /// A row of the allow-list: a ref of this name or all below it, and the folder that remembers the remote's
@@ -42,10 +46,22 @@ const TRAVELERS: &[Traveler] = &[
     row("refs/tags/checkpoint", Kind::CheckpointTag, "checkpoints"),
     row("refs/colony/forks", Kind::ForkRecord, "forks"),
     row("refs/colony/scopes", Kind::Scopes, "scopes"),
-    row("refs/colony/knowledge", Kind::Shared, "knowledge"),
-    row("refs/colony/blackboard", Kind::Shared, "blackboard"),
-    row("refs/colony/migrations", Kind::Shared, "migrations"),
+    row("refs/colony/knowledge", Kind::Knowledge, "knowledge"),
+    row("refs/colony/blackboard", Kind::Blackboard, "blackboard"),
+    row("refs/colony/migrations", Kind::Migrations, "migrations"),
 ];
+
+impl Kind {
+    /// Returns `true` if there is one ref of this kind, with nothing below it.
+    fn is_single(self) -> bool {
+        matches!(self, Kind::Scopes | Kind::Knowledge | Kind::Migrations)
+    }
+
+    /// Returns `true` for a record that is merged key by key.
+    pub fn is_keyed(self) -> bool {
+        matches!(self, Kind::Scopes | Kind::Knowledge | Kind::Blackboard)
+    }
+}
 
 const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Traveler {
     Traveler { name, kind, noted }
@@ -60,8 +76,7 @@ pub fn prefixes() -> impl Iterator<Item = String> {
 
 /// Returns the exchanged refs that have a full name of their own, with nothing below.
 pub fn single_names() -> impl Iterator<Item = RefName> {
-    let single = |traveler: &&Traveler| matches!(traveler.kind, Kind::Scopes | Kind::Shared);
-    let rows = TRAVELERS.iter().filter(single);
+    let rows = TRAVELERS.iter().filter(|row| row.kind.is_single());
     rows.map(|traveler| RefName::from(traveler.name))
 }
 
@@ -87,8 +102,23 @@ pub fn incoming_of(remote: &str) -> String {
     format!("{}incoming/", notes_of(remote))
 }
 
+/// Returns the prefix of the shared records as of the last time this repository and its hub agreed. No remote has
+/// such a name when it is encoded.
+pub fn notes_of_hub() -> String {
+    format!("{}%hub/", ref_names::REMOTES)
+}
+
+/// Returns the ref that remembers a shared record when this repository and its hub last agreed.
+pub fn note_of_hub(name: &RefName) -> Option<RefName> {
+    note_below(&notes_of_hub(), name)
+}
+
 /// Returns the ref that remembers the remote's value of a ref when both last agreed.
 pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
+    note_below(&notes_of(remote), name)
+}
+
+fn note_below(notes: &str, name: &RefName) -> Option<RefName> {
     let (traveler, rest) = find(name)?;
     let component = if rest.is_empty() {
         // No encoded name begins like this.
@@ -96,7 +126,7 @@ pub fn note_of(remote: &str, name: &RefName) -> Option<RefName> {
     } else {
         key::encode(&rest)
     };
-    let name = format!("{}{}/{component}", notes_of(remote), traveler.noted);
+    let name = format!("{notes}{}/{component}", traveler.noted);
     Some(RefName::from(name.as_str()))
 }
 
@@ -108,9 +138,9 @@ fn find(name: &RefName) -> Option<(&'static Traveler, String)> {
         Some((traveler, rest))
     })?;
     let rest = match rest.strip_prefix('/') {
-        Some(_) if traveler.kind == Kind::Scopes => return None,
+        Some(_) if traveler.kind.is_single() => return None,
         Some(rest) => rest,
-        None if rest.is_empty() && matches!(traveler.kind, Kind::Scopes | Kind::Shared) => "",
+        None if rest.is_empty() && traveler.kind.is_single() => "",
         None => return None,
     };
     let plain = !rest.starts_with('-') && !rest.contains(char::is_control);
@@ -133,7 +163,8 @@ mod tests {
         assert_eq!(kind("refs/colony/checkpoints/x"), Some(Kind::Checkpoint));
         assert_eq!(kind("refs/tags/checkpoint/x"), Some(Kind::CheckpointTag));
         assert_eq!(kind("refs/colony/scopes"), Some(Kind::Scopes));
-        assert_eq!(kind("refs/colony/blackboard/s"), Some(Kind::Shared));
+        assert_eq!(kind("refs/colony/blackboard/s"), Some(Kind::Blackboard));
+        assert_eq!(kind("refs/colony/knowledge"), Some(Kind::Knowledge));
         for home in [
             "refs/heads/main",
             "refs/heads/fork",
@@ -146,6 +177,8 @@ mod tests {
             "refs/colony/forksx/a",
             "refs/colony/scopes2",
             "refs/colony/scopes/x",
+            "refs/colony/knowledge/x",
+            "refs/colony/blackboard",
             "refs/colony-local/ops/1/2",
             "refs/colony-local/forks/x",
             "refs/colony/forks/-x",

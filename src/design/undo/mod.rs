@@ -31,7 +31,7 @@ use super::checkpoint::worktree_snapshot::Kept;
 use super::worktree::{run_post_checkout, snapshot_commit};
 use undo_files::{FilesBack, back_to_branch};
 use undo_next::{acts_since, nothing, origin_of, refuse_foreign_progress, require_next};
-use undo_refs::{moved_home, published, refs_back, refuse_published};
+use undo_refs::{moved_home, published, refs_back, refuse_published, with_new_versions};
 use undo_report::{Gone, UndoReport};
 
 /// The direction.
@@ -210,7 +210,7 @@ impl Step {
             return Err(plain_git::refuse_recorded(session, record)?);
         }
         let current = session.repo.load_trusted_index()?;
-        let refs = refs_back(session, record, force)?;
+        let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);

@@ -8,7 +8,8 @@ use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
 use crate::store::operation::{Kind, Log, Record};
-use crate::store::refs::ref_names;
+use crate::store::refs::shared_record::{self, TakenBack};
+use crate::store::refs::{ref_names, stored_name};
 
 use super::plain_git;
 use super::undo_next::origin_of;
@@ -29,7 +30,8 @@ pub(in crate::design) fn moved_home(session: &Session, record: &Record) -> Resul
 }
 
 /// Plans the moves of the refs. A ref that has moved since the operation is moved only with
-/// `--force`; one that the operation left alone is not moved at all.
+/// `--force`; one that the operation left alone is not moved at all. A shared record is not moved back but
+/// forward ([`with_new_versions`]): only the keys that the operation changed count.
 pub(in crate::design) fn refs_back(
     session: &Session,
     record: &Record,
@@ -49,7 +51,14 @@ pub(in crate::design) fn refs_back(
     let mut moved = Vec::new();
     for change in &mut wanted {
         let now = session.repo.find_ref(&change.name)?;
-        if now != change.old {
+        if shared_record::is_shared(&change.name) {
+            let back = TakenBack::plan(&session.repo, change, now)?;
+            moved.extend(back.changed_since.iter().map(|key| {
+                let key = stored_name::shown(key);
+                format!("'{key}' of '{}' has changed", change.name.short())
+            }));
+            change.old = now;
+        } else if now != change.old {
             moved.push(format!("'{}' has moved", change.name.short()));
             change.old = now;
         }
@@ -62,6 +71,28 @@ pub(in crate::design) fn refs_back(
     }
     wanted.retain(|change| change.old != change.new);
     Ok(wanted)
+}
+
+/// Replaces the move of each shared record by a new version of it, in which the keys that the operation
+/// changed are as before it; the refs of the operation itself are in `record`.
+pub(in crate::design) fn with_new_versions(
+    session: &Session,
+    record: &Record,
+    refs: Vec<RefChange>,
+) -> Result<Vec<RefChange>> {
+    let mut moves = Vec::new();
+    for change in refs {
+        let done = record.refs.iter().find(|done| done.name == change.name);
+        match done.filter(|_| shared_record::is_shared(&change.name)) {
+            Some(done) => {
+                let back = TakenBack::plan(&session.repo, &done.inverse(), change.old)?;
+                moves.push(back.write(&session.repo, &session.record_signature())?);
+            }
+            None => moves.push(change),
+        }
+    }
+    moves.retain(|change| change.old != change.new);
+    Ok(moves)
 }
 
 fn refuse_moved_refs(record: &Record, moved: &[String]) -> Error {
@@ -115,7 +146,8 @@ pub(in crate::design) fn published(
         let Some(tip) = change.old.filter(|_| !is_left) else {
             continue;
         };
-        if ref_names::parse_checkpoint(&change.name).is_some() {
+        let is_shared = shared_record::is_shared(&change.name);
+        if is_shared || ref_names::parse_checkpoint(&change.name).is_some() {
             continue;
         }
         let others = match origin_of(log, record).kind {

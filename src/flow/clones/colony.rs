@@ -8,6 +8,7 @@ use crate::clones::found;
 use crate::clones::hub::{gather, joining, locate, publish};
 use crate::design::checkpoint::checkpoints;
 use crate::design::fork::names;
+use crate::flow::shared;
 use crate::git::ObjectWrites;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -42,6 +43,7 @@ pub fn gather(session: &Session) {
     if let Err(error) = gather::gather(session) {
         warn_unseen(&session.world, &error);
     }
+    shared::refresh(session);
 }
 
 /// Does the same as [`gather()`] for a command about the work of others, by the names that were
@@ -125,10 +127,11 @@ pub fn publish_changes(world: &World) {
         &Flags::default(),
         ObjectWrites::Durable,
     );
-    publish(
-        world,
-        session.and_then(|session| publish::publish(&session)),
-    );
+    let published = session.and_then(|session| {
+        shared::refresh(&session);
+        publish::publish(&session)
+    });
+    publish(world, published);
 }
 
 /// Publishes the changes of plain git.

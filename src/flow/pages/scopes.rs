@@ -9,6 +9,7 @@ use crate::design::default_branch;
 use crate::flow::map::map_rows::manifest_of;
 use crate::flow::map::map_worktree;
 use crate::flow::pages;
+use crate::flow::shared;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{
     self, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
@@ -155,6 +156,7 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<ScopesReport> {
+    shared::refresh(session);
     // Without readable pages their state is unknown.
     let stats = pages::stats(session)
         .map(|stats| stats.scopes)
@@ -238,6 +240,7 @@ pub(in crate::flow) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
 /// # Errors
 /// `scope-not-found`, `name-ambiguous`.
 pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
+    shared::refresh(session);
     let (record, shared) = find(session, id)?;
     let mapped = page_facts(session, &record);
     let facts = mapped.as_ref();
@@ -265,6 +268,7 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
+    shared::refresh(session);
     let ids = recorded_ids(&session.repo)?;
     Ok(MappedReport {
         scope_id: id.to_owned(),

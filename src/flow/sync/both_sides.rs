@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
-use crate::clones::sync::verdict::HistoryRelation;
 use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
+use crate::flow::shared::join;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
-use crate::store::refs::{own_refs, ref_names};
+use crate::store::refs::{own_refs, ref_names, shared_record};
 use crate::store::{Session, migration};
 
 use super::remote_identity;
@@ -201,23 +201,6 @@ fn known_of_remotes(repo: &Repo) -> Result<BTreeSet<Oid>> {
 /// sent.
 const GONE: &str = "git has removed its object here: 'git colony prune' deletes the ref";
 
-/// Returns the relation of one commit to another. If it is unknown, the two count as diverged.
-pub(super) fn standing(repo: &Repo, sides: &Sides<Oid>) -> HistoryRelation {
-    let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
-        return HistoryRelation::Diverged;
-    };
-    let is_in = |one, other| repo.has_more(one, other).is_ok_and(|more| !more);
-    if repo.object_size(theirs).is_none() {
-        HistoryRelation::Diverged
-    } else if is_in(theirs, ours) {
-        HistoryRelation::Ahead
-    } else if is_in(ours, theirs) {
-        HistoryRelation::Behind
-    } else {
-        HistoryRelation::Diverged
-    }
-}
-
 /// Returns the problem with a ref of a remote; `known` are its earlier values.
 fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
     let commit = repo.peel_to_commit(id);
@@ -234,11 +217,17 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
             read.err().map(|error| error.message())
         }
         Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
-        Kind::Shared if name.as_bytes() == ref_names::MIGRATIONS.as_bytes() => {
-            unless_read(migration::flaw(repo, id))
-        }
-        Kind::ForkBranch | Kind::Shared => None,
+        Kind::Migrations => unless_read(migration::flaw(repo, id)),
+        Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, id)),
+        Kind::ForkBranch => None,
     }
+}
+
+/// Returns the problem with the tree of a shared record; its keys are checked where they are read.
+fn unreadable(repo: &Repo, commit: Oid) -> Result<Option<String>> {
+    let keys = shared_record::keys(repo, Some(commit))?;
+    let has_too_many = keys.len() > join::MAX_KEYS;
+    Ok(has_too_many.then(|| format!("it has more than {} keys", join::MAX_KEYS)))
 }
 
 fn unless_read(flaw: Result<Option<String>>) -> Option<String> {

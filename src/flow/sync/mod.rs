@@ -11,7 +11,6 @@ mod both_sides;
 mod consent;
 mod plan;
 mod remote_identity;
-mod scope_records;
 mod unpublished;
 mod withheld;
 

@@ -6,14 +6,15 @@ use crate::clones::sync::rules::{Side, Sides, Version};
 use crate::clones::sync::travelers::{self, Kind};
 use crate::clones::sync::verdict::{self, Fork, ForkSummary, HistoryRelation, SyncVerdict};
 use crate::design::fork::fork_record::{self, ForkRecord};
+use crate::flow::shared::{join, standing};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result, time};
 use crate::store::Session;
 use crate::store::refs::ref_names;
 
-use super::both_sides::{Look, standing};
-use super::{Direction, SyncResult, SyncedRef, Way, scope_records, withheld};
+use super::both_sides::Look;
+use super::{Direction, SyncResult, SyncedRef, Way, withheld};
 
 /// The decision about one ref.
 pub(super) struct Step {
@@ -54,17 +55,15 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
         }
         let sides = look.sides(&name);
         let verdict = match travelers::kind_of(&name) {
-            Some(Kind::Scopes) if !look.invalid.contains_key(&name) => {
-                steps.extend(scopes_step(repo, &name, &sides, way)?);
+            _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
+            Some(kind) if kind.is_keyed() => {
+                steps.extend(keyed_step(repo, &name, &sides, way)?);
                 continue;
             }
-            _ if look.invalid.contains_key(&name) => SyncVerdict::Nothing,
             Some(Kind::CheckpointTag) if is_moved(session, look, &name) => SyncVerdict::Nothing,
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
-            Some(Kind::Scopes | Kind::Shared) => {
-                verdict::decide_shared(&sides, standing(repo, &sides))
-            }
-            Some(Kind::ForkBranch | Kind::ForkRecord) | None => {
+            Some(Kind::Migrations) => verdict::decide_shared(&sides, standing(repo, &sides)),
+            _ => {
                 labels.extend(travelers::label_of(&name));
                 continue;
             }
@@ -175,8 +174,8 @@ fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
     }
 }
 
-/// Decides about the mappings of the default branch.
-fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
+/// Decides about a record that is merged key by key.
+fn keyed_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Result<Option<Step>> {
     let verdict = verdict::decide_shared(sides, standing(repo, sides));
     let Some((ours, theirs)) = sides.ours.zip(sides.theirs) else {
         return Ok(step(name, sides, verdict, way));
@@ -184,15 +183,17 @@ fn scopes_step(repo: &Repo, name: &RefName, sides: &Sides<Oid>, way: Way) -> Res
     if verdict != SyncVerdict::Conflict {
         return Ok(step(name, sides, verdict, way));
     }
-    // In a dry run theirs may not be here.
-    let joined = match repo.object_size(theirs) {
-        Some(_) => scope_records::join(repo, ours, theirs)?,
-        None => Some(ours),
+    if repo.object_size(theirs).is_none() {
+        // A dry run has fetched nothing.
+        return Ok(Some(joined_step(name, (ours, theirs), ours, way)));
+    }
+    let verdict = match join::join(repo, name, sides)? {
+        Some(joined) if joined == ours => SyncVerdict::Push,
+        Some(joined) if joined == theirs => SyncVerdict::Fetch,
+        Some(joined) => return Ok(Some(joined_step(name, (ours, theirs), joined, way))),
+        None => verdict,
     };
-    let Some(joined) = joined else {
-        return Ok(step(name, sides, verdict, way));
-    };
-    Ok(Some(joined_step(name, (ours, theirs), joined, way)))
+    Ok(step(name, sides, verdict, way))
 }
 
 /// Joins two records that both sides have changed.

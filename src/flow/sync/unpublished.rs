@@ -60,7 +60,12 @@ impl Waiting {
             refs: staying.len(),
             forks: forks.len(),
             checkpoints: of(&[Kind::Checkpoint, Kind::CheckpointTag]),
-            records: of(&[Kind::Scopes, Kind::Shared]),
+            records: of(&[
+                Kind::Scopes,
+                Kind::Knowledge,
+                Kind::Blackboard,
+                Kind::Migrations,
+            ]),
             deletions: names.len() - staying.len(),
             urls: leave
                 .targets

@@ -212,6 +212,8 @@ impl Log {
                 | Kind::Commit
                 | Kind::Decide
                 | Kind::ToolsNew
+                | Kind::BlackboardPut
+                | Kind::BlackboardDelete
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

@@ -56,6 +56,10 @@ pub enum Kind {
     LfsMigrate,
     /// Undoes such a rewrite.
     LfsMigrateAbort,
+    /// Writes a key of a blackboard.
+    BlackboardPut,
+    /// Deletes a key of a blackboard.
+    BlackboardDelete,
     /// A change of HEAD, the branch or the index from outside, most likely by plain git.
     External,
 }
@@ -82,6 +86,8 @@ impl Kind {
             Kind::ToolsNew => "tools-new",
             Kind::LfsMigrate => "lfs-migrate",
             Kind::LfsMigrateAbort => "lfs-migrate-abort",
+            Kind::BlackboardPut => "blackboard-put",
+            Kind::BlackboardDelete => "blackboard-delete",
             Kind::External => "external",
         }
     }

@@ -3,4 +3,6 @@
 pub mod lost_refs;
 pub mod own_refs;
 pub mod ref_names;
+pub mod shared_record;
+pub mod stored_name;
 pub mod superseded;

@@ -40,6 +40,10 @@ pub const FORK_RECORDS: &str = "refs/colony/forks/";
 
 /// The mappings of the default branch; pushed and fetched.
 pub const SCOPES: &str = "refs/colony/scopes";
+/// The records of ingested documents; pushed and fetched.
+pub const KNOWLEDGE: &str = "refs/colony/knowledge";
+/// The blackboards, one ref each; pushed and fetched.
+pub const BLACKBOARDS: &str = "refs/colony/blackboard/";
 /// The mappings of other branches, by worktree; never pushed.
 pub const LOCAL_SCOPES: &str = "refs/colony-local/scopes/";
 

@@ -29,6 +29,11 @@ pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
     Ok(files.take(MAX_ENTRIES).map(|(_, file)| file.id).collect())
 }
 
+/// Returns the path of a record that another one has replaced.
+pub fn place_of(record: Oid) -> RepoPath {
+    RepoPath::from(format!("{FOLDER}/{record}.json").as_str())
+}
+
 /// Writes the tree of a record with the records it has replaced.
 ///
 /// # Errors
@@ -36,10 +41,11 @@ pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
 pub fn write(repo: &Repo, record: Oid, superseded: &BTreeSet<Oid>) -> Result<Oid> {
     let mut files = repo.entries_of(record)?;
     files.retain(|(_, entry)| entry.is_plain_file());
-    files.extend(superseded.iter().map(|blob| {
-        let path = format!("{FOLDER}/{blob}.json");
-        (RepoPath::from(path.as_str()), TreeEntry::file(*blob))
-    }));
+    files.extend(
+        superseded
+            .iter()
+            .map(|blob| (place_of(*blob), TreeEntry::file(*blob))),
+    );
     let edits = files.iter().map(|(path, entry)| (path, Some(*entry)));
     repo.edit_tree(repo.empty_tree(), edits)
 }

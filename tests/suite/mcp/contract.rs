@@ -99,6 +99,7 @@ pub(super) static FULL: Fixture = Fixture::new(|| {
     ]);
     sandbox.colony(&["fork", "other", "--no-switch"]);
     sandbox.colony(&["map"]);
+    sandbox.colony(&["blackboard", "put", "plan", "state", "begun"]);
     sandbox
 });
 
@@ -196,6 +197,16 @@ const SAME: &[(&str, &str, &str)] = &[
         "scopes show SCOPE",
     ),
     ("list_mapped_scopes", "{}", "scopes"),
+    (
+        "blackboard_get",
+        r#"{"scope":"plan","key":"state"}"#,
+        "blackboard get plan state",
+    ),
+    (
+        "blackboard_list",
+        r#"{"scope":"plan"}"#,
+        "blackboard list plan",
+    ),
     ("list_stored_pages", "{}", "pages --limit 2000"),
     (
         "list_stored_pages",

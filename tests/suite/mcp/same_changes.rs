@@ -117,6 +117,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "pages extend PAGE --by 60",
     ),
     (
+        "blackboard_put",
+        r#"{"scope":"plan","key":"owner","value":"ada","if_version":"0"}"#,
+        "blackboard put plan owner ada --if-version 0",
+    ),
+    (
+        "blackboard_delete",
+        r#"{"scope":"plan","key":"state"}"#,
+        "blackboard delete plan state",
+    ),
+    (
         "initialize_repo_map",
         r#"{"push":false}"#,
         "init --no-push --lfs",

@@ -109,6 +109,10 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["pages", "lock", "0000"],
     &["pages", "resident"],
     &["scopes"],
+    &["blackboard", "put", "plan", "owner", "ada"],
+    &["blackboard", "get", "plan", "owner"],
+    &["blackboard", "list"],
+    &["blackboard", "delete", "plan", "owner"],
     &["tools"],
     &[
         "tools",

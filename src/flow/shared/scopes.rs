@@ -1,63 +1,17 @@
-//! Joins two records of scopes that both sides have changed: scope by scope.
+//! The rule for scopes that two repositories have changed.
 //!
-//! A scope that only one side has changed, or deleted, since the common ancestor gets the state of
-//! that side; of two changes the later counts, and the other is kept beside it, unless they are
-//! equal. Every repository makes the very same commit.
+//! Of two changes of a mapping the later counts, and the other is kept beside it, unless they are equal.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::clones::sync::rules::{Merge, Side, Sides, Version, merge};
-use crate::git::object::NewCommit;
-use crate::git::{Oid, Repo, Signature, TreeEntry};
-use crate::map::scope_record::{FILE, MAX_RECORDS, ScopeRecord};
+use crate::git::{Oid, Repo, TreeEntry};
+use crate::map::scope_record::{FILE, ScopeRecord};
 use crate::model::{RepoPath, Result, time};
 use crate::store::refs::superseded;
 
-/// Joins two commits of scope records into one; `None` if there are too many records to read.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`, `no-space`, `io`.
-pub(super) fn join(repo: &Repo, ours: Oid, theirs: Oid) -> Result<Option<Oid>> {
-    let base = repo.merge_bases(ours, theirs)?.into_iter().min();
-    let before = entries(repo, base)?;
-    let (here, there) = (entries(repo, Some(ours))?, entries(repo, Some(theirs))?);
-    let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
-    if names.len() > MAX_RECORDS {
-        return Ok(None);
-    }
-    let mut joined = Vec::new();
-    for name in names {
-        let sides = Sides {
-            base: before.get(name).copied(),
-            ours: here.get(name).copied(),
-            theirs: there.get(name).copied(),
-        };
-        joined.extend(join_one(repo, &sides)?.map(|entry| (name, Some(entry))));
-    }
-    let mut parents = vec![ours, theirs];
-    parents.sort();
-    let committed = |commit| Ok(repo.read_commit(commit)?.committer.seconds);
-    let commit = repo.write_commit(NewCommit {
-        tree: repo.edit_tree(repo.empty_tree(), joined)?,
-        parents,
-        signature: &Signature {
-            name: "git-colony".to_owned(),
-            email: "git-colony@localhost".to_owned(),
-            seconds: committed(ours)?.max(committed(theirs)?),
-            offset_seconds: 0,
-        },
-        message: "merge scopes".to_owned(),
-    })?;
-    Ok(Some(commit))
-}
-
-fn entries(repo: &Repo, commit: Option<Oid>) -> Result<BTreeMap<RepoPath, TreeEntry>> {
-    let entries = repo.entries_of(repo.tree_of(commit)?)?;
-    Ok(entries.into_iter().collect())
-}
-
 /// Decides about one scope; `None` if it is deleted.
-fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
+pub(super) fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<TreeEntry>> {
     if sides.ours == sides.theirs {
         return Ok(sides.ours);
     }

@@ -1,0 +1,248 @@
+//! `git colony blackboard`
+
+use std::io::Read as _;
+
+use crate::blackboard::change::Change;
+use crate::blackboard::entry::{MAX_VALUE, Place, Value};
+use crate::env::Env;
+use crate::flow::blackboard::{
+    self, BlackboardReport, BlackboardRow, ChangeReport, ChangeStatus, KeyReport, KeyRow,
+};
+use crate::model::time::Moment;
+use crate::model::{Code, Error, Result};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// Keys and values that all clones share
+///
+/// A blackboard is named by any text. The clones of a hub see a change at once; 'sync' shares it with a remote.
+/// If two clones write a key without knowledge of each other, it keeps both values and is in conflict, until
+/// 'put --if-version' names the version of both.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Write a key
+    Put {
+        #[command(flatten)]
+        place: KeyArgs,
+        /// The text, at most 1 MiB; '-' reads it from standard input
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// Write only if the key is at VERSION, as 'get' shows it; '0' stands for a key without a value
+        #[arg(long, value_name = "VERSION")]
+        if_version: Option<String>,
+        /// Show what would be done, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+    /// Print the value of a key; the exit code is 1 if it has several
+    Get {
+        #[command(flatten)]
+        place: KeyArgs,
+    },
+    /// List the keys of a blackboard, or the blackboards
+    List {
+        /// The blackboard (default: list the blackboards)
+        scope: Option<String>,
+    },
+    /// Delete a key; 'git colony undo' restores it
+    Delete {
+        #[command(flatten)]
+        place: KeyArgs,
+        /// Delete only if the key is at VERSION, as 'get' shows it
+        #[arg(long, value_name = "VERSION")]
+        if_version: Option<String>,
+        /// Show what would be done, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct KeyArgs {
+    /// The blackboard
+    scope: String,
+    /// The key
+    key: String,
+}
+
+impl KeyArgs {
+    fn place(&self) -> Place<'_> {
+        Place {
+            scope: &self.scope,
+            key: &self.key,
+        }
+    }
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    match args.action {
+        Action::Put {
+            place,
+            value,
+            if_version,
+            dry_run,
+        } => {
+            let session = face.session(Run::from(dry_run))?;
+            let value = match value.as_str() {
+                "-" => read_value(face.env)?,
+                _ => value,
+            };
+            let change = Change {
+                place: place.place(),
+                value: Some(&value),
+                if_version: if_version.as_deref(),
+            };
+            let report = blackboard::change(&session, change)?;
+            face.answer(&report)
+        }
+        Action::Delete {
+            place,
+            if_version,
+            dry_run,
+        } => {
+            let session = face.session(Run::from(dry_run))?;
+            let change = Change {
+                place: place.place(),
+                value: None,
+                if_version: if_version.as_deref(),
+            };
+            let report = blackboard::change(&session, change)?;
+            face.answer(&report)
+        }
+        Action::Get { place } => {
+            let session = face.session(Run::ForReal)?;
+            let report = blackboard::get(&session, &place.scope, &place.key)?;
+            face.answer(&report)
+        }
+        Action::List { scope } => {
+            let session = face.session(Run::ForReal)?;
+            let report = blackboard::list(&session, scope.as_deref())?;
+            face.answer(&report)
+        }
+    }
+}
+
+/// Reads a value, and one byte more than it may have.
+fn read_value(env: &mut Env) -> Result<String> {
+    let mut bytes = Vec::new();
+    let limit = MAX_VALUE as u64 + 1;
+    let read = env.stdin.by_ref().take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read standard input", error))?;
+    let is_cut = bytes.len() > MAX_VALUE;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        // The byte that is too much may be part of a character.
+        Err(_) if is_cut => {
+            let message = format!("a value has at most {MAX_VALUE} bytes, this one has more");
+            Err(Error::new(Code::ValueTooLarge, message).unchanged())
+        }
+        Err(_) => Err(Error::new(Code::InvalidValue, "a value is UTF-8 text").unchanged()),
+    }
+}
+
+impl Answer for ChangeReport {
+    fn message(&self) -> String {
+        let (scope, key) = (&self.scope, &self.key);
+        let done = match (self.status, self.dry_run) {
+            (ChangeStatus::Written, false) => "wrote",
+            (ChangeStatus::Written, true) => "would write",
+            (ChangeStatus::Deleted, false) => "deleted",
+            (ChangeStatus::Deleted, true) => "would delete",
+            (ChangeStatus::Unchanged, _) => "unchanged:",
+        };
+        match self.status {
+            ChangeStatus::Deleted => format!("{done} '{key}' of '{scope}'"),
+            ChangeStatus::Written | ChangeStatus::Unchanged => {
+                format!("{done} '{key}' of '{scope}', version {}", self.version)
+            }
+        }
+    }
+}
+
+impl Answer for KeyReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let (scope, key, version) = (&self.scope, &self.key, &self.version);
+        if self.conflict {
+            let values = text::count(self.values.len(), "value");
+            return format!("'{key}' of '{scope}' has {values} in conflict, version {version}");
+        }
+        format!("'{key}' of '{scope}', version {version}")
+    }
+
+    fn line(&self) -> String {
+        // Standard output is the value and no note on it.
+        if self.conflict {
+            self.message()
+        } else {
+            String::new()
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let line = |one: &Value| {
+            let (age, author) = (age(&one.updated_at, now), &one.author);
+            format!("{age}, {author}: {}", one.value)
+        };
+        let values = self.values.iter().filter(|_| self.conflict);
+        values.map(line).collect()
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        self.value.as_deref()
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.conflict {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+impl Answer for BlackboardReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        match &self.scope {
+            Some(scope) => format!("{} of '{scope}'", text::count(self.count, "key")),
+            None => text::count(self.count, "blackboard"),
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let board =
+            |row: &BlackboardRow| vec![row.scope.clone(), text::count(row.key_count, "key")];
+        let key = |row: &KeyRow| {
+            let conflict = if row.conflict { "in conflict" } else { "" };
+            vec![
+                row.key.clone(),
+                row.version.clone(),
+                text::count(row.size_bytes, "byte"),
+                age(&row.updated_at, now),
+                conflict.to_owned(),
+            ]
+        };
+        let rows: Vec<_> = self.blackboards.iter().map(board).collect();
+        let mut lines = text::table(&rows);
+        lines.extend(text::table(&self.keys.iter().map(key).collect::<Vec<_>>()));
+        let unreadable = self.unreadable.iter();
+        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines
+    }
+}

@@ -1,0 +1,63 @@
+//! The shared records in the hub: the one place at which the clones of a machine meet, as those of a team do at
+//! a remote.
+//!
+//! Other refs are published by each clone under its own name; of a shared record there is one, under the name that
+//! it has in each clone.
+
+use std::collections::BTreeMap;
+
+use crate::git::object::transfer::{Linked, link_objects, send_pack};
+use crate::git::{Oid, RefChange, RefName};
+use crate::model::Result;
+use crate::store::Session;
+use crate::store::refs::ref_names;
+
+use super::Hub;
+use super::publish::copy_objects;
+
+/// Lists the shared records of a hub.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
+    let mut found = BTreeMap::new();
+    for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
+        found.extend(hub.store.find_ref(&name)?.map(|id| (name, id)));
+    }
+    let boards = hub.store.refs_below(ref_names::BLACKBOARDS)?.into_iter();
+    found.extend(boards.map(|board| (board.name, board.id)));
+    Ok(found)
+}
+
+/// Copies objects of the hub into a clone.
+///
+/// # Errors
+/// `object-missing`, `git-failed`, `no-space`, `io`.
+pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
+    let (repo, world) = (&session.repo, &session.world);
+    let missing: Vec<Oid> = tips
+        .iter()
+        .copied()
+        .filter(|id| repo.object_size(*id).is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (from, to) = (hub.store.object_store(), repo.object_store());
+    if link_objects(&from, &to, &missing)? == Linked::NotAll {
+        send_pack(hub.store.git(world), repo.git(world), &missing, &[])?;
+    }
+    Ok(())
+}
+
+/// Moves shared records of the hub, after their objects are there.
+///
+/// # Errors
+/// `ref-moved` when another clone was faster; `locked`, `object-missing`, `git-failed`, `no-space`.
+pub fn push(session: &Session, hub: &Hub, changes: &[RefChange]) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    copy_objects(&session.world, &session.repo, hub, changes)?;
+    hub.move_refs(&session.world, changes)
+}

@@ -1,0 +1,4 @@
+//! Blackboards: keys with values that clones share.
+
+mod keys;
+mod shared;
