@@ -27,7 +27,11 @@ pub struct ChunkSize {
 }
 
 /// Changes whenever the same text might be cut differently; part of the cache keys.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+
+/// The tokens that a small chunk may stay below its target for the end of a sentence: as many as a
+/// long sentence has, but at most half of the target.
+const SENTENCE_TOKENS: usize = 40;
 
 /// The number of ends that are tried one by one before a binary search.
 const FEW_ATTEMPTS: usize = 6;
@@ -70,6 +74,11 @@ impl ChunkSize {
     /// Returns how many tokens a chunk may stay below its target for a better end.
     fn slack(self) -> usize {
         self.target / 10
+    }
+
+    /// Returns how many tokens a chunk may stay below its target for the end of a sentence.
+    fn sentence_slack(self) -> usize {
+        self.slack().max(SENTENCE_TOKENS.min(self.target / 2))
     }
 
     /// Returns the tokens of the largest piece that is not cut further.
@@ -212,8 +221,8 @@ impl Filling<'_> {
         (first..self.units.len()).take_while(fits).last()
     }
 
-    /// Chooses the last unit: the last heading in the last fifth, otherwise the best end within the
-    /// slack.
+    /// Chooses the last unit: the last heading in the last fifth; otherwise the best end within the
+    /// slack, or the last end of a sentence or paragraph before it if that is none.
     fn best_end(&self, first: usize, fresh: usize, most: usize) -> usize {
         if most + 1 == self.units.len() {
             return most;
@@ -223,13 +232,23 @@ impl Filling<'_> {
         if let Some(last) = late.find(|last| self.ending(*last) == Ending::Section) {
             return last;
         }
-        let near = |last: &usize| {
-            *last == most || self.about(first, *last) + self.size.slack() >= self.size.target
+        let near = |last: usize, slack: usize| {
+            last == most || self.about(first, last) + slack >= self.size.target
         };
-        let ends = (fresh..=most).rev().take_while(near);
+        let ends = |slack: usize| {
+            (fresh..=most)
+                .rev()
+                .take_while(move |&last| near(last, slack))
+        };
         let digest = |last: usize| std::cmp::Reverse(self.digest(last));
         let better = |&last: &usize| (self.ending(last), digest(last), last);
-        ends.max_by_key(better).unwrap_or(most)
+        let best = ends(self.size.slack()).max_by_key(better).unwrap_or(most);
+        let closed = |last: &usize| self.ending(*last) >= Ending::Paragraph;
+        let closed_before = || ends(self.size.sentence_slack()).find(closed);
+        Some(best)
+            .filter(closed)
+            .or_else(closed_before)
+            .unwrap_or(best)
     }
 
     /// Finds the first unit of the next chunk: whole units of at most the overlap, from the

@@ -145,6 +145,39 @@ fn a_paragraph_over_the_target_is_cut_at_sentences() {
 }
 
 #[test]
+fn small_chunks_end_at_sentences_too() {
+    let words = ["side", "girl", "body", "father", "problem", "job", "state"];
+    let paragraph = |n: usize| {
+        let word = |at: usize| {
+            words
+                .iter()
+                .cycle()
+                .nth(n * 5 + at * 3)
+                .unwrap()
+                .to_string()
+        };
+        let words: Vec<String> = (0..16).map(word).collect();
+        format!("Then {}.\n\n", words.join(" "))
+    };
+    let text: String = (0..80).map(paragraph).collect();
+    for (target, overlap) in [(64, 0), (64, 8), (100, 20)] {
+        let chunks = cut(&text, target, overlap);
+        let closed = |chunk: &&Chunk| sentence::is_closed(&text[chunk.start..chunk.end]);
+        assert_eq!(
+            chunks.iter().filter(closed).count(),
+            chunks.len(),
+            "{target}"
+        );
+        let tokens: usize = chunks.iter().map(|chunk| chunk.tokens).sum();
+        assert!(
+            tokens * 10 >= chunks.len() * target * 7,
+            "{tokens} in {}",
+            chunks.len()
+        );
+    }
+}
+
+#[test]
 fn a_chunk_repeats_whole_sentences_of_the_one_before() {
     let text = prose(200);
     for chunk in cut(&text, 800, 100).iter().skip(1) {
