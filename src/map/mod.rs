@@ -7,6 +7,7 @@ mod reading;
 pub mod resolve;
 pub mod resolved;
 pub mod row;
+pub mod row_changes;
 pub mod schema;
 pub mod scope_record;
 pub mod scope_writing;

@@ -1,13 +1,12 @@
 //! Listing pages, and looking one up.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::graph::RelationshipType;
 use super::mapping::read_pages;
 use super::pages::{self, Page, PageId};
+use super::part_numbers::PartNumbers;
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::source::file;
@@ -113,7 +112,7 @@ impl From<&Record> for RecordEntry {
 
 impl PageEntry {
     /// Describes a page of a scope; what the state of the colony says of it, the caller adds.
-    pub fn of(scope_id: &str, page: &Page) -> PageEntry {
+    pub(super) fn of(scope_id: &str, page: &Page) -> PageEntry {
         PageEntry {
             page_id: page.id,
             scope_id: scope_id.to_owned(),
@@ -148,10 +147,8 @@ pub fn list(
             for page in filter.chosen(&pages) {
                 total += 1;
                 if total > filter.offset && found.len() < filter.limit {
-                    let mut entry = PageEntry::of(&scope.scope, page);
-                    let parts = parts.get_or_insert_with(|| parts_of(&pages));
-                    number_parts(parts, &mut entry.records);
-                    found.push(entry);
+                    let parts = parts.get_or_insert_with(|| PartNumbers::of(&pages));
+                    found.push(parts.describe(&scope.scope, page));
                 }
             }
             damage.is_none()
@@ -179,49 +176,6 @@ impl Filter {
         let within = |path: &RepoPath| record.path.is_at_or_below(path);
         self.path.as_ref().is_none_or(within)
     }
-}
-
-/// The starts of the records of each file of a directory, in order.
-type Parts<'a> = BTreeMap<&'a RepoPath, Vec<u64>>;
-
-fn parts_of(pages: &[Page]) -> Parts<'_> {
-    let mut parts = Parts::new();
-    for record in pages.iter().flat_map(|page| &page.records) {
-        parts.entry(&record.path).or_default().push(record.start);
-    }
-    for starts in parts.values_mut() {
-        starts.sort_unstable();
-    }
-    parts
-}
-
-/// Numbers parts within their files.
-fn number_parts(parts: &Parts<'_>, records: &mut [RecordEntry]) {
-    for record in records.iter_mut().filter(|record| record.part.is_some()) {
-        let starts = parts.get(&record.path).map_or(&[][..], Vec::as_slice);
-        let before = starts.partition_point(|&start| start < record.start);
-        record.part_number = Some(1 + before);
-        record.part_count = Some(starts.len());
-    }
-}
-
-/// Numbers the parts of a page that was looked up.
-///
-/// # Errors
-/// `cache-unusable`.
-pub fn number_parts_of_page(
-    table: &PageTable,
-    scope: &ScopeRow,
-    records: &mut [RecordEntry],
-) -> Result<()> {
-    let Some(first) = records.iter().find(|record| record.part.is_some()) else {
-        return Ok(());
-    };
-    let directory = first.path.parent().unwrap_or_default();
-    let row = table.directory(scope, &directory).map_err(unusable)?;
-    let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
-    number_parts(&parts_of(&pages), records);
-    Ok(())
 }
 
 /// Finds a page by its id or an abbreviation: the scope and the page.

@@ -6,4 +6,6 @@ pub mod listing;
 pub mod mapping;
 pub mod packer;
 pub mod pages;
+pub mod pairing;
+pub mod part_numbers;
 pub mod relations;

@@ -2,6 +2,7 @@
 
 use crate::cli::{Face, Opening, Stop};
 use crate::flow::map::map_diff::{self, MapDiffReport};
+use crate::map::row_changes::{RowChange, RowDifference};
 use crate::model::time::Moment;
 use crate::page::listing::PageEntry;
 use crate::ui::answer::{Answer, Outcome};
@@ -9,8 +10,10 @@ use crate::ui::text;
 
 /// Compare the pages of two revisions
 ///
-/// Each revision is mapped by its own map, in memory: nothing is fetched or written. A source that cannot be
-/// mapped at one of them is named and not compared; then the exit code is 1.
+/// Each revision is mapped by its own map, in memory: nothing is fetched or written. Rows of the map that differ
+/// are named in a warning. Pages of the same files are a pair, '~' with the former and the new id; '+' and '-' are
+/// pages that only one revision has. A source that cannot be mapped at one of them is named and not compared; then
+/// the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// The first revision
@@ -33,16 +36,31 @@ impl Answer for MapDiffReport {
     }
 
     fn message(&self) -> String {
-        let failed = match self.failed.len() {
+        let more = |count: usize, noun: &str, what: &str| match count {
             0 => String::new(),
-            some => format!(", {} could not be mapped", text::count(some, "source")),
+            some => format!(", {} {what}", text::count(some, noun)),
         };
         format!(
-            "{} added, {} removed, {} kept{failed}",
-            text::count(self.pages_added.len(), "page"),
+            "{} changed, {} added, {} removed, {} kept{}{}",
+            text::count(self.pages_changed.len(), "page"),
+            self.pages_added.len(),
             self.pages_removed.len(),
-            self.pages_kept
+            self.pages_kept,
+            more(self.map_changes.len(), "row", "of the map changed"),
+            more(self.failed.len(), "source", "could not be mapped")
         )
+    }
+
+    fn narration(&self) -> Vec<String> {
+        if self.map_changes.is_empty() {
+            return Vec::new();
+        }
+        let rows: Vec<String> = self.map_changes.iter().map(changed_row).collect();
+        vec![format!(
+            "warning: the map itself differs between the two commits, so pages may differ where no file \
+             does: {}",
+            rows.join("; ")
+        )]
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -57,9 +75,11 @@ impl Answer for MapDiffReport {
                 )
             })
             .collect();
-        let removed = self.pages_removed.iter().map(|page| told("-", page));
-        let added = self.pages_added.iter().map(|page| told("+", page));
-        let rows: Vec<_> = removed.chain(added).collect();
+        let changed = self.pages_changed.iter();
+        let changed = changed.map(|page| row("~", &short(&page.before), &page.after));
+        let removed = self.pages_removed.iter().map(|page| row("-", "", page));
+        let added = self.pages_added.iter().map(|page| row("+", "", page));
+        let rows: Vec<_> = changed.chain(removed).chain(added).collect();
         lines.extend(text::table(&rows));
         lines
     }
@@ -73,11 +93,27 @@ impl Answer for MapDiffReport {
     }
 }
 
-fn told(sign: &str, page: &PageEntry) -> Vec<String> {
+/// Returns the cells of a page; `former` is the id that a changed page had.
+fn row(sign: &str, former: &str, page: &PageEntry) -> Vec<String> {
     vec![
         sign.to_owned(),
-        page.page_id.to_string().chars().take(8).collect(),
+        former.to_owned(),
+        short(page),
         page.tokens.to_string(),
         crate::cli::pages::holds(page),
     ]
+}
+
+fn short(page: &PageEntry) -> String {
+    page.page_id.to_string().chars().take(8).collect()
+}
+
+/// Says how a row of the map differs.
+fn changed_row(row: &RowChange) -> String {
+    let how = match row.change {
+        RowDifference::Added => "added".to_owned(),
+        RowDifference::Removed => "removed".to_owned(),
+        RowDifference::Changed => format!("changed ({})", row.keys.join(", ")),
+    };
+    format!("row '{}' {how}", row.name)
 }

@@ -14,11 +14,15 @@ use super::mapping::{self, How, row_place};
 use crate::flow::pages::page_labels;
 use crate::git::Oid;
 use crate::map::resolved::ResolvedRow;
+use crate::map::row_changes::{self, RowChange};
+use crate::map::schema::RepoMap;
 use crate::map::show::MapState;
 use crate::model::{Code, Result};
 use crate::page::listing::{PageEntry, unusable};
 use crate::page::mapping::read_pages;
-use crate::page::pages::{Page, PageId};
+use crate::page::pages::Page;
+use crate::page::pairing;
+use crate::page::part_numbers::PartNumbers;
 use crate::store::Session;
 use crate::store::cache::page_table::PageTable;
 use crate::store::cache::user_cache::{UserCache, UserCacheKind};
@@ -30,14 +34,29 @@ pub struct MapDiffReport {
     pub commit_a: Oid,
     /// The second commit.
     pub commit_b: Oid,
-    /// Pages that only the second has, in the order of scopes and paths.
+    /// Pages of the first that the second has with other content: those of the same files, in the
+    /// order of scopes and paths.
+    pub pages_changed: Vec<PageChange>,
+    /// Other pages that only the second has, in the same order.
     pub pages_added: Vec<PageEntry>,
-    /// Pages that only the first has, in the same order.
+    /// Other pages that only the first has, in the same order.
     pub pages_removed: Vec<PageEntry>,
     /// The number of pages that both have.
     pub pages_kept: usize,
+    /// Rows of the map that differ: each commit is mapped by its own map, so their pages may differ
+    /// where no file does.
+    pub map_changes: Vec<RowChange>,
     /// Rows that could not be mapped: their scopes are not compared.
     pub failed: Vec<FailedRow>,
+}
+
+/// A page with other content.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PageChange {
+    /// The page of the first commit.
+    pub before: PageEntry,
+    /// The page of the second commit.
+    pub after: PageEntry,
 }
 
 /// A row that could not be mapped.
@@ -58,14 +77,16 @@ pub struct FailedRow {
 /// The pages of a revision, by scope.
 struct Side {
     commit: Oid,
+    map: RepoMap,
     scopes: BTreeMap<String, Mapped>,
     failed: Vec<FailedRow>,
 }
 
 /// The result for one row.
+#[derive(Default)]
 struct Mapped {
     place: Option<PathBuf>,
-    commit: Oid,
+    commit: Option<Oid>,
     pages: Vec<Page>,
 }
 
@@ -82,16 +103,22 @@ pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
         a.scopes.remove(&row.scope_id);
         b.scopes.remove(&row.scope_id);
     }
-    let (only_a, only_b) = (a.beyond(session, &b)?, b.beyond(session, &a)?);
-    let all: usize = b.scopes.values().map(|mapped| mapped.pages.len()).sum();
-    Ok(MapDiffReport {
+    let mut report = MapDiffReport {
         commit_a: a.commit,
         commit_b: b.commit,
-        pages_kept: all - only_b.len(),
-        pages_added: only_b,
-        pages_removed: only_a,
+        pages_changed: Vec::new(),
+        pages_added: Vec::new(),
+        pages_removed: Vec::new(),
+        pages_kept: 0,
+        map_changes: row_changes::compare(&a.map, &b.map),
         failed,
-    })
+    };
+    let scopes: BTreeSet<String> = a.scopes.keys().chain(b.scopes.keys()).cloned().collect();
+    for scope in scopes {
+        let take = |side: &mut Side| side.scopes.remove(&scope).unwrap_or_default();
+        report.add(session, &scope, (&take(&mut a), &take(&mut b)))?;
+    }
+    Ok(report)
 }
 
 fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side> {
@@ -100,6 +127,7 @@ fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side>
     let how = How::offline(session);
     let mut side = Side {
         commit: rows.commit,
+        map: rows.map,
         scopes: BTreeMap::new(),
         failed: Vec::new(),
     };
@@ -133,33 +161,49 @@ fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result<Mapped
     }
     Ok(Mapped {
         place: row_place(row).map(Path::to_owned),
-        commit: row.commit,
+        commit: Some(row.commit),
         pages,
     })
 }
 
-impl Side {
-    /// Returns the pages that the other side does not have.
-    fn beyond(&self, session: &Session, other: &Side) -> Result<Vec<PageEntry>> {
-        let theirs = other.scopes.values().flat_map(|mapped| &mapped.pages);
-        let known: BTreeSet<PageId> = theirs.map(|page| page.id).collect();
-        let mut beyond = Vec::new();
-        for (scope, mapped) in &self.scopes {
-            let mut new: Vec<_> = mapped
-                .pages
-                .iter()
-                .filter(|page| !known.contains(&page.id))
-                .map(|page| PageEntry::of(scope, page))
-                .collect();
-            let records = new.iter_mut().flat_map(|page| &mut page.records);
-            page_labels::label(
-                session,
-                mapped.place.as_deref(),
-                Some(mapped.commit),
-                records,
-            )?;
-            beyond.append(&mut new);
-        }
-        Ok(beyond)
+impl MapDiffReport {
+    /// Adds the differences between two states of a scope.
+    fn add(
+        &mut self,
+        session: &Session,
+        scope: &str,
+        (before, after): (&Mapped, &Mapped),
+    ) -> Result<()> {
+        let found = pairing::compare(&before.pages, &after.pages);
+        self.pages_kept += after.pages.len() - found.changed.len() - found.added.len();
+        let old = found.changed.iter().map(|pair| pair.before);
+        let new = found.changed.iter().map(|pair| pair.after);
+        let old = before.describe(session, scope, old)?;
+        let new = after.describe(session, scope, new)?;
+        let pairs = old.into_iter().zip(new);
+        let changes = pairs.map(|(before, after)| PageChange { before, after });
+        self.pages_changed.extend(changes);
+        let added = after.describe(session, scope, found.added.into_iter())?;
+        self.pages_added.extend(added);
+        let removed = before.describe(session, scope, found.removed.into_iter())?;
+        self.pages_removed.extend(removed);
+        Ok(())
+    }
+}
+
+impl Mapped {
+    /// Describes some of the pages, with the numbers of parts and the labels of files.
+    fn describe<'a>(
+        &self,
+        session: &Session,
+        scope: &str,
+        pages: impl Iterator<Item = &'a Page>,
+    ) -> Result<Vec<PageEntry>> {
+        let numbers = PartNumbers::of(&self.pages);
+        let describe = |page| numbers.describe(scope, page);
+        let mut entries: Vec<PageEntry> = pages.map(describe).collect();
+        let records = entries.iter_mut().flat_map(|page| &mut page.records);
+        page_labels::label(session, self.place.as_deref(), self.commit, records)?;
+        Ok(entries)
     }
 }

@@ -20,6 +20,7 @@ use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::pages::PageId;
+use crate::page::part_numbers;
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -295,7 +296,7 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     )?;
     shown.stale = is_stale(session, &found.0);
     page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
-    listing::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
+    part_numbers::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
     if request.neighbors {
         let neighbors = page_graph::neighbors(session, &opened.table, &found.0, shown.page_id)?;
         shown.neighbours = Some(neighbors);

@@ -28,11 +28,11 @@ fn pages_of_directories_that_differ_are_shown_without_a_write() {
     let sandbox = Sandbox::new();
     commit(&sandbox, &[("dir/c.txt", "sea\n"), ("new/d.txt", "dee\n")]);
     let diff = sandbox.json(&["map", "diff", "HEAD~1", "HEAD"]);
-    assert_eq!(
-        paths(&diff, "pages_added"),
-        ["dir/b.txt", "dir/c.txt", "new/d.txt"]
-    );
-    assert_eq!(paths(&diff, "pages_removed"), ["dir/b.txt"]);
+    assert_eq!(paths(&diff, "pages_added"), ["new/d.txt"]);
+    assert_eq!(diff["pages_removed"], json!([]));
+    let change = &diff["pages_changed"][0];
+    assert_eq!(change["before"]["records"].as_array().unwrap().len(), 1);
+    assert_eq!(change["after"]["records"].as_array().unwrap().len(), 2);
     assert_eq!(
         (&diff["pages_kept"], &diff["failed"]),
         (&json!(1), &json!([]))
@@ -41,16 +41,17 @@ fn pages_of_directories_that_differ_are_shown_without_a_write() {
     let back = sandbox.json(&["map", "diff", "HEAD", "HEAD~1"]);
     assert_eq!(back["pages_added"], diff["pages_removed"]);
     assert_eq!(back["pages_removed"], diff["pages_added"]);
+    assert_eq!(back["pages_changed"][0]["before"], change["after"]);
+    assert_eq!(back["pages_changed"][0]["after"], change["before"]);
     let none = sandbox.json(&["map", "diff", "HEAD", "main"]);
     assert_eq!(
         (&none["pages_added"], &none["pages_kept"]),
         (&json!([]), &json!(3))
     );
     insta::assert_snapshot!(sandbox.colony(&["map", "diff", "HEAD~1", "HEAD"]), @r"
-    2 pages added, 1 removed, 1 kept
-    -  3c7cf565  18  dir/b.txt
-    +  0b7ba183  36  dir/b.txt and 1 more
-    +  1c1598a5  18  new/d.txt
+    1 page changed, 1 added, 0 removed, 1 kept
+    ~  3c7cf565  0b7ba183  36  dir/b.txt and 1 more
+    +            1c1598a5  18  new/d.txt
     ");
     assert_eq!(
         sandbox.error(&["map", "diff", "HEAD", "nowhere"]),
@@ -70,11 +71,12 @@ fn the_pages_are_those_that_map_makes() {
         before
             .as_array()
             .unwrap()
-            .contains(&diff["pages_removed"][0])
+            .contains(&diff["pages_changed"][0]["before"])
     );
     drop(sandbox.json(&["map"]));
     let after = sandbox.json(&["pages"])["pages"].clone();
-    assert!(after.as_array().unwrap().contains(&diff["pages_added"][0]));
+    let page = &diff["pages_changed"][0]["after"];
+    assert!(after.as_array().unwrap().contains(page));
 }
 
 #[test]
@@ -99,6 +101,65 @@ fn a_row_that_fails_is_named_and_its_scope_not_compared() {
         failed["commit"],
         sandbox.git(&["rev-parse", "HEAD"]).as_str()
     );
-    assert_eq!(paths(&diff, "pages_removed"), [MAP]);
-    assert_eq!(paths(&diff, "pages_added"), [MAP]);
+    let page = &diff["pages_changed"][0];
+    assert_eq!(page["before"]["records"][0]["path"], json!(MAP));
+}
+
+#[test]
+fn an_edit_of_a_long_file_is_parts_that_changed() {
+    let sandbox = Sandbox::new();
+    let lines = |numbers: std::ops::Range<usize>| -> String {
+        let line = |n: usize| format!("fn name_{n}() {{ {} }}\n\n", n * 7919 % 1009);
+        numbers.map(line).collect()
+    };
+    let before = lines(0..3000);
+    commit(&sandbox, &[("long/code.rs", &before)]);
+    let edited = before.replace("fn name_700()", "fn other()");
+    let (head, tail) = edited.split_at(edited.find("fn name_2000").unwrap());
+    let after = format!("{head}{}{tail}", lines(5000..5300));
+    commit(&sandbox, &[("long/code.rs", &after)]);
+    let diff = sandbox.json(&["map", "diff", "HEAD~1", "HEAD"]);
+    let changes = diff["pages_changed"].as_array().unwrap();
+    assert!((2..=4).contains(&changes.len()), "{changes:#?}");
+    for change in changes {
+        let part = |side: &str| change[side]["records"][0]["part_number"].as_u64().unwrap();
+        assert!(part("before").abs_diff(part("after")) <= 1);
+        assert_ne!(change["before"]["page_id"], change["after"]["page_id"]);
+    }
+    assert!(diff["pages_added"].as_array().unwrap().len() <= 2);
+    assert_eq!(diff["pages_removed"], json!([]));
+    assert_eq!(diff["map_changes"], json!([]));
+}
+
+#[test]
+fn rows_of_the_map_that_differ_are_a_warning() {
+    let sandbox = Sandbox::new();
+    let map = |rows: &str| format!("schema_version: 1\nsources:\n{rows}");
+    let (top, dir) = (
+        "  - {name: top, type: git_repo}\n",
+        "  - {name: dir, type: git_repo, start_dir: dir}\n",
+    );
+    commit(&sandbox, &[(MAP, &map(&format!("{top}{dir}")))]);
+    let lean = top.replace("}", ", flush_token_budget: 1000, exclude_globs: ['*.c']}");
+    let new = "  - {name: new, type: git_repo}\n";
+    commit(&sandbox, &[(MAP, &map(&format!("{lean}{new}")))]);
+    let args = ["map", "diff", "HEAD~1", "HEAD"];
+    let diff = sandbox.json(&args);
+    let row = |name: &str, change: &str, keys: &[&str]| json!({"name": name, "change": change, "keys": keys});
+    assert_eq!(
+        diff["map_changes"],
+        json!([
+            row("top", "changed", &["exclude_globs", "flush_token_budget"]),
+            row("new", "added", &[]),
+            row("dir", "removed", &[]),
+        ])
+    );
+    assert!(
+        diff["message"]
+            .as_str()
+            .unwrap()
+            .ends_with(", 3 rows of the map changed")
+    );
+    let output = sandbox.run(&args);
+    insta::assert_snapshot!(output.stderr.trim(), @"warning: the map itself differs between the two commits, so pages may differ where no file does: row 'top' changed (exclude_globs, flush_token_budget); row 'new' added; row 'dir' removed");
 }
