@@ -327,7 +327,10 @@ pub const TABLE: &[Examples] = &[
         &[
             ("git colony map check", "check the repo map"),
             ("git colony map", "cut what it names into pages"),
-            ("git colony map tree --tokens", "where the tokens are"),
+            (
+                "git colony map preview --url \"$(git remote get-url origin)\"",
+                "the map of a repository elsewhere",
+            ),
         ],
     ),
     of(

@@ -49,6 +49,9 @@ pub struct MapEntry {
 /// A listing of a tree.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TreeReport {
+    /// The repository, if it was named by its URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
     /// The commit.
     pub commit: Option<Oid>,
     /// The root.
@@ -115,6 +118,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
     let mut root = assemble(root, &mut below);
     root.path = RepoPath::from(".");
     Ok(TreeReport {
+        origin_url: None,
         commit,
         root,
         count,

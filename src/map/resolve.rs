@@ -275,7 +275,8 @@ impl One<'_> {
     fn here(&self, frozen: Option<Oid>) -> Result<Located> {
         let (row, caller) = (self.row, self.caller);
         let branch = row.branch.clone().or_else(|| caller.branch.clone());
-        let tip = || match &branch {
+        // Without a branch of its own, a row is at the commit that is mapped.
+        let tip = || match &row.branch {
             Some(branch) => branch_tip(caller.repo, branch),
             None => Ok(caller.commit),
         };

@@ -99,6 +99,9 @@ pub struct ScopeRecord {
     /// synced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// The repository whose map has the row, by `map --url`: such a record is never synced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map_of: Option<String>,
     /// When it was first mapped, RFC 3339 UTC.
     pub created_at: String,
     /// When the record last changed, RFC 3339 UTC.
@@ -155,9 +158,16 @@ impl ScopeRecord {
             frozen: resolved.frozen.then_some(resolved.commit),
             worktree: false,
             place: None,
+            map_of: None,
             created_at: now.to_owned(),
             updated_at: now.to_owned(),
         }
+    }
+
+    /// Returns `true` if no row of this repository's map made the scope: the row of `map repo` has
+    /// the name of the scope.
+    pub fn is_of_no_map(&self) -> bool {
+        self.map_of.is_some() || (self.row.name == self.scope_id && self.row.origin_url.is_some())
     }
 
     /// Reads the record in a blob; `None` for anything else.

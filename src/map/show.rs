@@ -41,6 +41,9 @@ impl MapState {
 pub struct MapCheckReport {
     /// The file.
     pub path: &'static str,
+    /// The repository, if it was named by its URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
     /// The commit it was read from; `None` for the file on disk.
     pub commit: Option<Oid>,
     /// Whether the file exists; without it the whole tree is one source.
@@ -60,6 +63,9 @@ pub struct MapCheckReport {
 pub struct MapShowReport {
     /// The file.
     pub path: &'static str,
+    /// The repository, if it was named by its URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
     /// The commit it was read from; `None` for the file on disk.
     pub commit: Option<Oid>,
     /// Whether the file exists; without it the whole tree is one source.
@@ -99,6 +105,7 @@ pub fn show(repo: &Repo, state: &MapState) -> Result<MapShowReport> {
     } = load::load(repo, place)?;
     Ok(MapShowReport {
         path: PATH,
+        origin_url: None,
         commit,
         has_repo_map_file: has_file,
         parsed: read.map,

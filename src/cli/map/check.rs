@@ -4,9 +4,12 @@ use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
 use crate::map::problem::MapProblem;
 use crate::map::show::MapCheckReport;
+use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+use super::by_url;
 
 /// Report every problem in the map, with line and column
 ///
@@ -16,18 +19,20 @@ use crate::ui::text;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Read the map of REVISION
-    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["worktree", "url"])]
     rev: Option<String>,
     /// Read the file on disk (default)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "url")]
     worktree: bool,
+    #[command(flatten)]
+    of: by_url::Args,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::Dry)?;
+    let session = face.session(args.of.opening(Run::Dry))?;
     let on_disk = args.worktree || args.rev.is_none();
     let state = super::state(args.rev.as_ref(), on_disk);
-    let report = map_check::check(&session, &state)?;
+    let report = map_check::check(&session, &args.of.map(state))?;
     face.answer(&report)
 }
 
@@ -44,9 +49,12 @@ impl Answer for MapCheckReport {
         match (self.count, self.sources) {
             (0, Some(sources)) => {
                 let sources = text::count(sources, "source");
-                let of = match self.commit {
-                    Some(commit) => format!(" --rev {}", commit.short()),
-                    None => " --worktree".to_owned(),
+                let of = match (self.commit, &self.origin_url) {
+                    (Some(commit), Some(url)) => {
+                        format!(" --url {} --commit {commit}", shell_word(url))
+                    }
+                    (Some(commit), None) => format!(" --rev {}", commit.short()),
+                    (None, _) => " --worktree".to_owned(),
                 };
                 format!(
                     "'{path}' is valid: {sources}{warnings}; 'git colony map preview{of}' resolves them"

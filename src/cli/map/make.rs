@@ -15,17 +15,21 @@ use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::by_url;
+
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, value_name = "REVISION", conflicts_with = "url")]
     rev: Option<String>,
+    #[command(flatten)]
+    of: by_url::Args,
     /// Map the files of the working tree, committed or not, into scopes that are never shared
     ///
     /// The files are those that a checkpoint would keep: tracked ones as they are, and new ones that git does
     /// not ignore. Rows that do not come from the current branch are skipped.
-    #[arg(long, conflicts_with_all = ["rev", "thaw"])]
+    #[arg(long, conflicts_with_all = ["rev", "thaw", "url"])]
     worktree: bool,
     /// Only the row of this NAME; may be repeated
     #[arg(long = "source", value_name = "NAME")]
@@ -46,14 +50,16 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
+    let network = if args.offline {
+        Network::Offline
+    } else {
+        Network::Used
+    };
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
+        by_url: args.of.by_url(network),
         base_scope: args.base_scope,
-        network: if args.offline {
-            Network::Offline
-        } else {
-            Network::Used
-        },
+        network,
         sources: args.sources,
         thaw: args.thaw,
     };

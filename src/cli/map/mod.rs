@@ -1,5 +1,6 @@
 //! `git colony map`: the group of commands about the repo map.
 
+mod by_url;
 mod check;
 mod diff;
 mod make;

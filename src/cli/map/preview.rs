@@ -8,18 +8,22 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::by_url;
+
 /// Show the settings of each row, inherited ones included
 ///
-/// Nothing is fetched or written: a row about a repository that was never mapped here has an error, and
-/// then the exit code is 1.
+/// Nothing is fetched or written, but for the repository of --url: a row about a repository that was never
+/// mapped here has an error, and then the exit code is 1.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Read the map of REVISION (default: HEAD)
-    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["worktree", "url"])]
     rev: Option<String>,
     /// Read the map on disk
-    #[arg(long)]
+    #[arg(long, conflicts_with = "url")]
     worktree: bool,
+    #[command(flatten)]
+    of: by_url::Args,
     /// Only the row of this NAME; may be repeated
     #[arg(long = "source", value_name = "NAME")]
     sources: Vec<String>,
@@ -32,9 +36,10 @@ pub(in crate::cli) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let session = face.session(Opening::Look)?;
+    let session = face.session(args.of.opening(Opening::Look))?;
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
+        by_url: args.of.by_url(Network::Used),
         base_scope: args.base_scope,
         network: Network::Offline,
         sources: args.sources,

@@ -1,13 +1,14 @@
 //! `git colony map show`
 
 use crate::cli::{Face, Run, Stop};
+use crate::flow::map::map_show;
 use crate::map::row::{RouteRow, SourceRow};
-use crate::map::show::{self, MapShowReport};
+use crate::map::show::MapShowReport;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::told_problems;
+use super::{by_url, told_problems};
 
 /// Show the map, row by row
 ///
@@ -16,17 +17,19 @@ use super::told_problems;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Show the map of REVISION (default: HEAD)
-    #[arg(long, value_name = "REVISION", conflicts_with = "worktree")]
+    #[arg(long, value_name = "REVISION", conflicts_with_all = ["worktree", "url"])]
     rev: Option<String>,
     /// Show the file on disk
-    #[arg(long)]
+    #[arg(long, conflicts_with = "url")]
     worktree: bool,
+    #[command(flatten)]
+    of: by_url::Args,
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let state = super::state(args.rev.as_ref(), args.worktree);
-    let report = show::show(&session.repo, &state)?;
+    let report = map_show::show(&session, &args.of.map(state))?;
     face.answer(&report)
 }
 

@@ -2,10 +2,12 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_tree;
-use crate::map::listing::{self, Bounds, EntryKind, MapEntry, TreeReport};
+use crate::map::listing::{Bounds, EntryKind, MapEntry, TreeReport};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+use super::by_url;
 
 /// Show directories and files of a commit, directories first
 ///
@@ -14,8 +16,10 @@ use crate::ui::text;
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Show the tree of REVISION (default: HEAD)
-    #[arg(long, value_name = "REVISION")]
+    #[arg(long, value_name = "REVISION", conflicts_with = "url")]
     rev: Option<String>,
+    #[command(flatten)]
+    of: by_url::Args,
     /// Show at most N levels of directories, 1 to 20
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=20))]
     max_depth: u8,
@@ -29,15 +33,15 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let (_, commit) = super::state(args.rev.as_ref(), false).place(&session.repo)?;
+    let map = args.of.map(super::state(args.rev.as_ref(), false));
     let bounds = Bounds {
         max_depth: args.max_depth.into(),
         max_nodes: args.max_nodes.into(),
     };
     let report = if args.tokens {
-        map_tree::tree(&session, commit, bounds)?
+        map_tree::tree(&session, &map, bounds)?
     } else {
-        listing::list(&session.repo, commit, bounds)?
+        map_tree::list(&session, &map, bounds)?
     };
     face.answer(&report)
 }

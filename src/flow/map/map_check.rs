@@ -3,14 +3,14 @@
 //! Everything that `map` would refuse without reading another repository is reported here, too,
 //! with its place in the file. Nothing is fetched or written.
 
-use crate::clones::hub::locate;
+use super::map_home::{self, Home, MapOf};
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
 use crate::map::problem::{self, MapProblem};
 use crate::map::row::SourceRow;
 use crate::map::schema::Read;
-use crate::map::show::{MapCheckReport, MapState};
+use crate::map::show::MapCheckReport;
 use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
@@ -18,15 +18,19 @@ use crate::store::Session;
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 ///
 /// # Errors
-/// `revision-not-found`, `object-missing`, `interrupted`.
-pub fn check(session: &Session, state: &MapState) -> Result<MapCheckReport> {
-    let repo = &session.repo;
-    let (place, commit) = state.place(repo)?;
+/// `revision-not-found`, `object-missing`, `interrupted`; those of the network for another repository.
+pub fn check(session: &Session, map: &MapOf) -> Result<MapCheckReport> {
+    map_home::look(session, map, check_at)
+}
+
+fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
+    let repo = home.repo();
+    let (place, commit) = home.state.place(repo)?;
     let Loaded { has_file, read, .. } = load::load(repo, place)?;
     let mut problems = read.problems.clone();
     if let Some(map) = &read.map {
         let mut rows = Rows {
-            session,
+            home,
             read: &read,
             commit,
             submodules: None,
@@ -39,6 +43,7 @@ pub fn check(session: &Session, state: &MapState) -> Result<MapCheckReport> {
     let problems = problem::in_order(problems);
     Ok(MapCheckReport {
         path: PATH,
+        origin_url: home.url(),
         commit,
         has_repo_map_file: has_file,
         count: problems.len(),
@@ -50,7 +55,7 @@ pub fn check(session: &Session, state: &MapState) -> Result<MapCheckReport> {
 
 /// The usable rows of a map.
 struct Rows<'a> {
-    session: &'a Session,
+    home: &'a Home<'a>,
     read: &'a Read,
     /// The commit of the map; `None` for the file on disk.
     commit: Option<Oid>,
@@ -60,7 +65,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn chunk_fault(&self, row: &SourceRow) -> Option<MapProblem> {
-        let fault = resolve::chunk_of(row, &self.session.settings.map).err()?;
+        let fault = resolve::chunk_of(row, self.home.settings()).err()?;
         Some(self.at(row, "chunk_overlap_tokens", &fault))
     }
 
@@ -74,7 +79,7 @@ impl Rows<'_> {
         }
         let fault = match &self.submodules {
             Some(Ok(known)) => {
-                let found = submodule::find(&self.session.repo, known, path);
+                let found = submodule::find(self.home.repo(), known, path);
                 found.err().map(|error| error.message())
             }
             Some(Err(why)) => Some(why.clone()),
@@ -84,7 +89,7 @@ impl Rows<'_> {
     }
 
     fn read_submodules(&self) -> Result<std::result::Result<Submodules, String>> {
-        let repo = &self.session.repo;
+        let repo = self.home.repo();
         let tree = match self.commit {
             Some(commit) => repo.tree_of(Some(commit))?,
             None => match repo.write_tree_of_index() {
@@ -95,8 +100,8 @@ impl Rows<'_> {
                 tree => tree?,
             },
         };
-        let origin = locate::origin_of(self.session)?;
-        match repo.submodules(&self.session.world, tree, origin.as_ref()) {
+        let origin = self.home.origin()?;
+        match repo.submodules(&self.home.session().world, tree, origin.as_ref()) {
             Err(error) if error.code() == Code::RepositoryBroken => Ok(Err(error.message())),
             read => read.map(Ok),
         }

@@ -6,7 +6,6 @@ use serde::Serialize;
 use crate::git::Oid;
 use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceKind;
-use crate::map::show;
 use crate::model::{Error, RepoPath, Result};
 use crate::source::selection::BinaryPolicy;
 use crate::store::Session;
@@ -99,7 +98,7 @@ pub struct MapArguments {
 /// As [`map_rows::resolve`].
 pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
     let resolved = map_rows::resolve(session, request)?;
-    let tokenizer = &session.settings.map.tokenizer;
+    let tokenizer = &resolved.settings.tokenizer;
     let rows: Vec<_> = resolved
         .outcomes
         .into_iter()
@@ -112,7 +111,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
         commit: resolved.commit,
         count: rows.len(),
         rows,
-        map_uncommitted: show::is_uncommitted(&session.repo, &request.state)?,
+        map_uncommitted: super::is_uncommitted(session, request)?,
     })
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Pages are derived data. Of the records only those of this worktree for the mapped branch are
 //! deleted: the records that others made for the default branch are removed only by `scopes unmap`.
-//! Scopes of `map repo` and of uncommitted work are in no map, and stay.
+//! Scopes of `map repo`, of `map --url` and of uncommitted work are in no map of this repository, and
+//! stay.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ pub(in crate::flow) fn retire(
     rows: &Rows,
     mapped: &[String],
 ) -> Result<Vec<RetiredScope>> {
-    let is_whole = request.sources.is_empty() && request.base_scope.is_none();
+    let is_own = request.by_url.is_none();
+    let is_whole = is_own && request.sources.is_empty() && request.base_scope.is_none();
     let places = Places::find(&session.repo)?;
     let (true, MapState::Head, Some(places)) = (is_whole, &request.state, places) else {
         return Ok(Vec::new());
@@ -53,7 +55,7 @@ pub(in crate::flow) fn retire(
     let own = Scopes::load(&session.repo, &own_ref)?.records;
     let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?.records;
     let stays = |id: &String| {
-        let is_elsewhere = own.get(id).is_some_and(is_of_no_map);
+        let is_elsewhere = own.get(id).is_some_and(ScopeRecord::is_of_no_map);
         is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
     };
     let mut opened = pages::open_kept(session)?;
@@ -86,9 +88,4 @@ pub(in crate::flow) fn retire(
         pages,
     });
     Ok(retired.collect())
-}
-
-/// Returns `true` if `map repo` made a scope: its row has the name of the scope.
-fn is_of_no_map(record: &ScopeRecord) -> bool {
-    record.row.name == record.scope_id && record.row.origin_url.is_some()
 }

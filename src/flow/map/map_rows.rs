@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::clones::hub::locate;
 use crate::design::default_branch;
+use crate::flow::map::at_remote::ByUrl;
+use crate::flow::map::map_home::{Home, OtherRepository};
 use crate::flow::map::other_repositories::{Hubs, Network};
 use crate::git::remote::url::Transport;
-use crate::git::{Head, Oid, RefName, RemoteUrl};
-use crate::map::load::{self, MapSource};
+use crate::git::{Head, Oid, RefName, RemoteUrl, Repo};
+use crate::map::load::MapSource;
 use crate::map::resolve::{self, Caller};
-use crate::map::resolved::{self, ResolvedRow, RowOutcome};
+use crate::map::resolved::{ResolvedRow, RowOutcome, RowPlace};
 use crate::map::row::SourceRow;
 use crate::map::schema::RepoMap;
 use crate::map::scope_record::{Scopes, committed};
@@ -20,6 +21,7 @@ use crate::store::Session;
 use crate::store::cache::Cache;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
+use crate::store::settings::MapSettings;
 
 /// The maximum length of the base of scope ids.
 const MAX_BASE_BYTES: usize = 512;
@@ -30,8 +32,10 @@ const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 /// The rows to resolve, and the state of the map.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The state that is mapped.
+    /// The state that is mapped, unless another repository is.
     pub state: MapState,
+    /// The repository that is mapped by its own map, if it is not this one.
+    pub by_url: Option<ByUrl>,
     /// The beginning of scope ids; `None` is the colony, else the origin, else the root commit.
     pub base_scope: Option<String>,
     /// Whether other repositories may be fetched.
@@ -47,6 +51,7 @@ impl Request {
     pub(in crate::flow) fn offline(state: MapState) -> Request {
         Request {
             state,
+            by_url: None,
             base_scope: None,
             network: Network::Offline,
             sources: Vec::new(),
@@ -66,6 +71,10 @@ pub struct Rows {
     pub branch: Option<String>,
     /// The remote of the repository, without credentials.
     pub origin_url: Option<String>,
+    /// Its URL, if it is not this repository.
+    pub map_of: Option<String>,
+    /// The settings that rows inherit.
+    pub settings: MapSettings,
     /// The ref with the records of these scopes: that of the default branch is pushed. `None` if
     /// they belong to this worktree and nothing was written yet.
     pub records: Option<RefName>,
@@ -81,7 +90,19 @@ pub struct Rows {
 /// `map-invalid`, `manifest-invalid`, `revision-not-found`, `invalid-value`; `usage` for a name that no
 /// row has.
 pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
-    resolve_at(session, request, None)
+    let Some(by_url) = &request.by_url else {
+        return resolve_at(session, request, None);
+    };
+    let other = OtherRepository::open(session, by_url)?;
+    let home = other.home(session);
+    let at = At {
+        commit: other.found.commit,
+        uncommitted: None,
+        branch: other.found.branch.clone(),
+        is_shared: false,
+        network: request.network,
+    };
+    rows_of(request, &home, home.require_map()?, at)
 }
 
 /// Does the same, with a commit of the working tree in place of the current branch for a row that
@@ -90,47 +111,83 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
 /// # Errors
 /// As [`resolve()`].
 pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>) -> Result<Rows> {
-    let repo = &session.repo;
-    let (place, _) = request.state.place(repo)?;
+    let home = Home::here(session, &request.state);
+    let (place, _) = request.state.place(&session.repo)?;
     let (commit, branch) = target(session, &request.state)?;
-    let mut map = load::require(repo, &request.state)?;
-    let network = match uncommitted {
-        Some(_) => Network::Offline,
-        None => request.network,
-    };
+    let mut map = home.require_map()?;
     for row in &mut map.sources {
         if uncommitted.is_some() && takes_worktree(row, branch.as_deref()) {
             row.branch = None;
             row.commit = None;
         }
     }
+    let at = At {
+        commit,
+        uncommitted,
+        is_shared: place != MapSource::Worktree && is_default(session, branch.as_deref())?,
+        branch,
+        network: match uncommitted {
+            Some(_) => Network::Offline,
+            None => request.network,
+        },
+    };
+    rows_of(request, &home, map, at)
+}
+
+/// The state that rows are resolved at.
+struct At {
+    commit: Oid,
+    /// The commit that stands for it.
+    uncommitted: Option<Oid>,
+    branch: Option<String>,
+    /// Whether every clone shares the scopes.
+    is_shared: bool,
+    /// Whether the repositories of rows may be fetched.
+    network: Network,
+}
+
+fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<Rows> {
+    let session = home.session();
     resolve::check_names(&map, &request.thaw)?;
     resolve::check_static(&map, &request.thaw)?;
-    let origin = locate::origin_of(session)?;
-    let base = base_of(session, request, commit, origin.as_ref())?;
-    let is_shared = place != MapSource::Worktree && is_default(session, branch.as_deref())?;
-    let (records, mut frozen) = frozen_scopes(session, is_shared)?;
+    let origin = home.origin()?;
+    let base = base_of(
+        home,
+        request.base_scope.as_ref(),
+        at.commit,
+        origin.as_ref(),
+    )?;
+    let (records, mut frozen) = frozen_scopes(session, at.is_shared)?;
     for name in &request.thaw {
         frozen.remove(&resolve::scope_id(&map, &base, name));
     }
-    let hubs = Hubs::new(session, network);
+    let hubs = Hubs::new(session, at.network);
     let caller = Caller {
         world: &session.world,
-        repo,
-        settings: &session.settings.map,
-        commit: uncommitted.unwrap_or(commit),
-        branch: branch.clone(),
+        repo: home.repo(),
+        settings: home.settings(),
+        commit: at.uncommitted.unwrap_or(at.commit),
+        branch: at.branch.clone(),
         origin: origin.clone(),
         base: base.clone(),
         frozen: &|id| frozen.get(id).copied(),
         elsewhere: &hubs,
     };
+    let mut outcomes = resolve::resolve(&caller, &map, &request.sources)?;
+    if let Some(place) = home.place() {
+        let resolved = outcomes.iter_mut().flat_map(|row| row.resolved.as_mut());
+        for row in resolved.filter(|row| row.place == RowPlace::This) {
+            row.place = RowPlace::Hub(place.to_owned());
+        }
+    }
     Ok(Rows {
-        outcomes: resolve::resolve(&caller, &map, &request.sources)?,
+        outcomes,
         origin_url: origin.map(|url| url.without_credentials()),
+        map_of: home.url(),
+        settings: home.settings().clone(),
         base,
-        commit,
-        branch,
+        commit: at.commit,
+        branch: at.branch,
         records,
         map,
     })
@@ -168,16 +225,16 @@ fn target(session: &Session, state: &MapState) -> Result<(Oid, Option<String>)> 
 }
 
 /// Returns the beginning of scope ids: the same in every clone of a repository.
-fn base_of(
-    session: &Session,
-    request: &Request,
+pub(super) fn base_of(
+    home: &Home<'_>,
+    named: Option<&String>,
     commit: Oid,
     origin: Option<&RemoteUrl>,
 ) -> Result<String> {
-    if let Some(base) = &request.base_scope {
+    if let Some(base) = named {
         return checked(base, "--base-scope");
     }
-    if let Some(manifest) = manifest_of(session, commit)?
+    if let Some(manifest) = manifest_in(home.repo(), commit)?
         && !matches!(manifest.colony.as_str(), "" | "unspecified")
     {
         return checked(&manifest.colony, manifest::PATH);
@@ -187,8 +244,8 @@ fn base_of(
     match (portable, origin) {
         (Some(url), _) => Ok(url.normalized()),
         // The end of a shallow history is not its root.
-        (None, Some(url)) if session.repo.is_shallow() => Ok(url.normalized()),
-        _ => Ok(first_commit(session, commit)?.to_string()),
+        (None, Some(url)) if home.repo().is_shallow() => Ok(url.normalized()),
+        _ => Ok(first_commit(home, commit)?.to_string()),
     }
 }
 
@@ -201,22 +258,29 @@ pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec
     let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
         return Ok(Vec::new());
     };
-    let origin = locate::origin_of(session)?;
-    let request = Request::offline(MapState::Head);
-    let base = base_of(session, &request, commit, origin.as_ref())?;
-    let is_of_base = |id: &String| {
-        let rest = committed(id).unwrap_or(id).strip_prefix(&base);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-    };
+    let home = Home::here(session, &MapState::Head);
+    let base = base_of(&home, None, commit, home.origin()?.as_ref())?;
     let ids = ids.into_iter();
-    Ok(ids.filter(|id| base != colony && is_of_base(id)).collect())
+    Ok(ids
+        .filter(|id| base != colony && is_of_base(id, &base))
+        .collect())
 }
 
-/// Finds the root commit of a history, and caches it: history only grows.
-fn first_commit(session: &Session, commit: Oid) -> Result<Oid> {
-    let cache = Cache::of(&session.repo, "first-commit-1.json");
+/// Returns `true` for the scope of a row, if scope ids begin with `base`.
+pub(super) fn is_of_base(id: &str, base: &str) -> bool {
+    let rest = committed(id).unwrap_or(id).strip_prefix(base);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// Finds the root commit of a history, and caches it here: history only grows.
+fn first_commit(home: &Home<'_>, commit: Oid) -> Result<Oid> {
+    let repo = home.repo();
+    if home.place().is_some() {
+        return repo.first_commit(commit, None);
+    }
+    let cache = Cache::of(repo, "first-commit-1.json");
     let known: Option<(Oid, Oid)> = cache.read();
-    let first = session.repo.first_commit(commit, known)?;
+    let first = repo.first_commit(commit, known)?;
     cache.write(&Some((commit, first)));
     Ok(first)
 }
@@ -240,8 +304,7 @@ pub(super) fn follows(
     row: &SourceRow,
     resolved: &ResolvedRow,
 ) -> Option<String> {
-    let moves =
-        resolved.place == resolved::RowPlace::This && !resolved.frozen && row.submodule.is_none();
+    let moves = resolved.place == RowPlace::This && !resolved.frozen && row.submodule.is_none();
     let at_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
     match (&request.state, &row.branch) {
         _ if !moves || !at_tip => None,
@@ -253,7 +316,10 @@ pub(super) fn follows(
 
 /// Reads the manifest of a commit.
 pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Option<Manifest>> {
-    let repo = &session.repo;
+    manifest_in(&session.repo, commit)
+}
+
+fn manifest_in(repo: &Repo, commit: Oid) -> Result<Option<Manifest>> {
     let tree = repo.tree_of(Some(commit))?;
     let Some(file) = repo.leaf_in(tree, &RepoPath::from(manifest::PATH))? else {
         return Ok(None);

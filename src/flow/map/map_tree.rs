@@ -1,5 +1,6 @@
 //! `map tree --tokens`: the distribution of tokens in the tree of a commit.
 
+use super::map_home::{self, Home, MapOf};
 use super::mapping::{self, How};
 use super::other_repositories::Network;
 use crate::flow::pages;
@@ -12,27 +13,60 @@ use crate::page::counting::{self, FileTokens};
 use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::Session;
+use crate::store::cache::page_table::ScopeRow;
 use crate::store::cache::user_cache::{UserCache, UserCacheKind};
+use crate::store::settings::MapSettings;
 use crate::text::tokenizer::Tokenizer;
 
-/// Returns the tree of a commit, with the tokens of each file and each directory: as counted for
+/// Returns the tree of a state.
+///
+/// # Errors
+/// `revision-not-found`, `object-missing`; those of the network for another repository.
+pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
+    map_home::look(session, map, |home| {
+        let (_, commit) = home.state.place(home.repo())?;
+        list_at(home, commit, bounds)
+    })
+}
+
+/// Returns the tree of a state, with the tokens of each file and each directory: as counted for
 /// the first scope that maps the file at this commit, else with the settings in effect. A file that
 /// no page can hold has none.
 ///
 /// # Errors
-/// `object-missing`, `interrupted`, `cache-unusable`.
-pub fn tree(session: &Session, commit: Option<Oid>, bounds: Bounds) -> Result<TreeReport> {
-    let mut report = listing::list(&session.repo, commit, bounds)?;
-    let Some(commit) = commit else {
-        listing::put_tokens(&mut report, &FileTokens::new());
-        return Ok(report);
-    };
+/// As [`list`]; `interrupted`, `cache-unusable`.
+pub fn tree(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
+    map_home::look(session, map, |home| {
+        let (_, commit) = home.state.place(home.repo())?;
+        let mut report = list_at(home, commit, bounds)?;
+        let tokens = match commit {
+            Some(commit) => tokens_at(home, commit)?,
+            None => FileTokens::new(),
+        };
+        listing::put_tokens(&mut report, &tokens);
+        Ok(report)
+    })
+}
+
+fn list_at(home: &Home<'_>, commit: Option<Oid>, bounds: Bounds) -> Result<TreeReport> {
+    Ok(TreeReport {
+        origin_url: home.url(),
+        ..listing::list(home.repo(), commit, bounds)?
+    })
+}
+
+fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
+    let session = home.session();
     let how = How {
         session,
-        tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
+        tokenizer: Tokenizer::named(&home.settings().tokenizer),
         network: Network::Offline,
     };
-    let mut tokens = mapping::with_job(how, &whole(session, commit), |job| {
+    let mut row = whole(home.settings(), commit);
+    if let Some(place) = home.place() {
+        row.place = RowPlace::Hub(place.to_owned());
+    }
+    let mut tokens = mapping::with_job(how, &row, |job| {
         counting::count(
             job,
             &mut UserCache::open(&session.world, UserCacheKind::Cuts),
@@ -40,21 +74,16 @@ pub fn tree(session: &Session, commit: Option<Oid>, bounds: Bounds) -> Result<Tr
     })?;
     let opened = pages::open(session, None)?;
     let revision = commit.to_string();
-    let at_commit = |scope: &&_| is_at(scope, &revision);
-    for scope in opened.scopes.iter().rev().filter(at_commit) {
+    let is_there =
+        |scope: &&ScopeRow| scope.place.as_deref() == home.place() && scope.revision == revision;
+    for scope in opened.scopes.iter().rev().filter(is_there) {
         tokens.extend(counting::of_scope(&opened.table, scope)?);
     }
-    listing::put_tokens(&mut report, &tokens);
-    Ok(report)
-}
-
-fn is_at(scope: &crate::store::cache::page_table::ScopeRow, revision: &str) -> bool {
-    scope.place.is_none() && scope.revision == revision
+    Ok(tokens)
 }
 
 /// Returns the whole tree as one source, with the settings in effect.
-pub(in crate::flow) fn whole(session: &Session, commit: Oid) -> ResolvedRow {
-    let settings = &session.settings.map;
+pub(in crate::flow) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow {
     ResolvedRow {
         name: DEFAULT_NAME.to_owned(),
         scope_id: String::new(),

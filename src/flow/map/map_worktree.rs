@@ -64,6 +64,7 @@ fn report(
     MapReport {
         commit: rows.commit,
         branch: rows.branch,
+        origin_url: None,
         count: results.len(),
         results,
         retired: Vec::new(),

@@ -1,12 +1,16 @@
 //! `map`: resolves the rows of the repo map and makes pages of them; a failure stops no other row.
 
+pub mod at_remote;
 pub mod map_check;
 pub mod map_diff;
+pub mod map_home;
 pub mod map_in_memory;
 pub mod map_preview;
 pub mod map_repo;
 pub mod map_retired;
 pub mod map_rows;
+pub mod map_show;
+mod map_taken;
 pub mod map_tree;
 pub mod map_worktree;
 pub mod mapping;
@@ -29,6 +33,7 @@ use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 use map_retired::RetiredScope;
 use map_rows::{Request, Rows, follows};
+use map_taken::Taken;
 use mapping::{How, MapResult, Mapper};
 use other_repositories::Network;
 
@@ -43,6 +48,9 @@ pub struct MapReport {
     pub commit: Oid,
     /// The branch, unless HEAD is detached.
     pub branch: Option<String>,
+    /// The repository that was mapped by its own map, if it was named by its URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_url: Option<String>,
     /// One result for each requested row, in the order of the map.
     pub results: Vec<MapResult>,
     /// The number of results.
@@ -73,12 +81,12 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let worktree = places
         .as_ref()
         .map_or(String::new(), |places| places.key.to_string());
-    let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
     let how = How {
         session,
-        tokenizer,
+        tokenizer: Tokenizer::named(&rows.settings.tokenizer),
         network: request.network,
     };
+    let taken = Taken::by_others(session, request, &rows)?;
     let mut mapper = Mapper::open(how, &worktree)?;
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
@@ -89,8 +97,12 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
             resolved,
         } = outcome;
         let mapped = resolved.and_then(|resolved| {
+            taken.refuse(&scope_id)?;
             let result = mapper.map(&resolved, follows(request, &row, &resolved).as_deref())?;
-            let record = ScopeRecord::of(&row, &resolved, &now);
+            let record = ScopeRecord {
+                map_of: rows.map_of.clone(),
+                ..ScopeRecord::of(&row, &resolved, &now)
+            };
             changes.push(Change::Put(Box::new(record)));
             Ok(result)
         });
@@ -107,7 +119,8 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     drop(mapper);
     Ok(MapReport {
         retired: map_retired::retire(session, request, &rows, &mapped)?,
-        map_uncommitted: show::is_uncommitted(&session.repo, &request.state)?,
+        map_uncommitted: is_uncommitted(session, request)?,
+        origin_url: rows.map_of.clone(),
         commit: rows.commit,
         branch: rows.branch.clone(),
         count: results.len(),
@@ -117,6 +130,11 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         left_out: Vec::new(),
         dry_run,
     })
+}
+
+/// Returns `true` if this repository has a map on disk, and HEAD has none.
+fn is_uncommitted(session: &Session, request: &Request) -> Result<bool> {
+    Ok(request.by_url.is_none() && show::is_uncommitted(&session.repo, &request.state)?)
 }
 
 /// Returns `true` if a row cannot be read only because this is a dry run.

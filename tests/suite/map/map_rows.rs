@@ -403,6 +403,7 @@ fn session(sandbox: &Sandbox) -> Session {
 
 fn request() -> Request {
     Request {
+        by_url: None,
         state: MapState::Head,
         base_scope: Some("b".to_owned()),
         network: Network::Offline,
@@ -489,7 +490,7 @@ fn hostile_records(sandbox: &Sandbox, good: &str, newer: &str) -> String {
     let entries = [
         ("b%3Amore", record_of(newer)),
         ("another", record_of(good)),
-        ("future", record_of("{\"format\": 2}")),
+        ("future", record_of("{\"format\": 3}")),
         ("huge", record_of(&" ".repeat(300_000))),
         ("link", link),
         ("none", in_tree("")),

@@ -54,7 +54,10 @@ const SPECIFIED: &[(&str, &[&str])] = &[
             "template_vars",
         ],
     ),
-    ("materialize_repo_map", &[]),
+    (
+        "materialize_repo_map",
+        &["origin_url", "branch", "commit", "base_scope_id"],
+    ),
     (
         "mmap_repo",
         &[
@@ -77,8 +80,11 @@ const SPECIFIED: &[(&str, &[&str])] = &[
     ("fleet", &[]),
     ("undo", &[]),
     ("decide", &[]),
-    ("preview_repo_map", &[]),
-    ("check_repo_map", &[]),
+    (
+        "preview_repo_map",
+        &["origin_url", "branch", "commit", "base_scope_id"],
+    ),
+    ("check_repo_map", &["origin_url", "branch", "commit"]),
 ];
 
 /// A repository with something of everything.
@@ -175,11 +181,31 @@ const SAME: &[(&str, &str, &str)] = &[
         r#"{"revision":"HEAD"}"#,
         "map show --rev HEAD",
     ),
+    (
+        "check_repo_map",
+        r#"{"origin_url":"ext::id","branch":"main"}"#,
+        "map check --url ext::id --branch main",
+    ),
+    (
+        "show_repo_map",
+        r#"{"origin_url":"ext::id","commit":"none"}"#,
+        "map show --url ext::id --commit none",
+    ),
     ("preview_repo_map", "{}", "map preview"),
+    (
+        "preview_repo_map",
+        r#"{"base_scope_id":"o"}"#,
+        "map preview --base-scope o",
+    ),
     (
         "show_repo_tree",
         r#"{"max_depth":2,"tokens":true}"#,
         "map tree --max-depth 2 --tokens",
+    ),
+    (
+        "show_repo_tree",
+        r#"{"origin_url":"ext::id","branch":"main"}"#,
+        "map tree --url ext::id --branch main",
     ),
     (
         "is_scope_mapped",

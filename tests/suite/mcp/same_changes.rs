@@ -91,6 +91,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "map --worktree",
     ),
     (
+        "materialize_repo_map",
+        r#"{"base_scope_id":"o"}"#,
+        "map --base-scope o",
+    ),
+    (
+        "materialize_repo_map",
+        r#"{"origin_url":"ext::id","branch":"main","commit":"HEAD"}"#,
+        "map --url ext::id --branch main --commit HEAD",
+    ),
+    (
         "munmap_scope",
         r#"{"scope_id":"SCOPE"}"#,
         "scopes unmap SCOPE",

@@ -110,6 +110,14 @@ fn credentials_in_a_clone_url_are_neither_shown_nor_stored() {
         (&["fleet"], true),
         // A hub knows no credentials: it is refused.
         (&["--json", "clones", "refresh", "ada"], false),
+        (&["map", "--url", url, "--base-scope", "x"], true),
+        (&["--json", "map", "--url", url, "--base-scope", "x"], true),
+        (&["--json", "map", "--url", url, "--commit", "none"], false),
+        (&["--json", "map", "check", "--url", url], true),
+        (&["--json", "map", "show", "--url", url], true),
+        (&["map", "preview", "--url", url], true),
+        (&["--json", "map", "tree", "--url", url, "--tokens"], true),
+        (&["--json", "scopes", "show", "x"], true),
         (&["doctor"], true),
         (&["--json", "status"], true),
     ] {
@@ -120,8 +128,11 @@ fn credentials_in_a_clone_url_are_neither_shown_nor_stored() {
     }
     // What git hands to the user's own helper is between these two: that is not below here.
     let shared = desk.sandbox.outside().join("home/.local/share/git-colony");
-    let files = files_below(&shared);
-    assert!(files.len() > 30, "{files:?}");
+    let mut files = files_below(&shared);
+    // The user's own remote is in the configuration.
+    let own = files_below(&desk.sandbox.path(".git")).into_iter();
+    files.extend(own.filter(|file| !file.ends_with(".git/config")));
+    assert!(files.len() > 60, "{files:?}");
     for file in files {
         let bytes = fs::read(&file).unwrap();
         let found = bytes.windows(6).any(|part| part == b"s3cret");

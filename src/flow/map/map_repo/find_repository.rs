@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::request::Request;
-use crate::flow::map::other_repositories::{Hubs, Network};
+use crate::flow::map::at_remote::ByUrl;
+use crate::flow::map::other_repositories::Network;
 use crate::git::remote::url::{Provenance, Transport};
 use crate::git::{BareRepo, Head, ObjectWrites, Oid, RefName, RemoteUrl, Repo};
-use crate::map::resolve::{At, Elsewhere as _, FoundElsewhere};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
@@ -29,38 +29,22 @@ pub(super) fn at_remote(
     request: &Request,
     url: &str,
 ) -> Result<FoundRepository> {
-    let url = RemoteUrl::parse(url, Provenance::User, &session.world.cwd)?;
-    let hubs = Hubs::new(session, Network::Used);
-    let found = in_hub(&hubs, request, &url).map_err(|error| {
-        let address = shell_word(&url.without_credentials());
-        match error.code() {
-            Code::Offline => error.hint(format!("git colony map repo --url {address}")),
-            Code::RevisionNotFound => error.hint(format!("git ls-remote {address}")),
-            _ => error,
-        }
-    })?;
+    let by_url = ByUrl {
+        url: url.to_owned(),
+        branch: request.branch.clone(),
+        commit: request.commit.clone(),
+        network: Network::Used,
+    };
+    let found = by_url.find(session, "git colony map repo --url")?;
+    let store = BareRepo::open(&found.place)?;
     Ok(FoundRepository {
-        origin_url: url.in_full(),
-        name: name_of(Some(&url), &BareRepo::open(&found.path)?, found.commit)?,
-        branch: found.branch.or_else(|| request.branch.clone()),
+        origin_url: found.url.in_full(),
+        name: name_of(Some(&found.url), &store, found.commit)?,
+        branch: found.branch,
         commit: found.commit,
-        place: found.path,
+        place: found.place,
         directory: None,
     })
-}
-
-fn in_hub(hubs: &Hubs<'_>, request: &Request, url: &RemoteUrl) -> Result<FoundElsewhere> {
-    let branch = request.branch.as_deref();
-    match request.commit.as_deref() {
-        None | Some("HEAD") => hubs.find(url, At::Branch(branch), None),
-        Some(commit) => {
-            // A named branch must exist.
-            if branch.is_some() {
-                hubs.find(url, At::Branch(branch), None)?;
-            }
-            hubs.find(url, At::Revision(commit), None)
-        }
-    }
 }
 
 /// Finds a repository by a directory of this machine.

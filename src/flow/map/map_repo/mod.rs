@@ -179,7 +179,7 @@ fn resolved(
     found: &FoundRepository,
     scope_id: &str,
 ) -> ResolvedRow {
-    let usual = whole(session, found.commit);
+    let usual = whole(&session.settings.map, found.commit);
     ResolvedRow {
         name: scope_id.to_owned(),
         scope_id: scope_id.to_owned(),

@@ -1,0 +1,49 @@
+//! The options of commands about the map of another repository.
+
+use crate::cli::Run;
+use crate::flow::map::at_remote::ByUrl;
+use crate::flow::map::map_home::MapOf;
+use crate::flow::map::other_repositories::Network;
+use crate::map::show::MapState;
+
+/// Another repository, and its state.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+pub(super) struct Args {
+    /// Use the repository at URL and the map it has there, without a checkout of it
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Its BRANCH (default: main, else the default branch of the remote)
+    #[arg(long, value_name = "BRANCH", requires = "url")]
+    branch: Option<String>,
+    /// Its COMMIT (default: the tip of the branch)
+    #[arg(long, value_name = "COMMIT", requires = "url")]
+    commit: Option<String>,
+}
+
+impl Args {
+    /// Returns the repository, if one is named.
+    pub(super) fn by_url(&self, network: Network) -> Option<ByUrl> {
+        self.url.clone().map(|url| ByUrl {
+            url,
+            branch: self.branch.clone(),
+            commit: self.commit.clone(),
+            network,
+        })
+    }
+
+    /// Returns the map to look at; `state` is that of this repository.
+    pub(super) fn map(&self, state: MapState) -> MapOf {
+        let by_url = self.by_url(Network::Used);
+        by_url.map_or(MapOf::This(state), MapOf::Other)
+    }
+
+    /// Returns how a command that only looks opens its session: a repository that is named by its URL
+    /// may be fetched into its hub.
+    pub(super) fn opening<T: From<Run>>(&self, usual: T) -> T {
+        match self.url {
+            Some(_) => T::from(Run::ForReal),
+            None => usual,
+        }
+    }
+}
