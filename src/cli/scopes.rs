@@ -93,7 +93,7 @@ impl Answer for ScopesReport {
             };
             vec![
                 mapping.scope_id.clone(),
-                mapping.source_type.to_owned(),
+                mapping.source_type.clone(),
                 mapping.branch.clone().unwrap_or_default(),
                 whose.to_owned(),
                 if mapping.stale == Some(true) {

@@ -3,6 +3,7 @@
 //! gix reads the files with their includes, and the variables `GIT_CONFIG_COUNT` and so on. It does
 //! not read what `git -c NAME=VALUE` passes on, so this module does.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -71,6 +72,17 @@ impl Repo {
                 .caused_by(error)
                 .hint(format!("git config --show-origin {key}"))
             })
+    }
+
+    /// Lists the subsections of a section that begin with a prefix, without it.
+    pub fn config_subsections(&self, section: &str, prefix: &str) -> BTreeSet<String> {
+        let snapshot = self.inner.config_snapshot();
+        let sections = snapshot.plumbing().sections_by_name(section);
+        let names = sections.into_iter().flatten().filter_map(|section| {
+            let name = section.header().subsection_name()?.to_string();
+            Some(name.strip_prefix(prefix)?.to_owned())
+        });
+        names.collect()
     }
 
     /// Returns a configuration value with its origin.

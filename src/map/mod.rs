@@ -12,4 +12,5 @@ pub mod schema;
 pub mod scope_record;
 pub mod scope_writing;
 pub mod show;
+mod source_kind;
 pub mod submodule;

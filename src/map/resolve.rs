@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use crate::git::remote::submodules::Submodules;
 use crate::git::remote::url::RemoteUrl;
 use crate::git::{Oid, RefName, Repo};
+use crate::model::text::nearest;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::migration;
-use crate::store::settings::MapSettings;
+use crate::store::settings::{MapSettings, source_commands};
 
-use super::resolved::{Chunk, Limits, ResolvedRow, RowOutcome, RowPlace};
+use super::resolved::{Chunk, CustomSource, Limits, ResolvedRow, RowOutcome, RowPlace};
 use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
 use super::schema::RepoMap;
 use super::submodule::{self, Pin};
@@ -175,6 +176,31 @@ pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String
     Ok(Chunk { target, overlap })
 }
 
+/// Returns how a row of a custom type is made; `None` for any other.
+///
+/// # Errors
+/// `source-unknown` if the user's configuration has no command for the type.
+pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<CustomSource>> {
+    let SourceKind::Custom(name) = &row.kind else {
+        return Ok(None);
+    };
+    let Some(command) = settings.sources.get(name) else {
+        let near = nearest(name, SourceKind::BUILT_IN).map_or_else(String::new, |near| {
+            format!("; the nearest type is '{near}'")
+        });
+        let key = source_commands::key(name, "command");
+        let message = format!("there is no command for sources of type '{name}'{near}");
+        return Err(Error::new(Code::SourceUnknown, message)
+            .detail("setting", &key)
+            .hint(format!("git config --global {key} COMMAND")));
+    };
+    Ok(Some(CustomSource {
+        type_name: name.clone(),
+        command: command.clone(),
+        start_dir: row.start_dir.clone().unwrap_or_default(),
+    }))
+}
+
 /// A row that is being resolved.
 struct One<'a> {
     caller: &'a Caller<'a>,
@@ -201,6 +227,7 @@ impl One<'_> {
                 .detail("column", fault.column));
         }
         let selection = self.selection()?;
+        let custom = custom_of(row, settings)?;
         let chunk = chunk_of(row, settings).map_err(|message| {
             Error::new(Code::MapInvalid, message)
                 .hint("git colony config list   # shows the values that the row inherits")
@@ -210,7 +237,8 @@ impl One<'_> {
         Ok(ResolvedRow {
             name: row.name.clone(),
             scope_id: self.scope_id.to_owned(),
-            kind: row.kind,
+            kind: row.kind.clone(),
+            custom,
             origin_url: located.origin_url,
             branch: located.branch,
             commit: located.commit,
@@ -238,12 +266,17 @@ impl One<'_> {
         let row = self.row;
         let include = row.include_globs.as_deref().map(globs).transpose()?;
         Ok(Selection {
-            start_dir: row.start_dir.clone().unwrap_or_default(),
+            start_dir: match row.kind {
+                SourceKind::Custom(_) => RepoPath::default(),
+                SourceKind::GitRepo | SourceKind::Literature => {
+                    row.start_dir.clone().unwrap_or_default()
+                }
+            },
             include,
             exclude: globs(row.exclude_globs.as_deref().unwrap_or_default())?,
             binary: match row.kind {
                 SourceKind::GitRepo => row.binary_policy.unwrap_or_default(),
-                SourceKind::Literature => BinaryPolicy::Include,
+                SourceKind::Literature | SourceKind::Custom(_) => BinaryPolicy::Include,
             },
             gitignore: self.caller.settings.gitignore,
         })

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::git::Oid;
-use crate::model::Result;
+use crate::model::{RepoPath, Result};
 use crate::source::selection::Selection;
+use crate::store::settings::SourceCommand;
 
 use super::row::{SourceKind, SourceRow};
 
@@ -35,6 +36,17 @@ pub struct Chunk {
     pub overlap: u32,
 }
 
+/// A source that a command of the user makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomSource {
+    /// The name of its type.
+    pub type_name: String,
+    /// The command.
+    pub command: SourceCommand,
+    /// The directory of the row, for the command; its records are at the root.
+    pub start_dir: RepoPath,
+}
+
 /// A row with nothing left to inherit or to look up.
 #[derive(Clone, Debug)]
 pub struct ResolvedRow {
@@ -44,6 +56,8 @@ pub struct ResolvedRow {
     pub scope_id: String,
     /// Its kind.
     pub kind: SourceKind,
+    /// How it is made, if the kind is a custom one.
+    pub custom: Option<CustomSource>,
     /// The URL of the repository, without credentials; `None` without a remote.
     pub origin_url: Option<String>,
     /// The branch, if any.

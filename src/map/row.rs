@@ -14,37 +14,13 @@ use crate::store::yaml::Placed;
 
 use super::problem::{MapProblem, quoted};
 use super::reading::{Fields, Reader, Word};
+pub use super::source_kind::SourceKind;
 
 /// The name of the only source in a repository without a map.
 pub const DEFAULT_NAME: &str = "default";
 
 /// The maximum length of a name: it becomes part of a scope id.
 const MAX_NAME: usize = 100;
-
-/// The kind of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceKind {
-    /// Files, one record each.
-    GitRepo,
-    /// Documents, cut into chunks of prose.
-    Literature,
-}
-
-impl SourceKind {
-    const CHOICES: [(&'static str, SourceKind); 2] = [
-        ("git_repo", SourceKind::GitRepo),
-        ("literature", SourceKind::Literature),
-    ];
-
-    /// Returns its name in a map.
-    pub fn name(self) -> &'static str {
-        match self {
-            SourceKind::GitRepo => "git_repo",
-            SourceKind::Literature => "literature",
-        }
-    }
-}
 
 /// A row below `sources`. A missing key is `None`: it is inherited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -183,12 +159,12 @@ impl SourceRow {
         if let Some(name) = name {
             check_name(reader, name);
             let place = |key| Some(((name.text.to_owned(), key), fields.place_of_value(key)?));
-            let places = ["submodule", "chunk_overlap_tokens"].map(place);
+            let places = ["type", "submodule", "chunk_overlap_tokens"].map(place);
             reader.places.extend(places.into_iter().flatten());
         }
         let kind = reader
             .required(&fields, "type")
-            .and_then(|kind| reader.choice(kind, "type", &SourceKind::CHOICES));
+            .and_then(|kind| SourceKind::read(reader, kind));
         let start = SourceRow::new(
             name.map_or("", |name| name.text),
             kind.unwrap_or(SourceKind::GitRepo),
@@ -287,6 +263,11 @@ impl SourceRow {
         let idle: &[&str] = match self.kind {
             SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
             SourceKind::Literature => &["binary_policy"],
+            SourceKind::Custom(_) => &[
+                "binary_policy",
+                "chunk_target_tokens",
+                "chunk_overlap_tokens",
+            ],
         };
         for key in idle {
             if let Some(at) = fields.place_of(key) {

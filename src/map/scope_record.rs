@@ -17,10 +17,13 @@ use crate::model::{Error, RepoPath, Result};
 use crate::store::key;
 
 use super::resolved::ResolvedRow;
-use super::row::SourceRow;
+use super::row::{SourceKind, SourceRow};
 
-/// The format that this version writes, and the newest that it reads.
-const FORMAT: u32 = 1;
+/// The newest format that this version reads and writes.
+const FORMAT: u32 = 2;
+
+/// The format of a record without a custom type: versions that know no other one read it.
+const PLAIN_FORMAT: u32 = 1;
 
 /// The reason for a record in a newer format.
 const NEWER: &str = "it was written by a newer git-colony";
@@ -140,7 +143,10 @@ impl ScopeRecord {
     pub fn of(row: &SourceRow, resolved: &ResolvedRow, now: &str) -> ScopeRecord {
         let commit = row.commit.clone();
         ScopeRecord {
-            format: FORMAT,
+            format: match row.kind {
+                SourceKind::Custom(_) => FORMAT,
+                SourceKind::GitRepo | SourceKind::Literature => PLAIN_FORMAT,
+            },
             scope_id: resolved.scope_id.clone(),
             row: row.clone(),
             config: ScopeConfig {

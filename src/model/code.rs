@@ -89,6 +89,12 @@ codes! {
     BranchExists = "branch-exists",
     /// `.colony/repo_map.yaml` is malformed.
     MapInvalid = "map-invalid",
+    /// The user's configuration has no command for a type of source that the map names.
+    SourceUnknown = "source-unknown",
+    /// The command of a custom source failed, took too long, or did not print records.
+    SourceFailed = "source-failed",
+    /// The command of a custom source has to run first, and a dry run or a comparison runs none.
+    SourceNotRun = "source-not-run",
     /// A tree has more entries than `colony.map.maxEntries` allows for a source, or than git-colony
     /// compares.
     TreeTooLarge = "tree-too-large",
@@ -259,6 +265,9 @@ impl Code {
             | Code::ScopeViolation
             | Code::ShallowNoBase
             | Code::SigningFailed
+            | Code::SourceFailed
+            | Code::SourceNotRun
+            | Code::SourceUnknown
             | Code::ToolExists
             | Code::ToolRegistryInvalid
             | Code::TreeTooLarge

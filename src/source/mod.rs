@@ -5,6 +5,7 @@ pub mod globs;
 pub mod lister;
 pub mod literature;
 pub mod parts;
+pub mod printed_records;
 pub mod record;
 pub mod selection;
 pub mod unmatched;

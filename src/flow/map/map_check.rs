@@ -36,6 +36,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
             submodules: None,
         };
         for row in &map.sources {
+            problems.extend(rows.type_fault(row));
             problems.extend(rows.chunk_fault(row));
             problems.extend(rows.submodule_fault(row)?);
         }
@@ -64,6 +65,11 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    fn type_fault(&self, row: &SourceRow) -> Option<MapProblem> {
+        let fault = resolve::custom_of(row, self.home.settings()).err()?;
+        Some(self.at(row, "type", &fault.message()))
+    }
+
     fn chunk_fault(&self, row: &SourceRow) -> Option<MapProblem> {
         let fault = resolve::chunk_of(row, self.home.settings()).err()?;
         Some(self.at(row, "chunk_overlap_tokens", &fault))

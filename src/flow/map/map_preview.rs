@@ -111,7 +111,7 @@ pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
         commit: resolved.commit,
         count: rows.len(),
         rows,
-        map_uncommitted: super::is_uncommitted(session, request)?,
+        map_uncommitted: request.is_uncommitted(session)?,
     })
 }
 
@@ -139,7 +139,9 @@ fn arguments(row: ResolvedRow, tokenizer: &str) -> MapArguments {
         origin_url: row.origin_url,
         branch: row.branch,
         commit: row.commit,
-        start_dir: selection.start_dir,
+        start_dir: row
+            .custom
+            .map_or(selection.start_dir, |custom| custom.start_dir),
         include_globs: selection.include.map(|globs| globs.texts().to_vec()),
         exclude_globs: selection.exclude.texts().to_vec(),
         binary_policy: selection.binary,

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::kept_files::keep_alive;
 use super::map_rows::{Request, Rows};
 use crate::flow::pages;
 use crate::git::RefName;
@@ -77,6 +78,9 @@ pub(in crate::flow) fn retire(
     for id in gone.keys() {
         let forgotten = opened.table.forget(&places.key.to_string(), id);
         forgotten.map_err(unusable)?;
+        if session.repo.keeps_objects() {
+            keep_alive(session, &places, id, None)?;
+        }
     }
     if session.repo.keeps_objects() && !recorded.is_empty() {
         let changes: Vec<_> = recorded.into_iter().map(Change::Remove).collect();

@@ -11,10 +11,10 @@ use crate::git::{Head, Oid, RefName, RemoteUrl, Repo};
 use crate::map::load::MapSource;
 use crate::map::resolve::{self, Caller};
 use crate::map::resolved::{ResolvedRow, RowOutcome, RowPlace};
-use crate::map::row::SourceRow;
+use crate::map::row::{SourceKind, SourceRow};
 use crate::map::schema::RepoMap;
 use crate::map::scope_record::{Scopes, committed};
-use crate::map::show::MapState;
+use crate::map::show::{self, MapState};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
@@ -57,6 +57,13 @@ impl Request {
             sources: Vec::new(),
             thaw: Vec::new(),
         }
+    }
+}
+
+impl Request {
+    /// Returns `true` if the map of this repository is wanted, and is only on disk.
+    pub(super) fn is_uncommitted(&self, session: &Session) -> Result<bool> {
+        Ok(self.by_url.is_none() && show::is_uncommitted(&session.repo, &self.state)?)
     }
 }
 
@@ -196,7 +203,8 @@ fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<R
 /// Returns `true` if uncommitted changes affect a row: it comes from the current branch and follows
 /// it.
 pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {
-    let is_here = row.origin_url.is_none() && row.submodule.is_none();
+    let is_files = !matches!(row.kind, SourceKind::Custom(_));
+    let is_here = is_files && row.origin_url.is_none() && row.submodule.is_none();
     let is_tip = row.commit.as_deref().is_none_or(|commit| commit == "HEAD");
     let is_current = row.branch.is_none() || row.branch.as_deref() == branch;
     is_here && is_tip && is_current && row.is_static != Some(true)

@@ -1,5 +1,6 @@
 //! `map tree --tokens`: the distribution of tokens in the tree of a commit.
 
+use super::custom_source::Commands;
 use super::map_home::{self, Home, MapOf};
 use super::mapping::{self, How};
 use super::other_repositories::Network;
@@ -61,6 +62,7 @@ fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
         session,
         tokenizer: Tokenizer::named(&home.settings().tokenizer),
         network: Network::Offline,
+        commands: Commands::Known,
     };
     let mut row = whole(home.settings(), commit);
     if let Some(place) = home.place() {
@@ -88,6 +90,7 @@ pub(in crate::flow) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow
         name: DEFAULT_NAME.to_owned(),
         scope_id: String::new(),
         kind: SourceKind::GitRepo,
+        custom: None,
         origin_url: None,
         branch: None,
         commit,

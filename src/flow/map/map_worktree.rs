@@ -4,12 +4,12 @@
 //! with the same content as one of the committed scope has the same id. Each private scope has a
 //! ref of its own that keeps the objects of its pages; it is not pushed.
 
+use super::custom_source::Commands;
+use super::kept_files::keep_alive;
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use super::{MapReport, places};
 use crate::design::uncommitted::{self, Uncommitted};
-use crate::git::refs::{ReflogReason, lost_race};
-use crate::git::{Oid, RefChange};
 use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, ScopeRecord};
@@ -17,7 +17,6 @@ use crate::map::scope_writing::{self, Change};
 use crate::model::{Code, Result, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::operation::object_check::{self, Written};
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 
@@ -41,6 +40,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
         network: request.network,
+        commands: Commands::Known,
     };
     let outcomes = std::mem::take(&mut rows.outcomes);
     let mut making = Making {
@@ -135,41 +135,4 @@ impl Making<'_> {
             scope_writing::write(self.session, &name, &self.changes)
         })
     }
-}
-
-/// Points the ref of a private scope to the commit of its pages; `None` deletes the ref.
-pub(in crate::flow) fn keep_alive(
-    session: &Session,
-    places: &Places,
-    scope_id: &str,
-    commit: Option<Oid>,
-) -> Result<()> {
-    let name = ref_names::uncommitted(&places.key, scope_id);
-    let who = session.record_signature();
-    let why = ReflogReason {
-        text: "git-colony: uncommitted work",
-        who: &who,
-        operation: "map",
-    };
-    let written = Written {
-        what: &"the uncommitted work",
-        base: session
-            .repo
-            .tree_of(commit.and(session.repo.head()?.commit()))?,
-        records: Vec::new(),
-        files: commit.into_iter().collect(),
-        others: Vec::new(),
-    };
-    lost_race::retried(|| {
-        let old = session.repo.find_ref(&name)?;
-        if old == commit {
-            return Ok(());
-        }
-        let change = RefChange {
-            name: name.clone(),
-            old,
-            new: commit,
-        };
-        object_check::move_ref(session, &change, &why, &written)
-    })
 }

@@ -1,6 +1,8 @@
 //! `map`: resolves the rows of the repo map and makes pages of them; a failure stops no other row.
 
 pub mod at_remote;
+mod custom_source;
+pub mod kept_files;
 pub mod map_check;
 pub mod map_diff;
 pub mod map_home;
@@ -24,13 +26,13 @@ use crate::git::Oid;
 use crate::map::resolved::RowOutcome;
 use crate::map::scope_record::ScopeRecord;
 use crate::map::scope_writing::{self, Change};
-use crate::map::show;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
+use custom_source::Commands;
 use map_retired::RetiredScope;
 use map_rows::{Request, Rows, follows};
 use map_taken::Taken;
@@ -85,6 +87,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         session,
         tokenizer: Tokenizer::named(&rows.settings.tokenizer),
         network: request.network,
+        commands: Commands::Run,
     };
     let taken = Taken::by_others(session, request, &rows)?;
     let mut mapper = Mapper::open(how, &worktree)?;
@@ -119,7 +122,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     drop(mapper);
     Ok(MapReport {
         retired: map_retired::retire(session, request, &rows, &mapped)?,
-        map_uncommitted: is_uncommitted(session, request)?,
+        map_uncommitted: request.is_uncommitted(session)?,
         origin_url: rows.map_of.clone(),
         commit: rows.commit,
         branch: rows.branch.clone(),
@@ -132,15 +135,13 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     })
 }
 
-/// Returns `true` if this repository has a map on disk, and HEAD has none.
-fn is_uncommitted(session: &Session, request: &Request) -> Result<bool> {
-    Ok(request.by_url.is_none() && show::is_uncommitted(&session.repo, &request.state)?)
-}
-
 /// Returns `true` if a row cannot be read only because this is a dry run.
 fn is_for_later(session: &Session, request: &Request, error: &Error) -> bool {
-    let would_fetch = request.network == Network::Used && !session.repo.keeps_objects();
-    would_fetch && error.code() == Code::Offline
+    let is_later = match error.code() {
+        Code::Offline => request.network == Network::Used,
+        code => code == Code::SourceNotRun,
+    };
+    is_later && !session.repo.keeps_objects()
 }
 
 /// Returns the name of the worktree, which the first use creates. A dry run has none then.

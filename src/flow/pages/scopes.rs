@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::default_branch;
+use crate::flow::map::kept_files;
 use crate::flow::map::map_rows::manifest_of;
-use crate::flow::map::map_worktree;
 use crate::flow::pages;
 use crate::flow::shared;
 use crate::git::{Oid, RefName, Repo};
@@ -41,7 +41,7 @@ pub struct Mapping {
     /// Its owner.
     pub syscontext: SystemContext,
     /// The type of its source.
-    pub source_type: &'static str,
+    pub source_type: String,
     /// The branch it follows.
     pub branch: Option<String>,
     /// Whether it is made from the files of the working tree, committed or not.
@@ -168,7 +168,7 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
         let context = context(session, shared);
         mappings.extend(scopes.records.into_values().map(|record| Mapping {
             syscontext: context.clone(),
-            source_type: record.row.kind.name(),
+            source_type: record.row.kind.name().to_owned(),
             branch: record.wanted.branch,
             worktree: record.worktree,
             mapped_commit: facts(&record.scope_id).map(|facts| facts.commit.clone()),
@@ -186,11 +186,11 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
 }
 
 /// Returns the ids of mapped scopes and their types, for completion; unreadable ones are left out.
-pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, &'static str> {
+pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, String> {
     let all = all_in(repo).unwrap_or_default().into_iter();
     let records = all.flat_map(|(scopes, _)| scopes.records.into_values());
     records
-        .map(|record| (record.scope_id, record.row.kind.name()))
+        .map(|record| (record.scope_id, record.row.kind.name().to_owned()))
         .collect()
 }
 
@@ -303,7 +303,7 @@ pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport
     let has_pages = pages::forget(session, id)?;
     copies.extend(has_pages.then_some(ScopeCopy::Pages));
     if !dry_run && let Some(places) = Places::find(&session.repo)? {
-        map_worktree::keep_alive(session, &places, id, None)?;
+        kept_files::keep_alive(session, &places, id, None)?;
     }
     Ok(UnmapReport {
         scope_id: id.to_owned(),

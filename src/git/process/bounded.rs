@@ -2,8 +2,11 @@
 //! their children.
 //!
 //! A program gets bytes on standard input and nothing else: no files, no shell, and of the
-//! environment only `PATH` and `LANG`.
+//! environment only `PATH` and `LANG`. A command of the user is run by a shell, in an empty
+//! directory, and also gets `HOME` and what the caller names; nothing of a repository is part of
+//! its text.
 
+use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,6 +15,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use crate::git::scratch::Scratch;
 use crate::model::{Result, World};
 
 use super::attend::{Attended, Group, Terms, attend};
@@ -29,7 +33,7 @@ const MAX_ERROR_BYTES: u64 = 64 << 10;
 pub struct Limits {
     /// Wall-clock time.
     pub time: Duration,
-    /// Address space; on Linux only.
+    /// Address space, on Linux only; of a shell command memory of its own, without mapped files.
     pub memory_bytes: u64,
     /// Standard output.
     pub output_bytes: u64,
@@ -73,15 +77,52 @@ pub fn run(
     input: Vec<u8>,
     limits: Limits,
 ) -> Result<Option<Finished>> {
+    let memory = Some(limits.memory_bytes);
+    attended(world, command(world, program, args), input, limits, memory)
+}
+
+/// Runs a shell command of the user in an empty directory, which is deleted afterwards; `None` if
+/// no shell can be started.
+///
+/// # Errors
+/// `interrupted` when a signal ended this process; `no-space`, `io`.
+pub fn run_command(
+    world: &World,
+    text: &str,
+    variables: &[(&str, OsString)],
+    input: Vec<u8>,
+    limits: Limits,
+) -> Result<Option<Finished>> {
+    let scratch = Scratch::new(world)?;
+    // The shell limits itself before it starts anything: its children have these limits from the start.
+    let kibibytes = (limits.memory_bytes >> 10).to_string();
+    let limited = "ulimit -c 0 2>/dev/null; ulimit -d \"$1\" 2>/dev/null; exec sh -c -- \"$0\"";
+    let mut command = command(world, Path::new("sh"), &["-c", limited, text, &kibibytes]);
+    command.current_dir(scratch.path());
+    if let Some(home) = world.variable("HOME") {
+        command.env("HOME", home);
+    }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    attended(world, command, input, limits, None)
+}
+
+fn attended(
+    world: &World,
+    mut command: Command,
+    input: Vec<u8>,
+    limits: Limits,
+    address_space: Option<u64>,
+) -> Result<Option<Finished>> {
     world.interrupt.check()?;
-    let mut command = command(world, program, args);
     let traced = Trace::of(world).begin(&command);
     let Ok(mut child) = command.spawn() else {
         return Ok(None);
     };
     let id = child.id();
     world.interrupt.adopt(id);
-    limit_address_space(id, limits.memory_bytes);
+    if let Some(bytes) = address_space {
+        limit_address_space(id, bytes);
+    }
     let terms = Terms {
         input: Some(Arc::new(input)),
         most_output_bytes: limits.output_bytes.saturating_add(1),

@@ -33,8 +33,10 @@ pub struct Job<'a> {
     pub world: &'a World,
     /// The objects of the tree.
     pub objects: &'a Objects,
-    /// The tree of the commit.
+    /// The tree of the commit, or of the records of a custom source.
     pub tree: Oid,
+    /// What made that tree, if it is not the one of the commit.
+    pub made_by: Option<String>,
     /// The scope to write.
     pub scope_id: &'a str,
     /// The files to include.
@@ -99,7 +101,10 @@ impl Job<'_> {
         let rest = (start_dir, binary, gitignore, self.tokenizer, self.scope_id);
         let shelf = self.literature.as_ref();
         let reader = shelf.map(|shelf| shelf.reader.recipe()).transpose()?;
-        let all = serde_json::json!([versions, globs, limits, rest, reader]);
+        let mut all = serde_json::json!([versions, globs, limits, rest, reader]);
+        if let (Some(made_by), Some(all)) = (&self.made_by, all.as_array_mut()) {
+            all.push(made_by.as_str().into());
+        }
         Ok(blake3::hash(all.to_string().as_bytes()).as_bytes().to_vec())
     }
 }

@@ -11,7 +11,9 @@ pub mod colony_toml;
 mod mcp_settings;
 pub mod setting_kind;
 pub mod setting_layers;
+pub mod source_commands;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::model::Result;
@@ -24,6 +26,7 @@ use setting_layers::Layers;
 
 pub use mcp_settings::McpSettings;
 pub use setting_kind::Kind;
+pub use source_commands::SourceCommand;
 
 /// The sources that may set a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -384,6 +387,8 @@ pub struct MapSettings {
     pub gitignore: bool,
     /// Maximum files and directories that a source may list.
     pub max_entries: u32,
+    /// The commands of custom sources, by type.
+    pub sources: BTreeMap<String, SourceCommand>,
 }
 
 impl MapSettings {
@@ -407,6 +412,7 @@ impl MapSettings {
             tokenizer: tokenizer.value,
             gitignore: truth("colony.map.gitignore")?,
             max_entries: number("colony.map.maxEntries")?,
+            sources: layers.source_commands()?,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! current directory < environment < flag. A file of the repository never makes a command fail: an unusable
 //! part is a [`SettingsProblem`], and the layer below counts.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -16,6 +17,7 @@ use crate::model::{Code, Error, Result, World};
 
 use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{Kind, check, wanted};
+use super::source_commands::{self, SourceCommand};
 use super::{Flags, SetBy, Setting, TABLE};
 
 /// The layer of a value, the weakest first.
@@ -149,6 +151,11 @@ impl<'a> Layers<'a> {
             }
         }
         problems
+    }
+
+    /// Returns the commands of custom sources, which only the user sets.
+    pub(super) fn source_commands(&self) -> Result<BTreeMap<String, SourceCommand>> {
+        source_commands::all(self.repo)
     }
 
     /// Returns the unusable parts of the repository's files.
@@ -337,6 +344,12 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
         .filter(|row| row.set_by == SetBy::Repository)
         .map(|row| format!("'{}'", row.key.trim_start_matches("colony.")))
         .collect();
+    if name == "source" || name.starts_with(source_commands::PREFIX) {
+        let key = source_commands::key("TYPE", "command");
+        return Some(format!(
+            "'{name}' is for the user to set: git config --global {key} COMMAND"
+        ));
+    }
     let Some(setting) = TABLE.iter().find(|row| row.key == key) else {
         let known = allowed.join(" and ");
         return Some(format!("'{name}' is not known here; known are {known}"));

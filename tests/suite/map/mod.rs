@@ -1,5 +1,6 @@
 //! The repo map: its schema, its rows, what is mapped, and what submodules say.
 
+mod custom_sources;
 mod map_by_url;
 mod map_cancel;
 mod map_commands;

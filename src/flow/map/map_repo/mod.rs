@@ -11,6 +11,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::custom_source::Commands;
 use super::map_rows::checked;
 use super::map_tree::whole;
 use super::mapping::{How, MapResult, MapStatus, Mapper};
@@ -92,6 +93,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
         network: Network::Offline,
+        commands: Commands::Known,
     };
     let result = Mapper::open(how, &worktree)?.map(&row, None)?;
     if let Some(places) = places.filter(|_| !dry_run) {

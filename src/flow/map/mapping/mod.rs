@@ -5,6 +5,7 @@ mod result;
 use std::path::Path;
 use std::time::Duration;
 
+use super::custom_source::{self, Commands};
 use super::other_repositories::Network;
 use crate::git::lfs::lfs_objects;
 use crate::git::lfs::lfs_pointer::Pointer;
@@ -44,6 +45,8 @@ pub struct How<'a> {
     pub tokenizer: Tokenizer,
     /// Whether git-lfs may fetch missing objects.
     pub network: Network,
+    /// Whether the commands of custom sources may run.
+    pub commands: Commands,
 }
 
 /// Maps rows, one after the other.
@@ -65,9 +68,12 @@ pub fn with_job<T>(
     work: impl FnOnce(&Job<'_>) -> Result<T>,
 ) -> Result<T> {
     let session = how.session;
+    let made = row.custom.as_ref();
+    let made = made.map(|custom| custom_source::make(session, row, custom, how.commands));
+    let made = made.transpose()?;
     let place = Reading::of(session, row_place(row))?;
     let reader = match row.kind {
-        SourceKind::GitRepo => None,
+        SourceKind::GitRepo | SourceKind::Custom(_) => None,
         SourceKind::Literature => Some(how.reader(row)?),
     };
     let fetch = |blob: Oid, pointer: &Pointer| {
@@ -76,7 +82,11 @@ pub fn with_job<T>(
     work(&Job {
         world: &session.world,
         objects: &place.objects,
-        tree: place.objects.tree_of(row.commit)?,
+        tree: match &made {
+            Some(made) => made.tree,
+            None => place.objects.tree_of(row.commit)?,
+        },
+        made_by: made.map(|made| made.recipe),
         scope_id: &row.scope_id,
         selection: &row.selection,
         limits: Limits {
@@ -276,12 +286,13 @@ impl<'a> Mapper<'a> {
 }
 
 impl<'a> How<'a> {
-    /// Without the network, with the tokenizer of the settings.
+    /// Without the network and commands, with the tokenizer of the settings.
     pub(in crate::flow) fn offline(session: &'a Session) -> How<'a> {
         How {
             session,
             tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
             network: Network::Offline,
+            commands: Commands::Known,
         }
     }
 
@@ -307,11 +318,12 @@ impl<'a> How<'a> {
     }
 }
 
-/// Returns the path of the repository of a row; `None` for this one.
+/// Returns the path of the repository with the files of a row; `None` for this one, which also has
+/// the records of custom sources.
 pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
-    match &row.place {
-        RowPlace::This => None,
-        RowPlace::Hub(path) => Some(path),
+    match (&row.custom, &row.place) {
+        (None, RowPlace::Hub(path)) => Some(path),
+        (Some(_), _) | (None, RowPlace::This) => None,
     }
 }
 
