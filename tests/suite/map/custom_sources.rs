@@ -63,7 +63,7 @@ fn mapped(sandbox: &Sandbox) -> Value {
 }
 
 #[test]
-fn a_command_makes_records_and_runs_again_after_changes() {
+fn a_command_makes_the_records_of_its_type() {
     let sandbox = with_source();
     set(&sandbox, "command", &noted(&sandbox));
     let dry = sandbox.json(&["map", "-n"])["results"][0].clone();
@@ -108,6 +108,13 @@ fn a_command_makes_records_and_runs_again_after_changes() {
         "{texts}"
     );
     sandbox.colony(&["pages", "graph", "--scope", "b:tickets"]);
+}
+
+#[test]
+fn a_command_runs_again_only_after_changes() {
+    let sandbox = with_source();
+    set(&sandbox, "command", &noted(&sandbox));
+    mapped(&sandbox);
     // Nothing has changed: it does not run again, also with another limit of pages.
     assert_eq!(mapped(&sandbox)["status"], "already_mapped");
     sandbox.git(&["config", "colony.map.flushThreshold", "1"]);

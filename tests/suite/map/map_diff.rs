@@ -140,7 +140,7 @@ fn rows_of_the_map_that_differ_are_a_warning() {
         "  - {name: dir, type: git_repo, start_dir: dir}\n",
     );
     commit(&sandbox, &[(MAP, &map(&format!("{top}{dir}")))]);
-    let lean = top.replace("}", ", flush_token_budget: 1000, exclude_globs: ['*.c']}");
+    let lean = top.replace('}', ", flush_token_budget: 1000, exclude_globs: ['*.c']}");
     let new = "  - {name: new, type: git_repo}\n";
     commit(&sandbox, &[(MAP, &map(&format!("{lean}{new}")))]);
     let args = ["map", "diff", "HEAD~1", "HEAD"];
