@@ -133,7 +133,10 @@ pub fn list(repo: &Repo) -> Result<Vec<Board>> {
     for found in repo.refs_below(ref_names::BLACKBOARDS)? {
         let stored = found.name.to_string();
         let stored = stored.strip_prefix(ref_names::BLACKBOARDS);
-        let keys = shared_record::keys(repo, Some(found.id))?;
+        // A ref that does not name a commit of ours does not hide the others.
+        let Ok(keys) = shared_record::keys(repo, Some(found.id)) else {
+            continue;
+        };
         let scope = stored.and_then(key::decode);
         let scope = match scope {
             Some(scope) => Some(scope),

@@ -33,9 +33,17 @@ enum Action {
     Put {
         #[command(flatten)]
         place: KeyArgs,
-        /// The text, at most 1 MiB; '-' reads it from standard input
-        #[arg(allow_hyphen_values = true)]
-        value: String,
+        /// The value, at most 1 MiB; '-' reads it from standard input
+        #[arg(allow_hyphen_values = true, required_unless_present = "text")]
+        value: Option<String>,
+        /// The value as it stands, also '-'
+        #[arg(
+            long,
+            value_name = "TEXT",
+            conflicts_with = "value",
+            allow_hyphen_values = true
+        )]
+        text: Option<String>,
         /// Write only if the key is at VERSION, as 'get' shows it; '0' stands for a key without a value
         #[arg(long, value_name = "VERSION")]
         if_version: Option<String>,
@@ -88,13 +96,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Action::Put {
             place,
             value,
+            text,
             if_version,
             dry_run,
         } => {
             let session = face.session(Run::from(dry_run))?;
-            let value = match value.as_str() {
-                "-" => read_value(face.env)?,
-                _ => value,
+            let value = match value.as_deref() {
+                Some("-") => read_value(face.env)?,
+                value => text.or(value.map(str::to_owned)).unwrap_or_default(),
             };
             let change = Change {
                 place: place.place(),

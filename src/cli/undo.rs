@@ -5,6 +5,7 @@ use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{self, Request, Steps};
 use crate::flow::agents::agent_places;
+use crate::flow::shared;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -70,6 +71,8 @@ pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop
 
 fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
+    // Another clone may have changed a shared record since.
+    shared::refresh(&session);
     let report = undo_steps::run(&session, request);
     let explained = |error| agent_places::explain_nothing(&session, error);
     face.answer(&report.map_err(explained)?)

@@ -78,7 +78,9 @@ pub fn names_device(name: &str) -> bool {
 
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
-    match (number, noun.strip_suffix('y')) {
+    let stem = noun.strip_suffix('y');
+    let stem = stem.filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match (number, stem) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
         (_, None) if noun.ends_with("ch") || noun.ends_with("sh") => format!("{number} {noun}es"),
@@ -146,6 +148,7 @@ mod tests {
         assert_eq!(count(1, "file"), "1 file");
         assert_eq!(count(0, "commit"), "0 commits");
         assert_eq!(count(3, "entry"), "3 entries");
+        assert_eq!(count(3, "key"), "3 keys");
         assert_eq!(count(2, "remote branch"), "2 remote branches");
     }
 }

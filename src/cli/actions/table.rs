@@ -513,7 +513,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             &[
                 same("scope"),
                 same("key"),
-                same("value"),
+                required(as_arg("value", "text")),
                 same("if_version"),
             ],
         ),

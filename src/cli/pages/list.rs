@@ -130,7 +130,7 @@ fn notes(page: &PageEntry) -> String {
 /// Returns `true` if nobody has written what a page holds.
 fn is_generated(page: &PageEntry) -> bool {
     let is_generated = |record: &RecordEntry| record.generated == Some(true);
-    page.records.iter().all(is_generated)
+    !page.records.is_empty() && page.records.iter().all(is_generated)
 }
 
 /// What a page holds, in one line.

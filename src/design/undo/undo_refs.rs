@@ -51,7 +51,7 @@ pub(in crate::design) fn refs_back(
     let mut moved = Vec::new();
     for change in &mut wanted {
         let now = session.repo.find_ref(&change.name)?;
-        if shared_record::is_shared(&change.name) {
+        if is_by_key(record, &change.name) {
             let back = TakenBack::plan(&session.repo, change, now)?;
             moved.extend(back.changed_since.iter().map(|key| {
                 let key = stored_name::shown(key);
@@ -73,6 +73,13 @@ pub(in crate::design) fn refs_back(
     Ok(wanted)
 }
 
+/// Returns `true` for a shared record that is undone key by key. A migration of history moves all refs, and its
+/// abort restores them all as they were.
+fn is_by_key(record: &Record, name: &RefName) -> bool {
+    let is_migration = matches!(record.kind, Kind::LfsMigrate | Kind::LfsMigrateAbort);
+    !is_migration && shared_record::is_shared(name)
+}
+
 /// Replaces the move of each shared record by a new version of it, in which the keys that the operation
 /// changed are as before it; the refs of the operation itself are in `record`.
 pub(in crate::design) fn with_new_versions(
@@ -83,7 +90,7 @@ pub(in crate::design) fn with_new_versions(
     let mut moves = Vec::new();
     for change in refs {
         let done = record.refs.iter().find(|done| done.name == change.name);
-        match done.filter(|_| shared_record::is_shared(&change.name)) {
+        match done.filter(|_| is_by_key(record, &change.name)) {
             Some(done) => {
                 let back = TakenBack::plan(&session.repo, &done.inverse(), change.old)?;
                 moves.push(back.write(&session.repo, &session.record_signature())?);
@@ -146,7 +153,7 @@ pub(in crate::design) fn published(
         let Some(tip) = change.old.filter(|_| !is_left) else {
             continue;
         };
-        let is_shared = shared_record::is_shared(&change.name);
+        let is_shared = is_by_key(record, &change.name);
         if is_shared || ref_names::parse_checkpoint(&change.name).is_some() {
             continue;
         }

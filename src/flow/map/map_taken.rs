@@ -50,8 +50,10 @@ impl Taken {
         };
         let url = RemoteUrl::parse(map_of, Provenance::User, &session.world.cwd)?;
         let has_its_remote = origin.is_some_and(|origin| origin.normalized() == url.normalized());
-        // Where the first commit is the name of both, they are clones of one repository.
-        let has_its_root = Oid::parse(&rows.base).is_some() && base.as_ref() == Some(&rows.base);
+        // Where the first commit is the name of both, they are clones of one repository; a name that the user
+        // gives proves nothing.
+        let is_own_name = request.base_scope.is_none() && Oid::parse(&rows.base).is_some();
+        let has_its_root = is_own_name && base.as_ref() == Some(&rows.base);
         if has_its_remote || has_its_root {
             return Ok(Taken::default());
         }

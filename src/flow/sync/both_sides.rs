@@ -11,6 +11,7 @@ use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
 use crate::flow::shared::join;
 use crate::git::remote::Remote;
+use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::Scopes;
 use crate::model::Result;
@@ -226,8 +227,25 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
 /// Returns the problem with the tree of a shared record; its keys are checked where they are read.
 fn unreadable(repo: &Repo, commit: Oid) -> Result<Option<String>> {
     let keys = shared_record::keys(repo, Some(commit))?;
-    let has_too_many = keys.len() > join::MAX_KEYS;
-    Ok(has_too_many.then(|| format!("it has more than {} keys", join::MAX_KEYS)))
+    if keys.len() > join::MAX_KEYS {
+        return Ok(Some(format!("it has more than {} keys", join::MAX_KEYS)));
+    }
+    let mut open = vec![repo.tree_of(Some(commit))?];
+    let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
+    while let Some(tree) = open.pop() {
+        for (name, entry) in repo.entries_of(tree)? {
+            // Our own names are plain ASCII; git refuses some of the others.
+            let text = std::str::from_utf8(name.as_bytes()).unwrap_or_default();
+            if safe_path::refusal(text).is_some() {
+                let name = name.to_string();
+                return Ok(Some(format!("git refuses the name '{name}' in its tree")));
+            }
+            if entry.is_directory() && seen.insert(entry.id) {
+                open.push(entry.id);
+            }
+        }
+    }
+    Ok(None)
 }
 
 fn unless_read(flaw: Result<Option<String>>) -> Option<String> {

@@ -344,3 +344,31 @@ fn of_two_that_name_one_version_one_writes() {
         version = now["version"].as_str().unwrap().to_owned();
     }
 }
+
+#[test]
+fn a_dash_from_a_program_is_a_value_and_not_standard_input() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&[
+        "call",
+        "blackboard_put",
+        r#"{"scope":"s","key":"k","value":"-"}"#,
+    ]);
+    assert_eq!(sandbox.json(&["blackboard", "get", "s", "k"])["value"], "-");
+    sandbox.colony(&["blackboard", "put", "s", "k", "--text", "--none"]);
+    assert_eq!(
+        sandbox.json(&["blackboard", "get", "s", "k"])["value"],
+        "--none"
+    );
+    let listed = sandbox.json(&["blackboard", "list", "s"]);
+    assert_eq!(listed["message"], "1 key of 's'", "{listed:#}");
+}
+
+#[test]
+fn a_ref_that_is_no_board_does_not_hide_the_others() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["blackboard", "put", "s", "k", "v"]);
+    let blob = sandbox.git(&["hash-object", "-w", "a.txt"]);
+    sandbox.git(&["update-ref", "refs/colony/blackboard/x", &blob]);
+    let listed = sandbox.json(&["blackboard", "list"]);
+    assert_eq!(listed["blackboards"][0]["scope"], "s", "{listed:#}");
+}

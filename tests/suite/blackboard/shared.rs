@@ -301,6 +301,46 @@ fn a_blackboard_in_the_way_of_all_others_is_not_fetched() {
 }
 
 #[test]
+fn a_tree_that_git_refuses_is_not_fetched() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    put(a, "owner", "ada");
+    synced(a);
+    let blob = two.at_remote(&["rev-parse", "HEAD:a.txt"]);
+    let octal = |digits: &[u8]| {
+        let digits = std::str::from_utf8(digits).unwrap();
+        format!("\\{:03o}", u8::from_str_radix(digits, 16).unwrap())
+    };
+    let raw: String = blob.as_bytes().chunks(2).map(octal).collect();
+    let tree =
+        format!("printf '100644 ..\\000{raw}' | git hash-object -t tree --literally -w --stdin");
+    let tree = a.process("sh").args(["-c", &tree]).output().unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let commit = a.git(&["commit-tree", "-m", "dots", tree.trim()]);
+    let to = format!("{commit}:refs/colony/blackboard/dots");
+    a.git(&["push", "-q", "origin", &to]);
+    let told = b.json(&["sync"]);
+    assert_eq!(
+        result(&told, "refs/colony/blackboard/dots"),
+        "invalid",
+        "{told:#}"
+    );
+    assert!(!b.try_git(&["rev-parse", "-q", "--verify", "refs/colony/blackboard/dots"]));
+    assert_eq!(get(&b, "owner"), "ada");
+}
+
+#[test]
+fn undo_looks_first_at_what_other_clones_wrote() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    put(&ada, "turn", "one");
+    put(&bob, "turn", "two");
+    let refused = ada.json(&["undo"]);
+    assert_eq!(refused["code"], "external-change", "{refused:#}");
+    assert_eq!(get(&desk, "turn"), "two");
+}
+
+#[test]
 fn three_clones_without_a_remote_share_keys_and_mappings() {
     let desk = Sandbox::new();
     desk.write("docs/b.md", "# B\n\nWords.\n");

@@ -247,3 +247,16 @@ fn scopes_of_other_repositories_are_not_replaced() {
     assert_eq!(third(&["--base-scope", "other"])["ok"], true);
     assert_eq!(pages(&sandbox, "acme"), before);
 }
+
+#[test]
+fn the_first_commit_as_a_name_does_not_replace_own_scopes() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["map"]);
+    let root = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    let before = pages(&sandbox, &root);
+    let (_, url) = other(&sandbox, "other");
+    let told = sandbox.json(&["map", "--url", &url, "--base-scope", &root]);
+    let rows = told["results"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["status"] == "error"), "{told:#}");
+    assert_eq!(pages(&sandbox, &root), before);
+}

@@ -67,6 +67,8 @@ fn run(document: &Path, steps: &[(String, Vec<String>)]) {
         .process("sh")
         .args(["-e", "-c", &script])
         .current_dir(home.join("demo"))
+        // 'git config --global' replaces the file: as root, also /dev/null.
+        .env("GIT_CONFIG_GLOBAL", home.join(".gitconfig"))
         .env("GIT_AUTHOR_NAME", "Ada")
         .env("GIT_AUTHOR_EMAIL", "ada@example.com")
         .env("GIT_COMMITTER_NAME", "Ada")
