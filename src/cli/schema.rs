@@ -36,6 +36,7 @@ use crate::flow::doctor::DoctorReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::map::MapReport;
+use crate::flow::map::map_blackboard::MapBlackboardReport;
 use crate::flow::map::map_diff::MapDiffReport;
 use crate::flow::map::map_preview::PreviewReport;
 use crate::flow::map::map_repo::MapRepoReport;
@@ -149,6 +150,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("lfs status", answer::<LfsStatus>),
     ("log", answer::<LogReport>),
     ("map", answer::<MapReport>),
+    ("map blackboard", answer::<MapBlackboardReport>),
     ("map check", answer::<MapCheckReport>),
     ("map diff", answer::<MapDiffReport>),
     ("map preview", answer::<PreviewReport>),

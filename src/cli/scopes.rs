@@ -3,6 +3,7 @@
 use crate::flow::pages::scopes::{
     self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
 };
+use crate::map::row::SourceKind;
 use crate::model::time::Moment;
 use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
@@ -120,6 +121,9 @@ impl Answer for ScopeReport {
         let branch = self.revision.branch.as_deref().unwrap_or("no branch");
         let at = match self.frozen {
             Some(commit) => format!("frozen at {}", commit.short()),
+            None if self.row.kind == SourceKind::blackboard() => {
+                format!("follows {}", self.revision.commit)
+            }
             None if self.worktree => format!("follows the working tree on {branch}"),
             None => format!("follows {} of {branch}", self.revision.commit),
         };

@@ -242,6 +242,7 @@ impl One<'_> {
             origin_url: located.origin_url,
             branch: located.branch,
             commit: located.commit,
+            records: None,
             place: located.place,
             selection,
             limits: Limits {

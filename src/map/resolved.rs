@@ -64,6 +64,8 @@ pub struct ResolvedRow {
     pub branch: Option<String>,
     /// The commit.
     pub commit: Oid,
+    /// The tree of its records, if that is not the tree of the commit.
+    pub records: Option<Oid>,
     /// The location of its objects.
     pub place: RowPlace,
     /// Its files.

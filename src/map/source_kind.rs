@@ -27,6 +27,14 @@ impl SourceKind {
     /// The names of the kinds that need no command.
     pub const BUILT_IN: [&'static str; 2] = ["git_repo", "literature"];
 
+    /// The name of the kind of blackboards, which no row of a map has.
+    const BLACKBOARD: &'static str = "blackboard";
+
+    /// Returns the kind of a blackboard.
+    pub fn blackboard() -> SourceKind {
+        SourceKind::Custom(SourceKind::BLACKBOARD.to_owned())
+    }
+
     /// Returns its name in a map.
     pub fn name(&self) -> &str {
         match self {
@@ -54,6 +62,11 @@ impl SourceKind {
     pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<SourceKind> {
         let word = reader.as_text(value, "type")?;
         let kind = SourceKind::of(word.text);
+        if kind == Some(SourceKind::blackboard()) {
+            let message = "no row maps a blackboard: 'git colony map blackboard' does";
+            reader.problem(word.at, message);
+            return None;
+        }
         if kind.is_none() {
             let (text, names) = (quoted(word.text), one_of(&SourceKind::BUILT_IN));
             let message = format!(

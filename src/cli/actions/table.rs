@@ -479,6 +479,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ],
     ),
     action(
+        "mmap_blackboard_scope",
+        Pages,
+        Adds,
+        "map blackboard",
+        &[same("scope"), same("scope_id"), same("namespace")],
+    ),
+    action(
         "munmap_scope",
         Pages,
         Adds,

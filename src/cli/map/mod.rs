@@ -1,5 +1,6 @@
 //! `git colony map`: the group of commands about the repo map.
 
+mod blackboard;
 mod by_url;
 mod check;
 mod diff;
@@ -39,6 +40,7 @@ enum Command {
     Tree(tree::Args),
     Diff(diff::Args),
     Repo(repo::Args),
+    Blackboard(blackboard::Args),
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
@@ -49,6 +51,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Command::Tree(args)) => tree::run(face, &args),
         Some(Command::Diff(args)) => diff::run(face, &args),
         Some(Command::Repo(args)) => repo::run(face, args),
+        Some(Command::Blackboard(args)) => blackboard::run(face, args),
         None => make::run(face, args.make),
     }
 }

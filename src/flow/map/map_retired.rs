@@ -3,7 +3,7 @@
 //!
 //! Pages are derived data. Of the records only those of this worktree for the mapped branch are
 //! deleted: the records that others made for the default branch are removed only by `scopes unmap`.
-//! Scopes of `map repo`, of `map --url` and of uncommitted work are in no map of this repository, and
+//! Scopes of `map repo`, of `map blackboard`, of `map --url` and of uncommitted work are in no map of this repository, and
 //! stay.
 
 use std::collections::BTreeMap;

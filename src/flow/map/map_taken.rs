@@ -81,7 +81,7 @@ impl Taken {
             Some((Some(url), _)) if *url == self.map_of => return Ok(()),
             Some((_, true)) if self.is_named => return Ok(()),
             Some((Some(url), _)) => format!("of '{url}'"),
-            Some((None, true)) => "of 'map repo'".to_owned(),
+            Some((None, true)) => "of 'map repo' or 'map blackboard'".to_owned(),
             Some((None, false)) => "of this repository".to_owned(),
             None if self.is_ours(scope_id) => "of this repository".to_owned(),
             None => return Ok(()),

@@ -94,6 +94,7 @@ pub(in crate::flow) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow
         origin_url: None,
         branch: None,
         commit,
+        records: None,
         place: RowPlace::This,
         selection: Selection {
             start_dir: crate::model::RepoPath::default(),

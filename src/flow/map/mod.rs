@@ -3,6 +3,7 @@
 pub mod at_remote;
 mod custom_source;
 pub mod kept_files;
+pub mod map_blackboard;
 pub mod map_check;
 pub mod map_diff;
 pub mod map_home;

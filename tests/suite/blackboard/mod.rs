@@ -1,4 +1,5 @@
 //! Blackboards: keys with values that clones share.
 
 mod keys;
+mod mapped;
 mod shared;

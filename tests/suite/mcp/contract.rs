@@ -69,6 +69,7 @@ const SPECIFIED: &[(&str, &[&str])] = &[
             "config",
         ],
     ),
+    ("mmap_blackboard_scope", &["scope", "scope_id", "namespace"]),
     ("munmap_scope", &["scope_id"]),
     ("is_scope_mapped", &["scope_id"]),
     ("get_scope_status", &["scope_id"]),

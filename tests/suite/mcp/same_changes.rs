@@ -137,6 +137,11 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "blackboard delete plan state",
     ),
     (
+        "mmap_blackboard_scope",
+        r#"{"scope":"plan","namespace":"pages"}"#,
+        "map blackboard plan --namespace pages",
+    ),
+    (
         "initialize_repo_map",
         r#"{"push":false}"#,
         "init --no-push --lfs",

@@ -112,6 +112,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["blackboard", "put", "plan", "owner", "ada"],
     &["blackboard", "get", "plan", "owner"],
     &["blackboard", "list"],
+    &["map", "blackboard", "plan"],
     &["blackboard", "delete", "plan", "owner"],
     &["tools"],
     &[

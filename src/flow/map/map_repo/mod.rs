@@ -128,7 +128,7 @@ fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoRe
 }
 
 /// A scope in the map of this repository is mapped by its row.
-fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
+pub(super) fn refuse_ours(session: &Session, scope_id: &str) -> Result<()> {
     let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?;
     if !shared.records.contains_key(scope_id) {
         return Ok(());

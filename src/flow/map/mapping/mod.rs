@@ -82,8 +82,8 @@ pub fn with_job<T>(
     work(&Job {
         world: &session.world,
         objects: &place.objects,
-        tree: match &made {
-            Some(made) => made.tree,
+        tree: match made.as_ref().map(|made| made.tree).or(row.records) {
+            Some(tree) => tree,
             None => place.objects.tree_of(row.commit)?,
         },
         made_by: made.map(|made| made.recipe),

@@ -1,0 +1,76 @@
+//! `git colony map blackboard`
+
+use crate::cli::{Face, Run, Stop};
+use crate::flow::map::map_blackboard::{self, MapBlackboardReport, Request};
+use crate::flow::map::mapping::MapStatus;
+use crate::flow::residency;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+/// Map the keys of a blackboard, as a scope of its own
+///
+/// Each key is one record, with its value; a key in conflict has all of its values. The settings in effect here
+/// limit the pages. The scope is this worktree's own, and is stale when the blackboard changes.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct Args {
+    /// The blackboard
+    scope: String,
+    /// Call the scope ID (default: the blackboard, a colon and the namespace)
+    #[arg(long, value_name = "ID")]
+    scope_id: Option<String>,
+    /// End the default scope id with NAME
+    #[arg(long, value_name = "NAME", default_value = "blackboard")]
+    namespace: String,
+    /// Show what would be mapped, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
+    let request = Request {
+        scope: args.scope,
+        scope_id: args.scope_id,
+        namespace: args.namespace,
+    };
+    let report = map_blackboard::map(&session, &request)?;
+    residency::warn_of_pins(&session)?;
+    face.answer(&report)
+}
+
+impl Answer for MapBlackboardReport {
+    fn message(&self) -> String {
+        let count = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        let keys = text::count(count(self.records), "key");
+        let pages = text::count(count(self.pages), "page");
+        let what = match self.status {
+            MapStatus::AlreadyMapped => "nothing has changed".to_owned(),
+            _ => format!("{} new, {} gone", self.pages_added, self.pages_removed),
+        };
+        let would = if self.dry_run {
+            "; nothing was written"
+        } else {
+            ""
+        };
+        let (scope, tokens) = (&self.scope_id, self.tokens);
+        format!("'{scope}': {keys}, {pages}, {tokens} tokens, {what}{would}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = super::make::without_record(&self.left_out, self.left_out_count);
+        let conflicts = self.conflicts.iter();
+        lines.extend(conflicts.map(|key| format!("in conflict: {key}")));
+        let unreadable = self.unreadable.iter();
+        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.left_out_count == 0 && self.unreadable.is_empty() {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}
