@@ -153,7 +153,7 @@ mod tests {
             .into_iter()
             .map(|(path, text)| (path.to_string(), text))
             .collect();
-        let text = "tags: open, p 1\n\n{\"a\":[2],\"b\":1}";
+        let text = "tags: open, p 1\n\n{\"b\":1,\"a\":[2]}";
         assert_eq!(
             records,
             [("T-1%2Fx", text), ("a/b.md", "one\n")].map(|(a, b)| (a.to_owned(), b.to_owned()))
