@@ -4,7 +4,7 @@ use std::any::TypeId;
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use super::command_line::{argument, find, is_flag, is_list};
 use super::{Action, How, Takes};
@@ -125,9 +125,9 @@ fn of_argument(argument: &Arg) -> Map<String, Value> {
             && !default.is_empty()
         {
             let number = default
-                .parse::<u64>()
+                .parse::<Number>()
                 .ok()
-                .filter(|_| type_of(argument) == "integer");
+                .filter(|_| type_of(argument) != "string");
             let default = number.map_or_else(|| Value::from(default), Value::from);
             schema.insert("default".to_owned(), default);
         }
@@ -138,14 +138,18 @@ fn of_argument(argument: &Arg) -> Map<String, Value> {
 
 fn type_of(argument: &Arg) -> &'static str {
     let found = argument.get_value_parser().type_id();
-    let numbers = [
+    if found == TypeId::of::<f64>() {
+        return "number";
+    }
+    let integers = [
+        TypeId::of::<i32>(),
         TypeId::of::<u8>(),
         TypeId::of::<u16>(),
         TypeId::of::<u32>(),
         TypeId::of::<u64>(),
         TypeId::of::<usize>(),
     ];
-    if numbers.iter().any(|number| found == *number) {
+    if integers.iter().any(|integer| found == *integer) {
         "integer"
     } else {
         "string"

@@ -612,7 +612,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "pages request",
             &[
                 as_arg("page_ids", "ids"),
-                as_arg("timeout_s", "timeout"),
+                how("timeout_s", Number("timeout", None)),
                 same("priority"),
                 as_arg("lock_duration_s", "lock_duration"),
                 as_arg("lock_reason", "reason"),

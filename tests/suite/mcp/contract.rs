@@ -370,6 +370,20 @@ fn every_list_has_its_count() {
 }
 
 #[test]
+fn numbers_of_page_locks_are_numbers() {
+    let sandbox = Sandbox::new();
+    let of = |action: &str, argument: &str| {
+        let told = answer(&sandbox.colony(&["--json", "call", action, "--schema"]));
+        told["actions"][0]["arguments"]["properties"][argument]["type"].clone()
+    };
+    assert_eq!(of("lock_pages", "ttl_s"), "number");
+    assert_eq!(of("extend_lock", "additional_s"), "number");
+    assert_eq!(of("request_pages", "lock_duration_s"), "number");
+    assert_eq!(of("request_pages", "timeout_s"), "integer");
+    assert_eq!(of("request_pages", "priority"), "integer");
+}
+
+#[test]
 fn the_list_of_tools_is_short_enough() {
     let sandbox = Sandbox::new();
     let ask = json!({ "jsonrpc": "2.0", "id": "tools", "method": "tools/list" });
