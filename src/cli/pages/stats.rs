@@ -1,7 +1,7 @@
 //! `git colony pages stats`
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::pages::{self, PageStatsReport, ScopeStats};
+use crate::flow::pages::page_stats::{self, PageStatsReport, ScopeStats};
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -15,7 +15,7 @@ pub(in crate::cli) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let report = pages::stats(&session)?;
+    let report = page_stats::stats(&session)?;
     face.answer(&report)
 }
 

@@ -20,7 +20,7 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-use super::ScopeStats;
+use super::page_stats::{self, ScopeStats};
 
 /// The owner of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -145,7 +145,7 @@ pub struct UnmapReport {
 
 /// Returns the statistics of a scope's pages; `None` if there are none, or they cannot be read.
 fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
-    let stats = pages::stats(session).ok()?.scopes;
+    let (_, stats) = page_stats::sizes(session).ok()?;
     stats
         .into_iter()
         .find(|stats| stats.scope_id == record.scope_id)
@@ -158,8 +158,8 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 pub fn list(session: &Session) -> Result<ScopesReport> {
     shared::refresh(session);
     // Without readable pages their state is unknown.
-    let stats = pages::stats(session)
-        .map(|stats| stats.scopes)
+    let stats = page_stats::sizes(session)
+        .map(|(_, stats)| stats)
         .unwrap_or_default();
     let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
     let mut mappings = Vec::new();

@@ -121,7 +121,7 @@ impl<'a> Finder<'a> {
             }
             Err(error) => return Err(error),
         };
-        if let Err(reason) = self.read(&scope, &page) {
+        if let Err(reason) = self.read(&scope, &page)? {
             return Ok(Err(reason));
         }
         // A page is plain data; it can always be written as JSON.
@@ -139,10 +139,14 @@ impl<'a> Finder<'a> {
     }
 
     /// Reads the text of a page once: a page that is loaded can be shown.
-    fn read(&self, scope: &ScopeRow, page: &Page) -> std::result::Result<(), MissingReason> {
+    fn read(
+        &self,
+        scope: &ScopeRow,
+        page: &Page,
+    ) -> Result<std::result::Result<(), MissingReason>> {
         let place = scope.place.as_deref();
         if place.is_some_and(|place| !place.exists()) {
-            return Err(MissingReason::SourceGone);
+            return Ok(Err(MissingReason::SourceGone));
         }
         let read = || {
             let reading = Reading::of(self.session, place)?;
@@ -152,8 +156,9 @@ impl<'a> Finder<'a> {
             listing::show(&library, &reader, &scope.scope, page, Rendering::Json)
         };
         match read() {
-            Ok(_) => Ok(()),
-            Err(_) => Err(MissingReason::ObjectMissing),
+            Ok(_) => Ok(Ok(())),
+            Err(error) if error.code() == Code::Interrupted => Err(error),
+            Err(_) => Ok(Err(MissingReason::ObjectMissing)),
         }
     }
 }

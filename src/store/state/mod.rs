@@ -7,6 +7,7 @@
 mod page_locks;
 mod place;
 mod resident_set;
+mod stored_pages;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use super::session::Session;
 pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
+pub use stored_pages::StoredPage;
 
 /// How often a transaction is tried while other processes delete the file.
 const ATTEMPTS: usize = 4;
@@ -47,21 +49,6 @@ const SCHEMA: &str = "
 
 /// The id of a page.
 pub type PageKey = [u8; 16];
-
-/// A page with what it takes to read it again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredPage {
-    /// Its id.
-    pub id: PageKey,
-    /// Its scope.
-    pub scope: String,
-    /// The repository that has its objects; `None` for the one that asks.
-    pub place: Option<PathBuf>,
-    /// Its tokens.
-    pub tokens: u64,
-    /// The page, as the page module wrote it.
-    pub packed: Vec<u8>,
-}
 
 /// The open state.
 pub struct State {

@@ -3,8 +3,8 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::resident_set::{self, NewLock, Wanted};
-use super::{PageKey, State, drop_unused};
+use super::resident_set::{NewLock, Wanted};
+use super::{PageKey, State, drop_unused, stored_pages};
 use crate::store::cache::database::Unusable;
 
 /// A lock on a page.
@@ -59,8 +59,8 @@ impl State {
             sweep(connection, now)?;
             let one = |wanted: &Wanted| {
                 match &wanted.page {
-                    Some(page) => resident_set::keep(connection, page)?,
-                    None if resident_set::stored(connection, wanted.id)?.is_none() => {
+                    Some(page) => stored_pages::keep(connection, page)?,
+                    None if stored_pages::find(connection, wanted.id)?.is_none() => {
                         return Ok(None);
                     }
                     None => {}

@@ -1,12 +1,11 @@
 //! The pages that an agent has in its context, within a budget of tokens.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use super::page_locks::{self, PageLock};
-use super::{PageKey, State, StoredPage, drop_unused};
+use super::{PageKey, State, StoredPage, drop_unused, stored_pages};
 use crate::store::cache::database::Unusable;
 
 /// A page of a resident set.
@@ -145,45 +144,6 @@ impl State {
         self.read(|connection| residents(connection, agent))
     }
 
-    /// Returns the pages with these ids that an agent has or that are locked.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn pages(&mut self, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
-        self.read(|connection| {
-            let found = ids.iter().map(|id| stored(connection, *id));
-            Ok(found
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        })
-    }
-
-    /// Returns the pages that an agent has or that are locked whose ids are in a range.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn pages_between(
-        &mut self,
-        from: PageKey,
-        to: PageKey,
-    ) -> Result<Vec<StoredPage>, Unusable> {
-        self.read(|connection| {
-            let sql = "SELECT id FROM pages WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT 3";
-            let mut statement = connection.prepare_cached(sql)?;
-            let ids =
-                statement.query_map(params![from.as_slice(), to.as_slice()], |row| row.get(0))?;
-            let ids = ids.collect::<Result<Vec<PageKey>, _>>()?;
-            let found = ids.iter().map(|id| stored(connection, *id));
-            Ok(found
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        })
-    }
-
     /// Returns the counters of an agent, by scope.
     ///
     /// # Errors
@@ -258,7 +218,7 @@ fn load(
     for wanted in faults {
         let page = match &wanted.page {
             Some(page) => Some(page.clone()),
-            None => stored(connection, wanted.id)?,
+            None => stored_pages::find(connection, wanted.id)?,
         };
         match page {
             Some(page) => found.push(page),
@@ -327,7 +287,7 @@ fn apply(
         count(connection, agent, &page.scope, "evictions")?;
     }
     for page in loaded {
-        keep(connection, page)?;
+        stored_pages::keep(connection, page)?;
         count(connection, agent, &page.scope, "faults")?;
     }
     let sql = "SELECT coalesce(max(used), 0) FROM residents";
@@ -354,44 +314,6 @@ fn apply(
         drop_unused(connection)?;
     }
     Ok(())
-}
-
-/// Stores the content of a page, which never changes.
-pub(super) fn keep(connection: &Connection, page: &StoredPage) -> Result<(), Unusable> {
-    let place = page
-        .place
-        .as_ref()
-        .map(|place| place.as_os_str().as_encoded_bytes());
-    connection
-        .prepare_cached(
-            "INSERT INTO pages (id, scope, place, tokens, packed) VALUES (?1, ?2, ?3, ?4, ?5)
-                ON CONFLICT DO NOTHING",
-        )?
-        .execute(params![
-            page.id.as_slice(),
-            page.scope,
-            place,
-            i64::try_from(page.tokens).unwrap_or(i64::MAX),
-            page.packed
-        ])?;
-    Ok(())
-}
-
-pub(super) fn stored(connection: &Connection, id: PageKey) -> Result<Option<StoredPage>, Unusable> {
-    use std::os::unix::ffi::OsStringExt as _;
-    let sql = "SELECT scope, place, tokens, packed FROM pages WHERE id = ?1";
-    let mut statement = connection.prepare_cached(sql)?;
-    let row = statement.query_row([id.as_slice()], |row| {
-        let place: Option<Vec<u8>> = row.get(1)?;
-        Ok(StoredPage {
-            id,
-            scope: row.get(0)?,
-            place: place.map(|bytes| PathBuf::from(std::ffi::OsString::from_vec(bytes))),
-            tokens: row.get::<_, i64>(2)?.unsigned_abs(),
-            packed: row.get(3)?,
-        })
-    });
-    Ok(row.optional()?)
 }
 
 fn residents(connection: &Connection, agent: &str) -> Result<Vec<Resident>, Unusable> {
