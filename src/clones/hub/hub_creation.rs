@@ -89,7 +89,7 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
     network.git().args(["clone", "-q", "--bare", "--template="]);
     let checkpoints = format!("remote.origin.fetch={REMOTE_CHECKPOINTS}");
     network.git().args(["-c", &checkpoints, "--"]);
-    network.git().arg(url.for_git()).arg(new);
+    network.arg_url(url).arg(new);
     network.run_checked("make the hub from the remote")?;
     own_all_objects(world, new)?;
     let store = configure(new, Some(&url.in_full()))?;

@@ -16,7 +16,7 @@ use crate::git::process::Git;
 use crate::git::process::command_config::quoted;
 use crate::model::{Code, Error, Result, Untouched, World};
 
-use super::url::{Provenance, RemoteUrl};
+use super::url::{Provenance, RemoteUrl, WebLogin};
 
 /// The origin of a token and its host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +145,24 @@ impl TokenSource {
         }
         Ok(token)
     }
+}
+
+/// Answers git's question for the login of a URL, from the environment of the one command.
+const LOGIN_HELPER: &str = "!answer() { test \"$1\" != get || \
+    printf 'username=%s\\npassword=%s\\n' \"$COLONY_URL_USER\" \"$COLONY_URL_PASSWORD\"; }; answer";
+
+/// Has git use the login of a URL for its server, though the URL that git sees lacks it. No helper of the user
+/// is asked for this server, nor given the password to store.
+pub(super) fn pass_login(git: &mut Git, login: &WebLogin) {
+    let key = |name: &str| format!("credential.{}.{name}", login.server);
+    let Some(password) = &login.password else {
+        git.config(&key("username"), OsString::from_vec(login.user.clone()));
+        return;
+    };
+    git.env("COLONY_URL_USER", OsString::from_vec(login.user.clone()))
+        .env("COLONY_URL_PASSWORD", OsString::from_vec(password.clone()))
+        .config(&key("helper"), "")
+        .config(&key("helper"), LOGIN_HELPER);
 }
 
 /// Returns the last value of an attribute, by the rules of gitcredentials.

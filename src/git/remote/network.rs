@@ -85,6 +85,16 @@ impl Network {
         &mut self.git
     }
 
+    /// Adds the URL as an argument. Every user of the machine may see arguments: credentials in the URL reach
+    /// git through a credential helper instead.
+    pub fn arg_url(&mut self, url: &RemoteUrl) -> &mut Git {
+        if let Some(login) = url.web_login() {
+            credentials::pass_login(&mut self.git, &login);
+            return self.git.arg(url.without_credentials());
+        }
+        self.git.arg(url.for_git())
+    }
+
     /// Disables retries.
     pub fn once(&mut self) -> &mut Self {
         self.pauses = &[];

@@ -87,11 +87,18 @@ fn a_refused_token_is_in_no_word_or_file_of_a_failing_clone() {
 #[test]
 fn credentials_in_a_clone_url_are_neither_shown_nor_stored() {
     let desk = served();
-    let server: GitServer = desk.server_for(Wire::Tls, "eve:right-s3cret");
+    let server: GitServer = desk.server_for(Wire::Tls, "eve:right@s3cret");
     desk.configure(&[&server]);
     let plain = server.url("design.git");
-    let url = &plain.replace("://", "://eve:right-s3cret@");
+    let url = &plain.replace("://", "://eve:right%40s3cret@");
     desk.sandbox.git(&["remote", "add", "origin", url]);
+    // The hub is made by the first clone, with git. Only the user's own command line has the password.
+    let made = desk.program("unused", &["clone", url, "--agent", "zoe"]);
+    assert!(made.status.success(), "{}", said(&made));
+    let traced = fs::read_to_string(desk.sandbox.outside().join("execve")).unwrap();
+    let with_it = traced.lines().filter(|line| line.contains("s3cret"));
+    assert_eq!(with_it.count(), 1, "{traced}");
+    assert!(traced.contains("git-remote-https"), "{traced}");
     for (args, works) in [
         (&["clone", url, "--agent", "ada"][..], true),
         (&["--json", "clone", url, "--agent", "bob"], true),

@@ -50,6 +50,16 @@ impl Scheme {
         }
     }
 
+    /// Returns the scheme as a URL has it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Scheme::Https => "https",
+            Scheme::Http => "http",
+            Scheme::Ssh | Scheme::Scp => "ssh",
+            Scheme::Git => "git",
+        }
+    }
+
     fn default_port(self) -> u16 {
         match self {
             Scheme::Https => 443,
@@ -67,6 +77,15 @@ impl HostUrl {
             Transport::Ssh => login.is_some_and(|login| login.contains(':')),
             _ => login.is_some(),
         }
+    }
+
+    /// Returns the user and the password, decoded as git decodes them.
+    pub(super) fn login(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        let login = self.login.as_deref()?;
+        Some(match login.split_once(':') {
+            Some((user, password)) => (decode_bytes(user), Some(decode_bytes(password))),
+            None => (decode_bytes(login), None),
+        })
     }
 
     pub(super) fn host_and_port(&self) -> String {
@@ -342,6 +361,15 @@ fn check_host(host: &str) -> Result<(), &'static str> {
 }
 
 fn decode(text: &str) -> Result<String, &'static str> {
+    let decoded = String::from_utf8(decode_bytes(text));
+    let decoded = decoded.map_err(|_| "it is not UTF-8 after decoding")?;
+    if decoded.chars().any(char::is_control) {
+        return Err("it holds control characters");
+    }
+    Ok(decoded)
+}
+
+fn decode_bytes(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
@@ -353,9 +381,5 @@ fn decode(text: &str) -> Result<String, &'static str> {
         decoded.push(value.unwrap_or(byte));
         at += value.map_or(1, |_| 3);
     }
-    let decoded = String::from_utf8(decoded).map_err(|_| "it is not UTF-8 after decoding")?;
-    if decoded.chars().any(char::is_control) {
-        return Err("it holds control characters");
-    }
-    Ok(decoded)
+    decoded
 }

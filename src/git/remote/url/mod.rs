@@ -48,6 +48,16 @@ pub struct RemoteUrl {
     provenance: Provenance,
 }
 
+/// The credentials in a URL.
+pub(super) struct WebLogin {
+    /// The scheme and the host, with the port unless it is the default.
+    pub(super) server: String,
+    /// The user, decoded.
+    pub(super) user: Vec<u8>,
+    /// The password, decoded.
+    pub(super) password: Option<Vec<u8>>,
+}
+
 impl RemoteUrl {
     /// Parses a URL; a relative path starts at `base`.
     ///
@@ -126,6 +136,18 @@ impl RemoteUrl {
     /// Returns `true` if the URL contains a user for https, or any password.
     pub fn has_credentials(&self) -> bool {
         self.place().is_some_and(HostUrl::has_credentials)
+    }
+
+    /// Returns the user and password that the URL has for a web server: for git only, never to be shown.
+    pub(super) fn web_login(&self) -> Option<WebLogin> {
+        let is_web = matches!(self.transport(), Transport::Https | Transport::Http);
+        let place = self.place().filter(|_| is_web)?;
+        let (user, password) = place.login()?;
+        Some(WebLogin {
+            server: format!("{}://{}", place.scheme.name(), place.host_and_port()),
+            user,
+            password,
+        })
     }
 
     /// Returns the absolute path of a local repository, as given.
