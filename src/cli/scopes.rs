@@ -1,8 +1,7 @@
 //! `git colony scopes`
 
-use crate::flow::pages::scopes::{
-    self, MappedReport, Mapping, ScopeCopy, ScopeReport, ScopesReport, UnmapReport, UnmapStatus,
-};
+use crate::flow::pages::scopes::{self, MappedReport, Mapping, ScopeReport, ScopesReport};
+use crate::flow::pages::unmap::{self, ScopeCopy, UnmapReport, UnmapStatus};
 use crate::map::row::SourceKind;
 use crate::model::time::Moment;
 use crate::store::operation::last_act;
@@ -36,7 +35,7 @@ enum Action {
         #[arg(value_name = "SCOPE")]
         id: String,
     },
-    /// Unmap a scope; its files stay
+    /// Unmap a scope; its files stay, and 'git colony undo' restores the mapping
     Unmap {
         /// The scope, the name of its row, or the beginning of its id
         #[arg(value_name = "SCOPE")]
@@ -66,8 +65,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Unmap { id, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = scopes::unmap(&session, id, *dry_run)?;
-            if report.status == UnmapStatus::Unmapped && !dry_run {
+            let report = unmap::unmap(&session, id, *dry_run)?;
+            if report.status == UnmapStatus::Unmapped && report.op.is_none() && !dry_run {
                 let command = format!("scopes unmap {}", report.scope_id);
                 last_act::note(&session, command, "git colony map".to_owned());
             }

@@ -20,8 +20,10 @@ use super::{Face, Run, Stop};
 ///
 /// Refs, HEAD, the index file and every file it moved are restored. Run it again to undo more, or give a
 /// number: 'undo 3' undoes three operations, each as a step of its own, so that 'redo 3' redoes them.
+/// A 'map' that changed the record of a scope is an operation, too, and so is 'scopes unmap': undo takes the record
+/// back, and 'map' makes pages that are missing then.
 /// Changes by plain git since the newest operation count as a step, too, and need --force. Later actions that are not
-/// operations (agents, sync, map, hooks) are listed, each with the command that undoes it.
+/// operations (agents, sync, hooks, 'map --worktree') are listed, each with the command that undoes it.
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
     /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)

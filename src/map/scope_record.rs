@@ -177,6 +177,11 @@ impl ScopeRecord {
         is_elsewhere || (self.row.name == self.scope_id && self.row.origin_url.is_some())
     }
 
+    /// Returns the commit at which the scope stays: of a static row, or as it was named in full.
+    pub fn fixed_commit(&self) -> Option<Oid> {
+        self.frozen.or_else(|| Oid::parse(&self.wanted.commit))
+    }
+
     /// Reads the record in a blob; `None` for anything else.
     ///
     /// # Errors

@@ -178,11 +178,11 @@ impl Filter {
     }
 }
 
-/// Finds a page by its id or an abbreviation: the scope and the page.
+/// Finds a page of some scopes by its id or an abbreviation: the scope and the page.
 ///
 /// # Errors
 /// `page-not-found`, also for an ambiguous abbreviation; `cache-unusable`.
-pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Page)> {
+pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRow, Page)> {
     let none = |why: &str| {
         Error::new(
             Code::PageNotFound,
@@ -193,7 +193,7 @@ pub fn find(table: &PageTable, worktree: &str, id: &str) -> Result<(ScopeRow, Pa
     let Some((from, to)) = pages::range(id) else {
         return Err(none(": an id is of hex digits"));
     };
-    let found = table.find_pages(worktree, from, to).map_err(unusable)?;
+    let found = table.find_pages(scopes, from, to).map_err(unusable)?;
     let mut ids: Vec<_> = found.iter().map(|(_, id, _)| *id).collect();
     ids.sort_unstable();
     ids.dedup();

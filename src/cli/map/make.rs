@@ -68,13 +68,18 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     } else {
         map::map(&session, &request)?
     };
-    if report.recorded && !report.dry_run {
+    if report.recorded && report.op.is_none() {
         let mapped = report.results.iter().map(|row| &row.scope_id);
         let way_back = match mapped.collect::<Vec<_>>().as_slice() {
             [one] => format!("git colony scopes unmap {}", shell_word(one)),
             _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
         };
-        last_act::note(&session, "map".to_owned(), way_back);
+        let command = if report.worktree {
+            "map --worktree"
+        } else {
+            "map"
+        };
+        last_act::note(&session, command.to_owned(), way_back);
     }
     residency::warn_of_pins(&session)?;
     face.answer(&report)

@@ -73,11 +73,11 @@ pub(in crate::design) fn refs_back(
     Ok(wanted)
 }
 
-/// Returns `true` for a shared record that is undone key by key. A migration of history moves all refs, and its
+/// Returns `true` for a record that is undone key by key. A migration of history moves all refs, and its
 /// abort restores them all as they were.
 fn is_by_key(record: &Record, name: &RefName) -> bool {
     let is_migration = matches!(record.kind, Kind::LfsMigrate | Kind::LfsMigrateAbort);
-    !is_migration && shared_record::is_shared(name)
+    !is_migration && shared_record::has_keys(name)
 }
 
 /// Replaces the move of each shared record by a new version of it, in which the keys that the operation

@@ -21,7 +21,7 @@ use crate::git::{Oid, TreeEntry};
 use crate::map::resolved::ResolvedRow;
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{ScopeRecord, Scopes};
-use crate::map::scope_writing::{self, Change};
+use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
 use crate::page::mapping::UnmappedFile;
@@ -75,6 +75,8 @@ pub struct MapBlackboardReport {
     pub left_out_count: usize,
     /// Entries of the blackboard that cannot be read.
     pub unreadable: Vec<UnreadableKey>,
+    /// The operation that recorded the scope; null if it was recorded already, and in a dry run.
+    pub op: Option<OperationId>,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -114,13 +116,16 @@ pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> 
     let row = resolved(session, &source, places.as_ref(), &scope_id)?;
     let follows = written.commit.as_deref();
     let result = Mapper::open(How::offline(session), &worktree)?.map(&row, follows)?;
+    let mut op = None;
     if let Some(places) = places.filter(|_| !dry_run) {
         let now = time::rfc3339(&session.world.now());
         let record = ScopeRecord::of(&written, &row, &now);
-        let name = ref_names::local_scopes(&places.key);
-        scope_writing::write(session, &name, &[Change::Put(Box::new(record))])?;
+        op = map::record_own(session, &places, record)?.op;
     }
-    Ok(report(source, result, dry_run))
+    Ok(MapBlackboardReport {
+        op,
+        ..report(source, result, dry_run)
+    })
 }
 
 fn read(session: &Session, scope: &str) -> Result<Source> {
@@ -268,6 +273,7 @@ fn report(source: Source, result: MapResult, dry_run: bool) -> MapBlackboardRepo
         left_out: result.left_out,
         left_out_count: result.left_out_count,
         unreadable: source.unreadable,
+        op: None,
         dry_run,
     }
 }

@@ -16,10 +16,9 @@ use super::map_rows::{Request, Rows};
 use crate::flow::pages;
 use crate::git::RefName;
 use crate::map::scope_record::{self, ScopeRecord, Scopes};
-use crate::map::scope_writing::{self, Change};
+use crate::map::scope_writing::{Change, RecordChanges};
 use crate::map::show::MapState;
 use crate::model::Result;
-use crate::page::listing::unusable;
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
@@ -35,61 +34,83 @@ pub struct RetiredScope {
     pub shared: bool,
 }
 
-/// Deletes the scopes without a row; a dry run only reports them. `mapped` are the scopes of the
-/// rows.
-///
-/// # Errors
-/// `cache-unusable`, `repository-broken`, and those of [`scope_writing::write`].
-pub(in crate::flow) fn retire(
-    session: &Session,
-    request: &Request,
-    rows: &Rows,
-    mapped: &[String],
-) -> Result<Vec<RetiredScope>> {
-    let is_own = request.by_url.is_none();
-    let is_whole = is_own && request.sources.is_empty() && request.base_scope.is_none();
-    let places = Places::find(&session.repo)?;
-    let (true, MapState::Head, Some(places)) = (is_whole, &request.state, places) else {
-        return Ok(Vec::new());
-    };
-    let own_ref = ref_names::local_scopes(&places.key);
-    let own = Scopes::load(&session.repo, &own_ref)?.records;
-    let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?.records;
-    let stays = |id: &String| {
-        let is_elsewhere = own.get(id).is_some_and(ScopeRecord::is_of_no_map);
-        is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
-    };
-    let mut opened = pages::open_kept(session)?;
-    let mut gone = BTreeMap::new();
-    for scope in &opened.scopes {
-        gone.insert(scope.scope.clone(), scope.totals.pages);
-    }
-    let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
-    let mut recorded: Vec<String> = own
-        .values()
-        .filter(of_branch)
-        .map(|record| record.scope_id.clone())
-        .collect();
-    recorded.retain(|id| !stays(id));
-    for id in &recorded {
-        gone.entry(id.clone()).or_default();
-    }
-    gone.retain(|id, _| !stays(id));
-    for id in gone.keys() {
-        let forgotten = opened.table.forget(&places.key.to_string(), id);
-        forgotten.map_err(unusable)?;
-        if session.repo.keeps_objects() {
-            keep_alive(session, &places, id, None)?;
+/// The scopes without a row, before anything is deleted.
+#[derive(Default)]
+pub(in crate::flow) struct Retirement {
+    /// The removal of their records.
+    pub(super) records: Option<RecordChanges>,
+    places: Option<Places>,
+    scopes: Vec<RetiredScope>,
+}
+
+impl Retirement {
+    /// Finds the scopes without a row. `mapped` are the scopes of the rows.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `repository-broken`.
+    pub(in crate::flow) fn plan(
+        session: &Session,
+        request: &Request,
+        rows: &Rows,
+        mapped: &[String],
+    ) -> Result<Retirement> {
+        let is_own = request.by_url.is_none();
+        let is_whole = is_own && request.sources.is_empty() && request.base_scope.is_none();
+        let places = Places::find(&session.repo)?;
+        let (true, MapState::Head, Some(places)) = (is_whole, &request.state, places) else {
+            return Ok(Retirement::default());
+        };
+        let own_ref = ref_names::local_scopes(&places.key);
+        let own = Scopes::load(&session.repo, &own_ref)?.records;
+        let shared = Scopes::load(&session.repo, &RefName::from(ref_names::SCOPES))?.records;
+        let stays = |id: &String| {
+            let is_elsewhere = own.get(id).is_some_and(ScopeRecord::is_of_no_map);
+            is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
+        };
+        let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
+        let recorded = own.values().filter(of_branch);
+        let mut recorded: Vec<String> = recorded.map(|record| record.scope_id.clone()).collect();
+        recorded.retain(|id| !stays(id));
+        let mut gone = BTreeMap::new();
+        for scope in pages::open_kept(session)?.scopes {
+            gone.insert(scope.scope, scope.totals.pages);
         }
+        for id in &recorded {
+            gone.entry(id.clone()).or_default();
+        }
+        gone.retain(|id, _| !stays(id));
+        let scopes = gone.into_iter().map(|(scope_id, pages)| RetiredScope {
+            shared: shared.contains_key(&scope_id),
+            scope_id,
+            pages,
+        });
+        let scopes = scopes.collect();
+        let records = (!recorded.is_empty()).then(|| RecordChanges {
+            name: own_ref,
+            changes: recorded.into_iter().map(Change::Remove).collect(),
+        });
+        Ok(Retirement {
+            records,
+            places: Some(places),
+            scopes,
+        })
     }
-    if session.repo.keeps_objects() && !recorded.is_empty() {
-        let changes: Vec<_> = recorded.into_iter().map(Change::Remove).collect();
-        scope_writing::write(session, &own_ref, &changes)?;
+
+    /// Deletes the pages of the scopes, once their records are removed; a dry run only reports them.
+    ///
+    /// # Errors
+    /// `cache-unusable`, and those of [`keep_alive`].
+    pub(in crate::flow) fn carry_out(self, session: &Session) -> Result<Vec<RetiredScope>> {
+        for scope in &self.scopes {
+            pages::forget(session, &scope.scope_id)?;
+            if let Some(places) = self
+                .places
+                .as_ref()
+                .filter(|_| session.repo.keeps_objects())
+            {
+                keep_alive(session, places, &scope.scope_id, None)?;
+            }
+        }
+        Ok(self.scopes)
     }
-    let retired = gone.into_iter().map(|(scope_id, pages)| RetiredScope {
-        shared: shared.contains_key(&scope_id),
-        scope_id,
-        pages,
-    });
-    Ok(retired.collect())
 }

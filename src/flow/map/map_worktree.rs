@@ -2,7 +2,8 @@
 //!
 //! The files are written as a commit that no branch has, which is mapped like any other. A page
 //! with the same content as one of the committed scope has the same id. Each private scope has a
-//! ref of its own that keeps the objects of its pages; it is not pushed.
+//! ref of its own that keeps the objects of its pages; it is not pushed. It follows the files, so its
+//! record is written outside of operations: undo would take it back, and leave the files.
 
 use super::custom_source::Commands;
 use super::kept_files::keep_alive;
@@ -70,6 +71,7 @@ fn report(
         retired: Vec::new(),
         map_uncommitted: false,
         recorded,
+        op: None,
         worktree: true,
         left_out: found.left_out,
         dry_run,

@@ -26,15 +26,17 @@ use crate::design::checkpoint::left_out::LeftOut;
 use crate::git::Oid;
 use crate::map::resolved::RowOutcome;
 use crate::map::scope_record::ScopeRecord;
-use crate::map::scope_writing::{self, Change};
+use crate::map::scope_writing::{self, Change, RecordChanges, Recorded};
+use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
+use crate::store::operation::Kind;
 use crate::store::refs::ref_names;
 use crate::text::tokenizer::Tokenizer;
 use custom_source::Commands;
-use map_retired::RetiredScope;
+use map_retired::{RetiredScope, Retirement};
 use map_rows::{Request, Rows, follows};
 use map_taken::Taken;
 use mapping::{How, MapResult, Mapper};
@@ -65,6 +67,8 @@ pub struct MapReport {
     pub map_uncommitted: bool,
     /// Whether the record of the mapped scopes changed.
     pub recorded: bool,
+    /// The operation that changed records; null if none had to change, for the working tree, and in a dry run.
+    pub op: Option<OperationId>,
     /// Whether the files of the working tree were mapped, which may differ from the commit.
     pub worktree: bool,
     /// New files of the working tree that are in no scope, as they are in no checkpoint.
@@ -121,15 +125,18 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     }
     let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
     drop(mapper);
+    let retirement = Retirement::plan(session, request, &rows, &mapped)?;
+    let recorded = record(session, &rows, places.as_ref(), changes, &retirement)?;
     Ok(MapReport {
-        retired: map_retired::retire(session, request, &rows, &mapped)?,
+        retired: retirement.carry_out(session)?,
         map_uncommitted: request.is_uncommitted(session)?,
         origin_url: rows.map_of.clone(),
         commit: rows.commit,
         branch: rows.branch.clone(),
         count: results.len(),
         results,
-        recorded: record(session, &rows, places.as_ref(), &changes)?,
+        recorded: recorded.written > 0,
+        op: recorded.op,
         worktree: false,
         left_out: Vec::new(),
         dry_run,
@@ -157,16 +164,36 @@ pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>>
     Places::require(&session.repo, &session.world).map(Some)
 }
 
-/// Records the mapped scopes, if they have changed.
+/// Records the mapped scopes and those without a row, if they have changed.
 fn record(
     session: &Session,
     rows: &Rows,
     places: Option<&Places>,
-    changes: &[Change],
-) -> Result<bool> {
+    changes: Vec<Change>,
+    retirement: &Retirement,
+) -> Result<Recorded> {
     let own = places.map(|places| ref_names::local_scopes(&places.key));
-    match rows.records.clone().or(own) {
-        Some(name) if session.repo.keeps_objects() => scope_writing::write(session, &name, changes),
-        _ => Ok(false),
+    let Some(name) = rows.records.clone().or(own) else {
+        return Ok(Recorded::default());
+    };
+    if !session.repo.keeps_objects() {
+        return Ok(Recorded::default());
     }
+    let mut records = vec![RecordChanges { name, changes }];
+    match (&retirement.records, records.first_mut()) {
+        (Some(gone), Some(first)) if gone.name == first.name => {
+            first.changes.extend(gone.changes.iter().cloned());
+        }
+        (gone, _) => records.extend(gone.clone()),
+    }
+    scope_writing::record(session, Kind::Map, &records)
+}
+
+/// Records the only scope of a command in this worktree.
+fn record_own(session: &Session, places: &Places, record: ScopeRecord) -> Result<Recorded> {
+    let records = RecordChanges {
+        name: ref_names::local_scopes(&places.key),
+        changes: vec![Change::Put(Box::new(record))],
+    };
+    scope_writing::record(session, Kind::Map, &[records])
 }

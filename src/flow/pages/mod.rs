@@ -5,6 +5,7 @@ pub mod page_graph;
 pub(crate) mod page_labels;
 pub mod page_stats;
 pub mod scopes;
+pub mod unmap;
 mod wanted_scopes;
 
 use std::cell::OnceCell;
@@ -17,9 +18,10 @@ use super::map::{map_in_memory, map_worktree, mapping};
 use super::residency::{self, PageState};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
+use crate::map::scope_record::ScopeRecord;
 use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
-use crate::page::pages::PageId;
+use crate::page::pages::{Page, PageId};
 use crate::page::part_numbers;
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -61,14 +63,17 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Returns the key of the worktree.
-    pub(super) fn worktree(&self) -> &str {
-        &self.worktree
+    /// Finds a page of the scopes by its id or an abbreviation.
+    ///
+    /// # Errors
+    /// As [`listing::find`].
+    pub(super) fn find(&self, id: &str) -> Result<(ScopeRow, Page)> {
+        listing::find(&self.table, &self.scopes, id)
     }
 
-    /// Returns `true` if a mapping of this worktree has a page.
+    /// Returns `true` if one of the scopes has a page.
     pub(super) fn has(&self, page: PageId) -> Result<bool> {
-        let found = self.table.find_pages(&self.worktree, page.0, page.0);
+        let found = self.table.find_pages(&self.scopes, page.0, page.0);
         Ok(!found.map_err(unusable)?.is_empty())
     }
 
@@ -125,18 +130,35 @@ pub(super) fn open_kept(session: &Session) -> Result<Opened> {
     })
 }
 
-/// Opens the page table, for one scope or all of them; if it is unusable, computes its content for
+/// Does the same for scopes that are still recorded.
+pub(super) fn open_mapped(session: &Session) -> Result<Opened> {
+    let mut opened = open_kept(session)?;
+    retain_recorded(session, &mut opened.scopes);
+    Ok(opened)
+}
+
+/// Leaves out scopes without a record: undo has undone their mapping, or another clone has unmapped them. Their
+/// pages here wait for a redo, or are deleted by the next mapping.
+fn retain_recorded(session: &Session, scopes: &mut Vec<ScopeRow>) {
+    // Records that cannot be read do not prove that there is none.
+    scopes::retain_recorded(&session.repo, scopes, |row| &row.scope).ok();
+}
+
+/// Opens the page table, for one recorded scope or all of them; if it is unusable, computes its content for
 /// this command.
 pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     let worktree = worktree_key(session)?;
-    let table = match table(session) {
+    let (table, is_kept) = match table(session) {
         Err(why) if !why.is_busy() => {
             mapping::warn_unusable(session, &why);
-            map_in_memory::table(session, &worktree)?
+            (map_in_memory::table(session, &worktree)?, false)
         }
-        opened => opened.map_err(unusable)?,
+        opened => (opened.map_err(unusable)?, true),
     };
     let mut scopes = table.scopes(&worktree).map_err(unusable)?;
+    if is_kept {
+        retain_recorded(session, &mut scopes);
+    }
     if let Some(wanted) = wanted {
         retain_meant(session, &mut scopes, wanted)?;
     }
@@ -157,6 +179,7 @@ pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
 pub(super) struct Freshness<'a> {
     session: &'a Session,
     worktree: OnceCell<Option<Now>>,
+    records: OnceCell<Vec<ScopeRecord>>,
 }
 
 impl<'a> Freshness<'a> {
@@ -164,13 +187,14 @@ impl<'a> Freshness<'a> {
         Freshness {
             session,
             worktree: OnceCell::new(),
+            records: OnceCell::new(),
         }
     }
 
     /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
     pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
         let Some(follows) = scope.follows.as_deref() else {
-            return false;
+            return self.is_recorded_elsewhere(scope);
         };
         if let Some(look) = follows.strip_prefix(map_worktree::FOLLOWS) {
             let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
@@ -182,6 +206,17 @@ impl<'a> Freshness<'a> {
         }
         let now = self.session.repo.resolve_commit(follows).ok();
         now.is_some_and(|now| now.to_string() != scope.revision)
+    }
+
+    /// Returns `true` if the records name another commit for a scope that stays at one: undo has restored an
+    /// earlier record.
+    fn is_recorded_elsewhere(&self, scope: &ScopeRow) -> bool {
+        let read = || scopes::records(self.session).unwrap_or_default();
+        let records = self.records.get_or_init(read).iter();
+        let of_scope = records.filter(|record| record.scope_id == scope.scope);
+        let mut commits = of_scope.map(ScopeRecord::fixed_commit).peekable();
+        let revision = Oid::parse(&scope.revision);
+        commits.peek().is_some() && commits.all(|commit| commit.is_some() && commit != revision)
     }
 
     /// Returns the names of the stale scopes.
@@ -241,8 +276,7 @@ pub struct ShowRequest {
 /// `page-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     let opened = delete_damaged(session, open(session, None))?;
-    let found = listing::find(&opened.table, &opened.worktree, &request.id);
-    let found = match delete_damaged(session, found) {
+    let found = match delete_damaged(session, opened.find(&request.id)) {
         Err(error) if error.code() == Code::PageNotFound => {
             return show_kept(session, &opened, request)?.ok_or(error);
         }

@@ -6,19 +6,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::default_branch;
-use crate::flow::map::kept_files;
 use crate::flow::map::map_rows::manifest_of;
-use crate::flow::pages;
 use crate::flow::shared;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{
     self, ScopeConfig, ScopeRecord, Scopes, UnreadableRecord, WantedRevision,
 };
-use crate::map::scope_writing::{self, Change};
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::refs::ref_names;
+use crate::store::key;
+use crate::store::refs::{ref_names, shared_record};
 
 use super::page_stats::{self, ScopeStats};
 
@@ -108,41 +106,6 @@ pub struct MappedReport {
     pub meant: Vec<String>,
 }
 
-/// The result of an unmap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum UnmapStatus {
-    /// It is deleted, or would be.
-    Unmapped,
-    /// There was no mapping.
-    NotMapped,
-}
-
-/// The place of a record of a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScopeCopy {
-    /// The record of this worktree.
-    Local,
-    /// The record that every clone shares.
-    Shared,
-    /// The pages of this worktree.
-    Pages,
-}
-
-/// A mapping that was deleted.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct UnmapReport {
-    /// The scope.
-    pub scope_id: String,
-    /// The result.
-    pub status: UnmapStatus,
-    /// The copies that were deleted, or would be.
-    pub copies: Vec<ScopeCopy>,
-    /// True if nothing was changed because of a dry run.
-    pub dry_run: bool,
-}
-
 /// Returns the statistics of a scope's pages; `None` if there are none, or they cannot be read.
 fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
     let (_, stats) = page_stats::sizes(session).ok()?;
@@ -202,6 +165,17 @@ pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
     let records = all_in(repo)?.into_iter();
     Ok(records
         .flat_map(|(scopes, _)| scopes.records.into_keys())
+        .collect())
+}
+
+/// Returns the records of this worktree, and the shared ones.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(super) fn records(session: &Session) -> Result<Vec<ScopeRecord>> {
+    let all = all(session)?.into_iter();
+    Ok(all
+        .flat_map(|(scopes, _)| scopes.records.into_values())
         .collect())
 }
 
@@ -277,75 +251,43 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     })
 }
 
-/// Deletes a mapping, for this worktree and for all clones. The scope is named as for [`show`]; one
-/// with pages here counts, recorded or not.
-///
-/// # Errors
-/// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::write`].
-pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport> {
-    session.refuse_reader()?;
-    let id = &to_unmap(session, word)?;
-    let change = [Change::Remove(id.to_owned())];
-    let mut copies = Vec::new();
-    for (scopes, shared) in all(session)? {
-        let gone = if dry_run {
-            scope_writing::would_change(&scopes, &change)
-        } else {
-            scope_writing::write(session, &scopes.name, &change)?
-        };
-        let copy = if shared {
-            ScopeCopy::Shared
-        } else {
-            ScopeCopy::Local
-        };
-        copies.extend(gone.then_some(copy));
-    }
-    let has_pages = pages::forget(session, id)?;
-    copies.extend(has_pages.then_some(ScopeCopy::Pages));
-    if !dry_run && let Some(places) = Places::find(&session.repo)? {
-        kept_files::keep_alive(session, &places, id, None)?;
-    }
-    Ok(UnmapReport {
-        scope_id: id.to_owned(),
-        status: if copies.is_empty() {
-            UnmapStatus::NotMapped
-        } else {
-            UnmapStatus::Unmapped
-        },
-        copies,
-        dry_run,
-    })
-}
-
-/// Finds the scope that a word stands for, among those that are recorded or have pages here;
-/// returns the word if there is none.
-fn to_unmap(session: &Session, word: &str) -> Result<String> {
-    let mut ids = recorded_ids(&session.repo)?;
-    let opened = pages::open_kept(session)?;
-    ids.extend(opened.scopes.into_iter().map(|scope| scope.scope));
-    let meant = scope_record::meant(&ids.iter().map(String::as_str), word);
-    match meant.as_slice() {
-        [] => Ok(word.to_owned()),
-        [one] => Ok(one.clone()),
-        many => Err(not_one(word, many)),
-    }
-}
-
 /// Returns the records of this worktree, if it has its own, and the shared ones; `true` marks the
 /// shared ones.
-fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
+pub(super) fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
     all_in(&session.repo)
 }
 
 fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
-    let own = Places::find(repo)?
-        .map(|places| ref_names::local_scopes(&places.key))
-        .map(|name| (name, false));
-    let shared = (RefName::from(ref_names::SCOPES), true);
-    let names = own.into_iter().chain([shared]);
-    names
+    let places = places_of_records(repo)?.into_iter();
+    places
         .map(|(name, shared)| Ok((Scopes::load(repo, &name)?, shared)))
         .collect()
+}
+
+fn places_of_records(repo: &Repo) -> Result<Vec<(RefName, bool)>> {
+    let own = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
+    let own = own.into_iter().map(|name| (name, false));
+    Ok(own
+        .chain([(RefName::from(ref_names::SCOPES), true)])
+        .collect())
+}
+
+/// Keeps the ids of scopes that have a record, readable or not; `id` returns that of one. One tree is read for
+/// each place of records.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(super) fn retain_recorded<T>(
+    repo: &Repo,
+    scopes: &mut Vec<T>,
+    id: impl Fn(&T) -> &str,
+) -> Result<()> {
+    let mut names = BTreeSet::new();
+    for (name, _) in places_of_records(repo)? {
+        names.extend(shared_record::keys(repo, repo.find_ref(&name)?)?.into_keys());
+    }
+    scopes.retain(|scope| names.contains(&RepoPath::from(key::encode(id(scope)).as_str())));
+    Ok(())
 }
 
 /// Finds the record in effect on the current branch.

@@ -81,7 +81,7 @@ pub fn warn_of_pins(session: &Session) -> Result<()> {
     if pinned.is_empty() {
         return Ok(());
     }
-    let opened = pages::open_kept(session)?;
+    let opened = pages::open_mapped(session)?;
     let rows = opened
         .scopes
         .iter()
@@ -135,7 +135,7 @@ fn pinned_pages(session: &Session, residents: &[Resident]) -> Result<BTreeSet<[u
     if pinned.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let opened = pages::open_kept(session)?;
+    let opened = pages::open_mapped(session)?;
     let mut found = BTreeSet::new();
     for page in pinned {
         if is_stale(&opened, page)? != Some(true) {

@@ -110,7 +110,7 @@ pub fn list(session: &Session, rendering: Option<Rendering>) -> Result<ResidentR
     let Some(facts) = Facts::read(session)? else {
         return Ok(report);
     };
-    let opened = pages::open_kept(session)?;
+    let opened = pages::open_mapped(session)?;
     let residents: Vec<Resident> = facts.pages.iter().map(|(page, _)| page.clone()).collect();
     let pinned = pinned_pages(session, &residents)?;
     let mut kept = Vec::new();

@@ -114,7 +114,7 @@ impl<'a> Finder<'a> {
         name: &str,
     ) -> Result<std::result::Result<Wanted, MissingReason>> {
         let opened = self.table()?;
-        let (scope, page) = match listing::find(&opened.table, opened.worktree(), name) {
+        let (scope, page) = match opened.find(name) {
             Ok(found) => found,
             Err(error) if error.code() == Code::PageNotFound => {
                 return Ok(in_state(state, name));

@@ -214,6 +214,8 @@ impl Log {
                 | Kind::ToolsNew
                 | Kind::BlackboardPut
                 | Kind::BlackboardDelete
+                | Kind::Map
+                | Kind::Unmap
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

@@ -45,8 +45,12 @@ impl Written<'_> {
     /// # Errors
     /// `object-missing` when HEAD has no tree.
     pub fn of_record<'a>(repo: &Repo, commit: Oid, record: &'a Record) -> Result<Written<'a>> {
-        let is_record =
-            |name: &RefName| name.as_bytes().starts_with(ref_names::PUBLISHED.as_bytes());
+        let is_record = |name: &RefName| {
+            let places = [ref_names::PUBLISHED, ref_names::LOCAL_SCOPES];
+            places
+                .iter()
+                .any(|place| name.as_bytes().starts_with(place.as_bytes()))
+        };
         let mut written = Written {
             what: &record.op,
             base: repo.tree_of(record.before.head.commit)?,

@@ -60,6 +60,10 @@ pub enum Kind {
     BlackboardPut,
     /// Deletes a key of a blackboard.
     BlackboardDelete,
+    /// Writes records of mapped scopes.
+    Map,
+    /// Removes the records of a scope.
+    Unmap,
     /// A change of HEAD, the branch or the index from outside, most likely by plain git.
     External,
 }
@@ -88,6 +92,8 @@ impl Kind {
             Kind::LfsMigrateAbort => "lfs-migrate-abort",
             Kind::BlackboardPut => "blackboard-put",
             Kind::BlackboardDelete => "blackboard-delete",
+            Kind::Map => "map",
+            Kind::Unmap => "unmap",
             Kind::External => "external",
         }
     }

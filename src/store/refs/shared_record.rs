@@ -21,10 +21,16 @@ const COMMITS: &str = "Commits: ";
 /// The entries of a record, by key.
 pub type Keys = BTreeMap<RepoPath, TreeEntry>;
 
-/// Returns `true` for the ref of a shared record with many keys.
-pub fn is_shared(name: &RefName) -> bool {
+/// Returns `true` for the ref of a record with many keys: a shared one, or the mappings of one worktree, which
+/// are changed in the same way.
+pub fn has_keys(name: &RefName) -> bool {
     let whole = [ref_names::SCOPES, ref_names::KNOWLEDGE];
-    whole.iter().any(|one| name.as_bytes() == one.as_bytes()) || is_blackboard(name)
+    let is_of_worktree = || {
+        let place = ref_names::LOCAL_SCOPES.as_bytes();
+        name.as_bytes().starts_with(place)
+    };
+    let is_whole = whole.iter().any(|one| name.as_bytes() == one.as_bytes());
+    is_whole || is_blackboard(name) || is_of_worktree()
 }
 
 fn is_blackboard(name: &RefName) -> bool {

@@ -10,6 +10,7 @@ mod map_repo;
 mod map_reports;
 mod map_rows;
 mod map_schema;
+mod map_undo;
 mod map_worktree;
 mod scope_lookup;
 mod submodules;

@@ -40,12 +40,10 @@ fn what_came_later_and_is_no_step_is_named_with_its_way_back() {
     sandbox.colony(&["hooks", "uninstall", "--for", "codex"]);
     let way_back = "git colony hooks install --for codex";
     assert_named(&sandbox, "hooks uninstall --for codex", way_back);
-    let mapped = sandbox.json(&["map"]);
+    let mapped = sandbox.json(&["map", "--worktree"]);
     let scope = mapped["results"][0]["scope_id"].as_str().unwrap();
     let way_back = format!("git colony scopes unmap '{scope}'");
-    assert_named(&sandbox, "map", &way_back);
-    sandbox.colony(&["scopes", "unmap", scope]);
-    assert_named(&sandbox, &format!("scopes unmap {scope}"), "git colony map");
+    assert_named(&sandbox, "map --worktree", &way_back);
     sandbox.colony(&["agents", "new", "ada"]);
     let way_back = "git colony agents remove ada";
     assert_named(&sandbox, "agents new ada", way_back);
@@ -70,13 +68,13 @@ fn each_act_is_named_by_the_undo_of_the_step_before_it() {
     sandbox.colony(&["agents", "new", "bob"]);
     sandbox.colony(&["agents", "remove", "bob"]);
     sandbox.colony(&["checkpoint", "-m", "state three", "--off-branch"]);
-    sandbox.colony(&["map"]);
+    sandbox.colony(&["map", "--worktree"]);
     let plan = sandbox.json(&["undo", "-n"]);
-    assert_eq!(acts(&plan), ["map"]);
+    assert_eq!(acts(&plan), ["map --worktree"]);
     let undone = sandbox.json(&["undo"]);
     assert_eq!(
         (acts(&undone), &undone["not_undone"]["command"]),
-        (acts(&plan), &"map".into())
+        (acts(&plan), &"map --worktree".into())
     );
     sandbox.colony(&["agents", "new", "cleo"]);
     // What was taken back meanwhile is no news, and what was told is not told again.

@@ -21,7 +21,7 @@ use crate::git::{Oid, RefName};
 use crate::map::resolved::{Limits, ResolvedRow, RowPlace};
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{ScopeRecord, Scopes};
-use crate::map::scope_writing::{self, Change};
+use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::page::mapping::UnmappedFile;
@@ -63,6 +63,8 @@ pub struct MapRepoReport {
     pub left_out: Vec<UnmappedFile>,
     /// Their total number.
     pub left_out_count: usize,
+    /// The operation that recorded the scope; null if it was recorded already, and in a dry run.
+    pub op: Option<OperationId>,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -96,16 +98,19 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
         commands: Commands::Known,
     };
     let result = Mapper::open(how, &worktree)?.map(&row, None)?;
+    let mut op = None;
     if let Some(places) = places.filter(|_| !dry_run) {
         let now = time::rfc3339(&session.world.now());
         let record = ScopeRecord {
             place: place_of(&found),
             ..ScopeRecord::of(&written(request, &row), &row, &now)
         };
-        let name = ref_names::local_scopes(&places.key);
-        scope_writing::write(session, &name, &[Change::Put(Box::new(record))])?;
+        op = map::record_own(session, &places, record)?.op;
     }
-    Ok(report(found, result, dry_run))
+    Ok(MapRepoReport {
+        op,
+        ..report(found, result, dry_run)
+    })
 }
 
 fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoReport {
@@ -123,6 +128,7 @@ fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoRe
         pages_kept: result.pages_kept,
         left_out: result.left_out,
         left_out_count: result.left_out_count,
+        op: None,
         dry_run,
     }
 }

@@ -273,18 +273,18 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Finds the pages of a worktree by the beginning of their ids: scope, id, directory.
+    /// Finds the pages of some scopes by the beginning of their ids: scope, id, directory.
     ///
     /// # Errors
     /// When the table cannot be read.
     pub fn find_pages(
         &self,
-        worktree: &str,
+        scopes: &[ScopeRow],
         from: [u8; 16],
         to: [u8; 16],
     ) -> Result<Vec<(ScopeRow, [u8; 16], RepoPath)>, Unusable> {
         let mut found = Vec::new();
-        for scope in self.scopes(worktree)? {
+        for scope in scopes {
             let sql = "SELECT page, path FROM pages WHERE scope = ?1 AND page BETWEEN ?2 AND ?3";
             let mut statement = self.database.reader().prepare_cached(sql)?;
             let parameters = params![scope.id, from.as_slice(), to.as_slice()];
