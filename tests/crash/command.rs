@@ -43,6 +43,8 @@ pub(crate) enum Scene {
     Kept,
     /// Instead, the first checkpoint was restored.
     Restored,
+    /// It was mapped, and then limited to smaller pages.
+    Mapped,
     /// A checkpoint was made, and then git packed all refs.
     Packed,
     /// Checkpoints were made, and are tags of git, as earlier versions left them.
@@ -129,6 +131,27 @@ pub(crate) const BLACKBOARD_PUT: ChangingCommand = ChangingCommand {
     name: "blackboard put",
     args: &["blackboard", "put", "plan", "owner", "ada"],
     ..CHECKPOINT
+};
+
+/// No scope is recorded yet.
+pub(crate) const MAP: ChangingCommand = ChangingCommand {
+    name: "map",
+    args: &["map", "--base-scope", "shelf"],
+    ..CHECKPOINT
+};
+
+/// The record of a scope changes.
+pub(crate) const MAP_AGAIN: ChangingCommand = ChangingCommand {
+    name: "map with other limits",
+    scene: Scene::Mapped,
+    ..MAP
+};
+
+/// The only scope.
+pub(crate) const UNMAP: ChangingCommand = ChangingCommand {
+    name: "scopes unmap",
+    args: &["scopes", "unmap", "shelf"],
+    ..MAP_AGAIN
 };
 
 pub(crate) const RESTORE: ChangingCommand = ChangingCommand {
@@ -466,6 +489,10 @@ impl Scene {
         let repository = worked();
         if matches!(self, Scene::Kept | Scene::Switched | Scene::Packed) {
             repository.colony(&["checkpoint", "-m", "kept"]);
+        }
+        if self == Scene::Mapped {
+            repository.colony(MAP.args);
+            repository.git(&["config", "colony.map.flushThreshold", "7"]);
         }
         if self == Scene::Packed {
             repository.git(&["pack-refs", "--all"]);

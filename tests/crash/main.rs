@@ -25,6 +25,7 @@ mod fault;
 mod groups;
 mod matrix;
 mod migration;
+mod page_locks;
 mod repository;
 mod state;
 mod table;
@@ -34,10 +35,11 @@ use command::{
     BLACKBOARD_PUT, CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE,
     CHECKPOINT_OF_A_RENAMED_FILE, CHECKPOINT_OFF_BRANCH, CHECKPOINTS_DELETE, COMMIT, DECIDE,
     DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK, FORK_WITHOUT_A_SWITCH, FORKS_DELETE, HYDRATE,
-    INIT, INIT_BESIDE, LFS_MIGRATE, LFS_MIGRATE_ABORT, MERGE, MERGE_ABORT, MERGE_CONTINUE,
-    MERGE_ELSEWHERE, MERGE_RESOLVE, MOVE_TAGS, PICK, PICK_ABORT, PICK_CONTINUE, PICK_RESOLVE,
-    PRUNE, PRUNE_PACKED, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES, RESTORE_FORK,
-    RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT, UNDO_PACKED,
+    INIT, INIT_BESIDE, LFS_MIGRATE, LFS_MIGRATE_ABORT, MAP, MAP_AGAIN, MERGE, MERGE_ABORT,
+    MERGE_CONTINUE, MERGE_ELSEWHERE, MERGE_RESOLVE, MOVE_TAGS, PICK, PICK_ABORT, PICK_CONTINUE,
+    PICK_RESOLVE, PRUNE, PRUNE_PACKED, RECOVERY, RECOVERY_BACKWARDS, REDO, RESTORE, RESTORE_FILES,
+    RESTORE_FORK, RESTORE_OFF_BRANCH, TAG, TAG_AFTER_PLAIN_GIT, TOOLS_NEW, UNDO, UNDO_OF_PLAIN_GIT,
+    UNDO_PACKED, UNMAP,
 };
 use matrix::Depth;
 
@@ -69,6 +71,26 @@ fn a_killed_tag_happened_or_did_not() {
 #[test]
 fn a_killed_write_of_a_blackboard_happened_or_did_not() {
     matrix::kill(&BLACKBOARD_PUT, Depth::Every);
+}
+
+#[test]
+fn a_killed_map_happened_or_did_not() {
+    matrix::kill(&MAP, Depth::Every);
+}
+
+#[test]
+fn a_killed_map_of_a_mapped_scope_happened_or_did_not() {
+    matrix::kill(&MAP_AGAIN, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_unmap_of_a_scope_happened_or_did_not() {
+    matrix::kill(&UNMAP, Depth::EveryThird);
+}
+
+#[test]
+fn a_map_whose_git_is_killed_happened_or_did_not() {
+    matrix::kill_git(&MAP, Depth::EveryFifth);
 }
 
 #[test]

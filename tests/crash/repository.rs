@@ -158,6 +158,8 @@ pub(crate) fn command(program: impl AsRef<OsStr>, directory: &Path) -> Command {
     command.env("PATH", search_path()).env("HOME", directory);
     command.env("GIT_CONFIG_GLOBAL", "/dev/null");
     command.env("GIT_CONFIG_SYSTEM", "/dev/null");
+    // Where no state of the worktree is taken from.
+    command.env("XDG_CACHE_HOME", directory.join(".git/user-cache"));
     command.env("TZ", "UTC").env("LC_ALL", "C");
     command
 }

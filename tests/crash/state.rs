@@ -28,6 +28,9 @@ impl State {
             ("status".to_owned(), git(STATUS)),
         ]);
         add_refs(&git(REFS), &mut facts);
+        if let Ok(files) = repository.try_git(&["ls-tree", "-r", "--name-only", SCOPES[0]]) {
+            facts.insert("scopes".to_owned(), files);
+        }
         add_progress(repository, &mut facts);
         add_files(&repository.root, &repository.root, &mut facts);
         State(facts)
@@ -109,6 +112,9 @@ impl State {
 /// Records that hold the time.
 const TIMED: &[&str] = &["refs/colony/forks/", "refs/colony/blackboard/"];
 
+/// The records of scopes hold the time, and their subjects are longer than a word.
+const SCOPES: &[&str] = &["refs/colony/scopes", "refs/colony-local/scopes/"];
+
 /// What tells of a migration holds the time.
 const MIGRATION: &[&str] = &["refs/colony/migrations", "refs/colony-local/migration"];
 
@@ -154,6 +160,8 @@ fn add_refs(listed: &str, facts: &mut BTreeMap<String, String>) {
         } else if TIMED.iter().any(|place| name.starts_with(place)) || MIGRATION.contains(&name) {
             // Its tree holds the time.
             (name, what.rsplit(' ').next().unwrap_or_default())
+        } else if SCOPES.iter().any(|place| name.starts_with(place)) {
+            (name, what.splitn(3, ' ').last().unwrap_or_default())
         } else if name.starts_with("refs/colony/checkpoints/") {
             // Its name holds the time and chance.
             ("refs", what)

@@ -92,7 +92,8 @@ Every changing command gets a fault at every system call that changes something,
 the first to the last. After each run the repository is either as before the command or as after it:
 refs, HEAD, index, git's own files about a merge or pick in progress, and every file with its bytes and
 mode. In both cases no lock or temporary file of ours is left, `git fsck --strict` is clean, no content of
-a user is lost, and the command can be run again.
+a user is lost, and the command can be run again. The pages of a `map` are a cache: they may be there before
+their record is.
 
 `init` is an operation. Configuration and hooks beside it may be there or not, but filters of git-lfs never
 without the hook that uploads. A second run sets everything up, and `deinit` then leaves configuration and
@@ -147,7 +148,7 @@ These work outside of the repository and share folders with other processes, so 
 each run the checkout is as it was, and hub, clones and remote are intact (`git fsck`). `agents new` and
 `clone` made the clone or did not, `agents remove` and `clones remove` lose no commit and no
 uncommitted file, `agents restore` restores both or can be run again, `clones gc` deletes a whole hub or
-leaves it. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
+leaves it. `pages lock` grants all of its locks or none, and the database of the state is whole. A publication leaves each ref of the hub old or new; so does `sync` on both sides, and the next one brings them to the same. `sync --push` records the
 consent before anything is published, or publishes nothing. `lfs migrate` with a remote,
 and `--continue` of one that is not published, leave the remote all old or all new, with every large file of what it
 has (a server that is killed itself has moved some refs); the next run completes it, or `--abort` reverts it. The next command
