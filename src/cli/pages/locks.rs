@@ -53,7 +53,7 @@ pub(in crate::cli) struct UnlockArgs {
 
 /// Extend one's own lock on a page
 ///
-/// A lock that has ended is not extended: take a new one with 'pages lock'.
+/// A lock that has ended is not extended: take a new one with 'pages lock'. No lock ends later than a year from now.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ExtendArgs {
     /// Its id, or a unique prefix of it

@@ -21,7 +21,7 @@ use crate::model::{Code, Error, Result};
 use crate::page::pages::{Page, PageId};
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
-use crate::store::state::{PageLock, Resident, State, StoredPage};
+use crate::store::state::{MAX_LOCK_SECONDS, PageLock, Resident, State, StoredPage};
 
 pub(in crate::flow) use page_state::PageState;
 pub use page_state::ResidencyStats;
@@ -29,9 +29,6 @@ pub(in crate::flow) use resident_pages::{find_kept, successors_of};
 
 /// The longest reason for a lock.
 const MAX_REASON_BYTES: usize = 1_000;
-
-/// The longest time of a lock, a year.
-const MAX_SECONDS: f64 = 31_536_000.0;
 
 /// A lock as reports have it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -174,8 +171,8 @@ fn milliseconds(seconds: f64, name: &str) -> std::result::Result<i64, String> {
     if seconds.is_nan() || seconds <= 0.0 {
         return Err(format!("{name} must be positive"));
     }
-    if seconds > MAX_SECONDS {
-        return Err(format!("{name} is at most {MAX_SECONDS}"));
+    if seconds > f64::from(MAX_LOCK_SECONDS) {
+        return Err(format!("{name} is at most {MAX_LOCK_SECONDS}"));
     }
     #[expect(
         clippy::cast_possible_truncation,

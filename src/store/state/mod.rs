@@ -24,6 +24,9 @@ pub use place::folder;
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
 
+/// The longest time of a lock, a year: no lock ends later from now, however the clock moves.
+pub const MAX_LOCK_SECONDS: u32 = 31_536_000;
+
 /// How often a transaction is tried while other processes delete the file.
 const ATTEMPTS: usize = 4;
 
@@ -66,7 +69,8 @@ enum Mode {
 }
 
 impl State {
-    /// Opens or creates the state of a repository's colony. In a dry run, nothing that is written stays.
+    /// Opens or creates the state of a repository's colony. In a dry run, nothing that is written stays. Another
+    /// process that holds it is waited for as long as the user allows.
     ///
     /// # Errors
     /// When `SQLite` cannot use the file.
@@ -76,7 +80,11 @@ impl State {
         } else {
             Mode::Kept
         };
-        State::open_at(&path(session), mode)
+        let state = State::open_at(&path(session), mode)?;
+        if let Some(time) = session.settings.timeout {
+            state.wait_at_most(time)?;
+        }
+        Ok(state)
     }
 
     /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.

@@ -1,10 +1,13 @@
 //! Locks on pages: a locked page does not leave the resident set of the lock's owner, and stays readable when
 //! its files change. Each owner has a lock of its own on a page.
+//!
+//! A lock ends at its time by the clock of the machine. A clock that is set back so never ends one early, and lets
+//! it last longer; where it would last more than a year, it ends a year from now.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::resident_set::{NewLock, Wanted};
-use super::{PageKey, State, drop_unused, stored_pages};
+use super::{MAX_LOCK_SECONDS, PageKey, State, drop_unused, stored_pages};
 use crate::store::cache::database::Unusable;
 
 /// A lock on a page.
@@ -118,7 +121,7 @@ impl State {
             let Some(lock) = own.into_iter().find(|lock| lock.page == page) else {
                 return Ok(Extended::NotLocked);
             };
-            let until = lock.until.saturating_add(by);
+            let until = lock.until.saturating_add(by).min(latest_end(now));
             let sql = "UPDATE locks SET until = ?3 WHERE page = ?1 AND agent = ?2";
             connection.execute(sql, params![page.as_slice(), owner, until])?;
             Ok(Extended::Until(until))
@@ -134,7 +137,11 @@ impl State {
             let sql = format!("{COLUMNS} WHERE until > ?1 ORDER BY page, agent");
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map([now], lock)?;
-            Ok(rows.collect::<Result<_, _>>()?)
+            let bounded = |lock: PageLock| PageLock {
+                until: lock.until.min(latest_end(now)),
+                ..lock
+            };
+            Ok(rows.map(|row| row.map(bounded)).collect::<Result<_, _>>()?)
         })
     }
 }
@@ -199,10 +206,18 @@ pub(super) fn take(
     Ok(until)
 }
 
-/// Deletes the locks that have ended.
+/// Returns the latest time at which a lock may end.
+fn latest_end(now: i64) -> i64 {
+    now + i64::from(MAX_LOCK_SECONDS) * 1_000
+}
+
+/// Deletes the locks that have ended, and bounds those that were taken by a clock far ahead.
 pub(super) fn sweep(connection: &Connection, now: i64) -> Result<(), Unusable> {
     connection
         .prepare_cached("DELETE FROM locks WHERE until <= ?1")?
         .execute([now])?;
+    connection
+        .prepare_cached("UPDATE locks SET until = ?1 WHERE until > ?1")?
+        .execute([latest_end(now)])?;
     Ok(())
 }

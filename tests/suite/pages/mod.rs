@@ -6,6 +6,7 @@ mod literature;
 mod page_cache;
 mod page_graph;
 mod page_laws;
+mod page_lock_faults;
 mod page_show;
 mod page_sources;
 mod page_streams;

@@ -13,7 +13,7 @@ use crate::support::{Sandbox, View};
 const STATE: &str = ".git/colony/state/1.db";
 
 /// A mapped repository with one file to a page, of about 100 tokens each.
-fn library(files: usize) -> Sandbox {
+pub(super) fn library(files: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "colony.map.flushThreshold", "1"]);
     for number in 0..files {
@@ -38,17 +38,17 @@ fn page(view: &View, file: &str) -> String {
     listed["pages"][0]["page_id"].as_str().unwrap().to_owned()
 }
 
-fn pages(view: &View, files: std::ops::Range<usize>) -> Vec<String> {
+pub(super) fn pages(view: &View, files: std::ops::Range<usize>) -> Vec<String> {
     files.map(|number| page(view, &name(number))).collect()
 }
 
-fn on(view: &View, command: &[&str], ids: &[String]) -> Value {
+pub(super) fn on(view: &View, command: &[&str], ids: &[String]) -> Value {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     view.json(&[&["pages"], command, &ids[..]].concat())
 }
 
 /// The ids of the resident pages, in their order.
-fn resident(view: &View) -> Vec<String> {
+pub(super) fn resident(view: &View) -> Vec<String> {
     let listed = view.json(&["pages", "resident"]);
     assert!(
         listed["used_tokens"].as_u64() <= listed["budget_tokens"].as_u64(),
