@@ -113,7 +113,7 @@ impl World {
     pub fn standing_in(&self, directory: &Path) -> World {
         let mut world = self.clone();
         directory.clone_into(&mut world.cwd);
-        world.changes = Changes::default();
+        world.changes = self.changes.elsewhere();
         world.process = None;
         for name in [
             "GIT_DIR",
@@ -159,25 +159,64 @@ impl World {
 /// The changes of a run that the colony has to learn about: recorded where they happen, read when
 /// the command has ended.
 #[derive(Clone, Default)]
-pub struct Changes(Arc<Mutex<Option<PathBuf>>>);
+pub struct Changes {
+    workdir: Arc<Mutex<Option<PathBuf>>>,
+    /// Events of all repositories that the run changes.
+    announced: Arc<Mutex<Vec<Announcement>>>,
+}
+
+/// An event that is written to the log of a colony when the command has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Announcement {
+    /// The log.
+    pub log: PathBuf,
+    /// The namespace of the event.
+    pub namespace: String,
+    /// The agent that caused it; empty for the user.
+    pub agent: String,
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: serde_json::Value,
+    /// When it happened.
+    pub at: Moment,
+}
 
 impl Changes {
     /// Records that the repository with this working tree has changed.
     pub fn note(&self, workdir: &Path) {
-        *self.lock() = Some(workdir.to_owned());
+        *unpoisoned(&self.workdir) = Some(workdir.to_owned());
     }
 
     /// Returns the working tree of the changed repository, if any.
     pub fn workdir(&self) -> Option<PathBuf> {
-        self.lock().clone()
+        unpoisoned(&self.workdir).clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PathBuf>> {
-        // A panic elsewhere leaves the path valid.
-        self.0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Records an event.
+    pub fn announce(&self, event: Announcement) {
+        unpoisoned(&self.announced).push(event);
     }
+
+    /// Returns the recorded events, in their order, and forgets them.
+    pub fn take_announced(&self) -> Vec<Announcement> {
+        std::mem::take(&mut unpoisoned(&self.announced))
+    }
+
+    /// Returns the record for another repository that the same run changes.
+    fn elsewhere(&self) -> Changes {
+        Changes {
+            workdir: Arc::default(),
+            announced: Arc::clone(&self.announced),
+        }
+    }
+}
+
+/// Locks a value that a panic elsewhere leaves valid.
+fn unpoisoned<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The flag that signals set, and the children that they must reach.

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::git::worktree::snapshot::Unstorable;
 use crate::git::{RefName, process};
 use crate::model::id::SessionId;
@@ -15,6 +17,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::operation::object_check::{self, Written};
 use crate::store::operation::{Kind, log, recover};
 use crate::store::refs::ref_names;
+use crate::store::state::event_log;
 
 use super::assemble::Draft;
 use super::left_out::Allowances;
@@ -113,7 +116,21 @@ fn keep(
     session.note_change();
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
+    announce_quiescence(session, &draft, &report);
     Ok(report)
+}
+
+/// An automatic checkpoint is made when work has settled.
+fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointReport) {
+    let episode = &draft.short_id;
+    let value = json!({
+        "episode_id": episode,
+        "checkpoint_id": report.checkpoint_id,
+        "sha": report.sha,
+        "branch": report.branch,
+        "files_changed": report.files_changed,
+    });
+    event_log::announce(session, format!("convergence:quiescence:{episode}"), value);
 }
 
 /// Says what would be kept. It waits for no lock, since it takes none.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::kept_refs;
+use crate::flow::sync::{self, ChangedBranch};
 use crate::flow::{clones, migrate};
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
@@ -83,6 +84,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     let own = is_read.then(|| kept_refs::keep_own(&inside.world, repo, &clone.member));
     let kept_as = own.transpose()?.flatten();
     let changes = move_remote_branches(&inside, &hub)?;
+    announce(session.unwrap_or(&inside), &changes);
     let mut gave_up = None;
     let followed = if is_read {
         follow(&inside, &clone)?;
@@ -113,6 +115,19 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         would_follow: false,
         dry_run: false,
     })
+}
+
+/// Announces the remote branches that moved, in the name of the one who refreshed the clone.
+fn announce(session: &Session, changes: &[RefChange]) {
+    for change in changes {
+        let name = change.name.to_string();
+        let branch = ChangedBranch {
+            name: name.replacen("refs/remotes/", "", 1),
+            old: change.old,
+            new: change.new,
+        };
+        sync::announce_changed(session, &branch);
+    }
 }
 
 /// Updates the remote branches of a clone from its hub; returns those that moved.

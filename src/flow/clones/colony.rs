@@ -14,6 +14,7 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::settings::Flags;
+use crate::store::state::event_log;
 
 /// Joins a checkout of a person to the hub in which another checkout of the same repository has
 /// agents: it sees their work from then on. A failure is reported, and stops nothing.
@@ -116,22 +117,23 @@ fn warn_unseen(world: &World, error: &Error) {
     }
 }
 
-/// Publishes the changes of a command, in the repository it has changed. A failure is reported, and
-/// stops nothing: the next command publishes them too.
+/// Publishes the changes of a command, in the repository it has changed, and then writes its events. A failure
+/// is reported, and stops nothing: the next command publishes them too.
 pub fn publish_changes(world: &World) {
-    let Some(workdir) = world.changes.workdir() else {
-        return;
-    };
-    let session = Session::open(
-        world.standing_in(&workdir),
-        &Flags::default(),
-        ObjectWrites::Durable,
-    );
-    let published = session.and_then(|session| {
-        shared::refresh(&session);
-        publish::publish(&session)
-    });
-    publish(world, published);
+    if let Some(workdir) = world.changes.workdir() {
+        let session = Session::open(
+            world.standing_in(&workdir),
+            &Flags::default(),
+            ObjectWrites::Durable,
+        );
+        let published = session.and_then(|session| {
+            shared::refresh(&session);
+            publish::publish(&session)
+        });
+        publish(world, published);
+    }
+    // Others that are woken by them see the published work.
+    event_log::write_announced(world);
 }
 
 /// Publishes the changes of plain git.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::kept_files::keep_alive;
 use super::map_rows::{Request, Rows};
-use crate::flow::pages;
+use crate::flow::pages::{self, scopes};
 use crate::git::RefName;
 use crate::map::scope_record::{self, ScopeRecord, Scopes};
 use crate::map::scope_writing::{Change, RecordChanges};
@@ -109,6 +109,7 @@ impl Retirement {
                 .filter(|_| session.repo.keeps_objects())
             {
                 keep_alive(session, places, &scope.scope_id, None)?;
+                scopes::announce_unmapped(session, &scope.scope_id);
             }
         }
         Ok(self.scopes)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::design::default_branch;
 use crate::flow::map::map_rows::manifest_of;
@@ -17,6 +18,7 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::key;
 use crate::store::refs::{ref_names, shared_record};
+use crate::store::state::event_log;
 
 use super::page_stats::{self, ScopeStats};
 
@@ -249,6 +251,12 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
         mapped: ids.contains(id),
         meant: scope_record::meant(&ids.iter().map(String::as_str), id),
     })
+}
+
+/// Announces that a scope is no longer mapped.
+pub(in crate::flow) fn announce_unmapped(session: &Session, scope_id: &str) {
+    let value = json!({ "scope_id": scope_id });
+    event_log::announce(session, format!("unmapped:{scope_id}"), value);
 }
 
 /// Returns the records of this worktree, if it has its own, and the shared ones; `true` marks the

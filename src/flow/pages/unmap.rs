@@ -14,7 +14,7 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::operation::Kind;
 
-use super::scopes::{all, not_one, recorded_ids};
+use super::scopes::{all, announce_unmapped, not_one, recorded_ids};
 
 /// The result of an unmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -85,6 +85,9 @@ pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport
     copies.extend(has_pages.then_some(ScopeCopy::Pages));
     if !dry_run && let Some(places) = Places::find(&session.repo)? {
         kept_files::keep_alive(session, &places, id, None)?;
+    }
+    if !copies.is_empty() && !dry_run {
+        announce_unmapped(session, id);
     }
     Ok(UnmapReport {
         scope_id: id.to_owned(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use super::wanted_pages::{Finder, MissingPage};
 use super::{LockEntry, check_reason, ids, milliseconds, now, owner, pinned_pages, written};
@@ -11,6 +12,7 @@ use crate::model::{Code, Error, Result};
 use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
+use crate::store::state::event_log;
 use crate::store::state::{Held, Holding, NewLock, Request, Requested, State, Wanted};
 
 /// How often pages are looked up again that have left meanwhile.
@@ -76,11 +78,36 @@ pub struct HeldPage {
     pub lock: Option<LockEntry>,
 }
 
-/// Makes pages resident, and lets others leave where the budget requires it.
+/// Makes pages resident, and lets others leave where the budget requires it. The fault becomes an event, in vain
+/// or not.
 ///
 /// # Errors
 /// `cache-unusable`; `invalid-value` for the lock.
 pub fn request(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
+    let report = load(session, request)?;
+    if let Some(fault_id) = &report.fault_id {
+        let value = json!({
+            "fault_id": fault_id,
+            "page_ids": event_ids(request, &report),
+            "priority": request.priority,
+            "requester": session.settings.agent,
+            "loaded": report.loaded,
+        });
+        event_log::emit(session, format!("page_fault:{fault_id}"), value);
+    }
+    Ok(report)
+}
+
+/// Returns the ids of the pages; those that were not found as they were typed.
+fn event_ids(request: &PageRequest, report: &PageRequestReport) -> Vec<String> {
+    if report.page_ids.len() == request.ids.len() {
+        report.page_ids.iter().map(ToString::to_string).collect()
+    } else {
+        request.ids.clone()
+    }
+}
+
+fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
     check_reason(&request.reason)?;
     let lock_time = request.lock_seconds.map(|seconds| {
         let time = milliseconds(seconds, "lock_duration_s");

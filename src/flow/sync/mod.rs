@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::clones::sync::travelers;
 use crate::git::remote::Remote;
@@ -30,6 +31,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 use crate::store::operation::commit_point::refuse_nested;
 use crate::store::refs::own_refs;
+use crate::store::state::event_log;
 
 use super::migrate;
 use both_sides::Look;
@@ -203,6 +205,9 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     }
     let mut report = plan.report(&remote);
     report.branch_changed = changed(before, branches(session, name)?);
+    for branch in &report.branch_changed {
+        announce_changed(session, branch);
+    }
     let mut refs = BTreeMap::new();
     let mut tries = 1;
     while plan.round(session, &remote, &mut refs, &mut report)? == Race::Lost && tries < MAX_ROUNDS
@@ -254,6 +259,19 @@ pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
     report.refs = steps.into_iter().map(|step| step.row).collect();
     report.dry_run = true;
     Ok(report)
+}
+
+/// Announces that a remote branch has moved.
+pub(in crate::flow) fn announce_changed(session: &Session, branch: &ChangedBranch) {
+    let value = json!({
+        "scope_id": branch.name,
+        "source_event_key": null,
+        "branch": branch.name,
+        "old_sha": branch.old,
+        "new_sha": branch.new,
+        "kind": "remote",
+    });
+    event_log::announce(session, format!("branch_changed:{}", branch.name), value);
 }
 
 /// Waits for a random time.

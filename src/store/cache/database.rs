@@ -102,36 +102,48 @@ impl Database {
     /// # Errors
     /// When it cannot be used: no rights, no space, a file system without locks.
     pub fn open(path: &Path, schema: &str) -> Result<Database, Unusable> {
+        Database::open_within(path, schema, BUSY_TIMEOUT)
+    }
+
+    /// Does the same as [`Database::open`], and waits for other processes at most this long each time.
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_within(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
         for _ in 1..MAX_ATTEMPTS {
-            match Database::open_once(path, schema) {
+            match Database::open_once(path, schema, wait) {
                 // Another process deleted it while it was being opened.
                 Err(_) if std::fs::symlink_metadata(path).is_err() => {}
                 opened => return opened,
             }
         }
-        Database::open_once(path, schema)
+        Database::open_once(path, schema, wait)
     }
 
-    fn open_once(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    fn open_once(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
         if let Some(folder) = path.parent() {
             let made = atomic::make_directory(folder);
             made.map_err(|error| Unusable::because(format!("{}: {error}", folder.display())))?;
         }
         require_plain(path)?;
-        match Database::try_open(path, schema) {
+        match Database::try_open(path, schema, wait) {
             Ok(database) => Ok(database),
-            Err(error) if is_damage(&error) => Database::recreate(path, schema),
-            Err(error) => Database::try_read_only(path, schema).map_err(|_| error.into()),
+            Err(error) if is_damage(&error) => {
+                let created = Database::recreate(path, schema)?;
+                created.wait_at_most(wait)?;
+                Ok(created)
+            }
+            Err(error) => Database::try_read_only(path, schema, wait).map_err(|_| error.into()),
         }
     }
 
     /// Opens a file that cannot be written; a transaction fails later.
-    fn try_read_only(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    fn try_read_only(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.busy_timeout(wait)?;
         connection.execute_batch(schema)?;
         Ok(Database {
             connection,
@@ -151,7 +163,7 @@ impl Database {
         for name in names(path) {
             drop(std::fs::remove_file(name));
         }
-        let database = Database::try_open(path, schema)?;
+        let database = Database::try_open(path, schema, BUSY_TIMEOUT)?;
         if database.connection.is_readonly("main")? {
             return Err(Unusable::because("it can neither be written nor deleted"));
         }
@@ -165,7 +177,7 @@ impl Database {
     /// When there is no memory.
     pub fn rehearse(path: &Path, schema: &str) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
-        let opened = is_there.then(|| Database::try_open(path, schema).ok());
+        let opened = is_there.then(|| Database::try_open(path, schema, BUSY_TIMEOUT).ok());
         match opened.flatten() {
             Some(database) => Ok(Database {
                 lasting: Lasting::RolledBack,
@@ -190,13 +202,13 @@ impl Database {
         })
     }
 
-    fn try_open(path: &Path, schema: &str) -> Result<Database, rusqlite::Error> {
+    fn try_open(path: &Path, schema: &str, wait: Duration) -> Result<Database, rusqlite::Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.busy_timeout(wait)?;
         // Derived data: what a power cut loses is computed again.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "OFF")?;

@@ -22,7 +22,7 @@ use super::log::LogEntry;
 use super::object_check::{self, Written};
 use super::operation_record::{FORMAT, HeadRecord, Kind, Record, Side};
 use super::plan::{Intent, Plan, Touches};
-use super::{LateFile, StateFile, Tail, external_changes, recover};
+use super::{LateFile, StateFile, Tail, announce, external_changes, recover};
 
 /// The record of an operation in progress, in `colony/pending`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -274,6 +274,7 @@ impl<'a> Operation<'a> {
         };
         let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
+        announce::operation(session, &record);
         Ok(Done {
             op: Some(record.op),
             record,

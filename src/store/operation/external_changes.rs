@@ -16,12 +16,12 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-use super::StateFile;
 use super::log::LogEntry;
 use super::object_check::{self, Written};
 use super::operation_record::{
     ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
 };
+use super::{StateFile, announce};
 
 /// A change that is not recorded yet.
 pub struct Unrecorded<'a> {
@@ -103,6 +103,7 @@ pub fn record(
     let written = Written::of_record(&session.repo, entry.commit, &entry.record)?;
     object_check::create_ref(session, places, &name, entry.commit, &written)?;
     session.world.reach("external-recorded")?;
+    announce::operation(session, &entry.record);
     Ok(entry)
 }
 

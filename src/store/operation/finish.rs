@@ -15,7 +15,7 @@ use crate::store::{Session, large_files};
 
 use super::late_files::{self, LateFile};
 use super::operation_record::{IndexTarget, Record};
-use super::{ref_moves, state_files};
+use super::{announce, ref_moves, state_files};
 
 /// The second half of an operation.
 pub struct Finish<'a> {
@@ -142,7 +142,9 @@ impl Finish<'_> {
             let told = format!("{} ({})", late.sentence(), self.record.summary);
             (self.session.world.narrate)(&told);
         }
-        self.release()
+        self.release()?;
+        announce::operation(self.session, self.record);
+        Ok(())
     }
 
     /// Undoes the operation: files first, then refs, then its record.

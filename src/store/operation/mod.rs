@@ -17,6 +17,7 @@
 //! operation, and its replacement is renamed out of a folder of ours. So an operation is undone by moving the
 //! same files back.
 
+mod announce;
 pub mod commit_point;
 pub mod external_changes;
 pub mod finish;

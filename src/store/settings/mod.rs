@@ -283,6 +283,15 @@ pub const TABLE: &[Setting] = &[
         help: "maximum tokens of the pages that an agent has in its context",
     },
     Setting {
+        key: "colony.events.namespace",
+        variable: "COLONY_EVENTS_NAMESPACE",
+        flag: None,
+        kind: Kind::Text,
+        set_by: SetBy::User,
+        default: "vcm",
+        help: "namespace of events: commands write them there and show only those",
+    },
+    Setting {
         key: "colony.mcp.answerTokens",
         variable: "COLONY_MCP_ANSWER_TOKENS",
         flag: None,
@@ -364,6 +373,8 @@ pub struct Settings {
     pub mcp: McpSettings,
     /// Maximum tokens of an agent's resident pages.
     pub context_budget_tokens: u64,
+    /// The namespace in which events are written and read.
+    pub events_namespace: String,
     /// The unusable parts of `.colony/colony.toml`.
     pub repository_problems: Vec<SettingsProblem>,
 }
@@ -460,6 +471,7 @@ impl Settings {
             map: MapSettings::of(layers)?,
             mcp: McpSettings::of(layers)?,
             context_budget_tokens: range("colony.context.budgetTokens")?,
+            events_namespace: layers.require("colony.events.namespace")?.value,
             repository_problems: layers.repository_problems().to_vec(),
         })
     }

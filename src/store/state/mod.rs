@@ -1,9 +1,15 @@
-//! The state of a colony on this machine: the pages that each agent has in its context, and page locks.
+//! The state of a colony on this machine: the pages that each agent has in its context, page locks, and the
+//! event log.
 //!
 //! Members of a hub share one database. It is of one machine and nothing in it lasts: where the file is lost
 //! or damaged, locks end, resident sets are empty, and it is created again. A command that cannot write it
 //! grants no lock. Times are in milliseconds since 1970 and come from the caller.
 
+pub mod event_log;
+mod event_position;
+mod event_reader;
+#[cfg(test)]
+mod event_tests;
 mod page_locks;
 mod place;
 mod resident_set;
@@ -19,6 +25,8 @@ use rusqlite::Connection;
 use super::cache::database::{Database, Unusable};
 use super::session::Session;
 
+pub use event_position::Position;
+pub use event_reader::{Batch, Event, EventReader};
 pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};

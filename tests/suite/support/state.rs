@@ -64,6 +64,7 @@ impl View {
                     | "sequence"
                     | "decisions-1.json"
                     | "held-large-files-1.json"
+                    | "events-1.db"
             )
         });
         assert_eq!(left, Vec::<PathBuf>::new(), "leftovers");

@@ -5,6 +5,8 @@ mod result;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::custom_source::{self, Commands};
 use super::other_repositories::Network;
 use crate::git::lfs::lfs_objects;
@@ -23,6 +25,7 @@ use crate::store::Session;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{Changes, Mapped, PageTable, ScopeRow};
 use crate::store::cache::user_cache::{UserCache, UserCacheKind};
+use crate::store::state::event_log;
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 pub use result::{MapResult, MapStatus};
@@ -55,6 +58,8 @@ pub struct Mapper<'a> {
     worktree: &'a str,
     table: PageTable,
     cuts: UserCache,
+    /// Whether the pages are of more than this run.
+    lasts: bool,
 }
 
 /// Runs `work` with the job of a row.
@@ -124,7 +129,11 @@ impl<'a> Mapper<'a> {
     /// # Errors
     /// `cache-unusable` if there is not enough memory.
     pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
-        Mapper::with(how, worktree, PageTable::in_memory())
+        let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
+        Ok(Mapper {
+            lasts: false,
+            ..mapper
+        })
     }
 
     fn with(
@@ -135,6 +144,7 @@ impl<'a> Mapper<'a> {
         Ok(Mapper {
             how,
             worktree,
+            lasts: true,
             table: table.map_err(unusable)?,
             cuts: if how.session.repo.keeps_objects() {
                 UserCache::open(&how.session.world, UserCacheKind::Cuts)
@@ -180,10 +190,14 @@ impl<'a> Mapper<'a> {
             };
             self.map_job(job, row, &mapped)
         })?;
-        Ok(MapResult {
+        let result = MapResult {
             scope_id: scope.to_owned(),
             ..result
-        })
+        };
+        if self.lasts {
+            announce_mapped(self.how.session, row, &result);
+        }
+        Ok(result)
     }
 
     fn map_job(
@@ -316,6 +330,23 @@ impl<'a> How<'a> {
         })?;
         Ok(Literature::new(&self.session.world, size, self.tokenizer))
     }
+}
+
+/// Announces that a scope has new pages.
+fn announce_mapped(session: &Session, row: &ResolvedRow, result: &MapResult) {
+    if result.status != MapStatus::Mapped {
+        return;
+    }
+    let value = json!({
+        "scope_id": result.scope_id,
+        "source_type": row.kind.name(),
+        "origin_url": row.origin_url,
+        "branch": row.branch,
+        "commit": row.commit,
+        "pages_added": result.pages_added,
+        "pages_removed": result.pages_removed,
+    });
+    event_log::announce(session, format!("mapped:{}", result.scope_id), value);
 }
 
 /// Returns the path of the repository with the files of a row; `None` for this one, which also has

@@ -1,0 +1,97 @@
+//! The events of an operation, read off its record: what it was done for is in the kind, what it changed in the refs.
+
+use serde_json::json;
+
+use crate::git::RefChange;
+use crate::store::Session;
+use crate::store::refs::ref_names;
+use crate::store::state::event_log::announce;
+
+use super::operation_record::{Kind, Record};
+
+/// Announces the checkpoints, the merge and the moved branches of a completed operation.
+pub(super) fn operation(session: &Session, record: &Record) {
+    let cause = checkpoints(session, record);
+    let is_branch = |change: &&RefChange| change.name.as_bytes().starts_with(b"refs/heads/");
+    for change in record.refs.iter().filter(is_branch) {
+        if change.old == change.new {
+            continue;
+        }
+        let merged = merge(session, record, change);
+        branch_changed(session, change, merged.as_ref().or(cause.as_ref()), record);
+    }
+}
+
+/// Announces new checkpoints; returns the key of the last one.
+fn checkpoints(session: &Session, record: &Record) -> Option<String> {
+    // An undo that brings one back is not a new one.
+    if !matches!(record.kind, Kind::Checkpoint | Kind::Tag) {
+        return None;
+    }
+    let mut last = None;
+    for change in &record.refs {
+        let is_named = change.name.to_string().starts_with(ref_names::CHECKPOINTS);
+        let (Some(name), Some(tag), true) = (
+            ref_names::parse_checkpoint(&change.name),
+            change.new,
+            is_named,
+        ) else {
+            continue;
+        };
+        let message = session.repo.find_tag(tag).map(|tag| tag.message);
+        let message = message.unwrap_or_default();
+        let text = String::from_utf8_lossy(&message);
+        let checkpoint_id = format!("checkpoint/{name}");
+        let key = format!("checkpoint_emitted:{checkpoint_id}");
+        let value = json!({
+            "checkpoint_id": checkpoint_id,
+            "sha": session.repo.peel_to_commit(tag),
+            "label": text.lines().next(),
+            "branch": record.before.head.name.short(),
+            "op": record.op,
+        });
+        announce(session, &key, value);
+        last = Some(key);
+    }
+    last
+}
+
+/// Announces that a branch has more work than before, where the operation is a merge into it.
+fn merge(session: &Session, record: &Record, change: &RefChange) -> Option<String> {
+    if record.kind != Kind::Merge {
+        return None;
+    }
+    let target = change.name.short();
+    let key = format!("branch_merged:{target}");
+    let value = json!({
+        "scope_id": target,
+        "target": target,
+        "source": source_of(record, &target),
+        "summary": record.summary.lines().next(),
+        "old_sha": change.old,
+        "new_sha": change.new,
+        "op": record.op,
+    });
+    announce(session, &key, value);
+    Some(key)
+}
+
+/// Returns what was merged, as it was typed.
+fn source_of<'a>(record: &'a Record, target: &str) -> Option<&'a str> {
+    let named = record.summary.strip_prefix("merge '")?;
+    named.strip_suffix(&format!("' into '{target}'"))
+}
+
+fn branch_changed(session: &Session, change: &RefChange, cause: Option<&String>, record: &Record) {
+    let branch = change.name.short();
+    let value = json!({
+        "scope_id": branch,
+        "source_event_key": cause,
+        "branch": branch,
+        "old_sha": change.old,
+        "new_sha": change.new,
+        "kind": record.kind,
+        "op": record.op,
+    });
+    announce(session, format!("branch_changed:{branch}"), value);
+}
