@@ -6,9 +6,9 @@ use clap::{Parser, Subcommand};
 
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
-    complete, completions, config, credential, decide, decisions, deinit, diff, doctor, fleet,
-    fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops, pages,
-    prune, restore, schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
+    complete, completions, config, credential, decide, decisions, deinit, diff, doctor, events,
+    fleet, fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops,
+    pages, prune, restore, schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
 };
 
 /// The heading in help of the options that every command takes.
@@ -111,6 +111,7 @@ pub(super) enum Command {
     Colony(colony::Args),
     Fleet(fleet::Args),
     Status(status::Args),
+    Events(events::Args),
     Tour(tour::Args),
     Config(config::Args),
     Prune(prune::Args),

@@ -243,6 +243,20 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "events",
+        &[
+            ("git colony events -n 20", "the newest twenty events"),
+            (
+                "git colony events --key 'branch_merged:' --key '*:fork/*'",
+                "merges, and whatever happens to forks",
+            ),
+            (
+                "git colony --timeout 2 events --follow --json",
+                "what happens in the next two seconds, as it happens",
+            ),
+        ],
+    ),
+    of(
         "ops",
         &[
             ("git colony ops -n 5", "the newest five operations"),

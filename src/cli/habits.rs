@@ -6,11 +6,12 @@ use std::ffi::OsString;
 use clap::Command;
 
 /// The nouns that list by themselves; after them `list` and `ls` say nothing more.
-const LISTING: [&str; 9] = [
+const LISTING: [&str; 10] = [
     "agents",
     "checkpoints",
     "clones",
     "decisions",
+    "events",
     "forks",
     "ops",
     "pages",

@@ -74,6 +74,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Collaborate", "cherry-pick", First),
     ("Collaborate", "sync", All),
     ("Collaborate", "blackboard", All),
+    ("Collaborate", "events", All),
     ("Inspect and maintain", "status", First),
     ("Inspect and maintain", "ops", First),
     ("Inspect and maintain", "log", All),

@@ -29,6 +29,7 @@ mod deinit;
 mod diff;
 mod disk_space;
 mod doctor;
+mod events;
 pub mod examples;
 mod fleet;
 mod fork;
@@ -306,6 +307,7 @@ impl Face<'_> {
             Command::Colony(args) => colony::run(self, args),
             Command::Fleet(args) => fleet::run(self, &args),
             Command::Status(args) => status::run(self, &args),
+            Command::Events(args) => events::run(self, args),
             Command::Tour(_) => tour::run(self),
             Command::Config(args) => config::run(self, &args),
             Command::Prune(args) => prune::run(self, &args),

@@ -33,6 +33,7 @@ use crate::flow::clones::setup_commands::SetupReport;
 use crate::flow::clones::{ClonesReport, GcReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
+use crate::flow::events::EventsReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
 use crate::flow::map::MapReport;
@@ -136,6 +137,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("diff", answer::<DiffReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
+    ("events", answer::<EventsReport>),
     ("fleet", answer::<FleetReport>),
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),

@@ -6,6 +6,7 @@ pub mod checkpoint_deletion;
 pub mod clones;
 pub mod deinit;
 pub mod doctor;
+pub mod events;
 pub mod fleet;
 pub mod hook;
 pub mod init;

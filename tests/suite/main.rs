@@ -13,6 +13,7 @@ mod blackboard;
 mod checkpoint;
 mod clones;
 mod commit;
+mod events;
 mod faults;
 mod fleet;
 mod house;

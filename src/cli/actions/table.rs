@@ -308,6 +308,45 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         action("fleet", Agents, Reads, "fleet", &[]),
     ),
     described(
+        "List what others have done: checkpoints, merges, moved branches, mapped scopes. With 'since' the oldest after it",
+        action(
+            "list_events",
+            Agents,
+            Reads,
+            "events",
+            &[
+                told("The 'position' of an earlier answer", same("since")),
+                told("Prefixes of keys, or patterns with '*'", same("keys")),
+                same("scope"),
+                told("Your own events, too", as_arg("include_own", "all")),
+                same("limit"),
+            ],
+        ),
+    ),
+    described(
+        "Wait for others: returns their events after 'since', by default after now, as soon as there are some",
+        action(
+            "wait_events",
+            Agents,
+            Reads,
+            "events --wait",
+            &[
+                told(
+                    "The 'position' of the last answer: nothing in between is missed",
+                    same("since"),
+                ),
+                told("Prefixes of keys, or patterns with '*'", same("keys")),
+                told(
+                    "Seconds, 30 by default",
+                    how("timeout_s", Number("timeout", None)),
+                ),
+                same("scope"),
+                told("Your own events, too", as_arg("include_own", "all")),
+                same("limit"),
+            ],
+        ),
+    ),
+    described(
         "List the agents, their clones and who works there, and removed ones",
         action("list_agents", Agents, Reads, "agents", &[]),
     ),

@@ -1,5 +1,6 @@
 //! The event log: its bounds, and readers of a log that others write, delete and damage.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -235,7 +236,8 @@ proptest! {
                     pending.keys.clear();
                 }
                 Step::Damage => if log.exists() {
-                    std::fs::write(&log, [7; 5_000]).unwrap();
+                    let mut file = std::fs::File::options().write(true).open(&log).unwrap();
+                    file.write_all(&[7; 5_000]).unwrap();
                     pending.was_damaged = true;
                 },
                 Step::Read => {
@@ -243,7 +245,8 @@ proptest! {
                     if pending.was_lost {
                         prop_assert!(batch.has_gap);
                     }
-                    if !batch.has_gap && !(pending.was_damaged && since == Position::FIRST) {
+                    let may_be_lost = pending.was_damaged && since == Position::FIRST;
+                    if !batch.has_gap && !may_be_lost {
                         prop_assert_eq!(keys(&batch), pending.keys.iter().collect::<Vec<_>>());
                     }
                     if batch.has_gap {

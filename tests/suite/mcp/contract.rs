@@ -168,6 +168,12 @@ const SAME: &[(&str, &str, &str)] = &[
     ("show_log", r#"{"name":"fork/other"}"#, "log fork/other"),
     ("fleet", "{}", "fleet"),
     ("list_agents", "{}", "agents"),
+    ("list_events", r#"{"limit":2}"#, "events -n 2"),
+    (
+        "wait_events",
+        r#"{"since":"0:0","keys":["branch_changed:"],"timeout_s":5,"limit":1}"#,
+        "--timeout 5 events --wait --since 0:0 --key branch_changed: -n 1",
+    ),
     (
         "check_paths",
         r#"{"name":"ada","paths":["src/a.rs"]}"#,
@@ -352,6 +358,7 @@ fn every_list_has_its_count() {
         ("list_forks", "forks"),
         ("list_recent_decisions", "decisions"),
         ("list_agents", "agents"),
+        ("list_events", "events"),
         ("list_clones", "clones"),
         ("list_mapped_scopes", "mappings"),
         ("list_stored_pages", "pages"),

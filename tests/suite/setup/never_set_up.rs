@@ -70,6 +70,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["undo"],
     &["redo"],
     &["fleet"],
+    &["events"],
     &["agents"],
     &["agents", "new", "bob"],
     &["agents", "path", "ada"],

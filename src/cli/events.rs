@@ -1,0 +1,213 @@
+//! `git colony events`
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::flow::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
+use crate::model::time::{self, Moment};
+use crate::store::Session;
+use crate::ui::answer::{Answer, Form, Outcome};
+use crate::ui::layout::Block;
+use crate::ui::theme::{Role, Span};
+use crate::ui::{escape, text};
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop};
+
+/// How many events are listed if `-n` does not say it.
+const USUAL_LIMIT: usize = 100;
+
+/// How long `--wait` waits if `--timeout` does not say it.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long nothing is printed as JSON before a line with the position alone: a reader that has gone is noticed, and
+/// one that stays can continue from there.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// List the events of the colony: what agents and people have done
+///
+/// Checkpoints, merges, moved branches, mapped scopes and page faults of all clones of a hub on this machine are
+/// events. A position '<epoch>:<number>' continues where a reader ended. The log keeps 100,000 events or 90 days;
+/// a reader whose position is gone gets 'gap': true and all that is left. An agent's own events are left out.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print events as they come, until Ctrl-C or --timeout; with --json, one object in each line
+    #[arg(long)]
+    follow: bool,
+    /// Wait until there is an event, at most --timeout seconds (default: 30; exit code 1 if none comes)
+    #[arg(long, conflicts_with = "follow")]
+    wait: bool,
+    /// Only events after POSITION (--follow and --wait: default now)
+    #[arg(long, value_name = "POSITION")]
+    since: Option<String>,
+    /// Only events whose key begins with GLOB, or matches it if it has '*' or '?' [several times: any of them]
+    #[arg(long = "key", value_name = "GLOB")]
+    keys: Vec<String>,
+    /// Only events about the scope, or the branch, ID
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+    /// Also the agent's own events
+    #[arg(long)]
+    all: bool,
+    /// At most N events: the newest, or with --since the next (default: 100; --follow: the newest N first)
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let has_timeout = face.flags.timeout_seconds.is_some();
+    let timeout = session.settings.timeout.filter(|_| has_timeout);
+    let request = Request {
+        since: args.since,
+        keys: args.keys,
+        scope: args.scope,
+        own: if args.all {
+            OwnEvents::Shown
+        } else {
+            OwnEvents::Hidden
+        },
+        limit: args.limit.unwrap_or(USUAL_LIMIT),
+    };
+    if args.follow {
+        let newest = args.limit.filter(|_| request.since.is_none());
+        return follow(face, &session, request, Bounds { newest, timeout });
+    }
+    let report = if args.wait {
+        events::wait(&session, &request, timeout.unwrap_or(USUAL_TIMEOUT))?
+    } else {
+        events::list(&session, &request)?
+    };
+    face.answer(&report)
+}
+
+/// Where following begins and ends.
+#[derive(Clone, Copy)]
+struct Bounds {
+    /// How many events that have been there are printed first.
+    newest: Option<usize>,
+    timeout: Option<Duration>,
+}
+
+fn follow(
+    face: &mut Face<'_>,
+    session: &Session,
+    mut request: Request,
+    bounds: Bounds,
+) -> Result<Outcome, Stop> {
+    let deadline = bounds
+        .timeout
+        .and_then(|time| Instant::now().checked_add(time));
+    if bounds.newest.is_some() {
+        let report = events::list(session, &request)?;
+        print(face, &report)?;
+        request.since = Some(report.position);
+    }
+    let mut follower = Follower::start(session, &request)?;
+    loop {
+        let now = Instant::now();
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            return Ok(Outcome::Yes);
+        }
+        let pause = now + SILENCE;
+        let until = deadline.map_or(pause, |deadline| deadline.min(pause));
+        match follower.next(session, Some(until))? {
+            Some(report) => print(face, &report)?,
+            None if face.form == Form::Json => {
+                let line = json!({ "position": follower.position() });
+                face.write(&format!("{line}\n"), false)?;
+            }
+            None => {}
+        }
+    }
+}
+
+/// Prints events in one line each.
+fn print(face: &mut Face<'_>, report: &EventsReport) -> Result<(), Stop> {
+    let mut lines = Vec::new();
+    match face.form {
+        Form::Quiet => return Ok(()),
+        Form::Json => {
+            if report.gap {
+                let gap = json!({
+                    "gap": true,
+                    "oldest": report.oldest,
+                    "position": report.position,
+                });
+                lines.push(gap.to_string());
+            }
+            for event in &report.events {
+                let line = serde_json::to_string(event);
+                lines.push(line.map_err(|error| Stop::Stream(error.into()))?);
+            }
+        }
+        Form::Text => {
+            lines.extend(gap(report));
+            lines.extend(report.events.iter().map(|event| {
+                let agent = event.agent.as_deref().unwrap_or("-");
+                format!("{}  {agent}  {}", event.ts, event.key)
+            }));
+            lines = lines.iter().map(|line| escape::line(line)).collect();
+        }
+    }
+    let text: String = lines.into_iter().map(|line| line + "\n").collect();
+    face.write(&text, false)
+}
+
+fn gap(report: &EventsReport) -> Option<String> {
+    report.gap.then(|| match &report.oldest {
+        Some(oldest) => format!("gap: events before {oldest} are lost"),
+        None => "gap: the event log was deleted".to_owned(),
+    })
+}
+
+impl Answer for EventsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let count = text::count(self.count, "event");
+        let more = if self.truncated {
+            "; -n shows more"
+        } else {
+            ""
+        };
+        if self.timed_out {
+            return format!("no event came; {} continues", self.continued());
+        }
+        format!("{count}{more}; {} continues", self.continued())
+    }
+
+    fn narration(&self) -> Vec<String> {
+        gap(self).into_iter().collect()
+    }
+
+    fn blocks(&self, now: &Moment) -> Vec<Block> {
+        let row = |event: &EventEntry| {
+            let agent = event.agent.clone();
+            vec![
+                Span::new(Role::Dim, when(&event.ts, now)),
+                Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
+                event.key.clone().into(),
+            ]
+        };
+        vec![Block::Table(self.events.iter().map(row).collect())]
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.timed_out {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+fn when(ts: &str, now: &Moment) -> String {
+    match time::parse_rfc3339(ts) {
+        Some(_) => age(ts, now),
+        None => ts.to_owned(),
+    }
+}

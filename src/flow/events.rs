@@ -1,0 +1,364 @@
+//! The events of a colony: listed, waited for, followed. Nothing here writes one.
+//!
+//! A reader polls: a look that finds nothing costs a few system calls, wakes no disk and needs no process that
+//! passes events on. An agent does not see its own events unless it asks for them.
+
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result, time};
+use crate::store::Session;
+use crate::store::cache::database::Unusable;
+use crate::store::state::{Batch, Event, EventReader, Position};
+
+/// How long a reader sleeps between two looks.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// How many events are read at once.
+const BATCH: usize = 1_000;
+
+/// The longest pattern of keys.
+const MAX_PATTERN_BYTES: usize = 4_096;
+
+/// Which events are wanted.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Those after this position, as it was printed.
+    pub since: Option<String>,
+    /// Those whose key matches one of these patterns; all if there are none.
+    pub keys: Vec<String>,
+    /// Those about this scope.
+    pub scope: Option<String>,
+    /// Whether an agent's own events count.
+    pub own: OwnEvents,
+    /// At most that many.
+    pub limit: usize,
+}
+
+/// Whether an agent sees its own events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnEvents {
+    /// It does.
+    Shown,
+    /// It does not.
+    Hidden,
+}
+
+/// An event.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EventEntry {
+    /// Its position, `<epoch>:<number>`.
+    pub position: String,
+    /// Its key: a prefix, and the thing it is about verbatim.
+    pub key: String,
+    /// Its value.
+    pub value: Value,
+    /// When it happened.
+    pub ts: String,
+    /// The agent that caused it; null for the user.
+    pub agent: Option<String>,
+}
+
+/// Some events, the oldest first.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EventsReport {
+    /// The events.
+    pub events: Vec<EventEntry>,
+    /// Their number.
+    pub count: usize,
+    /// Where to read on: the position for `--since`.
+    pub position: String,
+    /// Whether events after the position that was asked for are lost: the log is bounded, and may be deleted.
+    pub gap: bool,
+    /// The position of the oldest event that the log still has; null if it has none.
+    pub oldest: Option<String>,
+    /// Whether there are more than the limit: after the last one with a position to start from, else before the
+    /// first one.
+    pub truncated: bool,
+    /// Whether nothing came while it was waited for.
+    pub timed_out: bool,
+}
+
+/// Lists the newest events; with a position, the oldest after it.
+///
+/// # Errors
+/// `invalid-value`, `cache-unusable`.
+pub fn list(session: &Session, request: &Request) -> Result<EventsReport> {
+    let filter = Filter::of(session, request)?;
+    let mut reader = EventReader::of(session);
+    let is_wanted = |event: &Event| filter.wants(event);
+    let batch = match filter.since {
+        Some(ref since) => reader.read(since, request.limit, &is_wanted),
+        None => reader.newest(request.limit, &is_wanted),
+    };
+    Ok(EventsReport::from(batch.map_err(|why| unusable(&why))?))
+}
+
+/// Waits for events: returns those after a position as soon as there are some, by default after now.
+///
+/// # Errors
+/// `invalid-value`, `cache-unusable`, `interrupted`.
+pub fn wait(session: &Session, request: &Request, timeout: Duration) -> Result<EventsReport> {
+    let mut follower = Follower::start(session, request)?;
+    follower.limit = request.limit;
+    let deadline = Instant::now().checked_add(timeout);
+    let found = follower.next(session, deadline)?;
+    Ok(found.unwrap_or_else(|| EventsReport {
+        timed_out: true,
+        ..follower.nothing()
+    }))
+}
+
+/// A reader of all events from a position on, as they come.
+pub struct Follower {
+    reader: EventReader,
+    filter: Filter,
+    since: Position,
+    /// Whether the last look left events unread.
+    has_more: bool,
+    limit: usize,
+}
+
+impl Follower {
+    /// Begins at a position, by default now.
+    ///
+    /// # Errors
+    /// `invalid-value`, `cache-unusable`.
+    pub fn start(session: &Session, request: &Request) -> Result<Follower> {
+        let filter = Filter::of(session, request)?;
+        let mut reader = EventReader::of(session);
+        let since = match &filter.since {
+            Some(since) => since.clone(),
+            None => {
+                reader
+                    .newest(0, &|_| false)
+                    .map_err(|why| unusable(&why))?
+                    .position
+            }
+        };
+        Ok(Follower {
+            reader,
+            // A position is looked at even if nothing has changed since.
+            has_more: filter.since.is_some(),
+            filter,
+            since,
+            limit: BATCH,
+        })
+    }
+
+    /// Waits for the next events, up to a deadline.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub fn next(
+        &mut self,
+        session: &Session,
+        deadline: Option<Instant>,
+    ) -> Result<Option<EventsReport>> {
+        loop {
+            session.world.interrupt.check()?;
+            if (self.has_more || self.reader.has_news())
+                && let Some(report) = self.look()?
+            {
+                return Ok(Some(report));
+            }
+            let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            std::thread::sleep(left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL)));
+        }
+    }
+
+    /// Returns the position up to which everything is read.
+    pub fn position(&self) -> String {
+        self.since.to_string()
+    }
+
+    fn look(&mut self) -> Result<Option<EventsReport>> {
+        let filter = &self.filter;
+        let is_wanted = |event: &Event| filter.wants(event);
+        let batch = self.reader.read(&self.since, self.limit, &is_wanted);
+        let batch = batch.map_err(|why| unusable(&why))?;
+        self.since = batch.position.clone();
+        self.has_more = batch.has_more;
+        let is_empty = batch.events.is_empty() && !batch.has_gap;
+        Ok((!is_empty).then(|| EventsReport::from(batch)))
+    }
+
+    fn nothing(&self) -> EventsReport {
+        EventsReport::from(Batch {
+            events: Vec::new(),
+            position: self.since.clone(),
+            oldest: None,
+            has_gap: false,
+            has_more: false,
+        })
+    }
+}
+
+/// Which events are shown.
+struct Filter {
+    since: Option<Position>,
+    keys: Vec<String>,
+    scope: Option<String>,
+    namespace: String,
+    /// The agent whose events are hidden.
+    hidden: Option<String>,
+}
+
+impl Filter {
+    fn of(session: &Session, request: &Request) -> Result<Filter> {
+        if let Some(long) = request
+            .keys
+            .iter()
+            .find(|key| key.len() > MAX_PATTERN_BYTES)
+        {
+            let message = format!(
+                "a pattern has {} bytes, and keys at most {MAX_PATTERN_BYTES}",
+                long.len()
+            );
+            return Err(Error::new(Code::InvalidValue, message).unchanged());
+        }
+        let agent = session.settings.agent.clone();
+        Ok(Filter {
+            since: request.since.as_deref().map(parse).transpose()?,
+            keys: request.keys.clone(),
+            scope: request.scope.clone(),
+            namespace: session.settings.events_namespace.clone(),
+            hidden: agent.filter(|_| request.own == OwnEvents::Hidden),
+        })
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        event.namespace == self.namespace
+            && self.hidden.as_ref() != Some(&event.agent)
+            && (self.keys.is_empty() || self.keys.iter().any(|key| matches(key, &event.key)))
+            && self
+                .scope
+                .as_ref()
+                .is_none_or(|scope| is_about(event, scope))
+    }
+}
+
+fn parse(text: &str) -> Result<Position> {
+    Position::parse(text).ok_or_else(|| {
+        let message = format!("'{text}' is not a position: expected <epoch>:<number>");
+        Error::new(Code::InvalidValue, message)
+            .unchanged()
+            .hint("git colony events   # prints the newest position")
+    })
+}
+
+fn is_about(event: &Event, scope: &str) -> bool {
+    let named = event.value.get("scope_id").and_then(Value::as_str);
+    match named {
+        Some(named) => named == scope,
+        None => event
+            .key
+            .split_once(':')
+            .is_some_and(|(_, rest)| rest == scope),
+    }
+}
+
+/// Returns `true` if a key matches a pattern: `*` stands for any characters, `?` for one. A pattern without them
+/// is the beginning of a key.
+fn matches(pattern: &str, key: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return key.starts_with(pattern);
+    }
+    let (mut rest, mut left) = (pattern.chars(), key.chars());
+    // The pattern after the last star, and the part of the key that it has not reached.
+    let mut star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let (mut next_rest, mut next_left) = (rest.clone(), left.clone());
+        match (next_rest.next(), next_left.next()) {
+            (None, None) => return true,
+            (Some('*'), _) => {
+                rest = next_rest;
+                star = Some((rest.clone(), left.clone()));
+            }
+            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+                (rest, left) = (next_rest, next_left);
+            }
+            _ => {
+                let Some((after, reached)) = &mut star else {
+                    return false;
+                };
+                if reached.next().is_none() {
+                    return false;
+                }
+                (rest, left) = (after.clone(), reached.clone());
+            }
+        }
+    }
+}
+
+impl From<Batch> for EventsReport {
+    fn from(batch: Batch) -> Self {
+        let events: Vec<_> = batch.events.into_iter().map(EventEntry::from).collect();
+        EventsReport {
+            count: events.len(),
+            events,
+            position: batch.position.to_string(),
+            gap: batch.has_gap,
+            oldest: batch.oldest.map(|oldest| oldest.to_string()),
+            truncated: batch.has_more,
+            timed_out: false,
+        }
+    }
+}
+
+impl From<Event> for EventEntry {
+    fn from(event: Event) -> Self {
+        let moment = chrono::DateTime::from_timestamp_millis(event.at);
+        EventEntry {
+            position: event.position.to_string(),
+            key: event.key,
+            value: event.value,
+            ts: moment.map_or_else(String::new, |moment| time::rfc3339(&moment.fixed_offset())),
+            agent: Some(event.agent).filter(|agent| !agent.is_empty()),
+        }
+    }
+}
+
+impl EventsReport {
+    /// Returns the words that continue after these events.
+    pub fn continued(&self) -> String {
+        format!("--since {}", shell_word(&self.position))
+    }
+}
+
+fn unusable(why: &Unusable) -> Error {
+    let message = format!("cannot read the event log: {why}");
+    Error::new(Code::CacheUnusable, message).unchanged()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_keys_verbatim_but_for_stars() {
+        for (pattern, key, holds) in [
+            ("mapped:", "mapped:a:b", true),
+            ("mapped:a", "mapped:a:b", true),
+            ("mapped:a", "unmapped:a", false),
+            ("*mapped:a:*", "unmapped:a:b:c", true),
+            ("mapped:*:c", "mapped:a:b:c", true),
+            ("mapped:*:c", "mapped:a:b:d", false),
+            ("mapped:[a]?", "mapped:[a]é", true),
+            ("mapped:[a]?", "mapped:aé", false),
+            ("*", "", true),
+            ("", "anything", true),
+        ] {
+            assert_eq!(matches(pattern, key), holds, "{pattern} {key}");
+        }
+        // No pattern takes long.
+        assert!(!matches(&"*a".repeat(1_000), &"a".repeat(999)));
+    }
+}

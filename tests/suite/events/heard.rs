@@ -1,0 +1,298 @@
+//! Who hears of what.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{keys, keys_of};
+use crate::support::{Sandbox, View};
+
+/// A repository in which everything has happened once, the checkpoint, the scope, and its events.
+fn busy() -> (Sandbox, Value, String, Value) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    let kept = sandbox.json(&["checkpoint", "-m", "a: label"]);
+    sandbox.colony(&["fork", "try"]);
+    sandbox.write("a.txt", "three\n");
+    sandbox.automatic_checkpoint();
+    sandbox.colony(&["commit", "-m", "m", "--all"]);
+    sandbox.git(&["switch", "-q", "main"]);
+    sandbox.colony(&["merge", "fork/try", "--into", "main"]);
+    let mapped = sandbox.json(&["map"]);
+    let scope = mapped["results"][0]["scope_id"].as_str().unwrap();
+    sandbox.colony(&["map"]);
+    assert_eq!(sandbox.run(&["pages", "request", "00000000"]).code, 1);
+    sandbox.colony(&["scopes", "unmap", scope]);
+    sandbox.colony(&["scopes", "unmap", scope]);
+    let report = sandbox.json(&["events"]);
+    (sandbox, kept, scope.to_owned(), report)
+}
+
+#[test]
+fn every_kind_of_change_has_its_event() {
+    let (sandbox, kept, scope, report) = busy();
+    let id = kept["checkpoint_id"].as_str().unwrap();
+    let short = |key: &String| match key.split_once(':').unwrap() {
+        (kind @ ("page_fault" | "convergence"), _) => kind.to_owned(),
+        _ => key.replace(id, "ID").replace(&scope, "SCOPE"),
+    };
+    assert_eq!(
+        keys_of(&report).iter().map(short).collect::<Vec<_>>(),
+        [
+            "checkpoint_emitted:ID",
+            "branch_changed:main",
+            "branch_changed:fork/try",
+            "convergence",
+            "branch_changed:fork/try",
+            "branch_merged:main",
+            "branch_changed:main",
+            "mapped:SCOPE",
+            "page_fault",
+            "unmapped:SCOPE",
+        ]
+    );
+    assert_eq!(sandbox.json(&["events", "--scope", &scope])["count"], 2);
+    let some = [
+        "events",
+        "--key",
+        "branch_merged:",
+        "--key",
+        "*:fork/*",
+        "-n",
+        "2",
+    ];
+    let some = sandbox.json(&some);
+    assert_eq!(
+        keys_of(&some),
+        ["branch_changed:fork/try", "branch_merged:main"]
+    );
+    assert_eq!(some["truncated"], true);
+}
+
+#[test]
+fn values_have_the_fields_of_the_specification() {
+    let (_sandbox, kept, scope, report) = busy();
+    let value = |at: usize| report["events"][at]["value"].clone();
+    let id = kept["checkpoint_id"].as_str().unwrap();
+    assert_eq!(value(0)["label"], "a: label");
+    assert_eq!(value(0)["sha"], kept["sha"]);
+    let cause = format!("checkpoint_emitted:{id}");
+    assert_eq!(value(1)["source_event_key"], cause);
+    assert_eq!(value(5)["source"], "fork/try");
+    assert_eq!(value(5)["target"], "main");
+    assert_eq!(value(6)["source_event_key"], "branch_merged:main");
+    let fields = |at: usize| -> Vec<String> {
+        let value = value(at);
+        let members = value.as_object().unwrap();
+        members
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
+    let has = |at: usize, wanted: &[&str]| {
+        let fields = fields(at);
+        let missing = wanted
+            .iter()
+            .filter(|name| !fields.contains(&(**name).to_owned()));
+        assert_eq!(
+            missing.collect::<Vec<_>>(),
+            Vec::<&&str>::new(),
+            "{at} {fields:?}"
+        );
+    };
+    has(6, &["scope_id", "source_event_key"]);
+    has(7, &["scope_id", "source_type", "branch", "commit", "ts"]);
+    has(8, &["fault_id", "page_ids", "priority", "ts"]);
+    has(9, &["scope_id", "ts"]);
+    assert_eq!(value(7)["scope_id"], scope);
+    assert_eq!(value(8)["page_ids"], json!(["00000000"]));
+}
+
+#[test]
+fn changes_by_plain_git_are_events_once() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    let since = sandbox.json(&["events"])["position"].clone();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "by git"]);
+    let hook = sandbox.run(&["hook", "post-commit"]);
+    assert_eq!(hook.code, 0, "{}", hook.stderr);
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    let report = sandbox.json(&["events", "--since", since.as_str().unwrap()]);
+    assert_eq!(report["events"][0]["key"], "branch_changed:main");
+    assert_eq!(report["events"][0]["value"]["kind"], "external");
+    assert_eq!(report["count"], 2, "{report:#}");
+}
+
+#[test]
+fn looking_and_rehearsing_wake_nobody() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    sandbox.colony(&["map"]);
+    sandbox.write("a.txt", "two\n");
+    let before = keys(&sandbox);
+    for args in [
+        &["status"][..],
+        &["fleet"],
+        &["pages"],
+        &["pages", "resident"],
+        &["map", "preview"],
+        &["map", "tree"],
+        &["map", "-n"],
+        &["map", "--worktree", "-n"],
+        &["checkpoint", "-m", "x", "-n"],
+        &["checkpoint", "--auto", "-n"],
+        &["fork", "y", "-n"],
+        &["restore", "first", "-n"],
+        &["undo", "-n"],
+        &["events"],
+        &["pages", "request", "00000000", "-n"],
+        &["doctor"],
+    ] {
+        let _ended = sandbox.run(args);
+    }
+    assert_eq!(keys(&sandbox), before);
+}
+
+fn clone_of(desk: &Sandbox, agent: &str) -> View {
+    let made = desk.json(&["agents", "new", agent]);
+    desk.at(PathBuf::from(made["path"].as_str().unwrap()))
+}
+
+#[test]
+fn agents_hear_of_each_other_and_not_of_themselves() {
+    let desk = Sandbox::new();
+    let clones = ["ada", "bob", "eve"].map(|agent| clone_of(&desk, agent));
+    let [ada, bob, eve] = &clones;
+    let before = desk.json(&["events"])["position"].clone();
+    let before = before.as_str().unwrap();
+    ada.write("ada.txt", "by ada\n");
+    ada.colony(&["checkpoint", "-m", "of ada"]);
+    bob.colony(&["map"]);
+    eve.colony(&["merge", "ada"]);
+    let heard = |view: &View| -> Vec<(Value, String)> {
+        let report = view.json(&["events", "--since", before]);
+        let events = report["events"].as_array().unwrap().iter();
+        let of = |event: &Value| {
+            let key = event["key"].as_str().unwrap();
+            (
+                event["agent"].clone(),
+                key.split(':').next().unwrap().to_owned(),
+            )
+        };
+        events.map(of).collect()
+    };
+    let of = |agent: &str, key: &str| (json!(agent), key.to_owned());
+    let by_ada = [of("ada", "checkpoint_emitted"), of("ada", "branch_changed")];
+    let by_bob = [of("bob", "mapped")];
+    let by_eve = [of("eve", "branch_merged"), of("eve", "branch_changed")];
+    assert_eq!(heard(ada), [&by_bob[..], &by_eve].concat());
+    assert_eq!(heard(bob), [&by_ada[..], &by_eve].concat());
+    assert_eq!(heard(eve), [&by_ada[..], &by_bob].concat());
+    // The desk is not an agent, and a stranger to the hub hears nothing.
+    assert_eq!(heard(&desk), [&by_ada[..], &by_bob, &by_eve].concat());
+    assert_eq!(Sandbox::new().json(&["events"])["count"], 0);
+    let own = ada.json(&["events", "--since", before, "--all"]);
+    assert_eq!(own["count"], 5);
+}
+
+#[test]
+fn a_namespace_is_a_room_of_its_own() {
+    let sandbox = Sandbox::new();
+    let other = sandbox.with("COLONY_EVENTS_NAMESPACE", "night");
+    other.colony(&["checkpoint", "-m", "first"]);
+    assert_eq!(sandbox.json(&["events"])["count"], 0);
+    assert_eq!(other.json(&["events"])["count"], 1);
+    sandbox.write(".colony/colony.toml", "\"events.namespace\" = \"theirs\"\n");
+    sandbox.colony(&["checkpoint", "-m", "second"]);
+    assert_eq!(sandbox.json(&["events"])["count"], 2);
+}
+
+#[test]
+fn a_state_folder_in_trouble_fails_no_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/colony/state", "in the way");
+    let run = sandbox.run(&["checkpoint", "-m", "first"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(
+        run.stderr.matches("cannot write the event log").count(),
+        1,
+        "{}",
+        run.stderr
+    );
+    fs::remove_file(sandbox.path(".git/colony/state")).unwrap();
+    // The log is something else, a directory, or garbage.
+    let log = ".git/colony/state/events-1.db";
+    fs::create_dir_all(sandbox.path(log)).unwrap();
+    assert_eq!(sandbox.run(&["tag", "-m", "second"]).code, 0);
+    assert_eq!(sandbox.error(&["events"]), "cache-unusable");
+    fs::remove_dir(sandbox.path(log)).unwrap();
+    sandbox.write(log, [7; 9_000]);
+    assert_eq!(sandbox.run(&["tag", "-m", "third"]).code, 0);
+    assert_eq!(sandbox.json(&["events"])["count"], 1);
+}
+
+#[test]
+fn a_log_that_is_held_delays_no_command_for_long() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    let path = sandbox.path(".git/colony/state/events-1.db");
+    let held = rusqlite::Connection::open(path).unwrap();
+    held.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let begun = std::time::Instant::now();
+    let run = sandbox.run(&["tag", "-m", "second"]);
+    let took = begun.elapsed();
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("cannot write the event log"),
+        "{}",
+        run.stderr
+    );
+    assert!(took < std::time::Duration::from_secs(4), "{took:?}");
+}
+
+#[test]
+fn sixteen_writers_lose_no_event() {
+    let sandbox = Sandbox::new();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    let run = sandbox.run(&["pages", "request", "00000000"]);
+                    assert!(!run.stderr.contains("event log"), "{}", run.stderr);
+                }
+            });
+        }
+    });
+    let keys = keys(&sandbox);
+    let faults: std::collections::BTreeSet<_> = keys.iter().collect();
+    assert_eq!(faults.len(), 64, "{keys:#?}");
+}
+
+#[test]
+fn a_position_of_another_log_has_a_gap() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["checkpoint", "-m", "first"]);
+    let old = sandbox.json(&["events"])["position"].clone();
+    let old = old.as_str().unwrap();
+    let again = sandbox.json(&["events", "--since", old]);
+    assert_eq!((&again["count"], &again["gap"]), (&json!(0), &json!(false)));
+    fs::remove_dir_all(sandbox.path(".git/colony/state")).unwrap();
+    let gone = sandbox.json(&["events", "--since", old]);
+    assert_eq!(
+        (&gone["gap"], &gone["oldest"]),
+        (&json!(true), &Value::Null)
+    );
+    sandbox.colony(&["tag", "-m", "second"]);
+    let new = sandbox.json(&["events", "--since", old]);
+    assert_eq!((&new["gap"], &new["count"]), (&json!(true), &json!(1)));
+    let continued = new["position"].as_str().unwrap();
+    let rest = sandbox.json(&["events", "--since", continued]);
+    assert_eq!((&rest["gap"], &rest["count"]), (&json!(false), &json!(0)));
+    assert_eq!(
+        sandbox.error(&["events", "--since", "yesterday"]),
+        "invalid-value"
+    );
+}
