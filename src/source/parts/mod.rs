@@ -3,7 +3,7 @@
 //! The content determines the cuts, see [`places`]: the same stretch of text is cut in the same
 //! places whatever text is around it, and an edit changes only the parts near it.
 
-mod places;
+pub(crate) mod places;
 
 use std::ops::Range;
 
@@ -20,6 +20,10 @@ const LONG_LINE: usize = 1024;
 
 /// The minimum length of the pieces of a long line, in bytes.
 const MIN_PIECE: usize = 256;
+
+/// The distance to both sides within which a place must be the lowest to begin a part
+/// unconditionally, in parts. It limits how much of a text must be known to cut it.
+const RADIUS: usize = 6;
 
 /// The minimum number of tokens for a part.
 pub const MIN_BUDGET: usize = 32;
@@ -114,7 +118,7 @@ impl<'a> Block<'a> {
     fn cut(&self, budget: usize, is_last: bool, parts: &mut Vec<Part>) -> usize {
         let room = budget.saturating_sub(SLACK);
         let places = self.places();
-        let mut ends = places::fixed(&places, room);
+        let mut ends = places::fixed(&places, room.saturating_mul(RADIUS));
         if is_last {
             ends.push(self.units.len() - 1);
         } else if ends.is_empty() {

@@ -1,4 +1,4 @@
-//! Chooses where the parts of a long text begin.
+//! Chooses where the parts of a long text begin, and the pages of a directory.
 //!
 //! A part begins at the place that looks most like the beginning of a section and, among equals,
 //! has the lowest hash. This holds at two levels. A place that is the lowest within several parts on
@@ -7,13 +7,9 @@
 //! too empty is passed over. So a low place is chosen whatever surrounds it, and an edit moves only
 //! the places near it, however long the edit is.
 //!
-//! Knows nothing of texts: a place has a position and a score.
+//! Knows nothing of texts or files: a place has a position and a score.
 
 use std::ops::Range;
-
-/// The distance to both sides within which a place must be the lowest to begin a part
-/// unconditionally, in parts. It limits how much of a text must be known to cut it.
-const RADIUS: usize = 6;
 
 /// The minimum mean of the parts on each side of a place, in hundredths of the room.
 const FULL_FROM: usize = 60;
@@ -33,25 +29,25 @@ const MANY_PARTS: usize = 16;
 
 /// How well a part may begin at a place: the lower, the better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Score {
+pub(crate) struct Score {
     /// How little it looks like the beginning of a section.
-    pub(super) class: u8,
+    pub(crate) class: u8,
     /// A hash of its content.
-    pub(super) hash: u64,
+    pub(crate) hash: u64,
 }
 
 /// A place where a part may begin, or the end of the text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// The tokens before it.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// Its score; the first place and the last have the default, the lowest.
-    pub(super) score: Score,
+    pub(crate) score: Score,
 }
 
-/// Returns the places that always begin a part, in order; neither the first place nor the last.
-pub(super) fn fixed(places: &[Place], room: usize) -> Vec<usize> {
-    let radius = room.saturating_mul(RADIUS);
+/// Returns the places that always begin a part, in order; neither the first place nor the last. Such a place is
+/// the lowest within `radius` tokens to both sides.
+pub(crate) fn fixed(places: &[Place], radius: usize) -> Vec<usize> {
     // The places without a lower one after them so far: each is lower than the next.
     let mut rising: Vec<(usize, Place)> = Vec::new();
     let mut is_fixed = vec![false; places.len()];
@@ -80,7 +76,7 @@ pub(super) fn fixed(places: &[Place], room: usize) -> Vec<usize> {
 }
 
 /// Returns the lowest place in the second half, for a text that goes on and has no fixed place.
-pub(super) fn lowest_late(places: &[Place]) -> usize {
+pub(crate) fn lowest_late(places: &[Place]) -> usize {
     let end = places.len().saturating_sub(1);
     let half = places.last().map_or(0, |last| last.at / 2);
     let late = places.partition_point(|place| place.at < half).max(1);
@@ -90,7 +86,7 @@ pub(super) fn lowest_late(places: &[Place]) -> usize {
 
 /// Divides a stretch so that parts have at most `room` tokens, if the distances between places do.
 /// Returns the end of each part, in order.
-pub(super) fn divide(places: &[Place], stretch: Range<usize>, room: usize) -> Vec<usize> {
+pub(crate) fn divide(places: &[Place], stretch: Range<usize>, room: usize) -> Vec<usize> {
     let (mut waiting, mut ends) = (vec![stretch], Vec::new());
     while let Some(range) = waiting.pop() {
         let stretch = Stretch {
