@@ -9,6 +9,7 @@ use super::{
     complete, completions, config, credential, decide, decisions, deinit, diff, doctor, events,
     fleet, fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops,
     pages, prune, restore, schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
+    watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -125,6 +126,8 @@ pub(super) enum Command {
     Pages(pages::Args),
     Scopes(scopes::Args),
     Blackboard(blackboard::Args),
+    Watch(watch::Args),
+    Watches(watch::ListArgs),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),

@@ -380,6 +380,30 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "watch",
+        &[
+            (
+                "git colony watch --on-change reindex --detach",
+                "map files again in the background when they change",
+            ),
+            (
+                "git colony watch default src --id mine --detach",
+                "write events in the background",
+            ),
+            (
+                "git colony watch --resume --auto-checkpoint 30 --detach",
+                "resume the watches, and keep quiet states",
+            ),
+        ],
+    ),
+    of(
+        "watches",
+        &[
+            ("git colony watches", "the watches of this working tree"),
+            ("git colony watches stop mine", "stop one"),
+        ],
+    ),
+    of(
         "tools",
         &[
             ("git colony tools", "the tools of this repository"),

@@ -87,6 +87,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "map", All),
     ("Inspect and maintain", "pages", All),
     ("Inspect and maintain", "scopes", All),
+    ("Inspect and maintain", "watch", All),
+    ("Inspect and maintain", "watches", All),
     ("Inspect and maintain", "tools", All),
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),

@@ -71,6 +71,7 @@ mod typed_line;
 mod undo;
 mod usage;
 mod version;
+mod watch;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
@@ -322,6 +323,8 @@ impl Face<'_> {
             Command::Pages(args) => pages::run(self, args),
             Command::Scopes(args) => scopes::run(self, &args),
             Command::Blackboard(args) => blackboard::run(self, args),
+            Command::Watch(args) => watch::run(self, args),
+            Command::Watches(args) => watch::run_list(self, &args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),

@@ -58,6 +58,7 @@ use crate::flow::residency::page_request::PageRequestReport;
 use crate::flow::residency::resident_pages::ResidentReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
+use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -194,6 +195,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
     ("version", answer::<version::VersionReport>),
+    ("watch", answer::<WatchReport>),
+    ("watches", answer::<WatchesReport>),
+    ("watches stop", answer::<StoppedReport>),
 ];
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {

@@ -4,7 +4,7 @@
 //! same files on the same HEAD are the same commit. It is written unreferenced; the caller keeps it
 //! alive.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::git::object::NewCommit;
@@ -167,21 +167,79 @@ pub(super) fn changed_paths(scan: &Scan) -> BTreeSet<&RepoPath> {
     staged.chain(rest).chain(untracked).collect()
 }
 
-/// Returns a digest of HEAD's tree and of the changed files with their stat data.
-pub(super) fn from_outside(session: &Session, scan: &Scan) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(scan.head_tree.to_string().as_bytes());
-    for path in changed_paths(scan) {
-        hasher.update(&(path.as_bytes().len() as u64).to_le_bytes());
-        hasher.update(path.as_bytes());
-        let found = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok();
-        let numbers = found.map(|found| {
+/// The stat data of a file; `None` if there is none at the path.
+type Stat = Option<(u32, u64, (i64, i64), (i64, i64))>;
+
+/// HEAD's tree, and each file that may differ from it with its stat data: what a later one differs in has changed.
+#[derive(Clone, Debug)]
+pub struct WorktreeLook {
+    head_tree: Oid,
+    files: BTreeMap<RepoPath, Stat>,
+}
+
+impl WorktreeLook {
+    /// Scans the working tree; reads no file, and writes nothing.
+    ///
+    /// # Errors
+    /// As [`crate::git::Repo::scan`].
+    pub fn of(session: &Session) -> Result<WorktreeLook> {
+        Ok(WorktreeLook::from(
+            session,
+            &session.repo.scan(&session.world)?,
+        ))
+    }
+
+    fn from(session: &Session, scan: &Scan) -> WorktreeLook {
+        let stat = |path: &RepoPath| {
+            let found = std::fs::symlink_metadata(path.under(session.repo.workdir())).ok()?;
             let (mtime, ctime) = (found.mtime(), found.ctime());
             let nanos = (found.mtime_nsec(), found.ctime_nsec());
-            (found.mode(), found.size(), (mtime, ctime), nanos)
-        });
-        hasher.update(format!("{numbers:?}").as_bytes());
+            Some((found.mode(), found.size(), (mtime, ctime), nanos))
+        };
+        let files = changed_paths(scan).into_iter();
+        WorktreeLook {
+            head_tree: scan.head_tree,
+            files: files.map(|path| (path.clone(), stat(path))).collect(),
+        }
     }
-    let hex = hasher.finalize().to_hex();
-    hex.as_str().chars().take(32).collect()
+
+    /// Lists the paths whose file, or whose version in HEAD, is another than in an earlier look.
+    ///
+    /// # Errors
+    /// `object-missing`, `tree-too-large`.
+    pub fn changed_since(
+        &self,
+        session: &Session,
+        before: &WorktreeLook,
+    ) -> Result<BTreeSet<RepoPath>> {
+        let trees = session.repo.diff_trees(before.head_tree, self.head_tree)?;
+        let mut changed: BTreeSet<RepoPath> = trees.into_iter().map(|change| change.path).collect();
+        let both = self.files.keys().chain(before.files.keys());
+        let differs = |path: &&RepoPath| self.files.get(*path) != before.files.get(*path);
+        changed.extend(both.filter(differs).cloned());
+        Ok(changed)
+    }
+
+    /// Lists the files that may differ from HEAD.
+    pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
+        self.files.keys()
+    }
+
+    /// Returns a digest of it.
+    fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.head_tree.to_string().as_bytes());
+        for (path, stat) in &self.files {
+            hasher.update(&(path.as_bytes().len() as u64).to_le_bytes());
+            hasher.update(path.as_bytes());
+            hasher.update(format!("{stat:?}").as_bytes());
+        }
+        let hex = hasher.finalize().to_hex();
+        hex.as_str().chars().take(32).collect()
+    }
+}
+
+/// Returns a digest of HEAD's tree and of the changed files with their stat data.
+pub(super) fn from_outside(session: &Session, scan: &Scan) -> String {
+    WorktreeLook::from(session, scan).digest()
 }

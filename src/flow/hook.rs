@@ -166,7 +166,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
         None => lease::renew(&session, told),
     }
     handed_on?;
-    if !payload.is_worth_keeping() {
+    if !payload.is_worth_keeping() || !session.settings.auto_checkpoint {
         return Ok(());
     }
     let rationale = format!("hook of {}", agent.as_str());

@@ -21,4 +21,5 @@ pub mod shared;
 pub mod sync;
 pub mod tools;
 pub mod tour;
+pub mod watch;
 pub mod worktree_hook;

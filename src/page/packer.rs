@@ -66,9 +66,10 @@ fn places_between<'a>(items: impl Iterator<Item = &'a Item<'a>>, limits: Limits)
     let mut at = 0_usize;
     let mut places = Vec::new();
     for item in items {
-        let score = match places.is_empty() {
-            true => Score::default(),
-            false => score(item.name),
+        let score = if places.is_empty() {
+            Score::default()
+        } else {
+            score(item.name)
         };
         places.push(Place { at, score });
         at += (item.tokens * limits.records).max(limits.tokens);

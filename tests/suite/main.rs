@@ -26,3 +26,4 @@ mod remote;
 mod restore;
 mod setup;
 mod surface;
+mod watch;

@@ -592,6 +592,31 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
+        "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may \
+         mark the pages as stale or map them again",
+        action(
+            "watch_repo",
+            Pages,
+            Adds,
+            "watch --detach",
+            &[
+                required(as_arg("scope_id", "scope")),
+                same("paths"),
+                same("on_change"),
+                as_arg("debounce_seconds", "debounce"),
+                as_arg("watch_id", "id"),
+            ],
+        ),
+    ),
+    action(
+        "unwatch_repo",
+        Pages,
+        Adds,
+        "watches stop",
+        &[as_arg("watch_id", "id")],
+    ),
+    action("list_watches", Pages, Reads, "watches", &[]),
+    described(
         "Find pages, by path or source, with the files in each",
         action(
             "list_stored_pages",

@@ -28,7 +28,7 @@ use crate::store::settings::McpSettings;
 use crate::ui::answer::Outcome;
 
 use super::actions::Group;
-use super::{Face, Opening, Stop};
+use super::{Face, Opening, Stop, watch};
 
 use run_action::{Own, Place};
 use server::Server;
@@ -75,7 +75,12 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let bounds = match face.silent_session(Opening::Dry) {
         Err(error) if error.code() == Code::InvalidValue => return Err(error.into()),
         session => session
-            .map(|session| session.settings.mcp)
+            .map(|session| {
+                if !args.read_only {
+                    watch::resume(&session);
+                }
+                session.settings.mcp
+            })
             .unwrap_or_default(),
     };
     let options = Options {

@@ -18,7 +18,7 @@ use super::map::{map_in_memory, map_worktree, mapping};
 use super::residency::{self, PageState};
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
-use crate::map::scope_record::ScopeRecord;
+use crate::map::scope_record::{self, ScopeRecord};
 use crate::model::{Code, Result};
 use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
 use crate::page::pages::{Page, PageId};
@@ -114,6 +114,24 @@ fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
     }
 }
 
+/// Marks scopes of this worktree as stale, with those of their uncommitted files.
+///
+/// # Errors
+/// `cache-unusable`, `locked`.
+pub(super) fn invalidate(session: &Session, scopes: &[String]) -> Result<()> {
+    if !PageTable::exists(&session.repo) {
+        return Ok(());
+    }
+    let worktree = worktree_key(session)?;
+    let mut table = PageTable::open(&session.repo).map_err(unusable)?;
+    for scope in scopes {
+        for scope in [scope, &scope_record::of_worktree(scope)] {
+            table.invalidate(&worktree, scope).map_err(unusable)?;
+        }
+    }
+    Ok(())
+}
+
 /// Opens the page table for its stored pages; an unusable one counts as empty.
 pub(super) fn open_kept(session: &Session) -> Result<Opened> {
     let table = match table(session) {
@@ -193,6 +211,9 @@ impl<'a> Freshness<'a> {
 
     /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
     pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
+        if scope.recipe.is_empty() {
+            return true;
+        }
         let Some(follows) = scope.follows.as_deref() else {
             return self.is_recorded_elsewhere(scope);
         };

@@ -116,7 +116,7 @@ fn now(session: &Session) -> i64 {
 }
 
 /// Returns a time of the state as reports have it.
-fn written(milliseconds: i64) -> String {
+pub(in crate::flow) fn written(milliseconds: i64) -> String {
     let moment = chrono::DateTime::from_timestamp_millis(milliseconds);
     moment.map_or_else(String::new, |moment| {
         let moment: Moment = moment.fixed_offset();

@@ -4,6 +4,7 @@
 mod attend;
 pub mod bounded;
 pub(crate) mod command_config;
+pub mod detached;
 mod end;
 pub mod git_version;
 mod inherited_file;

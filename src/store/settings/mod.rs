@@ -14,6 +14,7 @@ pub mod setting_layers;
 pub mod source_commands;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::model::Result;
@@ -274,6 +275,33 @@ pub const TABLE: &[Setting] = &[
         help: "maximum files and directories that a source may list",
     },
     Setting {
+        key: "colony.autoCheckpoint",
+        variable: "COLONY_AUTO_CHECKPOINT",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "true",
+        help: "whether hooks of agents and 'watch' make automatic checkpoints",
+    },
+    Setting {
+        key: "colony.watch.max",
+        variable: "COLONY_WATCH_MAX",
+        flag: None,
+        kind: Kind::Range(0, 10_000),
+        set_by: SetBy::User,
+        default: "16",
+        help: "maximum watches of a working tree",
+    },
+    Setting {
+        key: "colony.watch.root",
+        variable: "COLONY_WATCH_ROOT",
+        flag: None,
+        kind: Kind::Text,
+        set_by: SetBy::User,
+        default: "",
+        help: "directory that relative paths of 'watch' begin at, in place of the current one",
+    },
+    Setting {
         key: "colony.context.budgetTokens",
         variable: "COLONY_CONTEXT_BUDGET_TOKENS",
         flag: None,
@@ -371,6 +399,12 @@ pub struct Settings {
     pub map: MapSettings,
     /// The bounds of the MCP server.
     pub mcp: McpSettings,
+    /// Whether hooks of agents and watches make automatic checkpoints.
+    pub auto_checkpoint: bool,
+    /// Maximum watches of a working tree.
+    pub watch_max: u64,
+    /// The directory that relative paths of watches begin at; `None` for the current one.
+    pub watch_root: Option<PathBuf>,
     /// Maximum tokens of an agent's resident pages.
     pub context_budget_tokens: u64,
     /// The namespace in which events are written and read.
@@ -470,6 +504,11 @@ impl Settings {
             clone_run_time: seconds("colony.clone.runTime")?,
             map: MapSettings::of(layers)?,
             mcp: McpSettings::of(layers)?,
+            auto_checkpoint: truth(layers, "colony.autoCheckpoint")?,
+            watch_max: range("colony.watch.max")?,
+            watch_root: Some(layers.require("colony.watch.root")?.value)
+                .filter(|root| !root.is_empty())
+                .map(PathBuf::from),
             context_budget_tokens: range("colony.context.budgetTokens")?,
             events_namespace: layers.require("colony.events.namespace")?.value,
             repository_problems: layers.repository_problems().to_vec(),

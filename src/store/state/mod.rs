@@ -1,5 +1,5 @@
-//! The state of a colony on this machine: the pages that each agent has in its context, page locks, and the
-//! event log.
+//! The state of a colony on this machine: the pages that each agent has in its context, page locks, watches,
+//! and the event log.
 //!
 //! Members of a hub share one database. It is of one machine and nothing in it lasts: where the file is lost
 //! or damaged, locks end, resident sets are empty, and it is created again. A command that cannot write it
@@ -16,6 +16,7 @@ mod resident_set;
 mod stored_pages;
 #[cfg(test)]
 mod tests;
+mod watches;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +32,7 @@ pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
+pub use watches::{Added, Watch};
 
 /// The longest time of a lock, a year: no lock ends later from now, however the clock moves.
 pub const MAX_LOCK_SECONDS: u32 = 31_536_000;
@@ -55,6 +57,10 @@ const SCHEMA: &str = "
         agent TEXT NOT NULL, scope TEXT NOT NULL, hits INTEGER NOT NULL,
         faults INTEGER NOT NULL, evictions INTEGER NOT NULL,
         PRIMARY KEY (agent, scope)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS watches (
+        id TEXT PRIMARY KEY, worktree BLOB NOT NULL, scope TEXT, paths BLOB NOT NULL,
+        mode TEXT NOT NULL, debounce INTEGER NOT NULL, agent TEXT NOT NULL,
+        started INTEGER NOT NULL, fired INTEGER, count INTEGER NOT NULL) WITHOUT ROWID;
     SELECT used FROM residents LIMIT 0;
     SELECT evictions FROM counters LIMIT 0";
 
@@ -168,13 +174,13 @@ impl State {
         Ok(())
     }
 
-    /// Forgets an agent: its resident set, its locks and its counters.
+    /// Forgets an agent: its resident set, its locks, its counters and its watches.
     ///
     /// # Errors
     /// When the state cannot be written.
     pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
         self.update(|connection| {
-            for table in ["residents", "locks", "counters"] {
+            for table in ["residents", "locks", "counters", "watches"] {
                 connection.execute(&format!("DELETE FROM {table} WHERE agent = ?1"), [agent])?;
             }
             drop_unused(connection)

@@ -74,6 +74,18 @@ const SPECIFIED: &[(&str, &[&str])] = &[
     ("is_scope_mapped", &["scope_id"]),
     ("get_scope_status", &["scope_id"]),
     ("list_mapped_scopes", &[]),
+    (
+        "watch_repo",
+        &[
+            "scope_id",
+            "paths",
+            "on_change",
+            "debounce_seconds",
+            "watch_id",
+        ],
+    ),
+    ("unwatch_repo", &["watch_id"]),
+    ("list_watches", &[]),
     ("get_page_graph", &["max_nodes"]),
     ("list_stored_pages", &["source_pattern", "limit", "offset"]),
     ("get_pages_for_scope", &["scope_id", "include_metadata"]),
@@ -230,6 +242,7 @@ const SAME: &[(&str, &str, &str)] = &[
         "scopes show SCOPE",
     ),
     ("list_mapped_scopes", "{}", "scopes"),
+    ("list_watches", "{}", "watches"),
     (
         "blackboard_get",
         r#"{"scope":"plan","key":"state"}"#,
@@ -361,6 +374,7 @@ fn every_list_has_its_count() {
         ("list_events", "events"),
         ("list_clones", "clones"),
         ("list_mapped_scopes", "mappings"),
+        ("list_watches", "watches"),
         ("list_stored_pages", "pages"),
         ("list_tools", "tools"),
         ("list_hooks", "hooks"),
@@ -384,6 +398,7 @@ fn numbers_of_page_locks_are_numbers() {
         told["actions"][0]["arguments"]["properties"][argument]["type"].clone()
     };
     assert_eq!(of("lock_pages", "ttl_s"), "number");
+    assert_eq!(of("watch_repo", "debounce_seconds"), "number");
     assert_eq!(of("extend_lock", "additional_s"), "number");
     assert_eq!(of("request_pages", "lock_duration_s"), "number");
     assert_eq!(of("request_pages", "timeout_s"), "integer");

@@ -110,6 +110,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
         r#"{"page_ids":["PAGE"],"timeout_s":5,"lock_duration_s":60,"lock_reason":"why"}"#,
         "pages request PAGE --timeout 5 --lock 60 --reason why",
     ),
+    (
+        "watch_repo",
+        r#"{"scope_id":"default","paths":["a.txt"],"debounce_seconds":0.5,"watch_id":"mine"}"#,
+        "watch default a.txt --debounce 0.5 --id mine --detach",
+    ),
+    (
+        "unwatch_repo",
+        r#"{"watch_id":"mine"}"#,
+        "watches stop mine",
+    ),
     ("request_pages", r#"{"page_ids":[]}"#, "pages request"),
     (
         "lock_pages",

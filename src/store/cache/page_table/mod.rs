@@ -53,7 +53,7 @@ pub struct ScopeRow {
     generation: i64,
     /// Its name.
     pub scope: String,
-    /// A digest of everything but the commit that the pages depend on.
+    /// A digest of everything but the commit that the pages depend on; empty where they were invalidated.
     pub recipe: Vec<u8>,
     /// The commit that was mapped.
     pub revision: String,
@@ -330,6 +330,21 @@ impl PageTable {
             }
             seal(connection, id)?;
             find(connection, mapped.worktree, mapped.scope)
+        })
+    }
+
+    /// Drops the recipe of a scope: its pages stay and are stale, and the next mapping makes all of them again.
+    ///
+    /// # Errors
+    /// When the table cannot be written.
+    pub fn invalidate(&mut self, worktree: &str, scope: &str) -> Result<(), Unusable> {
+        self.database.transaction(|connection| {
+            let Some(row) = find(connection, worktree, scope)? else {
+                return Ok(());
+            };
+            let sql = "UPDATE scopes SET recipe = x'' WHERE id = ?1";
+            connection.execute(sql, [row.id])?;
+            seal(connection, row.id)
         })
     }
 

@@ -1,0 +1,354 @@
+//! `git colony watch` and `git colony watches`
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::flow::watch::watcher::{self, Done, Go, Options};
+use crate::flow::watch::{
+    self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchEntry, WatchReport,
+    WatchesReport,
+};
+use crate::git::process::detached;
+use crate::model::time::Moment;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+use crate::ui::answer::{Answer, Form, Outcome};
+use crate::ui::{escape, text};
+
+use super::checkpoints::age;
+use super::paths::repo_path;
+use super::{Face, Run, Stop};
+
+/// Watch files: write an event or map pages again when they change
+///
+/// Watches the paths, else the files of SCOPE, else those of every row of the map that is not static. Files that
+/// git ignores are not watched. One process watches a working tree, for all of its watches: where one runs, this
+/// command only adds the watch. The watches last until 'watches stop'; without a process, 'watch' resumes them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The scope, the name of its row, or the beginning of its id; or the first PATH
+    #[arg(value_name = "SCOPE")]
+    scope: Option<OsString>,
+    /// Files and directories, whether they exist or not
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// What to do after a change: invalidate marks pages as stale, reindex maps them again
+    #[arg(long, value_name = "MODE", default_value = "notify_only", value_parser = on_change())]
+    on_change: String,
+    /// Wait until files have been quiet for SECONDS
+    #[arg(long, value_name = "SECONDS", default_value_t = DEBOUNCE_SECONDS)]
+    debounce: f64,
+    /// The id of the watch (default: a new one)
+    #[arg(long)]
+    id: Option<String>,
+    /// Only resume the watches that there are
+    #[arg(long, conflicts_with_all = ["scope", "paths", "on_change", "debounce", "id", "dry_run"])]
+    resume: bool,
+    /// Fetch the branches of 'origin' every SECONDS, and write an event for each that has moved
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    remote: Option<Duration>,
+    /// Make an automatic checkpoint when files have been quiet for SECONDS
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    auto_checkpoint: Option<Duration>,
+    /// Watch in the background
+    #[arg(long)]
+    detach: bool,
+    /// Show what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// List the watches of this working tree
+#[derive(Debug, clap::Args)]
+pub(super) struct ListArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Stop a watch; the exit code is 1 if there is none with this id
+    Stop {
+        /// The watch
+        #[arg(value_name = "ID")]
+        id: String,
+        /// Show what would be done, and change nothing
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+    },
+}
+
+fn on_change() -> clap::builder::PossibleValuesParser {
+    OnChange::ALL
+        .iter()
+        .map(|(name, _)| *name)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// Parses a time of at least a second: shorter ones ask a remote without end.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (1.0..=86_400.0).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected 1 to 86400 seconds".to_owned())
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
+    let report = if args.resume {
+        None
+    } else {
+        Some(watch::add(&session, &request(&session, &args)?)?)
+    };
+    let options = Options {
+        remote: args.remote,
+        auto_checkpoint: args.auto_checkpoint,
+    };
+    let begins = !args.dry_run && !watch::is_running(&session);
+    if begins && args.detach {
+        start_detached(&session, &options)?;
+    }
+    if !begins || args.detach {
+        return match report {
+            Some(mut report) => {
+                report.watch.running |= args.detach && !args.dry_run;
+                face.answer(&report)
+            }
+            None => face.answer(&watch::list(&session)?),
+        };
+    }
+    drop(session);
+    follow(face, report.as_ref(), &options)
+}
+
+/// Watches in this process, and prints a line for everything that it does.
+fn follow(
+    face: &mut Face<'_>,
+    report: Option<&WatchReport>,
+    options: &Options,
+) -> Result<Outcome, Stop> {
+    let world = face.world()?;
+    let flags = face.flags.clone();
+    if let Some(report) = report {
+        let begun = serde_json::json!({"event": "watching", "watch_id": report.watch.watch_id});
+        write_line(
+            face,
+            &begun,
+            &format!(
+                "{}; Ctrl-C ends the process and keeps the watch",
+                report.message()
+            ),
+        )?;
+    }
+    let mut failed = None;
+    let ran = watcher::run(&world, &flags, options, &mut |done| match write_line(
+        face,
+        done,
+        &line_of(done),
+    ) {
+        Ok(()) => Go::On,
+        Err(stop) => {
+            failed = Some(stop);
+            Go::End
+        }
+    })?;
+    if !ran {
+        (world.narrate)("another process watches this working tree");
+    }
+    failed.map_or(Ok(Outcome::Yes), Err)
+}
+
+fn write_line(face: &mut Face<'_>, done: &impl serde::Serialize, line: &str) -> Result<(), Stop> {
+    let line = match face.form {
+        Form::Quiet => return Ok(()),
+        Form::Json => serde_json::to_string(done).map_err(|error| Stop::Stream(error.into()))?,
+        Form::Text => escape::line(line),
+    };
+    face.write(&(line + "\n"), false)
+}
+
+fn line_of(done: &Done) -> String {
+    match done {
+        Done::Fired {
+            watch_id,
+            paths,
+            reindexed,
+            ..
+        } => {
+            let shown = paths.first().map(ToString::to_string).unwrap_or_default();
+            let more = match paths.len() {
+                0 | 1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            let mapped = match reindexed.len() {
+                0 => String::new(),
+                count => format!(", mapped {}", text::count(count, "scope")),
+            };
+            format!("{watch_id}: {shown}{more}{mapped}")
+        }
+        Done::Kept { checkpoint_id } => format!("kept {checkpoint_id}"),
+        Done::BranchChanged { branch } => format!("{branch} has moved"),
+    }
+}
+
+/// Starts a process of its own for the watches of a working tree. It outlives this one.
+fn start_detached(session: &Session, options: &Options) -> Result<()> {
+    let mut args: Vec<OsString> = vec!["-C".into(), session.repo.workdir().into()];
+    args.extend(["--quiet", "watch", "--resume"].map(OsString::from));
+    for (flag, time) in [
+        ("--remote", options.remote),
+        ("--auto-checkpoint", options.auto_checkpoint),
+    ] {
+        if let Some(time) = time {
+            args.extend([flag.into(), time.as_secs_f64().to_string().into()]);
+        }
+    }
+    detached::start(&session.world, &args)
+}
+
+/// Resumes the watches of a working tree in the background, if it has some and no process watches.
+pub(super) fn resume(session: &Session) {
+    let has_work = |report: WatchesReport| !report.running && report.count > 0;
+    if watch::list(session).is_ok_and(has_work)
+        && let Err(error) = start_detached(session, &Options::default())
+    {
+        (session.world.narrate)(&format!("warning: {}", error.message()));
+    }
+}
+
+pub(super) fn run_list(face: &mut Face<'_>, args: &ListArgs) -> Result<Outcome, Stop> {
+    match &args.action {
+        None => {
+            let session = face.session(Run::ForReal)?;
+            face.answer(&watch::list(&session)?)
+        }
+        Some(Action::Stop { id, dry_run }) => {
+            let session = face.session(Run::from(*dry_run))?;
+            face.answer(&watch::stop(&session, id)?)
+        }
+    }
+}
+
+fn request(session: &Session, args: &Args) -> Result<Request> {
+    let typed = |path: &Path| {
+        let path = match &session.settings.watch_root {
+            Some(root) => session.world.absolute(root).join(path),
+            None => path.to_owned(),
+        };
+        repo_path(session, &path)
+    };
+    let mut paths: Vec<RepoPath> = args
+        .paths
+        .iter()
+        .map(|path| typed(path))
+        .collect::<Result<_>>()?;
+    let mut scope = args
+        .scope
+        .as_ref()
+        .map(|word| word.to_string_lossy().into_owned());
+    // As git does with revisions and paths: a word that names a file and no scope is a path.
+    if let Some(word) = &args.scope
+        && !watch::names_a_scope(session, &word.to_string_lossy())
+        && let Ok(path) = typed(Path::new(word))
+        && std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok()
+    {
+        scope = None;
+        paths.push(path);
+    }
+    let mut modes = OnChange::ALL.iter();
+    let mode = modes.find(|(name, _)| *name == args.on_change);
+    Ok(Request {
+        scope,
+        paths,
+        on_change: mode.map_or(OnChange::NotifyOnly, |(_, mode)| *mode),
+        debounce_seconds: args.debounce,
+        id: args.id.clone(),
+    })
+}
+
+impl Answer for WatchReport {
+    fn message(&self) -> String {
+        let watch = &self.watch;
+        let what = match (&watch.scope_id, watch.paths.len()) {
+            (_, 1..) => text::count(watch.paths.len(), "path"),
+            (Some(scope), 0) => format!("the files of {scope}"),
+            (None, 0) => "the files of the map".to_owned(),
+        };
+        let verb = match (self.dry_run, self.existed) {
+            (true, false) => "would watch",
+            (_, true) => "already watching",
+            (false, false) => "watching",
+        };
+        let idle = if watch.running || self.dry_run {
+            ""
+        } else {
+            "; no process is running"
+        };
+        format!("{}: {verb} {what}{idle}", watch.watch_id)
+    }
+}
+
+impl Answer for WatchesReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let count = text::count(self.count, "watch");
+        match (self.running, self.count) {
+            (false, 1..) => format!("{count}; no process is running: 'git colony watch --resume'"),
+            _ => count,
+        }
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |watch: &WatchEntry| {
+            let what = match watch.paths.as_slice() {
+                [] => watch
+                    .scope_id
+                    .clone()
+                    .unwrap_or_else(|| "all scopes".to_owned()),
+                paths => paths
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            };
+            let fired = match &watch.last_fired_at {
+                Some(at) => format!(
+                    "fired {}, {}",
+                    text::count(watch.fire_count as usize, "time"),
+                    age(at, now)
+                ),
+                None => "never fired".to_owned(),
+            };
+            let mode = OnChange::ALL
+                .iter()
+                .find(|(_, mode)| *mode == watch.on_change);
+            let mode = mode.map_or("", |(name, _)| *name);
+            vec![watch.watch_id.clone(), mode.to_owned(), what, fired]
+        };
+        text::table(&self.watches.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for StoppedReport {
+    fn message(&self) -> String {
+        match (self.stopped, self.dry_run) {
+            (false, _) => "watch_id not found".to_owned(),
+            (true, true) => format!("would stop {}", self.watch_id),
+            (true, false) => format!("stopped {}", self.watch_id),
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.stopped {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}

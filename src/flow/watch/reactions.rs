@@ -1,0 +1,120 @@
+//! What the watcher does after changes: it maps scopes again or marks them, keeps the state, asks the remote.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::triggers::Rows;
+use crate::design::checkpoint::automatic;
+use crate::flow::clones::colony;
+use crate::flow::map::mapping::{MapResult, MapStatus};
+use crate::flow::map::{self, map_rows, map_worktree};
+use crate::flow::pages;
+use crate::git::remote::Remote;
+use crate::git::{Oid, RefName};
+use crate::map::show::MapState;
+use crate::model::Result;
+use crate::store::Session;
+use crate::store::state::{Watch, event_log};
+
+/// The remote that is asked.
+const REMOTE: &str = "origin";
+
+/// The outcome of an automatic checkpoint.
+pub(super) enum Keeping {
+    /// It was made.
+    Kept(String),
+    /// The state is kept already, or automatic checkpoints are off.
+    Unchanged,
+    /// Git or another command is in the middle of something.
+    Later,
+}
+
+/// Maps the rows of a watch again: what HEAD has, and the working tree. Returns the scopes whose pages
+/// have changed.
+///
+/// # Errors
+/// As [`map::map`].
+pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
+    let names = Rows::read(session)?.names_for(watch);
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let request = |state| map_rows::Request {
+        sources: names.clone(),
+        ..map_rows::Request::offline(state)
+    };
+    let committed = map::map(session, &request(MapState::Head))?;
+    let worktree = map_worktree::map(session, &request(MapState::Worktree))?;
+    colony::publish_session(session);
+    let results = committed.results.into_iter().chain(worktree.results);
+    let is_mapped =
+        |result: &MapResult| matches!(result.status, MapStatus::Mapped | MapStatus::AlreadyMapped);
+    let mapped = results.filter(is_mapped);
+    Ok(mapped.map(|result| result.scope_id).collect())
+}
+
+/// Marks the pages of the scopes of a watch as stale, committed or not, until they are mapped again.
+///
+/// # Errors
+/// `cache-unusable`, `map-invalid`.
+pub(super) fn invalidate(session: &Session, watch: &Watch) -> Result<()> {
+    let scopes = Rows::read(session)?.scopes_for(watch);
+    pages::invalidate(session, &scopes)
+}
+
+/// Keeps the state beside the branch, unless git is in the middle of something.
+///
+/// # Errors
+/// As [`automatic::create`].
+pub(super) fn keep(session: &Session) -> Result<Keeping> {
+    if !session.settings.auto_checkpoint {
+        return Ok(Keeping::Unchanged);
+    }
+    if session.repo.in_progress().is_some() {
+        return Ok(Keeping::Later);
+    }
+    let report = automatic::create(session, "quiet working tree")?;
+    colony::publish_session(session);
+    Ok(match (report.reason, report.checkpoint_id) {
+        (Some("busy"), _) => Keeping::Later,
+        (None, Some(id)) => Keeping::Kept(id),
+        _ => Keeping::Unchanged,
+    })
+}
+
+/// Fetches the branches of the remote, and announces those that have moved. Returns their names.
+///
+/// # Errors
+/// Those of the network.
+pub(super) fn fetch(session: &Session) -> Result<Vec<String>> {
+    let before = branches(session)?;
+    Remote::find(&session.repo, &session.world, REMOTE)?.fetch_branches()?;
+    let after = branches(session)?;
+    let mut moved = Vec::new();
+    for (branch, new) in &after {
+        let old = before.get(branch);
+        if old == Some(new) {
+            continue;
+        }
+        let branch = branch.to_string();
+        let branch = branch.strip_prefix("refs/remotes/").unwrap_or(&branch);
+        let value = json!({
+            "scope_id": branch, "source_event_key": null, "branch": branch,
+            "old_sha": old, "new_sha": new, "kind": "fetch",
+        });
+        event_log::emit(session, format!("branch_changed:{branch}"), value);
+        moved.push(branch.to_owned());
+    }
+    Ok(moved)
+}
+
+fn branches(session: &Session) -> Result<BTreeMap<RefName, Oid>> {
+    let prefix = format!("refs/remotes/{REMOTE}/");
+    let found = session.repo.refs_below(&prefix)?.into_iter();
+    let is_branch = |name: &RefName| !name.as_bytes().ends_with(b"/HEAD");
+    Ok(found
+        .filter(|found| is_branch(&found.name))
+        .map(|found| (found.name, found.id))
+        .collect())
+}

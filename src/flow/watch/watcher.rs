@@ -1,0 +1,479 @@
+//! The process that watches a working tree: looks at it when files change, and does what its watches say once it
+//! has been quiet for long enough. One process watches a working tree. It takes the lock of the working tree for
+//! moments only, to map or to keep a state.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::reactions::{self, Keeping};
+use super::triggers::{self, Rows};
+use super::wake::{POLL, Wake};
+use super::{OnChange, lock_path};
+use crate::design::uncommitted::WorktreeLook;
+use crate::git::ObjectWrites;
+use crate::model::{Code, RepoPath, Result, World};
+use crate::store::lock::{FileIdentity, WorktreeLock};
+use crate::store::settings::Flags;
+use crate::store::state::{State, Watch, event_log};
+use crate::store::{Session, state};
+
+/// The longest time without a look at the list of watches: a stop takes effect within a second.
+const TICK: Duration = Duration::from_millis(400);
+
+/// The minimum time between two looks at the working tree.
+const MIN_PAUSE: Duration = Duration::from_millis(150);
+
+/// A look takes at most this share of the time: a large working tree in constant change is looked at less often.
+const PAUSE_PER_LOOK: u32 = 10;
+
+/// A watch fires at the latest after this many quiet times, however long the changes go on.
+const MAX_QUIET_TIMES: u32 = 10;
+
+/// What the process does beside the watches.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How often to ask the remote for its branches.
+    pub remote: Option<Duration>,
+    /// Keeps the state after this quiet time.
+    pub auto_checkpoint: Option<Duration>,
+}
+
+/// Something that the process has done.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Done {
+    /// A watch has fired.
+    Fired {
+        /// The watch.
+        watch_id: String,
+        /// Its scope.
+        scope_id: Option<String>,
+        /// What changed, in order.
+        paths: Vec<RepoPath>,
+        /// The scopes that were mapped again and have other pages now.
+        reindexed: Vec<String>,
+    },
+    /// The state was kept.
+    Kept {
+        /// The checkpoint.
+        checkpoint_id: String,
+    },
+    /// A branch of the remote has moved.
+    BranchChanged {
+        /// The branch, with the name of the remote.
+        branch: String,
+    },
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Go {
+    /// Yes.
+    On,
+    /// No: end the process, and keep the watches.
+    End,
+}
+
+/// Watches until the last watch is stopped, or a signal comes. Returns `false` if another process does so already.
+///
+/// # Errors
+/// As [`Session::open`], `io`. A watch that fails does not end the process.
+pub fn run(
+    world: &World,
+    flags: &Flags,
+    options: &Options,
+    report: &mut dyn FnMut(&Done) -> Go,
+) -> Result<bool> {
+    let session = Session::open(world.clone(), flags, ObjectWrites::Durable)?;
+    let message = "another process watches this working tree";
+    let taken = WorktreeLock::take_at(world, &lock_path(&session), Duration::ZERO, message);
+    let lock = match taken {
+        Err(error) if error.code() == Code::Locked => return Ok(false),
+        taken => taken?,
+    };
+    let mut watcher = Watcher::new(world, flags, options, &session)?;
+    drop(session);
+    while world.interrupt.signal().is_none() && watcher.has_work() {
+        watcher.wait();
+        let done = watcher.turn();
+        if done.iter().any(|done| report(done) == Go::End) {
+            break;
+        }
+    }
+    drop(lock);
+    Ok(true)
+}
+
+struct Watcher<'a> {
+    world: &'a World,
+    flags: &'a Flags,
+    options: &'a Options,
+    wake: Wake,
+    look: WorktreeLook,
+    /// When to look next, at the latest and at the earliest.
+    due: Instant,
+    not_before: Instant,
+    is_woken: bool,
+    watches: Vec<Watch>,
+    worktree: PathBuf,
+    /// Whether the working tree was deleted.
+    is_over: bool,
+    /// The database that the watches were read from, as it was then.
+    database: PathBuf,
+    stamp: Option<Stamp>,
+    pending: BTreeMap<String, Pending>,
+    /// The last change that no automatic checkpoint has.
+    unkept: Option<Instant>,
+    remote_due: Instant,
+    /// Failures that were reported: each once, until it passes.
+    reported: BTreeSet<&'static str>,
+}
+
+/// Changes that a watch has not fired for.
+struct Pending {
+    paths: BTreeSet<RepoPath>,
+    first: Instant,
+    last: Instant,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(
+        world: &'a World,
+        flags: &'a Flags,
+        options: &'a Options,
+        session: &Session,
+    ) -> Result<Watcher<'a>> {
+        // Events first: what changes while the working tree is looked at has one.
+        let wake = Wake::on(directories(session, None)?.iter());
+        let look = WorktreeLook::of(session)?;
+        let now = Instant::now();
+        let mut watcher = Watcher {
+            world,
+            flags,
+            options,
+            due: now + wake.poll_interval(),
+            not_before: now,
+            is_woken: false,
+            wake,
+            look,
+            watches: Vec::new(),
+            worktree: session.repo.workdir().to_owned(),
+            is_over: false,
+            database: state::path(session),
+            stamp: None,
+            pending: BTreeMap::new(),
+            unkept: Some(now),
+            remote_due: now,
+            reported: BTreeSet::new(),
+        };
+        watcher
+            .wake
+            .add(directories(session, Some(&watcher.look))?.iter());
+        watcher.read_watches(session);
+        for watch in watcher.watches.clone() {
+            // What has changed while nobody watched.
+            if OnChange::named(&watch.mode) == OnChange::Reindex {
+                watcher.reindex(session, &watch);
+            }
+        }
+        Ok(watcher)
+    }
+
+    fn has_work(&self) -> bool {
+        let has_task = !self.watches.is_empty()
+            || self.options.remote.is_some()
+            || self.options.auto_checkpoint.is_some();
+        has_task && !self.is_over
+    }
+
+    /// Waits for an event, or until something is due.
+    fn wait(&mut self) {
+        let now = Instant::now();
+        let mut until = self.due.min(now + TICK);
+        if self.is_woken {
+            until = until.min(self.not_before);
+        }
+        for (watch, pending) in self.pending_watches() {
+            until = until.min(fires_at(watch, pending));
+        }
+        let timeout = until.saturating_duration_since(now);
+        // A woken one has nothing to learn from an event before it may look.
+        if self.is_woken {
+            std::thread::sleep(timeout);
+        } else {
+            self.is_woken = self.wake.wait(timeout);
+        }
+    }
+
+    fn pending_watches(&self) -> impl Iterator<Item = (&Watch, &Pending)> {
+        let watches = self.watches.iter();
+        watches.filter_map(|watch| Some((watch, self.pending.get(&watch.id)?)))
+    }
+
+    /// Looks, fires and keeps where it is time.
+    fn turn(&mut self) -> Vec<Done> {
+        let now = Instant::now();
+        let looks = now >= self.due || self.is_woken && now >= self.not_before;
+        let fires = self
+            .pending_watches()
+            .any(|(watch, pending)| fires_at(watch, pending) <= now);
+        let keeps = self.keeps_at().is_some_and(|at| at <= now);
+        let asks = self.options.remote.is_some() && self.remote_due <= now;
+        if !(looks || fires || keeps || asks || self.has_new_list()) {
+            return Vec::new();
+        }
+        let opened = Session::open(self.world.clone(), self.flags, ObjectWrites::Durable);
+        let Some(session) = self.report_failure("open the repository", opened) else {
+            self.due = now + POLL;
+            self.is_over = !self.worktree.is_dir();
+            return Vec::new();
+        };
+        self.read_watches(&session);
+        if looks {
+            self.look_again(&session);
+        }
+        let mut done = Vec::new();
+        if asks {
+            done.extend(self.ask_remote(&session));
+        }
+        done.extend(self.fire(&session));
+        if keeps {
+            done.extend(self.keep(&session));
+        }
+        event_log::write_announced(self.world);
+        done
+    }
+
+    /// Returns `true` if the list of watches may have changed.
+    fn has_new_list(&self) -> bool {
+        Some(Stamp::of(&self.database)) != self.stamp
+    }
+
+    /// Reads the list of watches. One that is gone though it was not stopped is entered again: the database was
+    /// deleted, as a whole or in part.
+    fn read_watches(&mut self, session: &Session) {
+        let known = std::mem::take(&mut self.watches);
+        let worktree = session.repo.workdir();
+        let read = State::open(session).and_then(|mut state| {
+            let found = state.watches(worktree)?;
+            let is_gone = |watch: &&Watch| found.iter().all(|other| other.id != watch.id);
+            let mut is_complete = true;
+            for watch in known.iter().filter(is_gone) {
+                if !state.was_stopped(&watch.id)? {
+                    state.add_watch(watch, u64::MAX)?;
+                    is_complete = false;
+                }
+            }
+            if is_complete {
+                Ok(found)
+            } else {
+                state.watches(worktree)
+            }
+        });
+        // Those that cannot be read go on; the next turn reads again.
+        self.watches = read.unwrap_or(known);
+        self.stamp = Some(Stamp::of(&self.database));
+        let ids: BTreeSet<&String> = self.watches.iter().map(|watch| &watch.id).collect();
+        self.pending.retain(|id, _| ids.contains(id));
+    }
+
+    /// Looks at the working tree, and notes the changes for each watch.
+    fn look_again(&mut self, session: &Session) {
+        let began = Instant::now();
+        self.is_woken = false;
+        let looked = WorktreeLook::of(session);
+        let changed = looked.and_then(|look| {
+            let changed = look.changed_since(session, &self.look)?;
+            self.look = look;
+            Ok(changed)
+        });
+        let now = Instant::now();
+        self.not_before = now + MIN_PAUSE.max((now - began) * PAUSE_PER_LOOK);
+        self.due = now + self.wake.poll_interval();
+        let Some(changed) = self.report_failure("look at the working tree", changed) else {
+            self.due = now + POLL;
+            return;
+        };
+        if changed.is_empty() {
+            return;
+        }
+        self.unkept = Some(now);
+        if let Ok(directories) = directories(session, Some(&self.look)) {
+            self.wake.add(directories.iter());
+        }
+        let needs_rows = self.watches.iter().any(|watch| watch.paths.is_empty());
+        let rows = needs_rows.then(|| Rows::read(session).ok()).flatten();
+        for watch in &self.watches {
+            let paths = triggers::of_watch(watch, &changed, rows.as_ref());
+            if paths.is_empty() {
+                continue;
+            }
+            let pending = self.pending.entry(watch.id.clone());
+            let pending = pending.or_insert_with(|| Pending {
+                paths: BTreeSet::new(),
+                first: now,
+                last: now,
+            });
+            pending.last = now;
+            pending.paths.extend(paths);
+        }
+    }
+
+    /// Fires the watches whose files have been quiet for long enough.
+    fn fire(&mut self, session: &Session) -> Vec<Done> {
+        let now = Instant::now();
+        let mut done = Vec::new();
+        let is_due = |(watch, pending): &(&Watch, &Pending)| fires_at(watch, pending) <= now;
+        let due: Vec<Watch> = self
+            .pending_watches()
+            .filter(is_due)
+            .map(|(watch, _)| watch.clone())
+            .collect();
+        for watch in due {
+            let Some(pending) = self.pending.remove(&watch.id) else {
+                continue;
+            };
+            let at = session.world.now().timestamp_millis();
+            let noted = State::open(session).and_then(|mut state| state.note_fired(&watch.id, at));
+            // It was stopped meanwhile.
+            if matches!(noted, Ok(false)) {
+                continue;
+            }
+            let paths: Vec<RepoPath> = pending.paths.into_iter().collect();
+            let key = format!("watch_fired:{}", watch.id);
+            let value = json!({"watch_id": watch.id, "scope_id": watch.scope, "paths": paths});
+            event_log::emit(session, key, value);
+            let reindexed = match OnChange::named(&watch.mode) {
+                OnChange::NotifyOnly => Vec::new(),
+                OnChange::Invalidate => {
+                    let marked = reactions::invalidate(session, &watch);
+                    self.report_failure("mark the scopes", marked);
+                    Vec::new()
+                }
+                OnChange::Reindex => self.reindex(session, &watch),
+            };
+            for scope in &reindexed {
+                let value = json!({"watch_id": watch.id, "scope_id": scope, "paths": paths});
+                event_log::emit(session, format!("reindexed:{scope}"), value);
+            }
+            done.push(Done::Fired {
+                watch_id: watch.id,
+                scope_id: watch.scope,
+                paths,
+                reindexed,
+            });
+        }
+        done
+    }
+
+    fn reindex(&mut self, session: &Session, watch: &Watch) -> Vec<String> {
+        let mapped = reactions::reindex(session, watch);
+        self.report_failure("map the scopes", mapped)
+            .unwrap_or_default()
+    }
+
+    /// Returns when to keep the state: after the quiet time, and never for a change that is kept.
+    fn keeps_at(&self) -> Option<Instant> {
+        Some(self.unkept? + self.options.auto_checkpoint?)
+    }
+
+    fn keep(&mut self, session: &Session) -> Option<Done> {
+        self.unkept = None;
+        let kept = reactions::keep(session);
+        match self.report_failure("keep the state", kept)? {
+            Keeping::Kept(checkpoint_id) => Some(Done::Kept { checkpoint_id }),
+            Keeping::Unchanged => None,
+            Keeping::Later => {
+                self.unkept = Some(Instant::now());
+                None
+            }
+        }
+    }
+
+    fn ask_remote(&mut self, session: &Session) -> Vec<Done> {
+        self.remote_due = Instant::now() + self.options.remote.unwrap_or_default();
+        let moved = reactions::fetch(session);
+        let moved = self
+            .report_failure("ask the remote", moved)
+            .unwrap_or_default();
+        moved
+            .into_iter()
+            .map(|branch| Done::BranchChanged { branch })
+            .collect()
+    }
+
+    /// Reports a failure once; what goes on failing is not reported again until it has worked.
+    fn report_failure<T>(&mut self, what: &'static str, result: Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                self.reported.remove(what);
+                Some(value)
+            }
+            Err(error) => {
+                if self.reported.insert(what) {
+                    (self.world.narrate)(&format!("warning: cannot {what}: {}", error.message()));
+                }
+                None
+            }
+        }
+    }
+}
+
+/// Returns when a watch fires: after its quiet time, but not ever later.
+fn fires_at(watch: &Watch, pending: &Pending) -> Instant {
+    let debounce = Duration::from_millis(u64::try_from(watch.debounce).unwrap_or_default());
+    (pending.last + debounce).min(pending.first + debounce * MAX_QUIET_TIMES)
+}
+
+/// A database as it is from outside: it has changed when this has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: Option<FileIdentity>,
+    written: [Option<(SystemTime, u64)>; 2],
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Stamp {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let written = |path: &Path| {
+            let found = std::fs::symlink_metadata(path).ok()?;
+            Some((found.modified().ok()?, found.len()))
+        };
+        Stamp {
+            file: FileIdentity::of(path),
+            written: [written(path), written(Path::new(&log))],
+        }
+    }
+}
+
+/// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
+/// and the index.
+fn directories(session: &Session, look: Option<&WorktreeLook>) -> Result<BTreeSet<PathBuf>> {
+    let repo = &session.repo;
+    let tracked = repo.paths_of_index()?;
+    let mut below: BTreeSet<RepoPath> = BTreeSet::new();
+    for path in tracked
+        .iter()
+        .chain(look.into_iter().flat_map(WorktreeLook::files))
+    {
+        let mut next = path.parent();
+        while let Some(directory) = next {
+            next = directory.parent();
+            if !below.insert(directory) {
+                break;
+            }
+        }
+    }
+    let mut all: BTreeSet<PathBuf> = below
+        .iter()
+        .map(|path| path.under(repo.workdir()))
+        .collect();
+    all.insert(repo.workdir().to_owned());
+    all.insert(repo.git_dir().to_owned());
+    Ok(all)
+}

@@ -1,0 +1,25 @@
+//! This program in the background: a process that outlives the one that starts it.
+
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use crate::model::{Error, Result, World};
+
+/// Starts this program with arguments, in the environment of the caller and without its streams. Ctrl-C in the
+/// terminal of the caller does not reach it.
+///
+/// # Errors
+/// `io`.
+pub fn start(world: &World, args: &[impl AsRef<OsStr>]) -> Result<()> {
+    let mut command = Command::new(&world.program);
+    command.args(args).env_clear().envs(&world.variables);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let started = command.process_group(0).spawn();
+    started
+        .map(drop)
+        .map_err(|error| Error::io("cannot start a process in the background", error))
+}

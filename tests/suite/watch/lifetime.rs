@@ -1,0 +1,173 @@
+//! How long watches and their process live.
+
+use std::fs;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{SOON, Watcher, mapped, until};
+use crate::support::Sandbox;
+
+#[test]
+fn watches_outlive_their_process_and_end_with_a_stop() {
+    let sandbox = mapped();
+    let report = sandbox.json(&["watch", "code", "--debounce", SOON, "-n"]);
+    assert_eq!(report["dry_run"], true);
+    assert_eq!(sandbox.json(&["watches"])["count"], 0);
+    let args = [
+        "code",
+        "--on-change",
+        "reindex",
+        "--debounce",
+        SOON,
+        "--id",
+        "mine",
+    ];
+    let watcher = Watcher::start(&sandbox, &args);
+    watcher.signal(Signal::KILL);
+    assert_eq!(watcher.end(), None);
+    let rows = sandbox.json(&["watches"]);
+    assert_eq!(rows["running"], false);
+    assert_eq!(rows["watches"][0]["watch_id"], "mine");
+    assert_eq!(rows["watches"][0]["on_change"], "reindex");
+    // What changed while no process watched is mapped when one resumes.
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    sandbox.git(&["commit", "-qam", "other"]);
+    assert_eq!(sandbox.json(&["scopes", "show", "code"])["stale"], true);
+    let watcher = Watcher::start(&sandbox, &["--resume"]);
+    until(|| sandbox.json(&["scopes", "show", "code"])["stale"] == false);
+    assert_eq!(
+        sandbox.json(&["watches", "stop", "mine", "-n"])["stopped"],
+        true
+    );
+    let begun = std::time::Instant::now();
+    assert_eq!(sandbox.json(&["watches", "stop", "mine"])["stopped"], true);
+    assert_eq!(watcher.end(), Some(0));
+    assert!(begun.elapsed() < super::PATIENCE);
+    assert_eq!(sandbox.run(&["watches", "stop", "mine"]).code, 1);
+}
+
+#[test]
+fn one_process_watches_and_others_add_to_it() {
+    let sandbox = mapped();
+    let mut watcher = Watcher::start(&sandbox, &["code", "--debounce", SOON, "--id", "one"]);
+    // This one returns at once.
+    let second = sandbox.json(&[
+        "watch",
+        "code",
+        "README.md",
+        "--debounce",
+        SOON,
+        "--id",
+        "two",
+    ]);
+    assert_eq!(
+        (&second["running"], &second["existed"]),
+        (&json!(true), &json!(false))
+    );
+    until(|| {
+        sandbox.write("README.md", format!("{:?}\n", std::time::Instant::now()));
+        let rows = sandbox.json(&["watches"])["watches"].clone();
+        let mut rows = rows.as_array().unwrap().iter();
+        rows.any(|row| row["watch_id"] == "two" && row["fire_count"] != 0)
+    });
+    assert_eq!(watcher.next()["watch_id"], "two");
+    // An equal one is not started twice.
+    let third = sandbox.json(&["watch", "code", "README.md", "--debounce", SOON]);
+    assert_eq!(
+        (&third["watch_id"], &third["existed"]),
+        (&json!("two"), &json!(true))
+    );
+    watcher.signal(Signal::INT);
+    assert_eq!(watcher.end(), Some(0));
+    assert_eq!(sandbox.json(&["watches"])["count"], 2);
+}
+
+#[test]
+fn a_detached_process_watches_after_its_command() {
+    let sandbox = mapped();
+    let report = sandbox
+        .program()
+        .args(["--json", "watch", "code", "--detach", "--debounce", SOON])
+        .output()
+        .unwrap();
+    assert!(report.status.success());
+    until(|| sandbox.json(&["watches"])["running"] == true);
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    until(|| sandbox.json(&["watches"])["watches"][0]["fire_count"] == 1);
+    let id = sandbox.json(&["watches"])["watches"][0]["watch_id"].clone();
+    sandbox.colony(&["watches", "stop", id.as_str().unwrap()]);
+    until(|| sandbox.json(&["watches"])["running"] == false);
+}
+
+#[test]
+fn a_deleted_or_damaged_state_loses_no_running_watch() {
+    let sandbox = mapped();
+    let mut watcher = Watcher::start(&sandbox, &["code", "--debounce", SOON, "--id", "one"]);
+    let folder = sandbox.path(".git/colony/state");
+    fs::remove_dir_all(&folder).unwrap();
+    until(|| sandbox.json(&["watches"])["count"] == 1);
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    assert_eq!(watcher.next()["watch_id"], "one");
+    fs::write(
+        folder.join("1.db"),
+        "not a database, and longer than a header of one".repeat(50),
+    )
+    .unwrap();
+    sandbox.write("src/a.rs", "fn another() {}\n");
+    assert_eq!(watcher.next()["watch_id"], "one");
+    until(|| sandbox.json(&["watches"])["count"] == 1);
+}
+
+#[test]
+fn refused_watches_say_why() {
+    let sandbox = mapped();
+    let code = |args: &[&str]| sandbox.json(args)["code"].clone();
+    assert_eq!(code(&["watch", "nothing", "-n"]), "scope-not-found");
+    assert_eq!(code(&["watch", "code", "../out", "-n"]), "path-outside");
+    assert_eq!(code(&["watch", "code", "--debounce", "-1"]), "usage");
+    assert_eq!(code(&["watch", "--id", "a\nb", "-n"]), "usage");
+    assert_eq!(sandbox.run(&["watch", "--on-change", "remap"]).code, 129);
+    let mut watcher = Watcher::start(&sandbox, &["--id", "one", "--debounce", SOON]);
+    assert_eq!(code(&["watch", "code", "--id", "one"]), "usage");
+    let limited = sandbox.with("COLONY_WATCH_MAX", "1");
+    let refused = limited.json(&["watch", "code", "--id", "two"]);
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .contains("too many watches"),
+        "{refused}"
+    );
+    // A word that is no scope and is there is a path, as in git.
+    let path = sandbox.json(&["watch", "src", "--debounce", SOON]);
+    assert_eq!(
+        (&path["scope_id"], &path["paths"]),
+        (&json!(null), &json!(["src"]))
+    );
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    watcher.next();
+}
+
+#[test]
+fn a_map_that_breaks_ends_no_process() {
+    let sandbox: Sandbox = mapped();
+    let mut watcher = Watcher::start(&sandbox, &["--on-change", "reindex", "--debounce", SOON]);
+    let map = sandbox.read(".colony/repo_map.yaml");
+    sandbox.write(".colony/repo_map.yaml", "sources: {");
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    assert_eq!(watcher.next()["reindexed"], json!([]));
+    sandbox.write(".colony/repo_map.yaml", map);
+    sandbox.write("src/a.rs", "fn another() {}\n");
+    until(|| !watcher.next()["reindexed"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_process_ends_with_its_working_tree() {
+    let sandbox = mapped();
+    let clone = sandbox.json(&["agents", "new", "ada"])["path"].clone();
+    let clone = sandbox.at(clone.as_str().unwrap().into());
+    let watcher = Watcher::start(&clone, &["--debounce", SOON]);
+    sandbox.colony(&["agents", "remove", "ada"]);
+    assert_eq!(watcher.end(), Some(0));
+}
