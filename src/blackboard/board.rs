@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::{Oid, RefName, Repo, TreeEntry};
+use crate::model::text::words_after_options;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::key;
 use crate::store::refs::{ref_names, shared_record, stored_name};
@@ -72,7 +73,9 @@ impl Board {
             .map(Some)
             .map_err(|reason| {
                 let message = format!("cannot read the key '{key}': {reason}");
-                Error::new(Code::RepositoryBroken, message)
+                let words = words_after_options(&[&self.scope, key]);
+                let hint = format!("git colony blackboard delete {words}");
+                Error::new(Code::RepositoryBroken, message).hint(hint)
             })
     }
 
@@ -124,25 +127,36 @@ impl Board {
     }
 }
 
-/// Lists the blackboards that have keys, by name.
+/// Lists the blackboards that have keys, by name, and the refs that cannot be read as one: these do not hide the
+/// others.
 ///
 /// # Errors
 /// `object-missing`, `repository-broken`.
-pub fn list(repo: &Repo) -> Result<Vec<Board>> {
-    let mut boards = BTreeMap::new();
+pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
+    let (mut boards, mut unreadable) = (BTreeMap::new(), Vec::new());
     for found in repo.refs_below(ref_names::BLACKBOARDS)? {
         let stored = found.name.to_string();
-        let stored = stored.strip_prefix(ref_names::BLACKBOARDS);
-        // A ref that does not name a commit of ours does not hide the others.
-        let Ok(keys) = shared_record::keys(repo, Some(found.id)) else {
-            continue;
+        let mut leave_out = |reason: String| {
+            unreadable.push(UnreadableKey {
+                name: stored.clone(),
+                reason,
+            });
         };
-        let scope = stored.and_then(key::decode);
-        let scope = match scope {
+        let keys = match shared_record::keys(repo, Some(found.id)) {
+            Ok(keys) if keys.is_empty() => continue,
+            Ok(keys) => keys,
+            Err(error) => {
+                leave_out(error.message());
+                continue;
+            }
+        };
+        let encoded = stored.strip_prefix(ref_names::BLACKBOARDS);
+        let scope = match encoded.and_then(key::decode) {
             Some(scope) => Some(scope),
             None => whole_name(repo, &keys)?,
         };
-        let Some(scope) = scope.filter(|_| !keys.is_empty()) else {
+        let Some(scope) = scope else {
+            leave_out("its name is not that of a blackboard".to_owned());
             continue;
         };
         let board = Board {
@@ -153,7 +167,7 @@ pub fn list(repo: &Repo) -> Result<Vec<Board>> {
         };
         boards.insert(scope, board);
     }
-    Ok(boards.into_values().collect())
+    Ok((boards.into_values().collect(), unreadable))
 }
 
 /// Returns the name of a blackboard whose ref has a digest of it.

@@ -7,7 +7,7 @@ use crate::git::object::NewCommit;
 use crate::git::refs::lost_race;
 use crate::git::{RefChange, TreeEntry};
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::words_after_options;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
 use crate::store::operation::plan::{Intent, Plan, Touches};
@@ -198,11 +198,11 @@ fn require_version(change: Change<'_>, before: Option<&Entry>) -> Result<()> {
         }
         None => return Ok(()),
     };
-    let [scope, key] = [scope, key].map(shell_word);
+    let words = words_after_options(&[scope, key]);
     Err(Error::new(Code::VersionMismatch, message)
         .unchanged()
         .detail("version", version)
         .hint(format!(
-            "git colony blackboard get -- {scope} {key}   # shows it; then name its version with '--if-version'"
+            "git colony blackboard get {words}   # shows it; then name its version with '--if-version'"
         )))
 }

@@ -8,7 +8,7 @@ use crate::blackboard::change::{self, Change, Changed};
 use crate::blackboard::entry::{Entry, NO_VERSION, Value};
 use crate::flow::shared;
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::words_after_options;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
@@ -97,7 +97,7 @@ pub struct BlackboardReport {
     pub keys: Vec<KeyRow>,
     /// The number of keys, or of blackboards.
     pub count: usize,
-    /// Entries that cannot be read.
+    /// Entries that cannot be read; in the list of blackboards, refs.
     pub unreadable: Vec<UnreadableKey>,
 }
 
@@ -139,7 +139,10 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
     let found = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
     let Some(entry) = found else {
         let message = format!("blackboard '{scope}' has no key '{key}'");
-        let hint = format!("git colony blackboard list {}", shell_word(scope));
+        let hint = format!(
+            "git colony blackboard list {}",
+            words_after_options(&[scope])
+        );
         return Err(Error::new(Code::KeyNotFound, message).hint(hint));
     };
     let conflict = entry.is_in_conflict();
@@ -162,7 +165,7 @@ pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> 
     shared::refresh(session);
     let repo = &session.repo;
     let Some(scope) = scope else {
-        let boards = board::list(repo)?;
+        let (boards, unreadable) = board::list(repo)?;
         let row = |board: Board| BlackboardRow {
             key_count: board.key_count(),
             scope: board.scope,
@@ -172,7 +175,7 @@ pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> 
             count: boards.len(),
             blackboards: boards.into_iter().map(row).collect(),
             keys: Vec::new(),
-            unreadable: Vec::new(),
+            unreadable,
         });
     };
     let (entries, unreadable) = Board::open(repo, scope)?.read(repo)?;

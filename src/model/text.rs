@@ -39,6 +39,18 @@ pub fn shell_word(word: &str) -> String {
     format!("$'{}'", escaped.collect::<String>())
 }
 
+/// Quotes the last words of a command; `--` is in front of them if one could pass for an option.
+pub fn words_after_options(words: &[&str]) -> String {
+    let is_like_an_option = words.iter().any(|word| word.starts_with('-'));
+    let dashes = is_like_an_option.then(|| "--".to_owned());
+    let words = words.iter().map(|word| shell_word(word));
+    dashes
+        .into_iter()
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 /// Like [`shell_word`], but leaves a word unquoted if it needs no quotes.
 pub fn typed_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);

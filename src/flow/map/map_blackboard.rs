@@ -22,7 +22,7 @@ use crate::map::resolved::ResolvedRow;
 use crate::map::row::{SourceKind, SourceRow};
 use crate::map::scope_record::{ScopeRecord, Scopes};
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::words_after_options;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, time};
 use crate::page::mapping::UnmappedFile;
 use crate::source::selection::BinaryPolicy;
@@ -164,12 +164,12 @@ fn refuse_another(
     }
     let scope_id = &written.name;
     let message = format!("'{scope_id}' is a scope of another source already");
-    let board = shell_word(&request.scope);
+    let board = words_after_options(&[&request.scope]);
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
         .detail("scope_id", scope_id)
         .hint(format!(
-            "git colony map blackboard {board} --scope-id NAME   # a scope of its own"
+            "git colony map blackboard --scope-id NAME {board}   # a scope of its own"
         )))
 }
 

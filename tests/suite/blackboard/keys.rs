@@ -253,10 +253,10 @@ fn an_entry_that_is_no_key_is_reported_and_can_be_deleted() {
     let listed = sandbox.json(&["blackboard", "list", "plan"]);
     assert_eq!(listed["count"], 1);
     assert_eq!(listed["unreadable"][0]["name"], "evil");
-    assert_eq!(
-        sandbox.error(&["blackboard", "get", "plan", "evil"]),
-        "repository-broken"
-    );
+    let broken = sandbox.json(&["blackboard", "get", "plan", "evil"]);
+    assert_eq!(broken["code"], "repository-broken", "{broken:#}");
+    let hint = "git colony blackboard delete 'plan' 'evil'";
+    assert_eq!(broken["hint"], hint);
     let deleted = sandbox.json(&["blackboard", "delete", "plan", "evil"]);
     assert_eq!(deleted["ok"], true, "{deleted:#}");
     assert_eq!(
@@ -371,4 +371,33 @@ fn a_ref_that_is_no_board_does_not_hide_the_others() {
     sandbox.git(&["update-ref", "refs/colony/blackboard/x", &blob]);
     let listed = sandbox.json(&["blackboard", "list"]);
     assert_eq!(listed["blackboards"][0]["scope"], "s", "{listed:#}");
+    let unreadable = listed["unreadable"].as_array().unwrap();
+    assert_eq!(unreadable.len(), 1, "{listed:#}");
+    assert_eq!(unreadable[0]["name"], "refs/colony/blackboard/x");
+    let told = sandbox.colony(&["blackboard", "list"]);
+    assert!(
+        told.contains("not used: refs/colony/blackboard/x: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn hints_keep_a_name_from_passing_for_an_option() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["blackboard", "put", "--", "-s", "-k", "v"]);
+    let args = [
+        "blackboard",
+        "put",
+        "--if-version",
+        "0",
+        "--",
+        "-s",
+        "-k",
+        "w",
+    ];
+    let hint = sandbox.json(&args)["hint"].as_str().unwrap().to_owned();
+    let command = "git colony blackboard get -- '-s' '-k'";
+    assert!(hint.starts_with(&format!("{command}   # ")), "{hint}");
+    let missing = sandbox.json(&["blackboard", "get", "--", "-s", "none"]);
+    assert_eq!(missing["hint"], "git colony blackboard list -- '-s'");
 }
