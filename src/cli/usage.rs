@@ -25,6 +25,11 @@ pub(super) fn answer(
         let written = write!(env.stdout, "{}", error.render()).and_then(|()| env.stdout.flush());
         return written.map_or_else(|error| super::stream_failed(&error, env), |()| Exit(0));
     }
+    // Asked for nothing, a command shows what it can be asked for, as git does.
+    if is_bare(error) && !wants_json {
+        let written = write!(env.stderr, "{}", error.render());
+        return written.map_or_else(|error| super::stream_failed(&error, env), |()| Exit(129));
+    }
     let form = if wants_json { Form::Json } else { Form::Text };
     let palette = look::early_palette(env);
     super::face_error(&as_error(error, args), form, palette, env)
@@ -39,6 +44,9 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         .unwrap_or_default()
         .trim_start_matches("error: ");
     let own = help_of(error, args);
+    if is_bare(error) {
+        return without_command(own);
+    }
     let named = if first.ends_with(':') {
         let named = [ContextKind::InvalidArg, ContextKind::PriorArg];
         named
@@ -90,6 +98,16 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Returns `true` if a group of commands was called without one.
+fn is_bare(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}
+
+fn without_command(help: String) -> Error {
+    let message = format!("'{}' needs a command", bare(&help));
+    Error::new(Code::Usage, message).hint(help)
 }
 
 /// Returns the command line that was meant: a label without its option, or a commit without paths.

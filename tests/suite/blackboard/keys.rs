@@ -401,3 +401,14 @@ fn hints_keep_a_name_from_passing_for_an_option() {
     let missing = sandbox.json(&["blackboard", "get", "--", "-s", "none"]);
     assert_eq!(missing["hint"], "git colony blackboard list -- '-s'");
 }
+
+#[test]
+fn asked_for_nothing_it_shows_what_it_can_be_asked_for() {
+    let sandbox = Sandbox::new();
+    let bare = sandbox.run(&["blackboard"]);
+    assert_eq!((bare.code, bare.stdout.as_str()), (129, ""));
+    assert!(bare.stderr.contains("Write a key"), "{}", bare.stderr);
+    let bare = sandbox.json(&["blackboard"]);
+    assert_eq!(bare["message"], "'git colony blackboard' needs a command");
+    assert_eq!(bare["hint"], "git colony blackboard -h");
+}
