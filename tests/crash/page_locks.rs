@@ -27,17 +27,18 @@ enum Before {
 }
 
 /// A mapped repository to make copies of, and the ids of its pages.
-fn mapped(before: Before) -> (Repository, Vec<String>) {
+fn mapped(before: Before) -> (Repository, [String; 3]) {
     let desk = Desk::new();
     desk.repository.write("c/d.txt", "dee\n");
     desk.repository.git(&["add", "-A"]);
     desk.repository.git(&["commit", "-qm", "second"]);
     desk.colony(&["map"]);
     let pages: Vec<String> = rows(&desk).into_iter().map(|(page, _)| page).collect();
-    assert_eq!(pages.len(), 3, "one for each directory");
+    let pages: [String; 3] = pages.try_into().expect("there is one for each directory");
     if before == Before::Locks {
-        desk.colony(&["pages", "lock", &pages[0], "--ttl", "600"]);
-        desk.colony(&["pages", "lock", &pages[2], "--ttl", "0.001"]);
+        let [one, _, other] = &pages;
+        desk.colony(&["pages", "lock", one, "--ttl", "600"]);
+        desk.colony(&["pages", "lock", other, "--ttl", "0.001"]);
     }
     (desk.repository.copy(), pages)
 }
@@ -46,13 +47,23 @@ fn mapped(before: Before) -> (Repository, Vec<String>) {
 fn rows(desk: &Desk) -> Vec<(String, Option<String>)> {
     let answer = desk.colony(&["pages", "--json"]);
     let answer: Value = serde_json::from_str(&answer).expect("it is JSON");
-    let rows = answer["pages"].as_array().expect("pages are a list").iter();
-    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let rows = answer.get("pages").and_then(Value::as_array);
+    let rows = rows.expect("pages are a list").iter();
+    let text = |row: &Value, name| row.get(name).and_then(Value::as_str).map(str::to_owned);
     rows.map(|row| {
-        let page = text(&row["page_id"]).expect("a page has an id");
-        (page, text(&row["locked_until"]))
+        let page = text(row, "page_id").expect("a page has an id");
+        (page, text(row, "locked_until"))
     })
     .collect()
+}
+
+/// Returns when the locks on two pages end.
+fn ends(desk: &Desk, pages: [&str; 2]) -> [Option<String>; 2] {
+    let rows = rows(desk);
+    pages.map(|page| {
+        let row = rows.iter().find(|(id, _)| id == page);
+        row.expect("the page is there").1.clone()
+    })
 }
 
 /// Checks the database itself, if there is one.
@@ -68,30 +79,29 @@ fn require_whole(desk: &Desk, point: Point) {
 }
 
 fn a_killed_lock_is_whole(name: &'static str, before: Before) {
-    let (template, pages) = mapped(before);
-    let (one, other) = (pages[0].as_str(), pages[1].as_str());
-    let lock = ["pages", "lock", one, other, "--ttl", "9000"];
+    let (template, [one, other, _]) = mapped(before);
+    let pages = [one.as_str(), other.as_str()];
+    let lock = ["pages", "lock", &one, &other, "--ttl", "9000"];
     each_point_of((name, Whom::Program), (CALLS, 5), |point| {
         let desk = Desk {
             repository: template.copy(),
             shared: repository::temporary_folder(),
         };
-        let was = rows(&desk);
+        let was = ends(&desk, pages);
         let struck = desk.strike(&lock, point);
         require_whole(&desk, point);
-        let found = rows(&desk);
-        let ends = |rows: &[(String, Option<String>)]| [rows[0].1.clone(), rows[1].1.clone()];
-        let (was, found) = (ends(&was), ends(&found));
-        let is_granted = found[1].is_some() && found[0] == found[1];
-        assert!(is_granted || found == was, "{point:?}: {was:?}, {found:?}");
-        assert!(struck || is_granted, "{point:?} was not struck");
+        let found = ends(&desk, pages);
+        let is_granted = |[one, other]: &[Option<String>; 2]| other.is_some() && one == other;
+        let is_whole = is_granted(&found) || found == was;
+        assert!(is_whole, "{point:?}: {was:?}, {found:?}");
+        assert!(struck || is_granted(&found), "{point:?} was not struck");
         // The next command works, and a lock never ends earlier for it.
         let again = desk.colony(&lock);
-        let now = ends(&rows(&desk));
-        assert!(now[0].is_some() && now[0] == now[1], "{point:?}: {again}");
+        let now = ends(&desk, pages);
+        assert!(is_granted(&now), "{point:?}: {again}");
         assert!(now >= found, "{point:?}: {found:?}, {now:?}");
-        desk.colony(&["pages", "unlock", one, other]);
-        assert_eq!(ends(&rows(&desk)), [None, None], "{point:?}");
+        desk.colony(&["pages", "unlock", &one, &other]);
+        assert_eq!(ends(&desk, pages), [None, None], "{point:?}");
         require_whole(&desk, point);
         struck
     });

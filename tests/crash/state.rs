@@ -28,7 +28,7 @@ impl State {
             ("status".to_owned(), git(STATUS)),
         ]);
         add_refs(&git(REFS), &mut facts);
-        if let Ok(files) = repository.try_git(&["ls-tree", "-r", "--name-only", SCOPES[0]]) {
+        if let Ok(files) = repository.try_git(&["ls-tree", "-r", "--name-only", SHARED_SCOPES]) {
             facts.insert("scopes".to_owned(), files);
         }
         add_progress(repository, &mut facts);
@@ -113,7 +113,9 @@ impl State {
 const TIMED: &[&str] = &["refs/colony/forks/", "refs/colony/blackboard/"];
 
 /// The records of scopes hold the time, and their subjects are longer than a word.
-const SCOPES: &[&str] = &["refs/colony/scopes", "refs/colony-local/scopes/"];
+const SCOPES: &[&str] = &[SHARED_SCOPES, "refs/colony-local/scopes/"];
+
+const SHARED_SCOPES: &str = "refs/colony/scopes";
 
 /// What tells of a migration holds the time.
 const MIGRATION: &[&str] = &["refs/colony/migrations", "refs/colony-local/migration"];
