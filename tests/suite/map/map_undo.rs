@@ -2,6 +2,7 @@
 //! back are not shown.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -289,4 +290,57 @@ fn a_map_inside_an_operation_is_no_step_of_its_own() {
     assert_eq!(scopes(&sandbox).len(), 1);
     done(&sandbox.json(&["undo"]));
     assert_eq!(scopes(&sandbox).len(), 1);
+    // A hook of plain git is no part of an operation: what it maps is a step like any other.
+    fs::rename(
+        sandbox.path(".git/hooks/pre-commit"),
+        sandbox.path(".git/hooks/post-commit"),
+    )
+    .unwrap();
+    sandbox.git(&["config", "colony.map.flushThreshold", "7"]);
+    sandbox.git(&["commit", "-qam", "three"]);
+    let kinds = kinds(&sandbox);
+    assert_eq!(kinds.last().unwrap(), "map", "{kinds:?}");
+    assert_eq!(
+        sandbox.json(&["undo"])["what"],
+        format!("map scope '{}'", scopes(&sandbox)[0])
+    );
+}
+
+#[test]
+fn a_clone_for_reading_is_mapped_without_an_operation() {
+    let sandbox = Sandbox::new();
+    let url = format!("file://{}", sandbox.path("").display());
+    let made = sandbox.json(&["clone", &url, "--read-only"]);
+    let clone = sandbox.at(PathBuf::from(made["path"].as_str().unwrap()));
+    let map = clone.json(&["map"]);
+    assert_eq!(
+        (&map["recorded"], &map["op"]),
+        (&json!(true), &json!(null)),
+        "{map:#}"
+    );
+    assert_eq!(pages(&clone).1, json!(null));
+    let scope = scopes(&clone).remove(0);
+    assert_eq!(clone.error(&["scopes", "unmap", &scope]), "read-only-clone");
+    assert_eq!(kinds(&clone), [""; 0]);
+}
+
+#[test]
+fn with_a_sparse_index_a_map_is_recorded_and_is_no_operation() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.txt", "a\n");
+    sandbox.write("out/b.txt", "b\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "two folders"]);
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "in"]);
+    assert_eq!(sandbox.error(&["tag", "-m", "x", "HEAD"]), "unsupported");
+    let map = sandbox.json(&["map"]);
+    assert_eq!(
+        (&map["recorded"], &map["op"]),
+        (&json!(true), &json!(null)),
+        "{map:#}"
+    );
+    let scope = scopes(&sandbox).remove(0);
+    let gone = sandbox.json(&["scopes", "unmap", &scope]);
+    assert_eq!(gone["copies"], json!(["shared", "pages"]), "{gone:#}");
+    assert!(!sandbox.path(".git/colony/pending").exists());
 }
