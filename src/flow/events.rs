@@ -16,7 +16,7 @@ use crate::store::cache::database::Unusable;
 use crate::store::state::{Batch, Event, EventReader, Position};
 
 /// How long a reader sleeps between two looks.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 /// How many events are read at once.
 const BATCH: usize = 1_000;

@@ -133,7 +133,11 @@ impl Database {
                 created.wait_at_most(wait)?;
                 Ok(created)
             }
-            Err(error) => Database::try_read_only(path, schema, wait).map_err(|_| error.into()),
+            Err(error) => match Unusable::from(error) {
+                // Others are creating it: it is not one that cannot be written.
+                busy if busy.is_busy() => Err(busy),
+                why => Database::try_read_only(path, schema, wait).map_err(|_| why),
+            },
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ use crate::store::session::Session;
 
 /// How long a command waits for other processes that write.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
+
+/// How long it pauses before it tries again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Maximum events of the log.
 const MAX_EVENTS: i64 = 100_000;
@@ -113,19 +116,39 @@ pub(super) fn path(session: &Session) -> PathBuf {
     place::folder(session).join("events-1.db")
 }
 
-/// Writes events in one transaction.
+/// Writes events in one transaction. While others write, it tries again and again: a writer that sleeps for longer each
+/// time, as `SQLite` lets it, is overtaken by those that come later.
 pub(super) fn write(log: &Path, events: &[Announcement]) -> Result<(), Unusable> {
-    let mut database = Database::open_within(log, SCHEMA, WRITE_TIMEOUT)?;
+    let begun = Instant::now();
+    let mut database = patiently(begun, || Database::open_within(log, SCHEMA, Duration::ZERO))?;
     for _ in 1..ATTEMPTS {
-        match database.transaction(|connection| append(connection, events)) {
+        let written = patiently(begun, || {
+            database.transaction(|connection| append(connection, events))
+        });
+        match written {
             Err(error) if error.can_be_opened_again() => {
-                database = open_again(&database, log)?;
-                database.wait_at_most(WRITE_TIMEOUT)?;
+                database = patiently(begun, || open_again(&database, log))?;
+                database.wait_at_most(Duration::ZERO)?;
             }
             done => return done,
         }
     }
     database.transaction(|connection| append(connection, events))
+}
+
+/// Tries something until no other process is in its way, or the time is up.
+fn patiently<T>(
+    begun: Instant,
+    mut attempt: impl FnMut() -> Result<T, Unusable>,
+) -> Result<T, Unusable> {
+    loop {
+        match attempt() {
+            Err(error) if error.is_busy() && begun.elapsed() < WRITE_TIMEOUT => {
+                std::thread::sleep(RETRY_INTERVAL);
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Another process may have created it again already; that one stays.

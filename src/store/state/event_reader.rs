@@ -1,6 +1,7 @@
 //! Reads an event log that other processes write, and that anybody may delete.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _};
 use serde_json::Value;
@@ -9,6 +10,9 @@ use super::event_log::{self, ATTEMPTS, SCHEMA};
 use super::event_position::Position;
 use crate::store::cache::database::{Database, Unusable};
 use crate::store::session::Session;
+
+/// Which look asks `SQLite` in any case: two writes within a tick of the file system's clock look like one.
+const SURE_LOOK: u32 = 10;
 
 /// An event of the log.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +52,14 @@ pub struct EventReader {
     database: Option<Database>,
     /// What `SQLite` said of changes by others when it was last read.
     version: Option<i64>,
+    /// The files as they were at the last look.
+    look: Look,
+    /// How many looks since have asked only for the files.
+    looks: u32,
 }
+
+/// What the file system says of the files of a database: it changes with almost every write.
+type Look = [Option<(u64, i64, i64, u64)>; 2];
 
 impl EventReader {
     /// Returns a reader of the log of a repository's colony, which need not exist.
@@ -61,17 +72,24 @@ impl EventReader {
             path,
             database: None,
             version: None,
+            look: Look::default(),
+            looks: 0,
         }
     }
 
-    /// Returns `true` if there may be something new since the log was last read. Costs two system calls or so.
-    pub fn has_news(&self) -> bool {
-        match &self.database {
-            None => self.is_there(),
-            Some(database) => {
-                !database.is_in_place() || version(database.reader()).ok() != self.version
-            }
+    /// Returns `true` if there may be something new since the log was last read. Mostly costs two system calls;
+    /// `SQLite`, which knows for certain, is asked where a file has changed, and now and then.
+    pub fn has_news(&mut self) -> bool {
+        let Some(database) = &self.database else {
+            return self.is_there();
+        };
+        let look = look_at(&self.path);
+        self.looks += 1;
+        if look == self.look && self.looks < SURE_LOOK {
+            return false;
         }
+        (self.look, self.looks) = (look, 0);
+        !database.is_in_place() || version(database.reader()).ok() != self.version
     }
 
     /// Reads the events after a position that are wanted, the oldest first.
@@ -145,6 +163,16 @@ impl EventReader {
             has_more: false,
         })
     }
+}
+
+/// Looks at the database and at the file that it writes first.
+fn look_at(path: &Path) -> Look {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    [path, Path::new(&log)].map(|path| {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        Some((found.ino(), found.mtime(), found.mtime_nsec(), found.len()))
+    })
 }
 
 fn version(connection: &Connection) -> Result<i64, Unusable> {
