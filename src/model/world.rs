@@ -170,6 +170,8 @@ pub struct Changes {
 pub struct Announcement {
     /// The log.
     pub log: PathBuf,
+    /// The hub or repository that it is of.
+    pub home: PathBuf,
     /// The namespace of the event.
     pub namespace: String,
     /// The agent that caused it; empty for the user.

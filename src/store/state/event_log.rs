@@ -91,6 +91,7 @@ fn event_of(session: &Session, key: String, mut value: Value) -> Option<Announce
     }
     Some(Announcement {
         log: path(session),
+        home: place::home(session),
         namespace: session.settings.events_namespace.clone(),
         agent: session.settings.agent.clone().unwrap_or_default(),
         key,
@@ -101,7 +102,8 @@ fn event_of(session: &Session, key: String, mut value: Value) -> Option<Announce
 
 fn write_all(world: &crate::model::World, events: Vec<Announcement>) {
     let mut logs: BTreeMap<PathBuf, Vec<Announcement>> = BTreeMap::new();
-    for event in events {
+    // A hub may have gone with its last clone: its log does not bring it back.
+    for event in events.into_iter().filter(|event| event.home.exists()) {
         logs.entry(event.log.clone()).or_default().push(event);
     }
     for (log, events) in logs {

@@ -20,6 +20,7 @@ fn moment(seconds: i64) -> Moment {
 fn event(log: &Path, key: &str, seconds: i64) -> Announcement {
     Announcement {
         log: log.to_owned(),
+        home: log.to_owned(),
         namespace: "vcm".to_owned(),
         agent: "ada".to_owned(),
         key: key.to_owned(),

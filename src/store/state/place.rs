@@ -20,10 +20,15 @@ const NETWORK_FILE_SYSTEMS: [u64; 9] = [
 
 /// Returns the folder of the state. It need not exist.
 pub fn folder(session: &Session) -> PathBuf {
-    let hub = session.membership.as_ref().map(|member| member.hub.clone());
-    let home = hub.unwrap_or_else(|| session.repo.common_dir().to_owned());
+    let home = home(session);
     let of_user = is_on_network(&home).then(|| session.world.state_folder());
     choose(&home, of_user.flatten())
+}
+
+/// Returns the hub, or the repository where there is none.
+pub(super) fn home(session: &Session) -> PathBuf {
+    let hub = session.membership.as_ref().map(|member| member.hub.clone());
+    hub.unwrap_or_else(|| session.repo.common_dir().to_owned())
 }
 
 /// Returns the folder for a hub or repository; `of_user` is given if it cannot be in there.
