@@ -323,7 +323,7 @@ impl Face<'_> {
             Command::Pages(args) => pages::run(self, args),
             Command::Scopes(args) => scopes::run(self, &args),
             Command::Blackboard(args) => blackboard::run(self, args),
-            Command::Watch(args) => watch::run(self, args),
+            Command::Watch(args) => watch::run(self, &args),
             Command::Watches(args) => watch::run_list(self, &args),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),

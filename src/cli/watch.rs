@@ -96,12 +96,12 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
         .ok_or_else(|| "expected 1 to 86400 seconds".to_owned())
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let report = if args.resume {
         None
     } else {
-        Some(watch::add(&session, &request(&session, &args)?)?)
+        Some(watch::add(&session, &request(&session, args)?)?)
     };
     let options = Options {
         remote: args.remote,

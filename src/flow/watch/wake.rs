@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) const POLL: Duration = Duration::from_secs(2);
 
 /// How often it looks all the same: an event may be lost, and a mounted file system may have none.
-const POLL_WITH_EVENTS: Duration = Duration::from_secs(60);
+const POLL_WITH_EVENTS: Duration = Duration::from_mins(1);
 
 /// The files whose changes wake the watcher.
 pub(super) struct Wake {
@@ -40,13 +40,11 @@ impl Wake {
 
     /// Waits for an event, at most for `timeout`; returns `true` if there was one.
     pub(super) fn wait(&mut self, timeout: Duration) -> bool {
-        match &mut self.events {
-            Some(events) => events.wait(timeout),
-            None => {
-                std::thread::sleep(timeout);
-                false
-            }
-        }
+        let Some(events) = &mut self.events else {
+            std::thread::sleep(timeout);
+            return false;
+        };
+        events.wait(timeout)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::model::{Error, Result, World};
 ///
 /// # Errors
 /// `io`.
+#[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 pub fn start(world: &World, args: &[impl AsRef<OsStr>]) -> Result<()> {
     let mut command = Command::new(&world.program);
     command.args(args).env_clear().envs(&world.variables);
