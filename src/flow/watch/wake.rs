@@ -64,8 +64,8 @@ mod events {
     /// Bytes of events that are read at once.
     const BUFFER: usize = 16 * 1024;
 
-    /// The most directories: each costs the kernel memory, of which a user has a limited amount.
-    const MAX_DIRECTORIES: usize = 20_000;
+    /// Maximum directories: each costs the kernel memory, of which a user has a limited amount.
+    const MAX_DIRECTORIES: usize = if cfg!(test) { 10 } else { 20_000 };
 
     /// The events of Linux, for each directory by itself.
     pub(super) struct Events {
@@ -218,5 +218,61 @@ mod events {
         pub(super) fn wait(&mut self, _: Duration) -> bool {
             false
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(10);
+
+    fn woken(wake: &mut Wake) -> bool {
+        let is_woken = wake.wait(PATIENCE);
+        // Whatever else belongs to the same change.
+        while wake.wait(Duration::from_millis(50)) {}
+        is_woken
+    }
+
+    #[test]
+    fn files_of_new_moved_and_remade_directories_wake() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let mut wake = Wake::on([folder.path().to_owned()].iter());
+        assert_eq!(wake.poll_interval(), POLL_WITH_EVENTS);
+        fs::create_dir_all(place("a/b")).unwrap();
+        assert!(woken(&mut wake));
+        fs::write(place("a/b/file"), "x").unwrap();
+        assert!(woken(&mut wake));
+        fs::rename(place("a"), place("c")).unwrap();
+        assert!(woken(&mut wake));
+        fs::write(place("c/b/file"), "y").unwrap();
+        assert!(woken(&mut wake));
+        fs::remove_dir_all(place("c")).unwrap();
+        assert!(woken(&mut wake));
+        fs::create_dir_all(place("c/b")).unwrap();
+        assert!(woken(&mut wake));
+        fs::write(place("c/b/file"), "z").unwrap();
+        assert!(woken(&mut wake));
+        // Each lock of git ends in a change of its own, and git directories have a watch of their own.
+        fs::write(place("index.lock"), "").unwrap();
+        assert!(!wake.wait(Duration::from_millis(100)));
+        fs::create_dir_all(place(".git/objects")).unwrap();
+        assert!(woken(&mut wake));
+        fs::write(place(".git/objects/x"), "").unwrap();
+        assert!(!wake.wait(Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn more_directories_than_there_may_be_are_looked_at_often() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut wake = Wake::on([folder.path().to_owned()].iter());
+        for number in 0..12 {
+            fs::create_dir(folder.path().join(number.to_string())).unwrap();
+        }
+        assert!(woken(&mut wake));
+        assert_eq!(wake.poll_interval(), POLL);
     }
 }

@@ -171,3 +171,39 @@ fn a_process_ends_with_its_working_tree() {
     sandbox.colony(&["agents", "remove", "ada"]);
     assert_eq!(watcher.end(), Some(0));
 }
+
+#[test]
+fn a_process_that_is_killed_at_any_time_leaves_what_the_next_one_needs() {
+    let sandbox = mapped();
+    let args = [
+        "--on-change",
+        "reindex",
+        "--debounce",
+        "0.01",
+        "--id",
+        "one",
+    ];
+    let mut watcher = Some(Watcher::start(&sandbox, &args));
+    for round in 0..8_u64 {
+        for number in 0..4 {
+            sandbox.write(
+                &format!("src/f{number}.rs"),
+                format!("fn f{round}() {{}}\n"),
+            );
+        }
+        sandbox.git(&["add", "-A"]);
+        sandbox.git(&["commit", "-qm", "round"]);
+        std::thread::sleep(std::time::Duration::from_millis(round * 23));
+        let killed = watcher.take().unwrap();
+        killed.signal(Signal::KILL);
+        killed.end();
+        watcher = Some(Watcher::start(&sandbox, &["--resume"]));
+    }
+    until(|| sandbox.json(&["scopes", "show", "code"])["stale"] == false);
+    let watched = sandbox.json(&["pages"]);
+    drop(watcher);
+    assert_eq!(sandbox.json(&["watches"])["watches"][0]["watch_id"], "one");
+    fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
+    sandbox.colony(&["map"]);
+    assert_eq!(watched["pages"], sandbox.json(&["pages"])["pages"]);
+}
