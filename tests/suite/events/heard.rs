@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -232,6 +233,51 @@ fn a_state_folder_in_trouble_fails_no_command() {
     sandbox.write(log, [7; 9_000]);
     assert_eq!(sandbox.run(&["tag", "-m", "third"]).code, 0);
     assert_eq!(sandbox.json(&["events"])["count"], 1);
+}
+
+/// A small file system in the place of the state; it goes with the value.
+struct Full(PathBuf);
+
+impl Full {
+    fn at(folder: PathBuf) -> Full {
+        fs::create_dir_all(&folder).unwrap();
+        let mount = ["-t", "tmpfs", "-o", "size=16k", "tmpfs"];
+        let mounted = Command::new("mount").args(mount).arg(&folder).status();
+        assert!(mounted.unwrap().success(), "mounting a tmpfs needs root");
+        // It takes what fits.
+        drop(fs::write(folder.join("filler"), [1; 16_384]));
+        Full(folder)
+    }
+
+    fn make_read_only(&self) {
+        let remount = ["-o", "remount,ro"];
+        let mounted = Command::new("mount").args(remount).arg(&self.0).status();
+        assert!(mounted.unwrap().success());
+    }
+}
+
+impl Drop for Full {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn a_full_or_read_only_state_folder_fails_no_checkpoint() {
+    let sandbox = Sandbox::new();
+    let full = Full::at(sandbox.path(".git/colony/state"));
+    for label in ["full", "read only"] {
+        let run = sandbox.run(&["tag", "-m", label]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("cannot write the event log"),
+            "{}",
+            run.stderr
+        );
+        let _looked = sandbox.run(&["events"]);
+        full.make_read_only();
+    }
+    assert_eq!(sandbox.json(&["checkpoints"])["count"], 2);
 }
 
 #[test]

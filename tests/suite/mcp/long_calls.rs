@@ -141,3 +141,19 @@ fn the_end_of_the_client_ends_its_calls() {
     });
     assert_eq!(sandbox.visible_state(), before);
 }
+
+#[test]
+fn a_wait_for_events_hears_of_a_call_beside_it() {
+    let sandbox = Sandbox::new();
+    let mut server = super::Server::start(&sandbox, &[]);
+    let wait = json!({ "timeout_s": 20, "keys": ["checkpoint_emitted:"], "since": "0:0" });
+    let waiting = server.ask("wait_events", &wait);
+    let keeping = server.ask("checkpoint_state", &json!({ "label": "kept" }));
+    // The change is not behind the wait, and ends it.
+    let answers = [server.read(), server.read()];
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
+    assert_eq!(of(keeping)["result"]["structuredContent"]["label"], "kept");
+    let heard = &of(waiting)["result"]["structuredContent"];
+    assert_eq!(heard["events"][0]["value"]["label"], "kept", "{heard:#}");
+    assert_eq!(server.end().0, Some(0));
+}
