@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// List the events of the colony: what agents and people have done
 ///
 /// Checkpoints, merges, moved branches, mapped scopes and page faults of all clones of a hub on this machine are
-/// events. A position '<epoch>:<number>' continues where a reader ended. The log keeps 100,000 events or 90 days;
+/// events. A position 'EPOCH:NUMBER' continues where a reader ended. The log keeps 100,000 events or 90 days;
 /// a reader whose position is gone gets 'gap': true and all that is left. An agent's own events are left out.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -4,6 +4,7 @@
 mod reactions;
 mod triggers;
 mod wake;
+mod watch_list;
 pub mod watcher;
 
 use std::path::PathBuf;

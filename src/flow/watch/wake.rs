@@ -178,10 +178,13 @@ mod events {
             let is_of_git = directory
                 .components()
                 .any(|part| part.as_os_str() == ".git");
-            if is_of_git || self.known.len() >= MAX_DIRECTORIES {
+            if is_of_git {
                 return;
             }
             self.add(directory);
+            if !self.is_complete {
+                return;
+            }
             let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
             for entry in entries {
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -222,15 +225,16 @@ mod events {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[expect(clippy::disallowed_methods, reason = "files of others")]
 mod tests {
     use std::fs;
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const EVENT_TIMEOUT: Duration = Duration::from_secs(10);
 
     fn woken(wake: &mut Wake) -> bool {
-        let is_woken = wake.wait(PATIENCE);
+        let is_woken = wake.wait(EVENT_TIMEOUT);
         // Whatever else belongs to the same change.
         while wake.wait(Duration::from_millis(50)) {}
         is_woken

@@ -3,8 +3,8 @@
 //! moments only, to map or to keep a state.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::json;
@@ -12,14 +12,15 @@ use serde_json::json;
 use super::reactions::{self, Keeping};
 use super::triggers::{self, Rows};
 use super::wake::{POLL, Wake};
+use super::watch_list::WatchList;
 use super::{OnChange, lock_path};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
 use crate::model::{Code, RepoPath, Result, World};
-use crate::store::lock::{FileIdentity, WorktreeLock};
+use crate::store::Session;
+use crate::store::lock::WorktreeLock;
 use crate::store::settings::Flags;
 use crate::store::state::{State, Watch, event_log};
-use crate::store::{Session, state};
 
 /// The longest time without a look at the list of watches: a stop takes effect within a second.
 const TICK: Duration = Duration::from_millis(400);
@@ -118,13 +119,10 @@ struct Watcher<'a> {
     due: Instant,
     not_before: Instant,
     is_woken: bool,
-    watches: Vec<Watch>,
+    watches: WatchList,
     worktree: PathBuf,
     /// Whether the working tree was deleted.
     is_over: bool,
-    /// The database that the watches were read from, as it was then.
-    database: PathBuf,
-    stamp: Option<Stamp>,
     pending: BTreeMap<String, Pending>,
     /// The last change that no automatic checkpoint has.
     unkept: Option<Instant>,
@@ -160,11 +158,9 @@ impl<'a> Watcher<'a> {
             is_woken: false,
             wake,
             look,
-            watches: Vec::new(),
+            watches: WatchList::of(session),
             worktree: session.repo.workdir().to_owned(),
             is_over: false,
-            database: state::path(session),
-            stamp: None,
             pending: BTreeMap::new(),
             unkept: Some(now),
             remote_due: now,
@@ -174,7 +170,8 @@ impl<'a> Watcher<'a> {
             .wake
             .add(directories(session, Some(&watcher.look))?.iter());
         watcher.read_watches(session);
-        for watch in watcher.watches.clone() {
+        let watches: Vec<Watch> = watcher.watches.iter().cloned().collect();
+        for watch in watches {
             // What has changed while nobody watched.
             if OnChange::named(&watch.mode) == OnChange::Reindex {
                 watcher.reindex(session, &watch);
@@ -223,7 +220,7 @@ impl<'a> Watcher<'a> {
             .any(|(watch, pending)| fires_at(watch, pending) <= now);
         let keeps = self.keeps_at().is_some_and(|at| at <= now);
         let asks = self.options.remote.is_some() && self.remote_due <= now;
-        if !(looks || fires || keeps || asks || self.has_new_list()) {
+        if !(looks || fires || keeps || asks || self.watches.may_have_changed()) {
             return Vec::new();
         }
         let opened = Session::open(self.world.clone(), self.flags, ObjectWrites::Durable);
@@ -248,35 +245,9 @@ impl<'a> Watcher<'a> {
         done
     }
 
-    /// Returns `true` if the list of watches may have changed.
-    fn has_new_list(&self) -> bool {
-        Some(Stamp::of(&self.database)) != self.stamp
-    }
-
-    /// Reads the list of watches. One that is gone though it was not stopped is entered again: the database was
-    /// deleted, as a whole or in part.
+    /// Reads the list of watches, and forgets the changes for those that were stopped.
     fn read_watches(&mut self, session: &Session) {
-        let known = std::mem::take(&mut self.watches);
-        let worktree = session.repo.workdir();
-        let read = State::open(session).and_then(|mut state| {
-            let found = state.watches(worktree)?;
-            let is_gone = |watch: &&Watch| found.iter().all(|other| other.id != watch.id);
-            let mut is_complete = true;
-            for watch in known.iter().filter(is_gone) {
-                if !state.was_stopped(&watch.id)? {
-                    state.add_watch(watch, u64::MAX)?;
-                    is_complete = false;
-                }
-            }
-            if is_complete {
-                Ok(found)
-            } else {
-                state.watches(worktree)
-            }
-        });
-        // Those that cannot be read go on; the next turn reads again.
-        self.watches = read.unwrap_or(known);
-        self.stamp = Some(Stamp::of(&self.database));
+        self.watches.read(session);
         let ids: BTreeSet<&String> = self.watches.iter().map(|watch| &watch.id).collect();
         self.pending.retain(|id, _| ids.contains(id));
     }
@@ -307,7 +278,7 @@ impl<'a> Watcher<'a> {
         }
         let needs_rows = self.watches.iter().any(|watch| watch.paths.is_empty());
         let rows = needs_rows.then(|| Rows::read(session).ok()).flatten();
-        for watch in &self.watches {
+        for watch in self.watches.iter() {
             let paths = triggers::of_watch(watch, &changed, rows.as_ref());
             if paths.is_empty() {
                 continue;
@@ -427,28 +398,6 @@ impl<'a> Watcher<'a> {
 fn fires_at(watch: &Watch, pending: &Pending) -> Instant {
     let debounce = Duration::from_millis(u64::try_from(watch.debounce).unwrap_or_default());
     (pending.last + debounce).min(pending.first + debounce * MAX_QUIET_TIMES)
-}
-
-/// A database as it is from outside: it has changed when this has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp {
-    file: Option<FileIdentity>,
-    written: [Option<(SystemTime, u64)>; 2],
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Stamp {
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        let written = |path: &Path| {
-            let found = std::fs::symlink_metadata(path).ok()?;
-            Some((found.modified().ok()?, found.len()))
-        };
-        Stamp {
-            file: FileIdentity::of(path),
-            written: [written(path), written(Path::new(&log))],
-        }
-    }
 }
 
 /// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD

@@ -173,7 +173,7 @@ fn a_process_ends_with_its_working_tree() {
 }
 
 #[test]
-fn a_process_that_is_killed_at_any_time_leaves_what_the_next_one_needs() {
+fn a_killed_process_leaves_all_that_the_next_one_needs() {
     let sandbox = mapped();
     let args = [
         "--on-change",

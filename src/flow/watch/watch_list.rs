@@ -1,0 +1,88 @@
+//! The watches that a process serves: read again when the state of the colony changes.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::store::Session;
+use crate::store::lock::FileIdentity;
+use crate::store::state::{self, State, Watch};
+
+/// The watches of a working tree, as they were read last.
+pub(super) struct WatchList {
+    watches: Vec<Watch>,
+    database: PathBuf,
+    /// The database when they were read.
+    stamp: Option<Stamp>,
+}
+
+impl WatchList {
+    /// Returns the list of a working tree, before it is read.
+    pub(super) fn of(session: &Session) -> WatchList {
+        WatchList {
+            watches: Vec::new(),
+            database: state::path(session),
+            stamp: None,
+        }
+    }
+
+    /// Returns `true` if another process may have changed the list. Costs three look-ups of files.
+    pub(super) fn may_have_changed(&self) -> bool {
+        Some(Stamp::of(&self.database)) != self.stamp
+    }
+
+    /// Reads the list. A watch that is gone though it was not stopped is entered again: the database was
+    /// deleted, as a whole or in part. Where it cannot be read, the list stays.
+    pub(super) fn read(&mut self, session: &Session) {
+        let known = std::mem::take(&mut self.watches);
+        let worktree = session.repo.workdir();
+        let read = State::open(session).and_then(|mut state| {
+            let found = state.watches(worktree)?;
+            let is_gone = |watch: &&Watch| found.iter().all(|other| other.id != watch.id);
+            let mut is_complete = true;
+            for watch in known.iter().filter(is_gone) {
+                if !state.was_stopped(&watch.id)? {
+                    state.add_watch(watch, u64::MAX)?;
+                    is_complete = false;
+                }
+            }
+            if is_complete {
+                Ok(found)
+            } else {
+                state.watches(worktree)
+            }
+        });
+        self.watches = read.unwrap_or(known);
+        self.stamp = Some(Stamp::of(&self.database));
+    }
+}
+
+impl Deref for WatchList {
+    type Target = [Watch];
+
+    fn deref(&self) -> &[Watch] {
+        &self.watches
+    }
+}
+
+/// A database as it is from outside: it has changed when this has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: Option<FileIdentity>,
+    written: [Option<(SystemTime, u64)>; 2],
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Stamp {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let written = |path: &Path| {
+            let found = std::fs::symlink_metadata(path).ok()?;
+            Some((found.modified().ok()?, found.len()))
+        };
+        Stamp {
+            file: FileIdentity::of(path),
+            written: [written(path), written(Path::new(&log))],
+        }
+    }
+}
