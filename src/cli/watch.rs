@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::flow::watch::watcher::{self, Done, Go, Options};
 use crate::flow::watch::{
@@ -20,19 +20,26 @@ use super::checkpoints::age;
 use super::paths::repo_path;
 use super::{Face, Run, Stop};
 
+/// How long a process in the background may take for its first look.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How often to look for it.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
 /// Watch files: write an event or map pages again when they change
 ///
 /// Watches the paths, else the files of SCOPE, else those of every row of the map that is not static. Files that
 /// git ignores are not watched. One process watches a working tree, for all of its watches: where one runs, this
 /// command only adds the watch. The watches last until 'watches stop'; without a process, 'watch' resumes them.
+/// The process ends with the last watch.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The scope, the name of its row, or the beginning of its id; or the first PATH
-    #[arg(value_name = "SCOPE")]
-    scope: Option<OsString>,
-    /// Files and directories, whether they exist or not
+    /// Files and directories, whether they exist or not; the first word may also be a SCOPE of the map
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// The scope, the name of its row, or the beginning of its id
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
     /// What to do after a change: invalidate marks pages as stale, reindex maps them again
     #[arg(long, value_name = "MODE", default_value = "notify_only", value_parser = on_change())]
     on_change: String,
@@ -108,40 +115,42 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         auto_checkpoint: args.auto_checkpoint,
     };
     let begins = !args.dry_run && !watch::is_running(&session);
+    if args.resume && watch::list(&session)?.count == 0 {
+        (session.world.narrate)("there is no watch to resume");
+        return Ok(Outcome::No);
+    }
     if begins && args.detach {
         start_detached(&session, &options)?;
     }
     if !begins || args.detach {
         return match report {
             Some(mut report) => {
-                report.watch.running |= args.detach && !args.dry_run;
+                report.watch.running = watch::is_running(&session);
                 face.answer(&report)
             }
             None => face.answer(&watch::list(&session)?),
         };
     }
     drop(session);
-    follow(face, report.as_ref(), &options)
+    follow(face, report, &options)
 }
 
 /// Watches in this process, and prints a line for everything that it does.
 fn follow(
     face: &mut Face<'_>,
-    report: Option<&WatchReport>,
+    report: Option<WatchReport>,
     options: &Options,
 ) -> Result<Outcome, Stop> {
     let world = face.world()?;
     let flags = face.flags.clone();
-    if let Some(report) = report {
+    if let Some(mut report) = report {
+        report.watch.running = true;
         let begun = serde_json::json!({"event": "watching", "watch_id": report.watch.watch_id});
-        write_line(
-            face,
-            &begun,
-            &format!(
-                "{}; Ctrl-C ends the process and keeps the watch",
-                report.message()
-            ),
-        )?;
+        let line = format!(
+            "{}; Ctrl-C ends the process and keeps the watch",
+            report.message()
+        );
+        write_line(face, &begun, &line)?;
     }
     let mut failed = None;
     let ran = watcher::run(&world, &flags, options, &mut |done| match write_line(
@@ -206,7 +215,13 @@ fn start_detached(session: &Session, options: &Options) -> Result<()> {
             args.extend([flag.into(), time.as_secs_f64().to_string().into()]);
         }
     }
-    detached::start(&session.world, &args)
+    detached::start(&session.world, &args)?;
+    // Then it has looked: a change from now on is noticed.
+    let deadline = Instant::now() + START_TIMEOUT;
+    while !watch::is_running(session) && Instant::now() < deadline {
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    Ok(())
 }
 
 /// Resumes the watches of a working tree in the background, if it has some and no process watches.
@@ -240,24 +255,20 @@ fn request(session: &Session, args: &Args) -> Result<Request> {
         };
         repo_path(session, &path)
     };
-    let mut paths: Vec<RepoPath> = args
-        .paths
+    let mut words = args.paths.as_slice();
+    let mut scope = args.scope.clone();
+    // As git does with revisions and paths: a first word that names no scope is a path.
+    if let (None, Some((first, rest))) = (&scope, words.split_first())
+        && let Some(word) = first.to_str()
+        && watch::names_a_scope(session, word)
+    {
+        scope = Some(word.to_owned());
+        words = rest;
+    }
+    let paths = words
         .iter()
         .map(|path| typed(path))
         .collect::<Result<_>>()?;
-    let mut scope = args
-        .scope
-        .as_ref()
-        .map(|word| word.to_string_lossy().into_owned());
-    // As git does with revisions and paths: a word that names a file and no scope is a path.
-    if let Some(word) = &args.scope
-        && !watch::names_a_scope(session, &word.to_string_lossy())
-        && let Ok(path) = typed(Path::new(word))
-        && std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok()
-    {
-        scope = None;
-        paths.push(path);
-    }
     let mut modes = OnChange::ALL.iter();
     let mode = modes.find(|(name, _)| *name == args.on_change);
     Ok(Request {
@@ -273,7 +284,7 @@ impl Answer for WatchReport {
     fn message(&self) -> String {
         let watch = &self.watch;
         let what = match (&watch.scope_id, watch.paths.len()) {
-            (_, 1..) => text::count(watch.paths.len(), "path"),
+            (_, 1..) => shown_paths(&watch.paths),
             (Some(scope), 0) => format!("the files of {scope}"),
             (None, 0) => "the files of the map".to_owned(),
         };
@@ -282,12 +293,21 @@ impl Answer for WatchReport {
             (_, true) => "already watching",
             (false, false) => "watching",
         };
-        let idle = if watch.running || self.dry_run {
-            ""
-        } else {
-            "; no process is running"
+        let idle = match (watch.running || self.dry_run, &watch.scope_id) {
+            (false, _) => "; no process is running",
+            (true, Some(scope)) if !watch.paths.is_empty() => &format!(", for {scope}"),
+            _ => "",
         };
         format!("{}: {verb} {what}{idle}", watch.watch_id)
+    }
+}
+
+/// Names some paths.
+fn shown_paths(paths: &[RepoPath]) -> String {
+    let shown: Vec<String> = paths.iter().take(3).map(ToString::to_string).collect();
+    match paths.len().saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
@@ -299,6 +319,7 @@ impl Answer for WatchesReport {
     fn message(&self) -> String {
         let count = text::count(self.count, "watch");
         match (self.running, self.count) {
+            (true, 1..) => format!("{count}; a process is running"),
             (false, 1..) => format!("{count}; no process is running: 'git colony watch --resume'"),
             _ => count,
         }

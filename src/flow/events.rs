@@ -18,6 +18,9 @@ use crate::store::state::{Batch, Event, EventReader, Position};
 /// How long a reader sleeps between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
+/// How often a reader looks whether its repository has joined a hub.
+const JOIN_INTERVAL: Duration = Duration::from_secs(1);
+
 /// How many events are read at once.
 const BATCH: usize = 1_000;
 
@@ -121,6 +124,8 @@ pub struct Follower {
     /// Whether the last look left events unread.
     has_more: bool,
     limit: usize,
+    /// When the place of the log was looked up last.
+    joined_at: Instant,
 }
 
 impl Follower {
@@ -147,6 +152,7 @@ impl Follower {
             filter,
             since,
             limit: BATCH,
+            joined_at: Instant::now(),
         })
     }
 
@@ -166,11 +172,25 @@ impl Follower {
             {
                 return Ok(Some(report));
             }
+            self.move_to_new_place(session);
             let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
             std::thread::sleep(left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL)));
+        }
+    }
+
+    /// Goes on with the log of the hub if the repository has joined one meanwhile: its events are there from then
+    /// on. The reader is informed of a gap, since the positions are of another log.
+    fn move_to_new_place(&mut self, session: &Session) {
+        if self.joined_at.elapsed() < JOIN_INTERVAL {
+            return;
+        }
+        self.joined_at = Instant::now();
+        if let Some(reader) = self.reader.elsewhere(session) {
+            self.reader = reader;
+            self.has_more = true;
         }
     }
 

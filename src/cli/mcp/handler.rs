@@ -1,13 +1,17 @@
 //! The requests of the protocol: tools, resources, the prompt.
 
+use std::collections::HashSet;
+use std::time::Duration;
+
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
     GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptMessage,
     ReadResourceRequestParams, ReadResourceResponse, Role, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
 
 use crate::model::Error;
@@ -16,6 +20,10 @@ use super::model_text::shown;
 use super::resources;
 use super::run_action::Own;
 use super::server::Server;
+use super::updates;
+
+/// How often a stream of updates looks whether its client has lost interest.
+const LISTENER_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The description of the server that a client gives its model.
 const INSTRUCTIONS: &str = "Checkpoints, restore, undo, forks, merges, decisions, agents and pages of one git \
@@ -31,6 +39,7 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_resources()
+            .enable_resources_subscribe()
             .enable_prompts()
             .build();
         let mut own = Implementation::new("git-colony", env!("CARGO_PKG_VERSION"));
@@ -89,6 +98,59 @@ impl ServerHandler for Server {
         let server = self.clone();
         let read = move |own: Own| resources::read(&server.place, &request.uri, own);
         self.blocking(read).await.map(Into::into)
+    }
+
+    // The newest protocol has `listen` in its place, which older clients do not know.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions
+            .add(request.uri, &self.place, &context.peer)
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        let wanted = requested.resource_subscriptions.iter().flatten();
+        let accepted = SubscriptionFilter::builder();
+        Some(accepted.resource_subscriptions(wanted.cloned()).build())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let wanted = context.accepted().resource_subscriptions.clone();
+        let wanted: HashSet<String> = wanted.into_iter().flatten().collect();
+        let mut updates = updates::follow(&self.place)?;
+        loop {
+            // An update that comes when the client loses interest is lost with it.
+            let update = tokio::time::timeout(LISTENER_INTERVAL, updates.recv()).await;
+            if context.request_context().ct.is_cancelled() {
+                return Ok(());
+            }
+            let Ok(update) = update else { continue };
+            let Some(address) = update else { return Ok(()) };
+            let is_wanted = wanted.contains(&address);
+            if is_wanted
+                && context
+                    .sink()
+                    .notify_resource_updated(address)
+                    .await
+                    .is_err()
+            {
+                return Ok(());
+            }
+        }
     }
 
     async fn list_prompts(

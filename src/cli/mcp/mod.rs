@@ -17,6 +17,7 @@ mod resources;
 mod run_action;
 mod server;
 mod tools;
+mod updates;
 
 use std::path::PathBuf;
 

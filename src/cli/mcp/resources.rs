@@ -1,4 +1,4 @@
-//! Resources: checkpoints, decisions and pages, as the commands answer about each.
+//! Resources: checkpoints, decisions, scopes and pages, as the commands answer about each.
 
 use std::ffi::OsString;
 
@@ -30,7 +30,7 @@ struct Kind {
     show: &'static [&'static str],
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind {
         name: "checkpoint",
         list: &["checkpoints"],
@@ -46,6 +46,14 @@ const KINDS: [Kind; 3] = [
         id: "decision_id",
         title: "title",
         show: &["decisions", "show"],
+    },
+    Kind {
+        name: "scope",
+        list: &["scopes"],
+        member: "mappings",
+        id: "scope_id",
+        title: "source_type",
+        show: &["scopes", "show"],
     },
     Kind {
         name: "page",

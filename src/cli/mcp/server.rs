@@ -17,6 +17,7 @@ use super::calls::Calls;
 use super::model_text::text_for_model;
 use super::previews::{Previews, Subject};
 use super::run_action::{Answered, Own, Place};
+use super::updates::Subscriptions;
 use super::{Options, confine, tools};
 
 /// The server of one client.
@@ -27,6 +28,7 @@ pub(super) struct Server {
     grammar: Arc<clap::Command>,
     pub(super) calls: Calls,
     kept: Arc<Mutex<Kept>>,
+    pub(super) subscriptions: Subscriptions,
 }
 
 /// The memory between calls.
@@ -44,6 +46,7 @@ impl Server {
             calls: Calls::up_to(usize::try_from(options.bounds.max_calls).unwrap_or(usize::MAX)),
             options,
             kept: Arc::default(),
+            subscriptions: Subscriptions::default(),
         }
     }
 

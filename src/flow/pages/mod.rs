@@ -211,7 +211,7 @@ impl<'a> Freshness<'a> {
 
     /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
     pub(super) fn is_stale(&self, scope: &ScopeRow) -> bool {
-        if scope.recipe.is_empty() {
+        if scope.is_invalidated() {
             return true;
         }
         let Some(follows) = scope.follows.as_deref() else {

@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::residency::written;
-use crate::map::scope_record;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::unusable;
 use crate::store::Session;
@@ -222,7 +221,7 @@ pub fn stop(session: &Session, id: &str) -> Result<StoppedReport> {
 /// Returns `true` if a row of the map has the scope that a word means.
 pub fn names_a_scope(session: &Session, word: &str) -> bool {
     let rows = Rows::read(session).unwrap_or_default();
-    !scope_record::meant(&rows.ids(), word).is_empty()
+    !rows.meant(word).is_empty()
 }
 
 /// Returns `true` if a process watches this working tree.
@@ -287,7 +286,7 @@ fn scope_of(session: &Session, request: &Request, by_map: bool) -> Result<Option
         return Ok(None);
     };
     let rows = Rows::read(session).unwrap_or_default();
-    let mut found = scope_record::meant(&rows.ids(), word);
+    let mut found = rows.meant(word);
     match (found.pop(), found.is_empty()) {
         (Some(id), true) => Ok(Some(id)),
         (None, _) if !by_map => Ok(Some(word.clone())),

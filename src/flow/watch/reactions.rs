@@ -7,7 +7,7 @@ use serde_json::json;
 use super::triggers::Rows;
 use crate::design::checkpoint::automatic;
 use crate::flow::clones::colony;
-use crate::flow::map::mapping::{MapResult, MapStatus};
+use crate::flow::map::mapping::MapResult;
 use crate::flow::map::{self, map_rows, map_worktree};
 use crate::flow::pages;
 use crate::git::remote::Remote;
@@ -30,8 +30,7 @@ pub(super) enum Keeping {
     Later,
 }
 
-/// Maps the rows of a watch again: what HEAD has, and the working tree. Returns the scopes whose pages
-/// have changed.
+/// Maps the rows of a watch again: HEAD and the working tree. Returns the scopes that have other pages now.
 ///
 /// # Errors
 /// As [`map::map`].
@@ -47,10 +46,11 @@ pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
     let committed = map::map(session, &request(MapState::Head))?;
     let worktree = map_worktree::map(session, &request(MapState::Worktree))?;
     colony::publish_session(session);
+    // Before the events of the watch, which come of them.
+    event_log::write_announced(&session.world);
     let results = committed.results.into_iter().chain(worktree.results);
-    let is_mapped =
-        |result: &MapResult| matches!(result.status, MapStatus::Mapped | MapStatus::AlreadyMapped);
-    let mapped = results.filter(is_mapped);
+    let has_others = |result: &MapResult| result.pages_added + result.pages_removed > 0;
+    let mapped = results.filter(has_others);
     Ok(mapped.map(|result| result.scope_id).collect())
 }
 
@@ -103,7 +103,7 @@ pub(super) fn fetch(session: &Session) -> Result<Vec<String>> {
             "scope_id": branch, "source_event_key": null, "branch": branch,
             "old_sha": old, "new_sha": new, "kind": "fetch",
         });
-        event_log::emit(session, format!("branch_changed:{branch}"), value);
+        event_log::emit_to_all(session, format!("branch_changed:{branch}"), value);
         moved.push(branch.to_owned());
     }
     Ok(moved)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::flow::map::map_rows;
 use crate::map::resolved::{RowOutcome, RowPlace};
+use crate::map::scope_record;
 use crate::map::show::MapState;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
@@ -27,8 +28,17 @@ impl Rows {
     }
 
     /// Returns the ids of the scopes of all rows.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> + Clone {
+    fn ids(&self) -> impl Iterator<Item = &str> + Clone {
         self.outcomes.iter().map(|row| row.scope_id.as_str())
+    }
+
+    /// Returns the scopes that a word means: of the row with that name, else as every command finds them.
+    pub(super) fn meant(&self, word: &str) -> Vec<String> {
+        let mut rows = self.outcomes.iter();
+        match rows.find(|row| row.row.name == word) {
+            Some(row) => vec![row.scope_id.clone()],
+            None => scope_record::meant(&self.ids(), word),
+        }
     }
 
     /// Returns the names of the rows that a watch is for: of its scope, else those that are not static.

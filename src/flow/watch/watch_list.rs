@@ -4,15 +4,17 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::store::Session;
 use crate::store::lock::FileIdentity;
 use crate::store::state::{self, State, Watch};
+use crate::store::{Session, membership};
 
 /// The watches of a working tree, as they were read last.
 pub(super) struct WatchList {
     watches: Vec<Watch>,
     database: PathBuf,
-    /// The database when they were read.
+    /// The record of the hub: with it, the database is another one.
+    membership: PathBuf,
+    /// Both when the watches were read.
     stamp: Option<Stamp>,
 }
 
@@ -22,13 +24,14 @@ impl WatchList {
         WatchList {
             watches: Vec::new(),
             database: state::path(session),
+            membership: membership::path_in(session.repo.common_dir()),
             stamp: None,
         }
     }
 
     /// Returns `true` if another process may have changed the list. Costs three look-ups of files.
     pub(super) fn may_have_changed(&self) -> bool {
-        Some(Stamp::of(&self.database)) != self.stamp
+        Some(self.stamp_now()) != self.stamp
     }
 
     /// Reads the list. A watch that is gone though it was not stopped is entered again: the database was
@@ -53,7 +56,12 @@ impl WatchList {
             }
         });
         self.watches = read.unwrap_or(known);
-        self.stamp = Some(Stamp::of(&self.database));
+        self.database = state::path(session);
+        self.stamp = Some(self.stamp_now());
+    }
+
+    fn stamp_now(&self) -> Stamp {
+        Stamp::of(&self.database, &self.membership)
     }
 }
 
@@ -69,11 +77,11 @@ impl Deref for WatchList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     file: Option<FileIdentity>,
-    written: [Option<(SystemTime, u64)>; 2],
+    written: [Option<(SystemTime, u64)>; 3],
 }
 
 impl Stamp {
-    fn of(path: &Path) -> Stamp {
+    fn of(path: &Path, membership: &Path) -> Stamp {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         let written = |path: &Path| {
@@ -82,7 +90,7 @@ impl Stamp {
         };
         Stamp {
             file: FileIdentity::of(path),
-            written: [written(path), written(Path::new(&log))],
+            written: [path, Path::new(&log), membership].map(written),
         }
     }
 }

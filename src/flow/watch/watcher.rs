@@ -90,13 +90,15 @@ pub fn run(
     report: &mut dyn FnMut(&Done) -> Go,
 ) -> Result<bool> {
     let session = Session::open(world.clone(), flags, ObjectWrites::Durable)?;
+    // The first look comes before the lock: from then on, others see that changes are noticed.
+    let mut watcher = Watcher::new(world, flags, options, &session)?;
     let message = "another process watches this working tree";
     let taken = WorktreeLock::take_at(world, &lock_path(&session), Duration::ZERO, message);
     let lock = match taken {
         Err(error) if error.code() == Code::Locked => return Ok(false),
         taken => taken?,
     };
-    let mut watcher = Watcher::new(world, flags, options, &session)?;
+    watcher.begin(&session);
     drop(session);
     while world.interrupt.signal().is_none() && watcher.has_work() {
         watcher.wait();
@@ -169,22 +171,22 @@ impl<'a> Watcher<'a> {
         watcher
             .wake
             .add(directories(session, Some(&watcher.look))?.iter());
-        watcher.read_watches(session);
-        let watches: Vec<Watch> = watcher.watches.iter().cloned().collect();
-        for watch in watches {
-            // What has changed while nobody watched.
-            if OnChange::named(&watch.mode) == OnChange::Reindex {
-                watcher.reindex(session, &watch);
-            }
-        }
         Ok(watcher)
     }
 
+    /// Maps what has changed while no process watched.
+    fn begin(&mut self, session: &Session) {
+        self.read_watches(session);
+        let watches: Vec<Watch> = self.watches.iter().cloned().collect();
+        for watch in watches {
+            if OnChange::named(&watch.mode) == OnChange::Reindex {
+                self.reindex(session, &watch);
+            }
+        }
+    }
+
     fn has_work(&self) -> bool {
-        let has_task = !self.watches.is_empty()
-            || self.options.remote.is_some()
-            || self.options.auto_checkpoint.is_some();
-        has_task && !self.is_over
+        !self.watches.is_empty() && !self.is_over
     }
 
     /// Waits for an event, or until something is due.
@@ -317,7 +319,7 @@ impl<'a> Watcher<'a> {
             let paths: Vec<RepoPath> = pending.paths.into_iter().collect();
             let key = format!("watch_fired:{}", watch.id);
             let value = json!({"watch_id": watch.id, "scope_id": watch.scope, "paths": paths});
-            event_log::emit(session, key, value);
+            event_log::emit_to_all(session, key, value);
             let reindexed = match OnChange::named(&watch.mode) {
                 OnChange::NotifyOnly => Vec::new(),
                 OnChange::Invalidate => {
@@ -329,7 +331,7 @@ impl<'a> Watcher<'a> {
             };
             for scope in &reindexed {
                 let value = json!({"watch_id": watch.id, "scope_id": scope, "paths": paths});
-                event_log::emit(session, format!("reindexed:{scope}"), value);
+                event_log::emit_to_all(session, format!("reindexed:{scope}"), value);
             }
             done.push(Done::Fired {
                 watch_id: watch.id,

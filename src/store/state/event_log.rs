@@ -19,7 +19,7 @@ use crate::store::cache::database::{Database, Unusable};
 use crate::store::session::Session;
 
 /// How long a command waits for other processes that write.
-const WRITE_TIMEOUT: Duration = Duration::from_millis(100);
+const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How long it pauses before it tries again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -71,6 +71,16 @@ pub fn emit(session: &Session, key: impl Into<String>, value: Value) {
     write_all(&session.world, event.into_iter().collect());
 }
 
+/// Writes an event of nobody at once: files that change are not what the agent does that watches them, and it
+/// hears of them, too.
+pub fn emit_to_all(session: &Session, key: impl Into<String>, value: Value) {
+    let event = event_of(session, key.into(), value).map(|event| Announcement {
+        agent: String::new(),
+        ..event
+    });
+    write_all(&session.world, event.into_iter().collect());
+}
+
 /// Writes the announced events of a command. A failure is reported, and stops nothing.
 pub fn write_announced(world: &crate::model::World) {
     let events = world.changes.take_announced();
@@ -115,7 +125,12 @@ fn write_all(world: &crate::model::World, events: Vec<Announcement>) {
 
 /// Returns the path of the log.
 pub(super) fn path(session: &Session) -> PathBuf {
-    place::folder(session).join("events-1.db")
+    path_in(&place::folder(session))
+}
+
+/// Returns the path of the log in a folder of state.
+pub(super) fn path_in(folder: &Path) -> PathBuf {
+    folder.join("events-1.db")
 }
 
 /// Writes events in one transaction. While others write, it tries again and again: a writer that sleeps for longer each

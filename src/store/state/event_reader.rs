@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::event_log::{self, ATTEMPTS, SCHEMA};
 use super::event_position::Position;
+use super::place;
 use crate::store::cache::database::{Database, Unusable};
+use crate::store::membership::Membership;
 use crate::store::session::Session;
 
 /// Which look asks `SQLite` in any case: two writes within a tick of the file system's clock look like one.
@@ -65,6 +67,13 @@ impl EventReader {
     /// Returns a reader of the log of a repository's colony, which need not exist.
     pub fn of(session: &Session) -> EventReader {
         EventReader::at(event_log::path(session))
+    }
+
+    /// Returns a reader of another log, if the repository has joined a hub since, or left it.
+    pub fn elsewhere(&self, session: &Session) -> Option<EventReader> {
+        let membership = Membership::find(&session.repo).ok()?;
+        let path = event_log::path_in(&place::folder_of(session, membership.as_ref()));
+        (path != self.path).then(|| EventReader::at(path))
     }
 
     pub(super) fn at(path: PathBuf) -> EventReader {

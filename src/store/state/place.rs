@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::store::membership::Membership;
 use crate::store::session::Session;
 
 /// Magic numbers of network file systems, from Linux `statfs(2)`: their locks do not hold between machines
@@ -20,14 +21,23 @@ const NETWORK_FILE_SYSTEMS: [u64; 9] = [
 
 /// Returns the folder of the state. It need not exist.
 pub fn folder(session: &Session) -> PathBuf {
-    let home = home(session);
+    folder_of(session, session.membership.as_ref())
+}
+
+/// Returns the folder for a membership that was read later.
+pub(super) fn folder_of(session: &Session, membership: Option<&Membership>) -> PathBuf {
+    let home = home_of(session, membership);
     let of_user = is_on_network(&home).then(|| session.world.state_folder());
     choose(&home, of_user.flatten())
 }
 
 /// Returns the hub, or the repository where there is none.
 pub(super) fn home(session: &Session) -> PathBuf {
-    let hub = session.membership.as_ref().map(|member| member.hub.clone());
+    home_of(session, session.membership.as_ref())
+}
+
+fn home_of(session: &Session, membership: Option<&Membership>) -> PathBuf {
+    let hub = membership.map(|member| member.hub.clone());
     hub.unwrap_or_else(|| session.repo.common_dir().to_owned())
 }
 

@@ -251,8 +251,12 @@ impl Full {
 
     fn make_read_only(&self) {
         let remount = ["-o", "remount,ro"];
-        let mounted = Command::new("mount").args(remount).arg(&self.0).status();
-        assert!(mounted.unwrap().success());
+        // A process that another test is starting may have a file of it open for a moment.
+        let mut tries = (0..200).map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            Command::new("mount").args(remount).arg(&self.0).status()
+        });
+        assert!(tries.any(|mounted| mounted.unwrap().success()));
     }
 }
 

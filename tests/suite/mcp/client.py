@@ -19,8 +19,9 @@ from typing import Any
 
 import anyio
 import mcp_types as types
-from anyio.abc import TaskGroup
+from anyio.abc import TaskGroup, TaskStatus
 from mcp import Client, ClientSession, MCPError, StdioServerParameters, stdio_client
+from mcp.client.subscriptions import ResourceUpdated, listen
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
@@ -40,6 +41,29 @@ def as_line(answer: Json) -> None:
     print(json.dumps(answer), flush=True)
 
 
+class Updates:
+    """The addresses of the resources that have changed, as the server tells of them."""
+
+    def __init__(self) -> None:
+        self.send, self.receive = anyio.create_memory_object_stream[str](1000)
+
+    async def note(self, message: object) -> None:
+        """Notes a message of a protocol with a handshake."""
+        if isinstance(message, types.ResourceUpdatedNotification):
+            await self.send.send(str(message.params.uri))
+
+    async def listen(self, session: ClientSession, uri: str, *, task_status: TaskStatus[None]) -> None:
+        """Listens as the newest protocol has it."""
+        async with listen(session, resource_subscriptions=[uri]) as events:
+            task_status.started()
+            async for event in events:
+                if isinstance(event, ResourceUpdated):
+                    await self.send.send(str(event.uri))
+
+
+UPDATES = Updates()
+
+
 @asynccontextmanager
 async def connected(version: str, server: StdioServerParameters) -> AsyncIterator[ClientSession]:
     """Connects in a version: by the handshake, or as versions without one have it; 'auto' is as the client does."""
@@ -48,7 +72,8 @@ async def connected(version: str, server: StdioServerParameters) -> AsyncIterato
             yield client.session
         return
     async with stdio_client(server) as (read, write):
-        async with ClientSession(read, write, read_timeout_seconds=TIMEOUT_SECONDS) as session:
+        session = ClientSession(read, write, read_timeout_seconds=TIMEOUT_SECONDS, message_handler=UPDATES.note)
+        async with session:
             if version == HANDSHAKE_PROTOCOL_VERSIONS[-1]:
                 await session.initialize()
             else:
@@ -91,6 +116,9 @@ class Driver:
             "read": self.read,
             "prompts": self.prompts,
             "prompt": self.prompt,
+            "subscribe": self.subscribe,
+            "unsubscribe": self.unsubscribe,
+            "updated": self.updated,
         }
         try:
             return await actions[request["do"]](request)
@@ -152,6 +180,21 @@ class Driver:
     async def read(self, request: Json) -> Json:
         """Reads a resource."""
         return plain(await self.session.read_resource(request["uri"]))
+
+    async def subscribe(self, request: Json) -> Json:
+        """Subscribes to a resource, in the way of the protocol."""
+        if self.session.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            return plain(await self.session.subscribe_resource(request["uri"]))
+        await self.tasks.start(UPDATES.listen, self.session, request["uri"])
+        return {}
+
+    async def unsubscribe(self, request: Json) -> Json:
+        """Ends a subscription."""
+        return plain(await self.session.unsubscribe_resource(request["uri"]))
+
+    async def updated(self, _request: Json) -> Json:
+        """Waits for the next update of a resource."""
+        return {"uri": await UPDATES.receive.receive()}
 
     async def prompts(self, _request: Json) -> Json:
         """Lists the prompts."""

@@ -100,6 +100,7 @@ fn templates_and_the_guide_are_offered() {
     let expected = [
         "colony://checkpoint/{id}",
         "colony://decision/{id}",
+        "colony://scope/{id}",
         "colony://page/{id}",
     ];
     assert_eq!(shapes, expected);
@@ -110,4 +111,32 @@ fn templates_and_the_guide_are_offered() {
     assert_eq!(*text, sandbox.json(&["agents", "guide"])["guide"]);
     let refused = client.ask(&json!({ "do": "prompt", "name": "other" }));
     assert_eq!(refused["refused"]["code"], -32602);
+}
+
+#[test]
+fn a_subscriber_hears_when_its_scope_is_mapped() {
+    for version in [super::client::USUAL, "2026-07-28"] {
+        let sandbox = Sandbox::new();
+        sandbox.colony(&["map"]);
+        let scopes = sandbox.json(&["scopes"]);
+        let id = scopes["mappings"][0]["scope_id"].as_str().unwrap();
+        let mut client = Client::of(&sandbox, version, &["mcp"]);
+        assert_eq!(client.connection["version"], version);
+        let listed = list(&mut client).concat();
+        let of_scope = |one: &&Value| one["uri"].as_str().unwrap().starts_with("colony://scope/");
+        let uri = listed.iter().find(of_scope).unwrap()["uri"].clone();
+        assert_eq!(read(&mut client, uri.as_str().unwrap())["scope_id"], id);
+        let answer = client.ask(&json!({ "do": "subscribe", "uri": uri }));
+        assert!(answer["refused"].is_null(), "{version} {answer}");
+        // Another process changes it.
+        sandbox.write("new.txt", "new\n");
+        sandbox.git(&["add", "new.txt"]);
+        sandbox.git(&["commit", "-qm", "new"]);
+        sandbox.colony(&["map"]);
+        let update = client.ask(&json!({ "do": "updated" }));
+        assert_eq!(update, json!({ "uri": uri }), "{version}");
+        sandbox.colony(&["scopes", "unmap", id]);
+        let update = client.ask(&json!({ "do": "updated" }));
+        assert_eq!(update, json!({ "uri": uri }), "{version}");
+    }
 }

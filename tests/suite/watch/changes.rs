@@ -176,3 +176,23 @@ fn a_branch_that_moved_at_the_remote_is_an_event() {
     );
     assert!(keys(&sandbox).contains(&"branch_changed:origin/main".to_owned()));
 }
+
+#[test]
+fn an_agent_hears_of_its_own_watch_and_not_of_its_own_work() {
+    let sandbox = mapped();
+    let path = sandbox.json(&["agents", "new", "ada"])["path"].clone();
+    let clone = sandbox.at(path.as_str().unwrap().into());
+    let since = sandbox.json(&["events"])["position"].clone();
+    let mut watcher = Watcher::start(&clone, &["code", "--debounce", SOON, "--id", "own"]);
+    clone.write("src/a.rs", "fn other() {}\n");
+    watcher.next();
+    clone.colony(&["checkpoint", "-m", "own work"]);
+    let heard = clone.json(&["events", "--since", since.as_str().unwrap()]);
+    let keys = heard["events"].as_array().unwrap().iter();
+    let keys: Vec<_> = keys.map(|event| event["key"].as_str().unwrap()).collect();
+    assert_eq!(keys.first(), Some(&"watch_fired:own"), "{heard:#}");
+    assert!(
+        keys.iter().all(|key| *key == "watch_fired:own"),
+        "{heard:#}"
+    );
+}

@@ -123,7 +123,10 @@ fn a_deleted_or_damaged_state_loses_no_running_watch() {
 fn refused_watches_say_why() {
     let sandbox = mapped();
     let code = |args: &[&str]| sandbox.json(args)["code"].clone();
-    assert_eq!(code(&["watch", "nothing", "-n"]), "scope-not-found");
+    assert_eq!(
+        code(&["watch", "--scope", "nothing", "-n"]),
+        "scope-not-found"
+    );
     assert_eq!(code(&["watch", "code", "../out", "-n"]), "path-outside");
     assert_eq!(code(&["watch", "code", "--debounce", "-1"]), "usage");
     assert_eq!(code(&["watch", "--id", "a\nb", "-n"]), "usage");
@@ -139,7 +142,7 @@ fn refused_watches_say_why() {
             .contains("too many watches"),
         "{refused}"
     );
-    // A word that is no scope and is there is a path, as in git.
+    // A word that names no scope is a path, as in git.
     let path = sandbox.json(&["watch", "src", "--debounce", SOON]);
     assert_eq!(
         (&path["scope_id"], &path["paths"]),
@@ -206,4 +209,82 @@ fn a_killed_process_leaves_all_that_the_next_one_needs() {
     fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
     sandbox.colony(&["map"]);
     assert_eq!(watched["pages"], sandbox.json(&["pages"])["pages"]);
+}
+
+#[test]
+fn the_process_ends_with_its_last_watch_whatever_else_it_does() {
+    let sandbox = mapped();
+    assert_eq!(sandbox.run(&["watch", "--resume"]).code, 1);
+    let args = ["code", "--id", "one", "--auto-checkpoint", "1"];
+    let watcher = Watcher::start(&sandbox, &args);
+    sandbox.colony(&["watches", "stop", "one"]);
+    assert_eq!(watcher.end(), Some(0));
+}
+
+#[test]
+fn a_change_right_after_a_detached_start_is_noticed() {
+    let sandbox = mapped();
+    let command = [
+        "watch",
+        "code",
+        "--detach",
+        "--debounce",
+        SOON,
+        "--id",
+        "one",
+    ];
+    assert!(
+        sandbox
+            .program()
+            .args(command)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    until(|| sandbox.json(&["watches"])["watches"][0]["fire_count"] == 1);
+    sandbox.colony(&["watches", "stop", "one"]);
+    until(|| sandbox.json(&["watches"])["running"] == false);
+}
+
+#[test]
+fn the_only_row_of_a_map_is_named_by_its_name() {
+    let sandbox = Sandbox::new();
+    let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
+    let watch = sandbox.json(&["watch", "default", "new", "-n"]);
+    assert_eq!(
+        (&watch["scope_id"], &watch["paths"]),
+        (&scope, &json!(["new"]))
+    );
+    let watch = sandbox.json(&["watch", "nothing", "new", "-n"]);
+    assert_eq!(watch["paths"], json!(["new", "nothing"]));
+}
+
+#[test]
+fn a_watch_and_a_reader_follow_their_repository_into_a_hub() {
+    let sandbox = mapped();
+    let watcher = Watcher::start(&sandbox, &["code", "--id", "one"]);
+    let mut reader = sandbox.program();
+    reader.args([
+        "--json", "events", "--follow", "--since", "0:0", "--key", "mapped:",
+    ]);
+    let mut reader = reader.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(reader.stdout.take().unwrap()));
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert!(next()["key"].as_str().unwrap().starts_with("mapped:"));
+    next();
+    sandbox.json(&["agents", "new", "ada"]);
+    // The list of watches moves, too.
+    until(|| sandbox.json(&["watches"])["count"] == 1);
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    sandbox.git(&["commit", "-qam", "other"]);
+    sandbox.colony(&["map"]);
+    assert_eq!(next()["gap"], true);
+    assert!(next()["key"].as_str().unwrap().starts_with("mapped:"));
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    sandbox.colony(&["watches", "stop", "one"]);
+    assert_eq!(watcher.end(), Some(0));
 }

@@ -242,7 +242,8 @@ impl<'a> Mapper<'a> {
         let settled = known.filter(|known| self.is_settled(known, row));
         if let Some(known) = settled.filter(|known| known.revision == mapped.revision) {
             let totals = known.totals;
-            if mapped.follows.is_some() && mapped.follows != known.follows.as_deref() {
+            let is_other = mapped.follows != known.follows.as_deref();
+            if is_other && (mapped.follows.is_some() || known.is_invalidated()) {
                 let noted = self
                     .table
                     .write(before.as_ref(), mapped, &Changes::default());

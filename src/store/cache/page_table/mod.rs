@@ -41,6 +41,16 @@ const SCHEMA: &str = "
     SELECT digest, left_out FROM directories LIMIT 0;
     CREATE INDEX IF NOT EXISTS failing ON directories (scope, path) WHERE left_out IS NOT NULL";
 
+/// Stands for the revision that an invalidated scope was mapped from. No revision has such a name.
+const INVALID: &str = "..";
+
+impl ScopeRow {
+    /// Returns `true` if its pages were marked as stale.
+    pub fn is_invalidated(&self) -> bool {
+        self.follows.as_deref() == Some(INVALID)
+    }
+}
+
 /// The page table of a repository.
 pub struct PageTable {
     database: Database,
@@ -53,7 +63,7 @@ pub struct ScopeRow {
     generation: i64,
     /// Its name.
     pub scope: String,
-    /// A digest of everything but the commit that the pages depend on; empty where they were invalidated.
+    /// A digest of everything but the commit that the pages depend on.
     pub recipe: Vec<u8>,
     /// The commit that was mapped.
     pub revision: String,
@@ -333,7 +343,7 @@ impl PageTable {
         })
     }
 
-    /// Drops the recipe of a scope: its pages stay and are stale, and the next mapping makes all of them again.
+    /// Marks a scope: its pages stay, and are stale until the next mapping.
     ///
     /// # Errors
     /// When the table cannot be written.
@@ -342,8 +352,8 @@ impl PageTable {
             let Some(row) = find(connection, worktree, scope)? else {
                 return Ok(());
             };
-            let sql = "UPDATE scopes SET recipe = x'' WHERE id = ?1";
-            connection.execute(sql, [row.id])?;
+            let sql = "UPDATE scopes SET follows = ?2 WHERE id = ?1";
+            connection.execute(sql, params![row.id, INVALID])?;
             seal(connection, row.id)
         })
     }
