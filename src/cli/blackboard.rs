@@ -44,7 +44,7 @@ enum Action {
             allow_hyphen_values = true
         )]
         text: Option<String>,
-        /// Write only if the key is at VERSION, as 'get' shows it; '0' stands for a key without a value
+        /// Write only if the key is at VERSION, as 'list' shows it; '0' stands for a key without a value
         #[arg(long, value_name = "VERSION")]
         if_version: Option<String>,
         /// Show what would be done, and change nothing
@@ -65,7 +65,7 @@ enum Action {
     Delete {
         #[command(flatten)]
         place: KeyArgs,
-        /// Delete only if the key is at VERSION, as 'get' shows it
+        /// Delete only if the key is at VERSION, as 'list' shows it
         #[arg(long, value_name = "VERSION")]
         if_version: Option<String>,
         /// Show what would be done, and change nothing

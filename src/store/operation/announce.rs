@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use crate::git::RefChange;
-use crate::store::Session;
 use crate::store::refs::ref_names;
 use crate::store::state::event_log::announce;
+use crate::store::{Session, key};
 
 use super::operation_record::{Kind, Record};
 
@@ -19,6 +19,42 @@ pub(super) fn operation(session: &Session, record: &Record) {
         }
         let merged = merge(session, record, change);
         branch_changed(session, change, merged.as_ref().or(cause.as_ref()), record);
+    }
+    if matches!(record.kind, Kind::Undo | Kind::Redo) {
+        scopes(session, record);
+    }
+}
+
+/// Announces the scopes that are mapped again, or no longer. What maps or unmaps one first announces it itself.
+fn scopes(session: &Session, record: &Record) {
+    let repo = &session.repo;
+    let is_of_scopes = |change: &&RefChange| {
+        let name = change.name.to_string();
+        name == ref_names::SCOPES || name.starts_with(ref_names::LOCAL_SCOPES)
+    };
+    for change in record.refs.iter().filter(is_of_scopes) {
+        // Where the records cannot be read, the undo is done all the same.
+        let trees = repo
+            .tree_of(change.old)
+            .and_then(|old| Ok((old, repo.tree_of(change.new)?)));
+        let changes = trees.and_then(|(old, new)| repo.diff_trees(old, new));
+        for changed in changes.unwrap_or_default() {
+            let folder = changed.path.parent();
+            let name = folder.as_ref().and_then(|folder| folder.as_path().to_str());
+            let Some(scope) = name.and_then(key::decode) else {
+                continue;
+            };
+            let prefix = if changed.new.is_some() {
+                "mapped"
+            } else {
+                "unmapped"
+            };
+            announce(
+                session,
+                format!("{prefix}:{scope}"),
+                json!({"scope_id": scope, "op": record.op}),
+            );
+        }
     }
 }
 

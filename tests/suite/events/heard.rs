@@ -346,3 +346,16 @@ fn a_position_of_another_log_has_a_gap() {
         "invalid-value"
     );
 }
+
+#[test]
+fn an_undo_of_a_mapping_is_heard() {
+    let sandbox = Sandbox::new();
+    let mapped = sandbox.json(&["map"]);
+    let scope = mapped["results"][0]["scope_id"].as_str().unwrap();
+    let since = sandbox.json(&["events"])["position"].clone();
+    sandbox.colony(&["undo"]);
+    sandbox.colony(&["redo"]);
+    let heard = sandbox.json(&["events", "--since", since.as_str().unwrap()]);
+    let expected = [format!("unmapped:{scope}"), format!("mapped:{scope}")];
+    assert_eq!(keys_of(&heard), expected);
+}
