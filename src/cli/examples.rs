@@ -383,16 +383,16 @@ pub const TABLE: &[Examples] = &[
         "watch",
         &[
             (
-                "git colony watch --on-change reindex --detach",
-                "map files again in the background when they change",
+                "git colony watch --on-change reindex --auto-checkpoint 30 --detach",
+                "map files again when they change, and keep quiet states",
             ),
             (
                 "git colony watch default src --id mine --detach",
                 "write events in the background",
             ),
             (
-                "git colony watch --resume --auto-checkpoint 30 --detach",
-                "resume the watches, and keep quiet states",
+                "git colony watch --resume --detach",
+                "resume the watches, after a restart of the machine",
             ),
         ],
     ),

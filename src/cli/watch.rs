@@ -11,7 +11,7 @@ use crate::flow::watch::{
 };
 use crate::git::process::detached;
 use crate::model::time::Moment;
-use crate::model::{RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Form, Outcome};
 use crate::ui::{escape, text};
@@ -105,16 +105,25 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
+    let options = Options {
+        remote: args.remote,
+        auto_checkpoint: args.auto_checkpoint,
+    };
+    let is_running = watch::is_running(&session);
+    if is_running && (options.remote.is_some() || options.auto_checkpoint.is_some()) {
+        let message = "a process watches this working tree already: '--remote' and '--auto-checkpoint' are for its start";
+        let hint = "git colony watches stop ID   # it ends with its last watch";
+        return Err(Error::new(Code::Usage, message)
+            .unchanged()
+            .hint(hint)
+            .into());
+    }
     let report = if args.resume {
         None
     } else {
         Some(watch::add(&session, &request(&session, args)?)?)
     };
-    let options = Options {
-        remote: args.remote,
-        auto_checkpoint: args.auto_checkpoint,
-    };
-    let begins = !args.dry_run && !watch::is_running(&session);
+    let begins = !args.dry_run && !is_running;
     if args.resume && watch::list(&session)?.count == 0 {
         (session.world.narrate)("there is no watch to resume");
         return Ok(Outcome::No);

@@ -1,7 +1,9 @@
 //! Watches: what happens when files of a scope change. A watch is a record that lasts; one process for each
 //! working tree does what all of its watches say.
 
+mod in_place;
 mod reactions;
+mod remote_poll;
 mod triggers;
 mod wake;
 mod watch_list;
@@ -14,8 +16,8 @@ use serde::Serialize;
 
 use crate::flow::residency::written;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::unusable;
 use crate::store::Session;
+use crate::store::cache::database::Unusable;
 use crate::store::lock::WorktreeLock;
 use crate::store::state::{Added, State, Watch};
 
@@ -343,4 +345,11 @@ fn entry(watch: &Watch, running: bool) -> WatchEntry {
 #[expect(clippy::cast_possible_truncation, reason = "at most an hour")]
 fn milliseconds(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn unusable(why: Unusable) -> Error {
+    let message = format!("cannot use the state of the colony: {why}");
+    let error = Error::new(Code::CacheUnusable, message);
+    error.unchanged().hint("git colony doctor")
 }

@@ -162,15 +162,28 @@ mod events {
                 }
             }
             for number in gone {
-                if let Some(directory) = self.directories.remove(&number) {
-                    self.known.remove(&directory);
-                    inotify::remove_watch(&self.notifier, number).ok();
-                }
+                self.forget_below(number);
             }
             for directory in created {
                 self.add_below(&directory);
             }
             found
+        }
+
+        /// Forgets a directory that is gone or has another path now, and those below it, which went with it.
+        fn forget_below(&mut self, number: i32) {
+            let Some(gone) = self.directories.get(&number).cloned() else {
+                return;
+            };
+            let below = self.directories.iter();
+            let below = below.filter(|(_, directory)| directory.starts_with(&gone));
+            let numbers: Vec<i32> = below.map(|(number, _)| *number).collect();
+            for number in numbers {
+                if let Some(directory) = self.directories.remove(&number) {
+                    self.known.remove(&directory);
+                    inotify::remove_watch(&self.notifier, number).ok();
+                }
+            }
         }
 
         /// Watches a new directory and those below it; not in a repository of its own.
@@ -253,6 +266,11 @@ mod tests {
         fs::rename(place("a"), place("c")).unwrap();
         assert!(woken(&mut wake));
         fs::write(place("c/b/file"), "y").unwrap();
+        assert!(woken(&mut wake));
+        // What has the old paths now is another.
+        fs::create_dir_all(place("a/b")).unwrap();
+        assert!(woken(&mut wake));
+        fs::write(place("a/b/file"), "y").unwrap();
         assert!(woken(&mut wake));
         fs::remove_dir_all(place("c")).unwrap();
         assert!(woken(&mut wake));

@@ -37,6 +37,9 @@ impl WatchList {
     /// Reads the list. A watch that is gone though it was not stopped is entered again: the database was
     /// deleted, as a whole or in part. Where it cannot be read, the list stays.
     pub(super) fn read(&mut self, session: &Session) {
+        self.database = state::path(session);
+        // Before the list is read: what changes meanwhile is read the next time.
+        self.stamp = Some(self.stamp_now());
         let known = std::mem::take(&mut self.watches);
         let worktree = session.repo.workdir();
         let read = State::open(session).and_then(|mut state| {
@@ -44,7 +47,7 @@ impl WatchList {
             let is_gone = |watch: &&Watch| found.iter().all(|other| other.id != watch.id);
             let mut is_complete = true;
             for watch in known.iter().filter(is_gone) {
-                if !state.was_stopped(&watch.id)? {
+                if !state.was_stopped(watch)? {
                     state.add_watch(watch, u64::MAX)?;
                     is_complete = false;
                 }
@@ -56,8 +59,6 @@ impl WatchList {
             }
         });
         self.watches = read.unwrap_or(known);
-        self.database = state::path(session);
-        self.stamp = Some(self.stamp_now());
     }
 
     fn stamp_now(&self) -> Stamp {

@@ -9,13 +9,16 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::json;
 
+use super::in_place::InPlace;
 use super::reactions::{self, Keeping};
+use super::remote_poll::RemotePoll;
 use super::triggers::{self, Rows};
 use super::wake::{POLL, Wake};
 use super::watch_list::WatchList;
 use super::{OnChange, lock_path};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
+use crate::git::process::end_children;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
@@ -30,6 +33,12 @@ const MIN_PAUSE: Duration = Duration::from_millis(150);
 
 /// A look takes at most this share of the time: a large working tree in constant change is looked at less often.
 const PAUSE_PER_LOOK: u32 = 10;
+
+/// How long a reaction waits for other commands.
+const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How much later a failed automatic checkpoint is tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(30);
 
 /// A watch fires at the latest after this many quiet times, however long the changes go on.
 const MAX_QUIET_TIMES: u32 = 10;
@@ -99,8 +108,14 @@ pub fn run(
         taken => taken?,
     };
     watcher.begin(&session);
+    let own = [
+        session.repo.workdir().to_owned(),
+        session.repo.git_dir().to_owned(),
+        lock_path(&session),
+    ];
     drop(session);
-    while world.interrupt.signal().is_none() && watcher.has_work() {
+    let place = InPlace::of(own);
+    while place.holds() && world.interrupt.signal().is_none() && watcher.has_work() {
         watcher.wait();
         let done = watcher.turn();
         if done.iter().any(|done| report(done) == Go::End) {
@@ -108,6 +123,8 @@ pub fn run(
         }
     }
     drop(lock);
+    // The remote may still be asked.
+    end_children(&world.interrupt);
     Ok(true)
 }
 
@@ -122,13 +139,12 @@ struct Watcher<'a> {
     not_before: Instant,
     is_woken: bool,
     watches: WatchList,
-    worktree: PathBuf,
-    /// Whether the working tree was deleted.
-    is_over: bool,
+    /// Whether the repository could not be opened the last time.
+    is_failing: bool,
     pending: BTreeMap<String, Pending>,
     /// The last change that no automatic checkpoint has.
     unkept: Option<Instant>,
-    remote_due: Instant,
+    remote: Option<RemotePoll>,
     /// Failures that were reported: each once, until it passes.
     reported: BTreeSet<&'static str>,
 }
@@ -161,11 +177,10 @@ impl<'a> Watcher<'a> {
             wake,
             look,
             watches: WatchList::of(session),
-            worktree: session.repo.workdir().to_owned(),
-            is_over: false,
+            is_failing: false,
             pending: BTreeMap::new(),
             unkept: Some(now),
-            remote_due: now,
+            remote: options.remote.map(RemotePoll::every),
             reported: BTreeSet::new(),
         };
         watcher
@@ -186,7 +201,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn has_work(&self) -> bool {
-        !self.watches.is_empty() && !self.is_over
+        !self.watches.is_empty()
     }
 
     /// Waits for an event, or until something is due.
@@ -199,9 +214,12 @@ impl<'a> Watcher<'a> {
         for (watch, pending) in self.pending_watches() {
             until = until.min(fires_at(watch, pending));
         }
+        if self.is_failing {
+            until = self.not_before.min(now + TICK);
+        }
         let timeout = until.saturating_duration_since(now);
         // A woken one has nothing to learn from an event before it may look.
-        if self.is_woken {
+        if self.is_woken || self.is_failing {
             std::thread::sleep(timeout);
         } else {
             self.is_woken = self.wake.wait(timeout);
@@ -215,29 +233,31 @@ impl<'a> Watcher<'a> {
 
     /// Looks, fires and keeps where it is time.
     fn turn(&mut self) -> Vec<Done> {
+        let mut done = self.ask_remote();
         let now = Instant::now();
+        if self.is_failing && now < self.not_before {
+            return done;
+        }
         let looks = now >= self.due || self.is_woken && now >= self.not_before;
         let fires = self
             .pending_watches()
             .any(|(watch, pending)| fires_at(watch, pending) <= now);
         let keeps = self.keeps_at().is_some_and(|at| at <= now);
-        let asks = self.options.remote.is_some() && self.remote_due <= now;
-        if !(looks || fires || keeps || asks || self.watches.may_have_changed()) {
-            return Vec::new();
+        if !(looks || fires || keeps || self.watches.may_have_changed()) {
+            return done;
         }
         let opened = Session::open(self.world.clone(), self.flags, ObjectWrites::Durable);
-        let Some(session) = self.report_failure("open the repository", opened) else {
-            self.due = now + POLL;
-            self.is_over = !self.worktree.is_dir();
-            return Vec::new();
+        let opened = self.report_failure("open the repository", opened);
+        self.is_failing = opened.is_none();
+        let Some(mut session) = opened else {
+            (self.due, self.not_before) = (now + POLL, now + POLL);
+            return done;
         };
+        // Another command holds a lock for a moment only; what it keeps from happening is tried again.
+        session.settings.timeout = Some(LOCK_TIMEOUT);
         self.read_watches(&session);
         if looks {
             self.look_again(&session);
-        }
-        let mut done = Vec::new();
-        if asks {
-            done.extend(self.ask_remote(&session));
         }
         done.extend(self.fire(&session));
         if keeps {
@@ -259,10 +279,17 @@ impl<'a> Watcher<'a> {
         let began = Instant::now();
         self.is_woken = false;
         let looked = WorktreeLook::of(session);
-        let changed = looked.and_then(|look| {
-            let changed = look.changed_since(session, &self.look)?;
+        let changed = looked.map(|look| {
+            let changed = look.changed_since(session, &self.look);
             self.look = look;
-            Ok(changed)
+            // The tree of the last look is gone, or there are too many changes to list: every file counts.
+            changed.unwrap_or_else(|_| {
+                let tracked = session.repo.paths_of_index().unwrap_or_default();
+                tracked
+                    .into_iter()
+                    .chain(self.look.files().cloned())
+                    .collect()
+            })
         });
         let now = Instant::now();
         self.not_before = now + MIN_PAUSE.max((now - began) * PAUSE_PER_LOOK);
@@ -311,7 +338,7 @@ impl<'a> Watcher<'a> {
                 continue;
             };
             let at = session.world.now().timestamp_millis();
-            let noted = State::open(session).and_then(|mut state| state.note_fired(&watch.id, at));
+            let noted = State::open(session).and_then(|mut state| state.note_fired(&watch, at));
             // It was stopped meanwhile.
             if matches!(noted, Ok(false)) {
                 continue;
@@ -345,6 +372,19 @@ impl<'a> Watcher<'a> {
 
     fn reindex(&mut self, session: &Session, watch: &Watch) -> Vec<String> {
         let mapped = reactions::reindex(session, watch);
+        if let Err(error) = &mapped
+            && error.code() == Code::Locked
+        {
+            // It is tried again, as after a change.
+            let now = Instant::now();
+            let again = self.look.files().cloned().collect();
+            let pending = Pending {
+                paths: again,
+                first: now,
+                last: now,
+            };
+            self.pending.entry(watch.id.clone()).or_insert(pending);
+        }
         self.report_failure("map the scopes", mapped)
             .unwrap_or_default()
     }
@@ -355,8 +395,9 @@ impl<'a> Watcher<'a> {
     }
 
     fn keep(&mut self, session: &Session) -> Option<Done> {
-        self.unkept = None;
         let kept = reactions::keep(session);
+        // What fails is tried again, less often.
+        self.unkept = kept.is_err().then(|| Instant::now() + RETRY_PAUSE);
         match self.report_failure("keep the state", kept)? {
             Keeping::Kept(checkpoint_id) => Some(Done::Kept { checkpoint_id }),
             Keeping::Unchanged => None,
@@ -367,16 +408,14 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn ask_remote(&mut self, session: &Session) -> Vec<Done> {
-        self.remote_due = Instant::now() + self.options.remote.unwrap_or_default();
-        let moved = reactions::fetch(session);
-        let moved = self
-            .report_failure("ask the remote", moved)
-            .unwrap_or_default();
-        moved
-            .into_iter()
-            .map(|branch| Done::BranchChanged { branch })
-            .collect()
+    fn ask_remote(&mut self) -> Vec<Done> {
+        let remote = self.remote.as_mut();
+        let Some(answer) = remote.and_then(|remote| remote.poll(self.world, self.flags)) else {
+            return Vec::new();
+        };
+        let moved = self.report_failure("ask the remote", answer);
+        let moved = moved.unwrap_or_default().into_iter();
+        moved.map(|branch| Done::BranchChanged { branch }).collect()
     }
 
     /// Reports a failure once; what goes on failing is not reported again until it has worked.
@@ -387,7 +426,8 @@ impl<'a> Watcher<'a> {
                 Some(value)
             }
             Err(error) => {
-                if self.reported.insert(what) {
+                let is_signal = error.code() == Code::Interrupted;
+                if !is_signal && self.reported.insert(what) {
                     (self.world.narrate)(&format!("warning: cannot {what}: {}", error.message()));
                 }
                 None

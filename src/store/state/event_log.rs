@@ -236,23 +236,28 @@ fn trim(connection: &Connection, now: i64) -> Result<(), Unusable> {
     Ok(())
 }
 
-/// Returns a value as JSON, with its lists cut if it is too long.
+/// Returns a value as JSON, with its lists cut until it is short enough.
 fn bounded(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= MAX_VALUE_BYTES {
         return text;
     }
     let mut value = value.clone();
-    if let Value::Object(members) = &mut value {
-        for list in members.values_mut().filter_map(Value::as_array_mut) {
-            list.truncate(CUT_LIST);
+    let mut length = CUT_LIST;
+    loop {
+        if let Value::Object(members) = &mut value {
+            for list in members.values_mut().filter_map(Value::as_array_mut) {
+                list.truncate(length);
+            }
+            members.insert("truncated".to_owned(), json!(true));
         }
-        members.insert("truncated".to_owned(), json!(true));
-    }
-    let text = value.to_string();
-    if text.len() <= MAX_VALUE_BYTES {
-        text
-    } else {
-        json!({"truncated": true}).to_string()
+        let text = value.to_string();
+        if text.len() <= MAX_VALUE_BYTES {
+            return text;
+        }
+        if length == 0 {
+            return json!({"truncated": true}).to_string();
+        }
+        length /= 2;
     }
 }

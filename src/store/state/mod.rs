@@ -58,9 +58,10 @@ const SCHEMA: &str = "
         faults INTEGER NOT NULL, evictions INTEGER NOT NULL,
         PRIMARY KEY (agent, scope)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS watches (
-        id TEXT PRIMARY KEY, worktree BLOB NOT NULL, scope TEXT, paths BLOB NOT NULL,
+        id TEXT NOT NULL, worktree BLOB NOT NULL, scope TEXT, paths BLOB NOT NULL,
         mode TEXT NOT NULL, debounce INTEGER NOT NULL, agent TEXT NOT NULL,
-        started INTEGER NOT NULL, fired INTEGER, count INTEGER NOT NULL) WITHOUT ROWID;
+        started INTEGER NOT NULL, fired INTEGER, count INTEGER NOT NULL,
+        PRIMARY KEY (worktree, id)) WITHOUT ROWID;
     SELECT used FROM residents LIMIT 0;
     SELECT evictions FROM counters LIMIT 0";
 

@@ -1,6 +1,6 @@
 //! The watches of working trees. They last until they are stopped, longer than the process that watches.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use crate::store::cache::database::Unusable;
 /// The mode of a watch that was stopped.
 const STOPPED: &str = "stopped";
 
-/// How long the note of a stop stays, in milliseconds; a process reads it within a second.
-const KEEP_NOTE: i64 = 60_000;
+/// How long the note of a stop stays, in milliseconds; a process reads it within a second, unless it is stopped itself.
+const KEEP_NOTE: i64 = 86_400_000;
 
 /// A watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +59,10 @@ impl State {
     /// When the state cannot be written.
     pub fn add_watch(&mut self, watch: &Watch, most: u64) -> Result<Added, Unusable> {
         self.update(|connection| {
-            let sql = "DELETE FROM watches WHERE id = ?1 AND mode = ?2";
-            connection.execute(sql, [&watch.id, STOPPED])?;
+            forget_removed(connection)?;
+            let sql = "DELETE FROM watches WHERE id = ?1 AND worktree = ?2 AND mode = ?3";
+            let worktree = watch.worktree.as_os_str().as_bytes();
+            connection.execute(sql, params![watch.id, worktree, STOPPED])?;
             let all = of_worktree(connection, &watch.worktree)?;
             if all.len() as u64 >= most {
                 return Ok(Added::TooMany);
@@ -68,7 +70,6 @@ impl State {
             let sql =
                 "INSERT OR IGNORE INTO watches VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
             let paths = joined(&watch.paths);
-            let worktree = watch.worktree.as_os_str().as_bytes();
             let added = connection.execute(
                 sql,
                 params![
@@ -104,10 +105,12 @@ impl State {
     ///
     /// # Errors
     /// When the state cannot be written.
-    pub fn note_fired(&mut self, id: &str, now: i64) -> Result<bool, Unusable> {
+    pub fn note_fired(&mut self, watch: &Watch, now: i64) -> Result<bool, Unusable> {
+        let worktree = watch.worktree.as_os_str().as_bytes();
         self.update(|connection| {
-            let sql = "UPDATE watches SET fired = ?2, count = count + 1 WHERE id = ?1";
-            Ok(connection.execute(sql, params![id, now])? > 0)
+            let sql = "UPDATE watches SET fired = ?3, count = count + 1
+                WHERE id = ?1 AND worktree = ?2 AND mode != ?4";
+            Ok(connection.execute(sql, params![watch.id, worktree, now, STOPPED])? > 0)
         })
     }
 
@@ -127,16 +130,33 @@ impl State {
         })
     }
 
-    /// Returns `true` if a watch was stopped within the last minute.
+    /// Returns `true` if a watch was stopped within the last day.
     ///
     /// # Errors
     /// When the state cannot be read.
-    pub fn was_stopped(&mut self, id: &str) -> Result<bool, Unusable> {
+    pub fn was_stopped(&mut self, watch: &Watch) -> Result<bool, Unusable> {
+        let worktree = watch.worktree.as_os_str().as_bytes();
         self.read(|connection| {
-            let sql = "SELECT EXISTS (SELECT 1 FROM watches WHERE id = ?1 AND mode = ?2)";
-            Ok(connection.query_row(sql, [id, STOPPED], |row| row.get(0))?)
+            let sql = "SELECT EXISTS (SELECT 1 FROM watches
+                WHERE id = ?1 AND worktree = ?2 AND mode = ?3)";
+            Ok(
+                connection
+                    .query_row(sql, params![watch.id, worktree, STOPPED], |row| row.get(0))?,
+            )
         })
     }
+}
+
+/// Deletes the watches of working trees that are gone.
+fn forget_removed(connection: &Connection) -> Result<(), Unusable> {
+    let mut statement = connection.prepare("SELECT DISTINCT worktree FROM watches")?;
+    let worktrees = statement.query_map([], |row| row.get::<_, Vec<u8>>(0))?;
+    for worktree in worktrees.collect::<rusqlite::Result<Vec<_>>>()? {
+        if !Path::new(OsStr::from_bytes(&worktree)).is_dir() {
+            connection.execute("DELETE FROM watches WHERE worktree = ?1", [worktree])?;
+        }
+    }
+    Ok(())
 }
 
 fn of_worktree(connection: &Connection, worktree: &Path) -> Result<Vec<Watch>, Unusable> {

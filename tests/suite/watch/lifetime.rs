@@ -288,3 +288,52 @@ fn a_watch_and_a_reader_follow_their_repository_into_a_hub() {
     sandbox.colony(&["watches", "stop", "one"]);
     assert_eq!(watcher.end(), Some(0));
 }
+
+#[test]
+fn a_process_ends_when_another_repository_takes_its_place() {
+    for act in [
+        "mv .git ../away",
+        "cp -a . ../copy && rm -rf .git && cp -a ../copy/.git .",
+    ] {
+        let sandbox = mapped();
+        let watcher = Watcher::start(&sandbox, &["code", "--id", "one"]);
+        let done = sandbox.process("sh").args(["-c", act]).status().unwrap();
+        assert!(done.success());
+        assert_eq!(watcher.end(), Some(0), "{act}");
+    }
+}
+
+#[test]
+fn clones_of_a_hub_may_name_their_watches_alike() {
+    let sandbox = mapped();
+    let clone = |agent: &str| {
+        let path = sandbox.json(&["agents", "new", agent])["path"].clone();
+        sandbox.at(path.as_str().unwrap().into())
+    };
+    let (ada, bob) = (clone("ada"), clone("bob"));
+    let watchers = [&ada, &bob].map(|view| Watcher::start(view, &["code", "--id", "mine"]));
+    assert_eq!(ada.json(&["watches", "stop", "mine"])["stopped"], true);
+    assert_eq!(bob.json(&["watches"])["count"], 1);
+    assert_eq!(bob.json(&["watches", "stop", "mine"])["stopped"], true);
+    for watcher in watchers {
+        assert_eq!(watcher.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_remote_that_hangs_delays_neither_watches_nor_the_end() {
+    let sandbox = mapped();
+    // It accepts connections, in the kernel, and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/x.git", silent.local_addr().unwrap());
+    sandbox.git(&["remote", "add", "origin", &url]);
+    let args = ["code", "--id", "one", "--debounce", SOON, "--remote", "1"];
+    let mut watcher = Watcher::start(&sandbox, &args);
+    let refused = sandbox.json(&["watch", "--resume", "--remote", "1"]);
+    assert_eq!(refused["code"], "usage");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    assert_eq!(watcher.next()["watch_id"], "one");
+    sandbox.colony(&["watches", "stop", "one"]);
+    assert_eq!(watcher.end(), Some(0));
+}
