@@ -22,6 +22,7 @@ mod design;
 mod lfs;
 mod map;
 mod page;
+mod search;
 mod setup;
 mod source;
 mod text;

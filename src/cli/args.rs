@@ -6,10 +6,10 @@ use clap::{Parser, Subcommand};
 
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
-    complete, completions, config, credential, decide, decisions, deinit, diff, doctor, events,
-    fleet, fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver, ops,
-    pages, prune, restore, schema, scopes, status, sync, tag, tools, topology, tour, undo, version,
-    watch,
+    complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
+    events, fleet, fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver,
+    ops, pages, prune, restore, schema, scopes, search, status, sync, tag, tools, topology, tour,
+    undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -125,6 +125,8 @@ pub(super) enum Command {
     Map(map::Args),
     Pages(pages::Args),
     Scopes(scopes::Args),
+    Search(search::Args),
+    Context(context::Args),
     Blackboard(blackboard::Args),
     Watch(watch::Args),
     Watches(watch::ListArgs),

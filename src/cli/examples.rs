@@ -380,6 +380,36 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "search",
+        &[
+            (
+                "git colony search parse a header",
+                "passages about it, the best first",
+            ),
+            (
+                "git colony search --path '*.md' --limit 3 undo",
+                "in some files",
+            ),
+            (
+                "git colony search --raw '+undo -test'",
+                "with one word and without another",
+            ),
+        ],
+    ),
+    of(
+        "context",
+        &[
+            (
+                "git colony context how is a header parsed --budget 4000",
+                "the passages about it, for a prompt",
+            ),
+            (
+                "git colony context --budget 8000 -- src",
+                "the files of a directory and related ones",
+            ),
+        ],
+    ),
+    of(
         "watch",
         &[
             (

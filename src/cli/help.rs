@@ -87,6 +87,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "map", All),
     ("Inspect and maintain", "pages", All),
     ("Inspect and maintain", "scopes", All),
+    ("Inspect and maintain", "search", All),
+    ("Inspect and maintain", "context", All),
     ("Inspect and maintain", "watch", All),
     ("Inspect and maintain", "watches", All),
     ("Inspect and maintain", "tools", All),

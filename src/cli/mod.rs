@@ -21,6 +21,7 @@ mod complete;
 mod completions;
 mod cone;
 mod config;
+mod context;
 mod corrected_command;
 mod credential;
 mod decide;
@@ -61,6 +62,7 @@ mod restore;
 mod roff;
 mod schema;
 mod scopes;
+mod search;
 mod status;
 mod sync;
 mod tag;
@@ -323,6 +325,8 @@ impl Face<'_> {
             Command::Pages(args) => pages::run(self, args),
             Command::Scopes(args) => scopes::run(self, &args),
             Command::Blackboard(args) => blackboard::run(self, args),
+            Command::Search(args) => search::run(self, args),
+            Command::Context(args) => context::run(self, args),
             Command::Watch(args) => watch::run(self, &args),
             Command::Watches(args) => watch::run_list(self, &args),
             Command::Schema(args) => schema::run(self, &args),

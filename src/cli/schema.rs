@@ -56,6 +56,8 @@ use crate::flow::reports::topology::TopologyReport;
 use crate::flow::residency::page_locks::{ExtendReport, LockReport, UnlockReport};
 use crate::flow::residency::page_request::PageRequestReport;
 use crate::flow::residency::resident_pages::ResidentReport;
+use crate::flow::search::SearchReport;
+use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
@@ -195,6 +197,8 @@ const REPORTS: &[(&str, Make)] = &[
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
     ("version", answer::<version::VersionReport>),
+    ("search", answer::<SearchReport>),
+    ("context", answer::<ContextReport>),
     ("watch", answer::<WatchReport>),
     ("watches", answer::<WatchesReport>),
     ("watches stop", answer::<StoppedReport>),

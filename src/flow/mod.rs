@@ -17,6 +17,7 @@ pub mod pages;
 pub mod prune;
 pub mod reports;
 pub mod residency;
+pub mod search;
 pub mod shared;
 pub mod sync;
 pub mod tools;

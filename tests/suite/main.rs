@@ -24,6 +24,7 @@ mod merge;
 mod pages;
 mod remote;
 mod restore;
+mod search;
 mod setup;
 mod surface;
 mod watch;

@@ -664,6 +664,57 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[same("max_nodes"), as_arg("scope_id", "scope")],
     ),
     described(
+        "Find the passages of mapped files that a query is about, the best first",
+        action(
+            "search",
+            Pages,
+            Reads,
+            "search",
+            &[
+                told(
+                    "Words or a question; no character of it has a meaning, but a phrase in quotation marks is preferred",
+                    required(how("query", Text("query"))),
+                ),
+                same("limit"),
+                as_arg("scope_id", "scope"),
+                told(
+                    "Only files that match one of these globs",
+                    as_arg("globs", "path"),
+                ),
+                same("worktree"),
+                told(
+                    "Read the query as an expression: '+word' and a phrase are required, '-word' excludes",
+                    same("raw"),
+                ),
+            ],
+        ),
+    ),
+    described(
+        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files and their surroundings, with their sources. With 'paths' these files and related ones, with 'all' all files",
+        action(
+            "context",
+            Pages,
+            Reads,
+            "context",
+            &[
+                same("question"),
+                same("paths"),
+                same("all"),
+                told("16,384 by default", as_arg("budget_tokens", "budget")),
+                told(
+                    "Leave out the pages of your resident set",
+                    same("exclude_resident"),
+                ),
+                as_arg("scope_id", "scope"),
+                told(
+                    "Only files that match one of these globs",
+                    as_arg("globs", "path"),
+                ),
+                same("worktree"),
+            ],
+        ),
+    ),
+    described(
         "Count pages, records and tokens, resident and locked pages, by scope",
         action("get_vcm_stats", Pages, Reads, "pages stats", &[]),
     ),

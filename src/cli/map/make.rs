@@ -7,7 +7,7 @@ use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
 use crate::flow::map::other_repositories::Network;
 use crate::flow::map::{self, MapReport, map_worktree};
-use crate::flow::residency;
+use crate::flow::{residency, search};
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::page::mapping::UnmappedFile;
@@ -82,6 +82,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         last_act::note(&session, command.to_owned(), way_back);
     }
     residency::warn_of_pins(&session)?;
+    search::keep_up_to_date(&session);
     face.answer(&report)
 }
 

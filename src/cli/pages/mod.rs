@@ -48,7 +48,7 @@ fn short(page: PageId) -> String {
 }
 
 /// Says which scopes changed since they were mapped, and how to map them again.
-fn moved_on(scopes: &[String]) -> &'static str {
+pub(in crate::cli) fn moved_on(scopes: &[String]) -> &'static str {
     let is_private = |scope: &String| scope_record::committed(scope).is_some();
     match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {
         (false, _) => {
@@ -64,13 +64,13 @@ fn moved_on(scopes: &[String]) -> &'static str {
 }
 
 /// Returns that as lines beside the answer: rows on standard output stay what they are.
-fn narration(stale_scopes: &[String]) -> Vec<String> {
+pub(in crate::cli) fn narration(stale_scopes: &[String]) -> Vec<String> {
     let stale = (!stale_scopes.is_empty()).then(|| moved_on(stale_scopes).to_owned());
     stale.into_iter().collect()
 }
 
 /// Says why there is no page to show.
-fn nothing(why: NoPages) -> String {
+pub(in crate::cli) fn nothing(why: NoPages) -> String {
     let words = match why {
         NoPages::NotMapped => "nothing is mapped; run 'git colony map'",
         NoPages::NotHere => {

@@ -187,6 +187,29 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     })
 }
 
+/// Opens the page table for the scopes of a state of the files, or one of them. If there is none, returns why.
+///
+/// # Errors
+/// `scope-not-found`, `name-ambiguous`, `cache-unusable`.
+pub(super) fn open_wanted(
+    session: &Session,
+    scope: Option<&str>,
+    work: Work,
+) -> Result<(Opened, Option<NoPages>)> {
+    let mut opened = delete_damaged(session, open(session, None))?;
+    let filter = Filter {
+        scope: scope.map(str::to_owned),
+        work,
+        ..Filter::default()
+    };
+    let nothing = retain_wanted(session, &mut opened.scopes, &filter)?;
+    let nothing = nothing.or_else(|| {
+        let is_empty = opened.scopes.is_empty();
+        is_empty.then(|| NoPages::of(session, &opened.scopes))
+    });
+    Ok((opened, nothing))
+}
+
 /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
 pub(super) fn is_stale(session: &Session, scope: &ScopeRow) -> bool {
     Freshness::of(session).is_stale(scope)
@@ -307,7 +330,7 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let mut shown = listing::show(
-        &place.library(session),
+        &place.library(),
         &reader,
         &found.0.scope,
         &found.1,
@@ -334,7 +357,7 @@ fn show_kept(
     };
     let place = Reading::of(session, stored.place.as_deref())?;
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let library = place.library(session);
+    let library = place.library();
     let scope_id = &stored.scope;
     let mut shown = listing::show(&library, &reader, scope_id, &page, request.rendering)?;
     shown.stale = true;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{now, owner, written};
 use crate::flow::pages::scopes;
 use crate::page::listing::PageEntry;
+use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
 use crate::store::state::{Counters, PageKey, PageLock, Resident, State};
@@ -71,6 +72,11 @@ impl PageState {
             page.pinned = self.pinned.contains(&page.scope_id);
             page.locked_until = self.locked_until(page.page_id.0).map(written);
         }
+    }
+
+    /// Returns the resident pages.
+    pub(in crate::flow) fn resident_pages(&self) -> impl Iterator<Item = PageId> {
+        self.residents.keys().copied().map(PageId)
     }
 
     /// Returns the latest end of the locks on a page.

@@ -309,7 +309,7 @@ fn read(session: &Session, one: &KeptPage<'_>, rendering: Rendering) -> Result<S
     let reading = Reading::of(session, one.stored.place.as_deref())?;
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let library = reading.library(session);
+    let library = reading.library();
     listing::show(&library, &reader, &one.stored.scope, &one.page, rendering)
 }
 

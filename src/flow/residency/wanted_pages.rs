@@ -152,7 +152,7 @@ impl<'a> Finder<'a> {
             let reading = Reading::of(self.session, place)?;
             let world = &self.session.world;
             let reader = Literature::new(world, ChunkSize::default(), Tokenizer::default());
-            let library = reading.library(self.session);
+            let library = reading.library();
             listing::show(&library, &reader, &scope.scope, page, Rendering::Json)
         };
         match read() {

@@ -9,7 +9,7 @@ use crate::design::checkpoint::automatic;
 use crate::flow::clones::colony;
 use crate::flow::map::mapping::MapResult;
 use crate::flow::map::{self, map_rows, map_worktree};
-use crate::flow::pages;
+use crate::flow::{pages, search};
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName};
 use crate::map::show::MapState;
@@ -46,6 +46,7 @@ pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
     let committed = map::map(session, &request(MapState::Head))?;
     let worktree = map_worktree::map(session, &request(MapState::Worktree))?;
     colony::publish_session(session);
+    search::keep_up_to_date(session);
     // Before the events of the watch, which come of them.
     event_log::write_announced(&session.world);
     let results = committed.results.into_iter().chain(worktree.results);

@@ -3,6 +3,7 @@
 pub mod database;
 pub mod page_table;
 pub mod relation_cache;
+pub mod search_index;
 pub mod user_cache;
 
 use std::path::{Path, PathBuf};

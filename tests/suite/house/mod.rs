@@ -22,6 +22,7 @@ const LAYERS: [&[&str]; 6] = [
         "lfs",
         "map",
         "page",
+        "search",
         "source",
         "text",
     ],

@@ -118,6 +118,7 @@ pub(super) static FULL: Fixture = Fixture::new(|| {
     ]);
     sandbox.colony(&["fork", "other", "--no-switch"]);
     sandbox.colony(&["map"]);
+    sandbox.colony(&["search", "words"]);
     sandbox.colony(&["blackboard", "put", "plan", "state", "begun"]);
     sandbox
 });
@@ -192,6 +193,16 @@ const SAME: &[(&str, &str, &str)] = &[
         "agents check ada src/a.rs",
     ),
     ("get_guide", "{}", "agents guide"),
+    (
+        "search",
+        r#"{"query":"words","limit":3,"globs":["*.rs","*.md"],"raw":true}"#,
+        "search words --limit 3 --path *.rs --path *.md --raw",
+    ),
+    (
+        "context",
+        r#"{"question":"words","budget_tokens":500,"exclude_resident":true}"#,
+        "context --question words --budget 500 --exclude-resident",
+    ),
     ("list_clones", "{}", "clones list"),
     ("list_colonies", "{}", "colony list"),
     ("check_repo_map", "{}", "map check"),

@@ -106,6 +106,8 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["map", "check"],
     &["map", "--worktree"],
     &["pages"],
+    &["search", "x"],
+    &["context", "x"],
     &["pages", "request"],
     &["pages", "lock", "0000"],
     &["pages", "resident"],

@@ -21,6 +21,12 @@ fn shell(sandbox: &Sandbox, script: &str) -> Command {
 fn every_example_works_when_it_is_typed() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
+    sandbox.write(
+        "src/header.rs",
+        "/// Parses a header.\nfn parse_header() {}\n",
+    );
+    sandbox.write("docs/undo.md", "# Undo\n");
+    sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qam", "second"]);
     let remote = sandbox.outside().join("origin.git");
     let remote = remote.to_str().unwrap();

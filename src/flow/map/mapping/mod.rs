@@ -102,7 +102,7 @@ pub fn with_job<T>(
         most_entries: session.settings.map.max_entries as usize,
         literature: reader.as_ref().map(|reader| Shelf {
             reader,
-            library: place.library(session),
+            library: place.library(),
             fetch: how.may_fetch(row).then_some(&fetch),
         }),
     })
@@ -360,9 +360,11 @@ pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
 }
 
 /// An open repository.
+#[derive(Clone)]
 pub(in crate::flow) struct Reading {
     pub(in crate::flow) objects: Objects,
     large_files: lfs_objects::LfsObjects,
+    is_dry: bool,
 }
 
 impl Reading {
@@ -372,19 +374,21 @@ impl Reading {
             None => Reading {
                 objects: session.repo.objects(),
                 large_files: lfs_objects::LfsObjects::of(&session.repo),
+                is_dry: session.is_dry(),
             },
             Some(path) => Reading {
                 objects: BareRepo::open(path)?.objects(),
                 large_files: lfs_objects::LfsObjects::in_folder(path.join("lfs/objects")),
+                is_dry: session.is_dry(),
             },
         })
     }
 
-    pub(in crate::flow) fn library(&self, session: &Session) -> Library<'_> {
+    pub(in crate::flow) fn library(&self) -> Library<'_> {
         Library {
             objects: &self.objects,
             large_files: self.large_files.clone(),
-            is_dry: !session.repo.keeps_objects(),
+            is_dry: self.is_dry,
         }
     }
 }

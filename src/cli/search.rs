@@ -1,0 +1,157 @@
+//! `git colony search`
+
+use crate::cli::{Face, Run, Stop, pages};
+use crate::flow::map::{self, map_rows, map_worktree, other_repositories::Network};
+use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles};
+use crate::map::show::MapState;
+use crate::model::Result;
+use crate::model::time::Moment;
+use crate::page::listing::Work;
+use crate::search::query::Syntax;
+use crate::store::Session;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+/// Find the passages of mapped files that a query is about
+///
+/// Passages of about 30 lines are ranked by the words of the query that they, their file and its path contain; a rare
+/// word counts more than a frequent one, and a definition or heading more than a use. Names are found by their parts:
+/// 'merge base' finds 'mergeBase'. The query is data: no character has a meaning, but a phrase in quotation
+/// marks is preferred. The first search makes an index; 'map' and each search keep it up to date.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The query
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// At most N passages
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    #[command(flatten)]
+    files: FilesArgs,
+    /// Read the query as an expression: '+word' and '"a phrase"' are required, '-word' excludes
+    #[arg(long)]
+    raw: bool,
+}
+
+/// The files that are searched.
+#[derive(Debug, clap::Args)]
+pub(super) struct FilesArgs {
+    /// Only files of the scope ID, or of the row of that name
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+    /// Only files that match GLOB; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    path: Vec<String>,
+    /// Search the files of the working tree, which 'map --worktree' has mapped
+    #[arg(long)]
+    worktree: bool,
+    /// First map what has changed, as 'git colony map' does
+    #[arg(long)]
+    refresh: bool,
+}
+
+impl FilesArgs {
+    /// Returns the files, after mapping them again if that was requested.
+    pub(super) fn files(self, session: &Session) -> Result<SearchedFiles> {
+        let work = if self.worktree {
+            Work::Worktree
+        } else {
+            Work::Committed
+        };
+        if self.refresh {
+            refresh(session, work)?;
+        }
+        Ok(SearchedFiles {
+            scope: self.scope,
+            work,
+            globs: self.path,
+        })
+    }
+}
+
+fn refresh(session: &Session, work: Work) -> Result<()> {
+    let request = |state: MapState| map_rows::Request {
+        state,
+        by_url: None,
+        base_scope: None,
+        network: Network::Offline,
+        sources: Vec::new(),
+        thaw: Vec::new(),
+    };
+    match work {
+        Work::Committed => map::map(session, &request(MapState::Head))?,
+        Work::Worktree => map_worktree::map(session, &request(MapState::Worktree))?,
+    };
+    Ok(())
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let request = SearchRequest {
+        query: args.query.join(" "),
+        syntax: if args.raw {
+            Syntax::Expression
+        } else {
+            Syntax::Data
+        },
+        files: args.files.files(&session)?,
+        limit: args.limit,
+    };
+    let report = search::search(&session, &request)?;
+    face.answer(&report)
+}
+
+impl Answer for SearchReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let line = self.line();
+        if self.stale {
+            format!("{line}; {}", pages::moved_on(&self.stale_scopes))
+        } else {
+            line
+        }
+    }
+
+    fn line(&self) -> String {
+        let count = text::count(self.count, "passage");
+        match self.nothing {
+            Some(nothing) => pages::nothing(nothing),
+            None if self.total == 0 => "nothing matches".to_owned(),
+            None if self.count < self.total => {
+                format!("{count} of {}; --limit shows more", self.total)
+            }
+            None => count,
+        }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        pages::narration(&self.stale_scopes)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let mut lines = Vec::new();
+        for hit in &self.hits {
+            lines.push(hit_line(hit));
+            lines.extend(hit.snippet.lines().map(|line| format!("    {line}")));
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.total == 0 {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+fn hit_line(hit: &Hit) -> String {
+    match &hit.section {
+        Some(section) => format!("{}: {section}", hit.citation),
+        None => hit.citation.clone(),
+    }
+}

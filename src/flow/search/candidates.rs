@@ -1,0 +1,267 @@
+//! The passages that match a query, the best first, in the documents that are searched.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::SearchedFiles;
+use super::documents::StoredDocument;
+use super::indexing::{Indexer, literature, unusable_index};
+use crate::flow::map::mapping::Reading;
+use crate::flow::pages::no_pages::NoPages;
+use crate::flow::pages::{self, Freshness, Opened};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::page::pages::PageId;
+use crate::search::postings::IndexedPassage;
+use crate::search::query::{self, Query};
+use crate::search::ranking::{self, Ranked, Tuning, WordBytes};
+use crate::search::view::View;
+use crate::source::globs::{GlobVerdict, Globs};
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::cache::page_table::ScopeRow;
+
+/// The number of best passages that are compared with the phrases of a query.
+const MAX_COMPARED: usize = 200;
+
+/// How much a phrase raises a passage that has it.
+const PHRASE: f32 = 2.0;
+
+/// The documents that are searched.
+pub(super) struct Searched<'a> {
+    pub(super) session: &'a Session,
+    pub(super) opened: Opened,
+    indexer: Indexer<'a>,
+    /// The documents of each scope, in the order of `opened.scopes`.
+    views: Vec<View>,
+    view: View,
+    globs: Option<Globs>,
+    pub(super) reader: Literature<'a>,
+    /// The repositories of the scopes.
+    places: Vec<Reading>,
+    documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
+    texts: RefCell<HashMap<u32, Rc<str>>>,
+    pub(super) indexed: usize,
+    pub(super) stale_scopes: Vec<String>,
+    pub(super) nothing: Option<NoPages>,
+}
+
+/// A passage that matches.
+pub(super) struct Candidate {
+    /// The scope, by its place in `opened.scopes`.
+    pub(super) scope: usize,
+    /// The number of its document in the index.
+    pub(super) id: u32,
+    pub(super) document: Rc<StoredDocument>,
+    pub(super) passage: IndexedPassage,
+    pub(super) score: f32,
+}
+
+/// Opens the documents to search, and adds to the index those that it does not have.
+///
+/// # Errors
+/// As [`super::search`].
+pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Searched<'a>> {
+    let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs));
+    let globs = globs.transpose().map_err(|fault| {
+        let glob = files
+            .globs
+            .get(fault.index)
+            .map(String::as_str)
+            .unwrap_or_default();
+        Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
+    })?;
+    let (opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
+    let mut indexer = Indexer::open(session)?;
+    let views = match views(&mut indexer, &opened) {
+        Ok(views) if !indexer.is_overgrown(&views)? => views,
+        Err(error) if error.code() != Code::CacheUnusable => return Err(error),
+        // It is derived data: one that is damaged, or mostly of files that nobody has any more, is made again.
+        Ok(_) | Err(_) => {
+            indexer = Indexer::recreate(session)?;
+            views(&mut indexer, &opened)?
+        }
+    };
+    let places = opened
+        .scopes
+        .iter()
+        .map(|scope| Reading::of(session, scope.place.as_deref()));
+    Ok(Searched {
+        session,
+        places: places.collect::<Result<_>>()?,
+        stale_scopes: Freshness::of(session).stale(&opened.scopes),
+        view: View::join(views.clone()),
+        views,
+        globs,
+        reader: literature(session),
+        documents: RefCell::default(),
+        texts: RefCell::default(),
+        indexed: indexer.added,
+        indexer,
+        opened,
+        nothing,
+    })
+}
+
+fn views(indexer: &mut Indexer<'_>, opened: &Opened) -> Result<Vec<View>> {
+    let view = |scope: &ScopeRow| indexer.view(&opened.table, scope);
+    opened.scopes.iter().map(view).collect()
+}
+
+impl Searched<'_> {
+    /// Ranks the passages that match, the best first.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`, `object-missing`.
+    pub(super) fn rank(&self, query: &Query) -> Result<Vec<Ranked>> {
+        let index = &self.indexer.index;
+        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), |word| {
+            let places = index.places(word).map_err(unusable_index)?;
+            let bytes = places.into_iter().map(|it| WordBytes {
+                base: it.base,
+                bytes: it.bytes,
+            });
+            Ok::<_, Error>(bytes.collect())
+        })?;
+        if self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty()) {
+            let mut matching = Vec::new();
+            for it in ranked {
+                self.session.world.interrupt.check()?;
+                if self.matches(query, &it)? {
+                    matching.push(it);
+                }
+            }
+            ranked = matching;
+        } else if !query.phrases.is_empty() {
+            for it in ranked.iter_mut().take(MAX_COMPARED) {
+                if self.has_phrases(query, it)? {
+                    it.score *= PHRASE;
+                }
+            }
+            ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+        }
+        Ok(ranked)
+    }
+
+    /// Returns the number of documents.
+    pub(super) fn document_count(&self) -> usize {
+        self.view.documents.len()
+    }
+
+    /// Returns the number of passages of a document, by its place in the view.
+    pub(super) fn passage_count(&self, document: usize) -> usize {
+        let viewed = self.view.documents.get(document);
+        viewed.map_or(0, |document| document.passages as usize)
+    }
+
+    /// Returns the places of the documents at or below a path.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub(super) fn documents_below(&self, path: &RepoPath) -> Result<Vec<usize>> {
+        let mut found = Vec::new();
+        for (place, viewed) in self.view.documents.iter().enumerate() {
+            self.session.world.interrupt.check()?;
+            if self.document(viewed.id)?.document.path.is_at_or_below(path) {
+                found.push(place);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the pages that have a document, each with its scope.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub(super) fn pages_of(&self, document: usize) -> Result<BTreeSet<(usize, PageId)>> {
+        let mut pages = BTreeSet::new();
+        for passage in 0..self.passage_count(document) {
+            let ranked = Ranked {
+                document,
+                passage,
+                score: 0.0,
+            };
+            let candidate = self.candidate(&ranked)?;
+            let text = self.text(&candidate)?;
+            let page = self.page_with(&candidate, &text, candidate.passage.range().start)?;
+            pages.extend(page.map(|page| (candidate.scope, page)));
+        }
+        Ok(pages)
+    }
+
+    /// Returns a ranked passage with its document.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn candidate(&self, ranked: &Ranked) -> Result<Candidate> {
+        let viewed = self.view.documents.get(ranked.document);
+        let id = viewed.map_or(u32::MAX, |document| document.id);
+        let document = self.document(id)?;
+        let has = |view: &View| view.documents.iter().any(|document| document.id == id);
+        Ok(Candidate {
+            scope: self.views.iter().position(has).unwrap_or_default(),
+            id,
+            passage: document.passage(ranked.passage).unwrap_or(IndexedPassage {
+                start: 0,
+                end: 0,
+                first_line: 1,
+                length: 0,
+            }),
+            document,
+            score: ranked.score,
+        })
+    }
+
+    /// Returns the text of the document of a candidate.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub(super) fn text(&self, candidate: &Candidate) -> Result<Rc<str>> {
+        if let Some(text) = self.texts.borrow().get(&candidate.id) {
+            return Ok(Rc::clone(text));
+        }
+        let Some(place) = self.places.get(candidate.scope) else {
+            return Ok("".into());
+        };
+        let library = place.library();
+        let document = &candidate.document.document;
+        let text: Rc<str> = document.text_if_any(&library, &self.reader)?.into();
+        self.texts
+            .borrow_mut()
+            .insert(candidate.id, Rc::clone(&text));
+        Ok(text)
+    }
+
+    fn document(&self, id: u32) -> Result<Rc<StoredDocument>> {
+        if let Some(document) = self.documents.borrow().get(&id) {
+            return Ok(Rc::clone(document));
+        }
+        let document = Rc::new(self.indexer.document(id)?);
+        self.documents.borrow_mut().insert(id, Rc::clone(&document));
+        Ok(document)
+    }
+
+    fn matches(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
+        let candidate = self.candidate(ranked)?;
+        let path = &candidate.document.document.path;
+        let is_wanted = |globs: &Globs| globs.verdict(path) == GlobVerdict::In;
+        if !self.globs.as_ref().is_none_or(is_wanted) {
+            return Ok(false);
+        }
+        Ok(!query.requires_phrases || self.has_phrases(query, ranked)?)
+    }
+
+    fn has_phrases(&self, query: &Query, ranked: &Ranked) -> Result<bool> {
+        if query.phrases.is_empty() {
+            return Ok(true);
+        }
+        let candidate = self.candidate(ranked)?;
+        let text = self.text(&candidate)?;
+        let passage = text.get(candidate.passage.range()).unwrap_or_default();
+        let plain = query::plain(passage);
+        Ok(query
+            .phrases
+            .iter()
+            .all(|phrase| plain.contains(phrase.as_str())))
+    }
+}

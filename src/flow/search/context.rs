@@ -1,0 +1,455 @@
+//! `context`: the passages that a question is about, with their surroundings, as one text within a number of tokens.
+//!
+//! The best passages fill most of the budget, then those before and after them, then further ones. The text is in the
+//! order of scopes, paths and lines, not of scores: when a file changes, or the question a little, most of it stays
+//! where it is, which caches of models reward. The same files and question give the same text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::SearchedFiles;
+use super::candidates::{self, Candidate, Searched};
+use super::hits;
+use crate::flow::pages::no_pages::NoPages;
+use crate::flow::pages::page_graph;
+use crate::flow::residency::PageState;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::page::pages::PageId;
+use crate::search::query::{Query, Syntax};
+use crate::search::ranking::Ranked;
+use crate::store::Session;
+use crate::text::tokenizer::Tokenizer;
+
+/// The share of the budget, in hundredths, that the best passages fill before their surroundings are added.
+const BEST_SHARE: usize = 70;
+
+/// The share of the budget after which no more surroundings are added.
+const SURROUNDINGS_SHARE: usize = 85;
+
+/// The tokens of the line above a part, about.
+const HEADING_TOKENS: usize = 24;
+
+/// The number of passages in turn that do not fit before the rest is left out.
+const MAX_MISSES: usize = 16;
+
+/// The largest budget.
+pub const MAX_BUDGET: usize = 10_000_000;
+
+/// What a context is about.
+#[derive(Clone, Debug)]
+pub enum About {
+    /// The passages that this question is about.
+    Question(String),
+    /// These files and directories, and then the files that they are related to.
+    Paths(Vec<RepoPath>),
+    /// All files.
+    All,
+}
+
+/// A context to make.
+#[derive(Clone, Debug)]
+pub struct ContextRequest {
+    /// What it is about.
+    pub about: About,
+    /// The files to take it from.
+    pub files: SearchedFiles,
+    /// The maximum number of tokens of the text.
+    pub budget: usize,
+    /// Whether resident pages of the agent are left out.
+    pub excludes_resident: bool,
+}
+
+/// Why a part is in a context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PartOrigin {
+    /// It was asked for: by its path, or with all files.
+    Requested,
+    /// It matches the question.
+    Match,
+    /// It is before or after a part that matches.
+    Surroundings,
+    /// It is related to a file that was asked for.
+    Related,
+}
+
+/// A part of a context: lines of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ContextPart {
+    /// The file, from the root of its repository.
+    pub path: RepoPath,
+    /// The scope.
+    pub scope_id: String,
+    /// The page of the scope in which it begins; null if there is none.
+    #[schemars(with = "Option<String>")]
+    pub page_id: Option<PageId>,
+    /// Its first byte in the text of the file.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
+    /// Its first line, from 1.
+    pub start_line: usize,
+    /// Its last line.
+    pub end_line: usize,
+    /// The heading or definition in which it begins; null if there is none above it.
+    pub section: Option<String>,
+    /// The tokens of its text and of the line above it.
+    pub tokens: usize,
+    /// The score of its best passage; null if nothing was ranked.
+    pub score: Option<f64>,
+    /// Why it is there.
+    pub from: PartOrigin,
+}
+
+/// A context.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContextReport {
+    /// The text: for each part a line with its source, and its lines.
+    pub text: String,
+    /// The tokens of the text, exactly.
+    pub used_tokens: usize,
+    /// The maximum number.
+    pub budget_tokens: usize,
+    /// The parts, in the order of the text.
+    pub parts: Vec<ContextPart>,
+    /// Their number.
+    pub count: usize,
+    /// The number of passages that match, or were requested, and did not fit.
+    pub left_out: usize,
+    /// The number of files that were added to the index.
+    pub indexed: usize,
+    /// Whether files have changed since they were mapped: the text is theirs as it was.
+    pub stale: bool,
+    /// The scopes of these files.
+    pub stale_scopes: Vec<String>,
+    /// Why there is nothing to take it from; null if there is.
+    pub nothing: Option<NoPages>,
+}
+
+/// Makes a context.
+///
+/// # Errors
+/// `path-not-found` for a path without a mapped file; as [`super::search`].
+pub fn context(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
+    let searched = candidates::open(session, &request.files)?;
+    let mut packing = Packing {
+        searched: &searched,
+        budget: request.budget,
+        resident: resident_pages(session, request.excludes_resident),
+        chosen: BTreeMap::new(),
+        texts: BTreeSet::new(),
+        used: 0,
+        left_out: 0,
+    };
+    match &request.about {
+        About::Question(question) => packing.answer(question)?,
+        About::Paths(paths) => packing.pack_paths(paths)?,
+        About::All => packing.pack_all()?,
+    }
+    let (text, parts) = packing.fitted()?;
+    let left_out = packing.left_out;
+    Ok(ContextReport {
+        used_tokens: Tokenizer::default().count(&text),
+        text,
+        budget_tokens: request.budget,
+        count: parts.len(),
+        parts,
+        left_out,
+        indexed: searched.indexed,
+        stale: !searched.stale_scopes.is_empty(),
+        stale_scopes: searched.stale_scopes,
+        nothing: searched.nothing,
+    })
+}
+
+fn resident_pages(session: &Session, excludes: bool) -> BTreeSet<PageId> {
+    if !excludes {
+        return BTreeSet::new();
+    }
+    PageState::of(session).resident_pages().collect()
+}
+
+/// A passage, by the places of its document and itself.
+type Place = (usize, usize);
+
+/// A chosen passage.
+struct Chosen {
+    candidate: Candidate,
+    text: Rc<str>,
+    tokens: usize,
+    /// The order in which it was chosen: the last are dropped first.
+    order: usize,
+    from: PartOrigin,
+    score: Option<f32>,
+}
+
+/// The choice of passages.
+struct Packing<'a, 's> {
+    searched: &'a Searched<'s>,
+    budget: usize,
+    resident: BTreeSet<PageId>,
+    chosen: BTreeMap<Place, Chosen>,
+    /// Digests of their texts: a copy of a file says nothing new.
+    texts: BTreeSet<[u8; 32]>,
+    /// The tokens of the chosen passages, about.
+    used: usize,
+    left_out: usize,
+}
+
+impl Packing<'_, '_> {
+    fn answer(&mut self, question: &str) -> Result<()> {
+        let query = Query::parse(question, Syntax::Data);
+        let ranked = self.searched.rank(&query)?;
+        let (mut best, mut next) = (Vec::new(), ranked.iter());
+        for it in next.by_ref() {
+            if self.used * 100 >= self.budget * BEST_SHARE {
+                // It is the first of the rest.
+                self.add(it, PartOrigin::Match)?;
+                break;
+            }
+            if self.add(it, PartOrigin::Match)? {
+                best.push(*it);
+            }
+        }
+        for it in &best {
+            for passage in [Some(it.passage + 1), it.passage.checked_sub(1)] {
+                let is_full = self.used * 100 >= self.budget * SURROUNDINGS_SHARE;
+                let Some(passage) = passage.filter(|_| !is_full) else {
+                    continue;
+                };
+                if passage < self.searched.passage_count(it.document) {
+                    let beside = Ranked { passage, ..*it };
+                    self.add(&beside, PartOrigin::Surroundings)?;
+                }
+            }
+        }
+        self.fill(next.as_slice())
+    }
+
+    /// Adds further passages, until several in turn do not fit.
+    fn fill(&mut self, ranked: &[Ranked]) -> Result<()> {
+        let mut misses = 0;
+        for (index, it) in ranked.iter().enumerate() {
+            if misses == MAX_MISSES {
+                self.left_out += ranked.len() - index;
+                break;
+            }
+            let before = self.left_out;
+            self.add(it, PartOrigin::Match)?;
+            misses = if self.left_out > before {
+                misses + 1
+            } else {
+                0
+            };
+        }
+        Ok(())
+    }
+
+    fn pack_all(&mut self) -> Result<()> {
+        for document in 0..self.searched.document_count() {
+            self.add_document(document, PartOrigin::Requested)?;
+        }
+        Ok(())
+    }
+
+    fn pack_paths(&mut self, paths: &[RepoPath]) -> Result<()> {
+        let mut pages = BTreeSet::new();
+        for path in paths {
+            let documents = self.searched.documents_below(path)?;
+            if documents.is_empty() {
+                let message = format!("no mapped file is at or below '{path}'");
+                return Err(Error::new(Code::PathNotFound, message).hint("git colony map tree"));
+            }
+            for document in documents {
+                self.add_document(document, PartOrigin::Requested)?;
+                pages.extend(self.searched.pages_of(document)?);
+            }
+        }
+        for path in self.related(&pages)? {
+            for document in self.searched.documents_below(&path)? {
+                self.add_document(document, PartOrigin::Related)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the files of the pages that some pages are related to, the strongest relations first.
+    fn related(&self, pages: &BTreeSet<(usize, PageId)>) -> Result<Vec<RepoPath>> {
+        let opened = &self.searched.opened;
+        let mut related = Vec::new();
+        for (scope, page) in pages {
+            let Some(scope) = opened.scopes.get(*scope) else {
+                continue;
+            };
+            let session = self.searched.session;
+            related.extend(page_graph::neighbors(session, &opened.table, scope, *page)?);
+        }
+        related.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        Ok(related.into_iter().flat_map(|page| page.files).collect())
+    }
+
+    fn add_document(&mut self, document: usize, from: PartOrigin) -> Result<()> {
+        for passage in 0..self.searched.passage_count(document) {
+            let whole = Ranked {
+                document,
+                passage,
+                score: 0.0,
+            };
+            self.add(&whole, from)?;
+        }
+        Ok(())
+    }
+
+    /// Chooses a passage if it fits; returns `true` if it did.
+    fn add(&mut self, ranked: &Ranked, from: PartOrigin) -> Result<bool> {
+        let place = (ranked.document, ranked.passage);
+        if self.chosen.contains_key(&place) {
+            return Ok(false);
+        }
+        if self.used >= self.budget {
+            self.left_out += usize::from(from != PartOrigin::Surroundings);
+            return Ok(false);
+        }
+        self.searched.session.world.interrupt.check()?;
+        let candidate = self.searched.candidate(ranked)?;
+        let text = self.searched.text(&candidate)?;
+        let start = candidate.passage.range().start;
+        if !self.resident.is_empty() {
+            let page = self.searched.page_with(&candidate, &text, start)?;
+            if page.is_some_and(|page| self.resident.contains(&page)) {
+                return Ok(false);
+            }
+        }
+        let body = text.get(candidate.passage.range()).unwrap_or_default();
+        let is_beside = |passage: Option<usize>| {
+            passage.is_some_and(|passage| self.chosen.contains_key(&(ranked.document, passage)))
+        };
+        let is_joined =
+            is_beside(ranked.passage.checked_sub(1)) || is_beside(Some(ranked.passage + 1));
+        let heading = if is_joined { 0 } else { HEADING_TOKENS };
+        let tokens = Tokenizer::default().count(body) + heading;
+        if self.used + tokens > self.budget {
+            self.left_out += usize::from(from != PartOrigin::Surroundings);
+            return Ok(false);
+        }
+        let is_copy = !self.texts.insert(*blake3::hash(body.as_bytes()).as_bytes());
+        if is_copy && from != PartOrigin::Requested {
+            return Ok(false);
+        }
+        self.used += tokens;
+        let score = matches!(from, PartOrigin::Match).then_some(ranked.score);
+        let chosen = Chosen {
+            candidate,
+            text,
+            tokens,
+            order: self.chosen.len(),
+            from,
+            score,
+        };
+        self.chosen.insert(place, chosen);
+        Ok(true)
+    }
+
+    /// Writes the text. The passages that were chosen last are dropped until it fits.
+    fn fitted(&mut self) -> Result<(String, Vec<ContextPart>)> {
+        loop {
+            let (text, parts) = self.written()?;
+            let tokens = Tokenizer::default().count(&text);
+            if tokens <= self.budget || self.chosen.is_empty() {
+                return Ok((text, parts));
+            }
+            let mut excess = tokens - self.budget;
+            while excess > 0 {
+                let last = self.chosen.iter().max_by_key(|(_, chosen)| chosen.order);
+                let Some((&place, _)) = last else { break };
+                let dropped = self.chosen.remove(&place).map_or(0, |chosen| chosen.tokens);
+                excess = excess.saturating_sub(dropped.max(1));
+                self.left_out += 1;
+            }
+        }
+    }
+
+    fn written(&self) -> Result<(String, Vec<ContextPart>)> {
+        let (mut text, mut parts) = (String::new(), Vec::new());
+        let chosen: Vec<(&Place, &Chosen)> = self.chosen.iter().collect();
+        let is_next = |one: &(&Place, &Chosen), other: &(&Place, &Chosen)| {
+            one.0.0 == other.0.0 && one.0.1 + 1 == other.0.1
+        };
+        for joined in chosen.chunk_by(is_next) {
+            let all: Vec<&Chosen> = joined.iter().map(|(_, chosen)| *chosen).collect();
+            if let Some(part) = self.part(&all)? {
+                let written = heading(&part) + &body(&all);
+                parts.push(ContextPart {
+                    tokens: Tokenizer::default().count(&written),
+                    ..part
+                });
+                text.push_str(&written);
+            }
+        }
+        Ok((text, parts))
+    }
+
+    /// Describes consecutive passages of a document.
+    fn part(&self, passages: &[&Chosen]) -> Result<Option<ContextPart>> {
+        let (Some(first), Some(last)) = (passages.first(), passages.last()) else {
+            return Ok(None);
+        };
+        let range = first.candidate.passage.range().start..last.candidate.passage.range().end;
+        let body = first.text.get(range.clone()).unwrap_or_default();
+        let start_line = first.candidate.passage.first_line as usize;
+        let scores = passages.iter().filter_map(|it| it.score);
+        let score = scores.max_by(f32::total_cmp).map(f64::from);
+        Ok(Some(ContextPart {
+            path: first.candidate.document.document.path.clone(),
+            scope_id: self.searched.scope_of(&first.candidate).to_owned(),
+            page_id: self
+                .searched
+                .page_with(&first.candidate, &first.text, range.start)?,
+            start_line,
+            end_line: start_line + body.lines().count().saturating_sub(1),
+            section: hits::section(&first.text, range.start),
+            start: range.start,
+            end: range.end,
+            tokens: 0,
+            score,
+            from: passages
+                .iter()
+                .map(|it| it.from)
+                .min()
+                .unwrap_or(first.from),
+        }))
+    }
+}
+
+/// The line above a part: its source.
+fn heading(part: &ContextPart) -> String {
+    let ContextPart {
+        path,
+        start_line,
+        end_line,
+        ..
+    } = part;
+    let section = part.section.as_ref().map(|section| format!(" ({section})"));
+    format!(
+        "==> {path}:{start_line}-{end_line}{} <==\n",
+        section.unwrap_or_default()
+    )
+}
+
+fn body(passages: &[&Chosen]) -> String {
+    let mut body = String::new();
+    for it in passages {
+        body.push_str(
+            it.text
+                .get(it.candidate.passage.range())
+                .unwrap_or_default(),
+        );
+    }
+    if !body.is_empty() && !body.ends_with('\n') {
+        body.push('\n');
+    }
+    body
+}

@@ -1,0 +1,171 @@
+//! The documents of a scope: its files, each with the content that is indexed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::git::Oid;
+use crate::model::{Code, RepoPath, Result};
+use crate::page::listing::unusable;
+use crate::page::mapping::read_pages;
+use crate::search;
+use crate::search::postings::IndexedPassage;
+use crate::source::file::{self, Encoding};
+use crate::source::literature::{Library, Literature};
+use crate::source::record::{Record, RecordKind};
+use crate::store::cache::page_table::{PageTable, ScopeRow};
+use crate::store::cache::search_index::IndexKey;
+
+/// A file with its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Document {
+    /// Its path from the root of its repository.
+    pub(super) path: RepoPath,
+    /// Its content.
+    pub(super) blob: Oid,
+    /// How its text is read.
+    pub(super) kind: DocumentKind,
+}
+
+/// How the text of a document is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum DocumentKind {
+    /// As the text of a file.
+    #[serde(rename = "t")]
+    Text(Encoding),
+    /// As literature, by its reader.
+    #[serde(rename = "l")]
+    Literature,
+    /// It has none: only its name is indexed.
+    #[serde(rename = "n")]
+    Name,
+}
+
+/// A document as the index has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct StoredDocument {
+    /// The document.
+    #[serde(flatten)]
+    pub(super) document: Document,
+    /// Its passages: start, end, first line and number of words.
+    passages: Vec<(u32, u32, u32, u32)>,
+}
+
+impl Document {
+    /// Returns the name of the document in the index. `extractor` reads PDF.
+    pub(super) fn key(&self, extractor: &str) -> IndexKey {
+        let mut hasher = blake3::Hasher::new();
+        let kind = match self.kind {
+            DocumentKind::Text(encoding) => format!("text {encoding:?}"),
+            DocumentKind::Literature => format!("literature {extractor}"),
+            DocumentKind::Name => "name".to_owned(),
+        };
+        hasher.update(format!("{} {kind} {} ", search::VERSION, self.blob).as_bytes());
+        hasher.update(self.path.as_bytes());
+        let mut key = IndexKey::default();
+        hasher.finalize_xof().fill(&mut key);
+        key
+    }
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub(super) fn text(&self, library: &Library<'_>, reader: &Literature<'_>) -> Result<String> {
+        match self.kind {
+            DocumentKind::Text(encoding) => {
+                let bytes = library.objects.blob(self.blob)?;
+                Ok(file::decode_as(encoding, &bytes))
+            }
+            DocumentKind::Literature => reader.text(library, &self.path, self.blob),
+            DocumentKind::Name => Ok(String::new()),
+        }
+    }
+
+    /// Does the same, but a document that cannot be read any more has no text: its name is still found.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub(super) fn text_if_any(
+        &self,
+        library: &Library<'_>,
+        reader: &Literature<'_>,
+    ) -> Result<String> {
+        match self.text(library, reader) {
+            Err(error) if error.code() != Code::Interrupted => Ok(String::new()),
+            read => read,
+        }
+    }
+
+    /// Returns the place in the file, as records count it, of a place in the text.
+    pub(super) fn place_in_file(&self, text: &str, at: usize) -> u64 {
+        match self.kind {
+            DocumentKind::Text(Encoding::Latin1) => text
+                .get(..at)
+                .map_or(0, |before| before.chars().count() as u64),
+            _ => at as u64,
+        }
+    }
+}
+
+impl StoredDocument {
+    pub(super) fn new(document: Document, passages: &[IndexedPassage]) -> StoredDocument {
+        let stored = |it: &IndexedPassage| (it.start, it.end, it.first_line, it.length);
+        StoredDocument {
+            document,
+            passages: passages.iter().map(stored).collect(),
+        }
+    }
+
+    /// Returns a passage.
+    pub(super) fn passage(&self, number: usize) -> Option<IndexedPassage> {
+        let &(start, end, first_line, length) = self.passages.get(number)?;
+        Some(IndexedPassage {
+            start,
+            end,
+            first_line,
+            length,
+        })
+    }
+
+    /// Returns the lengths of the passages: the numbers of their words.
+    pub(super) fn lengths(&self) -> Vec<u32> {
+        self.passages.iter().map(|it| it.3).collect()
+    }
+}
+
+/// Lists the documents of a scope by path.
+///
+/// # Errors
+/// `cache-unusable`.
+pub(super) fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<Vec<Document>> {
+    let mut files = BTreeMap::new();
+    let mut damage = None;
+    let read = table.each_directory(scope, |row| {
+        match read_pages(&row) {
+            Ok(pages) => {
+                for record in pages.iter().flat_map(|page| &page.records) {
+                    files
+                        .entry(record.path.clone())
+                        .or_insert_with(|| of_record(record));
+                }
+            }
+            Err(error) => damage = Some(error),
+        }
+        damage.is_none()
+    });
+    read.map_err(unusable)?;
+    damage.map_or_else(|| Ok(files.into_values().collect()), Err)
+}
+
+fn of_record(record: &Record) -> Document {
+    Document {
+        path: record.path.clone(),
+        blob: record.blob,
+        kind: match record.kind {
+            RecordKind::Text(encoding) => DocumentKind::Text(encoding),
+            RecordKind::Chunk { .. } => DocumentKind::Literature,
+            RecordKind::Binary { .. } => DocumentKind::Name,
+        },
+    }
+}

@@ -1,0 +1,207 @@
+//! A candidate as a hit: the line that matches best, its section, its page.
+
+use super::Hit;
+use super::candidates::{Candidate, Searched};
+use super::documents::DocumentKind;
+use crate::model::Result;
+use crate::page::listing::unusable;
+use crate::page::mapping::read_pages;
+use crate::page::pages::PageId;
+use crate::search::passages::is_heading;
+use crate::search::query::Query;
+use crate::search::words;
+use crate::source::record::RecordKind;
+use crate::text::count::json_tokens;
+use crate::text::tokenizer::Tokenizer;
+
+/// The maximum number of lines of a snippet.
+const MAX_LINES: usize = 3;
+
+/// The maximum length of a line of a snippet, and of a section, in characters.
+const MAX_LENGTH: usize = 160;
+
+impl Searched<'_> {
+    /// Describes a candidate.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub(super) fn hit(&self, query: &Query, candidate: &Candidate) -> Result<Hit> {
+        let text = self.text(candidate)?;
+        let document = &candidate.document.document;
+        let passage = candidate.passage;
+        let body = text.get(passage.range()).unwrap_or_default();
+        let best = best_line(query, body);
+        let before: usize = body.split_inclusive('\n').take(best).map(str::len).sum();
+        let at = passage.range().start + before;
+        let first_line = passage.first_line as usize;
+        let line = first_line + best;
+        let page = self.page_of_document(candidate, &text, at)?;
+        let path = &document.path;
+        Ok(Hit {
+            score: f64::from(candidate.score),
+            line,
+            start_line: first_line,
+            end_line: first_line + body.lines().count().saturating_sub(1),
+            page,
+            section: section(&text, at),
+            citation: match page {
+                Some(page) => format!("{path}, page {page}"),
+                None => format!("{path}:{line}"),
+            },
+            scope_id: self.scope_of(candidate).to_owned(),
+            page_id: self.page_with(candidate, &text, at)?,
+            tokens: json_tokens(Tokenizer::default(), body),
+            snippet: snippet(body, best),
+            path: path.clone(),
+        })
+    }
+
+    pub(super) fn scope_of(&self, candidate: &Candidate) -> &str {
+        self.opened
+            .scopes
+            .get(candidate.scope)
+            .map_or("", |scope| scope.scope.as_str())
+    }
+
+    /// Finds the page of the scope that has a place of a text.
+    pub(super) fn page_with(
+        &self,
+        candidate: &Candidate,
+        text: &str,
+        at: usize,
+    ) -> Result<Option<PageId>> {
+        let Some(scope) = self.opened.scopes.get(candidate.scope) else {
+            return Ok(None);
+        };
+        let document = &candidate.document.document;
+        let at = document.place_in_file(text, at);
+        let folder = document.path.parent().unwrap_or_default();
+        let row = self
+            .opened
+            .table
+            .directory(scope, &folder)
+            .map_err(unusable)?;
+        let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+        let with_place = pages.iter().find(|page| {
+            page.records.iter().any(|record| {
+                let has = record.start <= at && (at < record.end || record.start == record.end);
+                record.path == document.path && (has || document.kind == DocumentKind::Name)
+            })
+        });
+        Ok(with_place.map(|page| page.id))
+    }
+
+    /// Finds the page of a PDF, which its chunks say.
+    fn page_of_document(
+        &self,
+        candidate: &Candidate,
+        text: &str,
+        at: usize,
+    ) -> Result<Option<usize>> {
+        let document = &candidate.document.document;
+        let is_paged = document.kind == DocumentKind::Literature && text.contains('\u{c}');
+        let Some(scope) = self.opened.scopes.get(candidate.scope).filter(|_| is_paged) else {
+            return Ok(None);
+        };
+        let folder = document.path.parent().unwrap_or_default();
+        let row = self
+            .opened
+            .table
+            .directory(scope, &folder)
+            .map_err(unusable)?;
+        let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+        let records = pages.iter().flat_map(|page| &page.records);
+        let mut own = records.filter(|record| {
+            record.path == document.path && record.start <= at as u64 && (at as u64) < record.end
+        });
+        Ok(own.find_map(|record| match record.kind {
+            RecordKind::Chunk { page, .. } => page.map(|page| page as usize),
+            _ => None,
+        }))
+    }
+}
+
+/// Returns the line with the most different words of the query, by its number within a passage.
+fn best_line(query: &Query, body: &str) -> usize {
+    let score = |line: &str| {
+        let words = words::of(line);
+        let has = |word: &str| words.iter().any(|it| it == word);
+        let found = query.words.iter().filter(|it| has(&it.word)).count();
+        (found, found > 0 && is_heading(line))
+    };
+    let mut best = (0, (0, false));
+    for (number, line) in body.lines().enumerate() {
+        let score = score(line);
+        if score > best.1 {
+            best = (number, score);
+        }
+    }
+    best.0
+}
+
+fn snippet(body: &str, best: usize) -> String {
+    let lines = body.lines().skip(best).take(MAX_LINES);
+    let lines: Vec<String> = lines.map(shortened).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// Finds the heading or definition that a place belongs to: its own line, or the nearest one above that is not further
+/// indented.
+pub(super) fn section(text: &str, at: usize) -> Option<String> {
+    let line_end = text
+        .get(at..)?
+        .find('\n')
+        .map_or(text.len(), |end| at + end);
+    let own = text.get(at..line_end)?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut most = if own.trim().is_empty() {
+        usize::MAX
+    } else {
+        indent(own)
+    };
+    let above = text.get(..line_end)?.lines().rev();
+    let heading = above.into_iter().find(|line| {
+        if line.trim().is_empty() {
+            return false;
+        }
+        let is_outer = indent(line) <= most;
+        most = most.min(indent(line));
+        is_outer && is_heading(line)
+    })?;
+    let shown = heading
+        .trim()
+        .trim_start_matches('#')
+        .trim()
+        .trim_end_matches(['{', ':']);
+    Some(shortened(shown.trim_end())).filter(|shown| !shown.is_empty())
+}
+
+fn shortened(line: &str) -> String {
+    let line = line.trim_end();
+    match line.char_indices().nth(MAX_LENGTH) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_section_of_a_line_is_the_definition_around_it() {
+        let text = "# About\n\nimpl Merge {\n    fn base(&self) {\n        let x = 1;\n    }\n\n    fn run() {}\n}\n";
+        let at = |part: &str| {
+            section(
+                text,
+                text.find(part).unwrap() - text[..text.find(part).unwrap()].len()
+                    + text[..text.find(part).unwrap()]
+                        .rfind('\n')
+                        .map_or(0, |at| at + 1),
+            )
+        };
+        assert_eq!(at("let x").as_deref(), Some("fn base(&self)"));
+        assert_eq!(at("fn run").as_deref(), Some("fn run() {}"));
+        assert_eq!(section("no heading\n", 0), None);
+    }
+}

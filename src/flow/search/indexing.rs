@@ -1,0 +1,306 @@
+//! Keeps the index up to date: the documents of a scope that it does not have are added, on all processors.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::documents::{self, Document, StoredDocument};
+use crate::flow::map::mapping::Reading;
+use crate::flow::pages;
+use crate::model::progress::FileMeter;
+use crate::model::{Code, Error, Result, ResultExt as _, World};
+use crate::page::listing::Work;
+use crate::search;
+use crate::search::postings::Segment;
+use crate::search::view::View;
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::cache::database::Unusable;
+use crate::store::cache::page_table::{PageTable, ScopeRow};
+use crate::store::cache::search_index::{IndexKey, NewSegment, SearchIndex};
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+
+/// How often to index the same scope while other processes do so, too.
+const MAX_ATTEMPTS: usize = 8;
+
+/// The maximum number of threads: more would wait for memory.
+const MAX_THREADS: usize = 8;
+
+/// The text of a segment, in bytes: it takes about three times as much memory until it is written.
+const MAX_SEGMENT_BYTES: usize = 32 << 20;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// The index, and the number of files that were added to it.
+pub(super) struct Indexer<'a> {
+    session: &'a Session,
+    pub(super) index: SearchIndex,
+    pub(super) added: usize,
+}
+
+/// Adds the files of the mapped scopes to the index, if this repository has one: the next search finds it up to
+/// date. A failure is one warning.
+pub fn keep_up_to_date(session: &Session) {
+    let hub = session
+        .membership
+        .as_ref()
+        .map(|member| member.hub.as_path());
+    if !session.repo.keeps_objects() || !SearchIndex::exists(&session.repo, hub) {
+        return;
+    }
+    let update = || -> Result<()> {
+        let mut indexer = Indexer::open(session)?;
+        for work in [Work::Committed, Work::Worktree] {
+            let (opened, _) = pages::open_wanted(session, None, work)?;
+            for scope in &opened.scopes {
+                indexer.view(&opened.table, scope)?;
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = update() {
+        (session.world.narrate)(&format!(
+            "warning: the index of 'git colony search' is not up to date: {}; the next search updates it",
+            error.message()
+        ));
+    }
+}
+
+impl<'a> Indexer<'a> {
+    /// Opens the index; where no file can be used, one for this command only.
+    ///
+    /// # Errors
+    /// `locked`, `cache-unusable`.
+    pub(super) fn open(session: &'a Session) -> Result<Indexer<'a>> {
+        let hub = session
+            .membership
+            .as_ref()
+            .map(|member| member.hub.as_path());
+        let index = match SearchIndex::open(&session.repo, hub) {
+            Err(why) if !why.is_busy() => {
+                (session.world.narrate)(&format!(
+                    "warning: cannot use the index: {why}; it is made for this command only"
+                ));
+                SearchIndex::in_memory()
+            }
+            opened => opened,
+        };
+        Ok(Indexer {
+            session,
+            index: index.map_err(unusable_index)?,
+            added: 0,
+        })
+    }
+
+    /// Deletes the index, and opens an empty one.
+    ///
+    /// # Errors
+    /// As [`Indexer::open`].
+    pub(super) fn recreate(session: &'a Session) -> Result<Indexer<'a>> {
+        let hub = session
+            .membership
+            .as_ref()
+            .map(|member| member.hub.as_path());
+        // Where that cannot be done, opening it says why.
+        drop(SearchIndex::recreate(&session.repo, hub));
+        Indexer::open(session)
+    }
+
+    /// Returns `true` if the index has grown, and most of its documents are not those of the views.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn is_overgrown(&self, views: &[View]) -> Result<bool> {
+        let used = views.iter().map(|view| view.documents.len()).sum();
+        Ok(self.added > 0 && self.index.is_overgrown(used).map_err(unusable_index)?)
+    }
+
+    /// Returns the view of a scope; documents that the index does not have are added first.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `locked`, `interrupted`, `object-missing`.
+    pub(super) fn view(&mut self, table: &PageTable, scope: &ScopeRow) -> Result<View> {
+        let key = view_key(scope);
+        let known = self.index.view(key).map_err(unusable_index)?;
+        if let Some(view) = known.and_then(|bytes| View::read(&bytes)) {
+            return Ok(view);
+        }
+        let place = Reading::of(self.session, scope.place.as_deref())?;
+        let documents = documents::of_scope(table, scope)?;
+        let reader = literature(self.session);
+        let extractor = reader.extractor_id()?.unwrap_or_default();
+        for _ in 0..MAX_ATTEMPTS {
+            let mut view = View::default();
+            let mut missing = Vec::new();
+            for document in &documents {
+                match self.find(document.key(&extractor))? {
+                    Some((id, stored)) => view.push(id, &stored.lengths()),
+                    None => missing.push(document),
+                }
+            }
+            if missing.is_empty() {
+                let day = self
+                    .session
+                    .world
+                    .now()
+                    .timestamp()
+                    .div_euclid(SECONDS_PER_DAY);
+                self.index
+                    .put_view(key, &view.to_bytes(), day)
+                    .map_err(unusable_index)?;
+                return Ok(view);
+            }
+            let what = format!("index {}", scope.scope);
+            let work = Indexing {
+                world: &self.session.world,
+                reader: &reader,
+                extractor: &extractor,
+                meter: FileMeter::begin(&self.session.world.progress, what),
+            };
+            let segments = work.index(&place, &missing)?;
+            for segment in &segments {
+                // Documents that another process has added meanwhile are found by the next attempt.
+                if self.index.add(segment).map_err(unusable_index)? {
+                    self.added += segment.documents.len();
+                }
+            }
+        }
+        let message = "other processes keep changing the index";
+        Err(Error::new(Code::Locked, message).unchanged())
+    }
+
+    /// Finds a document by its key.
+    fn find(&self, key: IndexKey) -> Result<Option<(u32, StoredDocument)>> {
+        let found = self.index.find(key).map_err(unusable_index)?;
+        found
+            .map(|(id, bytes)| Ok((id, stored(&bytes)?)))
+            .transpose()
+    }
+
+    /// Returns a document by its number.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn document(&self, id: u32) -> Result<StoredDocument> {
+        let bytes = self.index.document(id).map_err(unusable_index)?;
+        stored(&bytes.unwrap_or_default())
+    }
+}
+
+/// Returns a reader of documents: the size of its chunks does not matter.
+pub(super) fn literature(session: &Session) -> Literature<'_> {
+    Literature::new(&session.world, ChunkSize::default(), Tokenizer::default())
+}
+
+fn stored(bytes: &[u8]) -> Result<StoredDocument> {
+    let read = serde_json::from_slice(bytes);
+    read.map_err(|_| unusable_index(Unusable::because("it is damaged")))
+}
+
+/// Makes the error for an index that cannot be used.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+pub(super) fn unusable_index(error: Unusable) -> Error {
+    if error.is_busy() {
+        return Error::new(
+            Code::Locked,
+            "another process holds the index of 'git colony search'",
+        )
+        .unchanged();
+    }
+    Error::new(
+        Code::CacheUnusable,
+        format!("cannot use the index of 'git colony search': {error}"),
+    )
+    .hint("git colony search   # again, after removing 'colony/cache/search-1.db', which may be deleted")
+}
+
+/// A digest of all that the documents of a scope depend on.
+fn view_key(scope: &ScopeRow) -> IndexKey {
+    let totals = &scope.totals;
+    let text = format!(
+        "{} {} {} {} {} {:?}",
+        search::VERSION,
+        scope.revision,
+        totals.pages,
+        totals.records,
+        totals.tokens,
+        scope.recipe
+    );
+    let mut hasher = blake3::Hasher::new();
+    hasher
+        .update(text.as_bytes())
+        .update(scope.scope.as_bytes());
+    let mut key = IndexKey::default();
+    hasher.finalize_xof().fill(&mut key);
+    key
+}
+
+/// The indexing of the documents of one scope.
+struct Indexing<'a> {
+    world: &'a World,
+    reader: &'a Literature<'a>,
+    extractor: &'a str,
+    meter: FileMeter,
+}
+
+impl Indexing<'_> {
+    /// Indexes documents; each thread makes segments of its own.
+    fn index(&self, place: &Reading, documents: &[&Document]) -> Result<Vec<NewSegment>> {
+        let next = AtomicUsize::new(0);
+        let done = Mutex::new(Vec::new());
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = processors
+            .min(MAX_THREADS)
+            .min(documents.len().div_ceil(8))
+            .max(1);
+        let worker = |place: &Reading| self.work(place, documents, &next, &done);
+        let places: Vec<Reading> = (1..threads).map(|_| place.clone()).collect();
+        std::thread::scope(|scope| {
+            let start = |place: Reading| scope.spawn(move || worker(&place));
+            let threads: Vec<_> = places.into_iter().map(start).collect();
+            let own = worker(place);
+            threads.into_iter().fold(own, |result, thread| {
+                let joined = thread.join();
+                result.and(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            })
+        })?;
+        Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn work(
+        &self,
+        place: &Reading,
+        documents: &[&Document],
+        next: &AtomicUsize,
+        done: &Mutex<Vec<NewSegment>>,
+    ) -> Result<()> {
+        let library = place.library();
+        let (mut segment, mut stored, mut bytes) = (Segment::default(), Vec::new(), 0);
+        let finish = |segment: Segment, documents: Vec<(IndexKey, Vec<u8>)>| {
+            let words = segment.into_words();
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.push(NewSegment { documents, words });
+        };
+        loop {
+            self.world.interrupt.check()?;
+            let Some(document) = documents.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            let text = document.text_if_any(&library, self.reader)?;
+            let passages = segment.add(&document.path.to_string(), &text);
+            let json = serde_json::to_vec(&StoredDocument::new((*document).clone(), &passages))
+                .or_code(Code::Io, || "cannot write a document of the index")?;
+            stored.push((document.key(self.extractor), json));
+            bytes += text.len();
+            self.meter.count();
+            if bytes > MAX_SEGMENT_BYTES {
+                finish(std::mem::take(&mut segment), std::mem::take(&mut stored));
+                bytes = 0;
+            }
+        }
+        if !stored.is_empty() {
+            finish(segment, stored);
+        }
+        Ok(())
+    }
+}

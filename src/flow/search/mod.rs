@@ -1,0 +1,121 @@
+//! `search`: the passages of mapped files that a query is about.
+//!
+//! The index is made by the first search, and kept up to date by each one and by `map`: mapping alone costs no more
+//! than before for those who never search. A search maps nothing: it answers from the files as they are mapped, and
+//! says so if they have changed since.
+
+mod candidates;
+pub mod context;
+mod documents;
+mod hits;
+mod indexing;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::flow::pages::no_pages::NoPages;
+use crate::model::Result;
+use crate::page::listing::Work;
+use crate::page::pages::PageId;
+use crate::search::query::{Query, Syntax};
+use crate::store::Session;
+
+pub use indexing::keep_up_to_date;
+
+/// The passages to find.
+#[derive(Clone, Debug)]
+pub struct SearchRequest {
+    /// The query.
+    pub query: String,
+    /// How it is read.
+    pub syntax: Syntax,
+    /// The files.
+    pub files: SearchedFiles,
+    /// The maximum number of hits.
+    pub limit: usize,
+}
+
+/// The files that are searched.
+#[derive(Clone, Debug, Default)]
+pub struct SearchedFiles {
+    /// Only of this scope.
+    pub scope: Option<String>,
+    /// Committed, or as in the working tree.
+    pub work: Work,
+    /// Only those that match one of these globs; all if there is none.
+    pub globs: Vec<String>,
+}
+
+/// A passage that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Hit {
+    /// How well it matches: comparable within one answer only.
+    pub score: f64,
+    /// The file, from the root of its repository.
+    pub path: crate::model::RepoPath,
+    /// The line that matches best, from 1.
+    pub line: usize,
+    /// The first line of the passage, from 1.
+    pub start_line: usize,
+    /// The last line of the passage.
+    pub end_line: usize,
+    /// The page of the document, from 1; null if it has no pages.
+    pub page: Option<usize>,
+    /// The heading or definition that the line belongs to; null if there is none above it.
+    pub section: Option<String>,
+    /// Where it is, as one writes it: path and line, or path and page.
+    pub citation: String,
+    /// The scope.
+    pub scope_id: String,
+    /// The page of the scope that has the line; null if it has none.
+    #[schemars(with = "Option<String>")]
+    pub page_id: Option<PageId>,
+    /// The tokens of the passage.
+    pub tokens: usize,
+    /// The line that matches best, and the next ones.
+    pub snippet: String,
+}
+
+/// The result of a search.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SearchReport {
+    /// The query.
+    pub query: String,
+    /// The passages, the best first.
+    pub hits: Vec<Hit>,
+    /// Their number.
+    pub count: usize,
+    /// The number of passages that match.
+    pub total: usize,
+    /// The number of files that this search has added to the index.
+    pub indexed: usize,
+    /// Whether files have changed since they were mapped: the answer is about them as they were.
+    pub stale: bool,
+    /// The scopes of these files.
+    pub stale_scopes: Vec<String>,
+    /// Why there is nothing to search; null if there is.
+    pub nothing: Option<NoPages>,
+}
+
+/// Searches mapped files.
+///
+/// # Errors
+/// `scope-not-found`, `invalid-value` for a glob, `cache-unusable`, `locked`, `object-missing`, `interrupted`.
+pub fn search(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
+    let query = Query::parse(&request.query, request.syntax);
+    let searched = candidates::open(session, &request.files)?;
+    let ranked = searched.rank(&query)?;
+    let best = ranked.iter().take(request.limit);
+    let hits = best.map(|it| searched.hit(&query, &searched.candidate(it)?));
+    let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
+    Ok(SearchReport {
+        query: request.query.clone(),
+        count: hits.len(),
+        hits,
+        total: ranked.len(),
+        indexed: searched.indexed,
+        stale: !searched.stale_scopes.is_empty(),
+        stale_scopes: searched.stale_scopes,
+        nothing: searched.nothing,
+    })
+}

@@ -1,0 +1,11 @@
+//! Search: texts as passages of words, and passages ranked for a query. Pure but for the index that it reads.
+
+pub mod passages;
+pub mod postings;
+pub mod query;
+pub mod ranking;
+pub mod view;
+pub mod words;
+
+/// Changes whenever the same text might be indexed differently; part of the key of each document.
+pub const VERSION: u32 = 1;

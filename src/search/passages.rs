@@ -1,0 +1,306 @@
+//! A text in passages: the unit that is ranked, and that a model gets.
+//!
+//! A passage is a range of whole lines of about [`TARGET_BYTES`]; it preferably ends before a heading or definition. A
+//! pure function of the text.
+
+use std::ops::Range;
+
+/// The size of a passage in bytes: about 350 tokens of source code and prose. Smaller ones find more files within a
+/// number of tokens, and say less of each (`benches/retrieval`).
+const TARGET_BYTES: usize = 1_200;
+
+/// A passage may end once it is this long, if a heading or definition follows.
+const MIN_BYTES: usize = 600;
+
+/// A longer line, in bytes, is cut between characters.
+const LONG_LINE: usize = 1_200;
+
+/// A longer line is data, not a heading.
+const MAX_HEADING: usize = 200;
+
+/// Words that begin a definition in some language.
+const DEFINES: &[&str] = &[
+    "class",
+    "const",
+    "def",
+    "defmodule",
+    "defn",
+    "enum",
+    "extension",
+    "fn",
+    "func",
+    "function",
+    "impl",
+    "interface",
+    "macro",
+    "macro_rules!",
+    "message",
+    "mod",
+    "module",
+    "namespace",
+    "object",
+    "package",
+    "proc",
+    "protocol",
+    "record",
+    "service",
+    "static",
+    "struct",
+    "sub",
+    "trait",
+    "type",
+    "typedef",
+    "union",
+    "var",
+    "val",
+    "let",
+];
+
+/// Words before these.
+const MODIFIERS: &[&str] = &[
+    "abstract",
+    "async",
+    "default",
+    "export",
+    "extern",
+    "final",
+    "inline",
+    "internal",
+    "local",
+    "open",
+    "override",
+    "private",
+    "protected",
+    "pub",
+    "pub(crate)",
+    "pub(super)",
+    "public",
+    "sealed",
+    "unsafe",
+    "virtual",
+];
+
+/// A passage of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Its bytes.
+    pub range: Range<usize>,
+    /// The number of its first line, from 1.
+    pub first_line: usize,
+}
+
+/// A line, or a piece of a long one.
+struct Line {
+    start: usize,
+    end: usize,
+    number: usize,
+    /// How well a passage begins here: the lower, the better.
+    class: u8,
+}
+
+/// Cuts a text into passages. Every byte is in one, in order; an empty text has none.
+pub fn cut(text: &str) -> Vec<Passage> {
+    let lines = lines(text);
+    let mut passages = Vec::new();
+    let mut from = 0;
+    while from < lines.len() {
+        let to = end_of(&lines, from);
+        let taken = lines.get(from..to).unwrap_or_default();
+        if let (Some(first), Some(last)) = (taken.first(), taken.last()) {
+            passages.push(Passage {
+                range: first.start..last.end,
+                first_line: first.number,
+            });
+        }
+        from = to.max(from + 1);
+    }
+    passages
+}
+
+/// Returns the index after the last line of the passage that begins at `from`.
+fn end_of(lines: &[Line], from: usize) -> usize {
+    let start = lines.get(from).map_or(0, |line| line.start);
+    let size = |line: &Line| line.end - start;
+    let mut best: Option<(u8, usize)> = None;
+    for (at, line) in lines.iter().enumerate().skip(from + 1) {
+        let before = line.start - start;
+        if before >= MIN_BYTES && best.is_none_or(|(class, _)| line.class <= class) {
+            best = Some((line.class, at));
+        }
+        if size(line) > TARGET_BYTES {
+            return best.map_or(at, |(_, best)| best);
+        }
+    }
+    lines.len()
+}
+
+fn lines(text: &str) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    let mut before = "";
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let class = class(before, line);
+        let mut rest = line;
+        while !rest.is_empty() {
+            let length = if rest.len() > LONG_LINE {
+                rest.floor_char_boundary(LONG_LINE)
+            } else {
+                rest.len()
+            };
+            lines.push(Line {
+                start: at,
+                end: at + length,
+                number: index + 1,
+                class: if rest.len() == line.len() { class } else { 4 },
+            });
+            at += length;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        before = line;
+    }
+    lines
+}
+
+/// Ranks a line as the beginning of a passage: 0 for a heading or definition, 1 at the left margin after an empty
+/// line, 2 after an empty line, 3 otherwise.
+fn class(before: &str, line: &str) -> u8 {
+    let after_blank = before.trim().is_empty();
+    let at_margin = line.starts_with(|c: char| !c.is_whitespace());
+    if is_heading(line) && (at_margin || after_blank || is_definition(line)) {
+        0
+    } else if after_blank && at_margin {
+        1
+    } else if after_blank {
+        2
+    } else {
+        3
+    }
+}
+
+/// Returns `true` for the heading of a section, or the first line of a definition: its words are what the lines below
+/// are about.
+pub fn is_heading(line: &str) -> bool {
+    let trimmed = line.trim_end();
+    if trimmed.len() > MAX_HEADING || trimmed.is_empty() {
+        return false;
+    }
+    is_definition(line) || is_outline_heading(trimmed) || is_c_definition(trimmed)
+}
+
+/// `# Heading` in Markdown, but no comment: that begins with a small letter or is not followed by a space.
+fn is_outline_heading(line: &str) -> bool {
+    let text = line.trim_start_matches('#');
+    let level = line.len() - text.len();
+    (1..=6).contains(&level)
+        && text
+            .strip_prefix(' ')
+            .is_some_and(|text| level > 1 || text.starts_with(char::is_uppercase))
+        || line.starts_with("#define ")
+}
+
+fn is_definition(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let indent = line.len() - line.trim_start().len();
+    let first = words.by_ref().find(|word| !MODIFIERS.contains(word));
+    // `impl<T> Merge for T`
+    let Some(first) = first.and_then(|word| word.split('<').next()) else {
+        return false;
+    };
+    // A value inside a function does not name a section.
+    let is_value = matches!(first, "const" | "let" | "static" | "val" | "var");
+    DEFINES.contains(&first)
+        && (!is_value || indent == 0)
+        && words
+            .next()
+            .is_some_and(|name| name.starts_with(|c: char| c.is_alphabetic() || "_(<$".contains(c)))
+}
+
+/// A function of C: at the left margin, with parentheses, and not a statement or call.
+fn is_c_definition(line: &str) -> bool {
+    let first = line
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_alphabetic() || c == '_');
+    first
+        && !line.ends_with(';')
+        && line.contains('(')
+        && line.split('(').next().is_some_and(|before| {
+            before.contains(' ')
+                && !before.contains(['=', '"', '.', ','])
+                && (2..=6).contains(&before.split_whitespace().count())
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn headings_and_definitions_are_recognized() {
+        for line in [
+            "## 2.1 Merges",
+            "# Title",
+            "pub(crate) fn merge_base(one: Oid) -> Oid {",
+            "    pub fn inner(&self) {",
+            "class Merge(Base):",
+            "    def run(self):",
+            "static int merge_base(struct commit *one)",
+            "int main(int argc, char **argv) {",
+            "#define MAX_WORD 64",
+            "export default class App extends Component {",
+            "func (r *Repo) Merge() error {",
+            "impl<T> Merge for T {",
+        ] {
+            assert!(is_heading(line), "{line}");
+        }
+        for line in [
+            "",
+            "    let x = 1;",
+            "    return merge(a, b);",
+            "merge(a, b);",
+            "x = merge(a)",
+            "# a comment",
+            "#!/bin/sh",
+            "if (x)",
+            "some prose about a function",
+        ] {
+            assert!(!is_heading(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_passage_ends_before_a_definition() {
+        let body = "    x = merge(x);\n".repeat(60);
+        let text = format!("int one(int x)\n{{\n{body}}}\n\nint two(int x)\n{{\n{body}}}\n");
+        let passages = cut(&text);
+        let second = passages
+            .iter()
+            .position(|it| text[it.range.clone()].starts_with("int two"));
+        let second = second.expect("a passage begins with the definition");
+        assert_eq!(passages[second].first_line, 65);
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_is_in_one_passage(
+            lines in proptest::collection::vec(
+                prop_oneof!["[a-z (){};]{0,60}", "#{1,3} [A-Z][a-z]{0,9}", "\\PC{0,30}", "[a-z]{1000,4000}"],
+                0..80,
+            ),
+            end in prop_oneof![Just("\n"), Just("\r\n")],
+        ) {
+            let text = lines.join(end);
+            let mut at = 0;
+            for passage in cut(&text) {
+                prop_assert_eq!(passage.range.start, at);
+                prop_assert!(passage.range.end > at);
+                prop_assert!(passage.range.len() <= TARGET_BYTES.max(LONG_LINE));
+                let newlines = text[..at].matches('\n').count();
+                prop_assert_eq!(passage.first_line, newlines + 1);
+                at = passage.range.end;
+            }
+            prop_assert_eq!(at, text.len());
+        }
+    }
+}

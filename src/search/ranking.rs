@@ -1,0 +1,295 @@
+//! Ranks the passages of a view for a query: BM25 over passages, with shares for the whole document, for its path, and
+//! for headings and definitions.
+
+use super::postings::{self, PATH_MARK, Posting};
+use super::query::Query;
+use super::view::View;
+
+/// How much each part of a score counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuning {
+    /// How soon more occurrences of a word count no more.
+    pub saturation: f32,
+    /// How much the length of a passage counts, from 0 to 1.
+    pub length: f32,
+    /// The share of a word in a heading or definition: a definition ranks above any number of uses.
+    pub heading: f32,
+    /// The share of a word in the path.
+    pub path: f32,
+    /// The share of the whole document.
+    pub document: f32,
+    /// The factor of the score of a passage for each better one of the same document: ten passages of one file say
+    /// less than those of ten.
+    pub repeated: f32,
+}
+
+impl Default for Tuning {
+    /// Chosen by `benches/retrieval`.
+    fn default() -> Tuning {
+        Tuning {
+            saturation: 1.2,
+            length: 0.75,
+            heading: 1.25,
+            path: 1.5,
+            document: 0.5,
+            repeated: 0.7,
+        }
+    }
+}
+
+/// The bytes of a word in one segment of the index.
+#[derive(Clone, Debug)]
+pub struct WordBytes {
+    /// The number of the first document of the segment.
+    pub base: u32,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A passage with its score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranked {
+    /// The document, by its place in the view.
+    pub document: usize,
+    /// The passage, by its number within the document.
+    pub passage: usize,
+    /// The score.
+    pub score: f32,
+}
+
+/// Ranks all passages with a word of the query, the best first; equal ones in the order of the view. `find` returns
+/// the bytes of a word, by segment.
+///
+/// # Errors
+/// Those of `find`.
+pub fn rank<E>(
+    view: &View,
+    query: &Query,
+    tuning: Tuning,
+    mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
+) -> Result<Vec<Ranked>, E> {
+    let mut ranking = Ranking::new(view, tuning);
+    for word in &query.words {
+        #[expect(clippy::cast_precision_loss, reason = "a query has at most 64 words")]
+        let weight = word.count as f32;
+        ranking.add_text(weight, &find(&word.word)?);
+        ranking.add_path(weight, &find(&format!("{PATH_MARK}{}", word.word))?);
+    }
+    for (words, wants) in [(&query.required, true), (&query.excluded, false)] {
+        for word in words {
+            let path = find(&format!("{PATH_MARK}{word}"))?;
+            ranking.retain(&find(word)?, &path, wants);
+        }
+    }
+    Ok(ranking.finish())
+}
+
+struct Ranking<'a> {
+    view: &'a View,
+    tuning: Tuning,
+    /// The places of the documents in the view, by their numbers in the index.
+    by_id: Vec<(u32, usize)>,
+    passages: Vec<f32>,
+    documents: Vec<f32>,
+    paths: Vec<f32>,
+    /// The lengths of the documents: the numbers of their words.
+    document_lengths: Vec<u64>,
+    mean_passage: f32,
+    mean_document: f32,
+    refused: Vec<bool>,
+}
+
+/// A posting in the view.
+struct Found {
+    document: usize,
+    passage: usize,
+    posting: Posting,
+}
+
+impl<'a> Ranking<'a> {
+    fn new(view: &'a View, tuning: Tuning) -> Ranking<'a> {
+        let place = |(place, document): (usize, &super::view::ViewedDocument)| (document.id, place);
+        let mut by_id: Vec<_> = view.documents.iter().enumerate().map(place).collect();
+        by_id.sort_unstable();
+        let length = |lengths: &[u32]| lengths.iter().map(|&it| u64::from(it)).sum::<u64>();
+        let document_lengths: Vec<u64> = view
+            .documents
+            .iter()
+            .map(|document| length(view.lengths_of(document)))
+            .collect();
+        let total = length(&view.lengths);
+        Ranking {
+            view,
+            tuning,
+            by_id,
+            passages: vec![0.0; view.lengths.len()],
+            documents: vec![0.0; view.documents.len()],
+            paths: vec![0.0; view.documents.len()],
+            mean_passage: mean(total, view.lengths.len()),
+            mean_document: mean(total, view.documents.len()),
+            document_lengths,
+            refused: vec![false; view.lengths.len()],
+        }
+    }
+
+    /// Returns the postings of documents of the view, by document.
+    fn found(&self, segments: &[WordBytes]) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut rest = self.by_id.as_slice();
+        for segment in segments {
+            postings::read(&segment.bytes, |posting| {
+                let id = segment.base.saturating_add(posting.document);
+                while rest.first().is_some_and(|(first, _)| *first < id) {
+                    rest = rest.get(1..).unwrap_or_default();
+                }
+                let Some(&(_, document)) = rest.first().filter(|(first, _)| *first == id) else {
+                    return;
+                };
+                let Some(viewed) = self.view.documents.get(document) else {
+                    return;
+                };
+                if posting.passage < viewed.passages {
+                    found.push(Found {
+                        document,
+                        passage: (viewed.first + posting.passage) as usize,
+                        posting,
+                    });
+                }
+            });
+        }
+        found
+    }
+
+    fn add_text(&mut self, weight: f32, segments: &[WordBytes]) {
+        let found = self.found(segments);
+        let rarity = weight * rarity(self.passages.len(), found.len());
+        let tuning = self.tuning;
+        for it in &found {
+            let length = self
+                .view
+                .lengths
+                .get(it.passage)
+                .copied()
+                .unwrap_or_default();
+            let mut share = saturated(
+                tuning,
+                it.posting.count,
+                u64::from(length),
+                self.mean_passage,
+            );
+            if it.posting.is_heading {
+                share += tuning.heading;
+            }
+            add(&mut self.passages, it.passage, rarity * share);
+        }
+        let of_document = |one: &Found, other: &Found| one.document == other.document;
+        let groups: Vec<&[Found]> = found.chunk_by(of_document).collect();
+        let rarity = weight * self::rarity(self.documents.len(), groups.len());
+        for group in groups {
+            let Some(document) = group.first().map(|it| it.document) else {
+                continue;
+            };
+            let count = group.iter().map(|it| it.posting.count).sum();
+            let length = self
+                .document_lengths
+                .get(document)
+                .copied()
+                .unwrap_or_default();
+            let share = saturated(tuning, count, length, self.mean_document);
+            add(&mut self.documents, document, rarity * share);
+        }
+    }
+
+    fn add_path(&mut self, weight: f32, segments: &[WordBytes]) {
+        let found = self.found(segments);
+        let rarity = weight * rarity(self.documents.len(), found.len());
+        for it in &found {
+            add(&mut self.paths, it.document, rarity);
+        }
+    }
+
+    /// Refuses passages that have a word, or those that do not; a word of its path is a word of each passage.
+    fn retain(&mut self, text: &[WordBytes], path: &[WordBytes], wants: bool) {
+        let mut has = vec![false; self.refused.len()];
+        for it in self.found(text) {
+            if let Some(has) = has.get_mut(it.passage) {
+                *has = true;
+            }
+        }
+        for it in self.found(path) {
+            let document = self.view.documents.get(it.document);
+            let passages = document.map_or(0..0, |it| {
+                it.first as usize..(it.first + it.passages) as usize
+            });
+            if let Some(has) = has.get_mut(passages) {
+                has.fill(true);
+            }
+        }
+        for (refused, has) in self.refused.iter_mut().zip(has) {
+            *refused |= has != wants;
+        }
+    }
+
+    fn finish(self) -> Vec<Ranked> {
+        let mut ranked = Vec::new();
+        for (place, document) in self.view.documents.iter().enumerate() {
+            let at = |scores: &[f32]| scores.get(place).copied().unwrap_or_default();
+            let path = self.tuning.path * at(&self.paths);
+            let shared = path + self.tuning.document * at(&self.documents);
+            for passage in 0..document.passages as usize {
+                let index = document.first as usize + passage;
+                let own = self.passages.get(index).copied().unwrap_or_default();
+                let is_refused = self.refused.get(index).copied().unwrap_or_default();
+                // A document that only its path is about is shown from its beginning.
+                if !is_refused && (own > 0.0 || (path > 0.0 && passage == 0)) {
+                    ranked.push(Ranked {
+                        document: place,
+                        passage,
+                        score: own + shared,
+                    });
+                }
+            }
+        }
+        sort(&mut ranked);
+        let mut before = vec![1.0; self.view.documents.len()];
+        for it in &mut ranked {
+            if let Some(left) = before.get_mut(it.document) {
+                it.score *= *left;
+                *left *= self.tuning.repeated;
+            }
+        }
+        sort(&mut ranked);
+        ranked
+    }
+}
+
+/// Sorts by score; a stable sort: equal ones stay in the order of the view.
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+}
+
+/// The share of the occurrences of a word: rising ever less with their number, and falling with the length.
+fn saturated(tuning: Tuning, count: u32, length: u64, mean: f32) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+    let (count, length) = (count as f32, length as f32);
+    let relative = 1.0 - tuning.length + tuning.length * length / mean.max(1.0);
+    count * (tuning.saturation + 1.0) / (count + tuning.saturation * relative)
+}
+
+/// How much a word says that `with` of `all` have: the logarithm of the odds against it.
+#[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+fn rarity(all: usize, with: usize) -> f32 {
+    let (all, with) = (all as f32, with as f32);
+    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+fn mean(total: u64, count: usize) -> f32 {
+    total as f32 / count.max(1) as f32
+}
+
+fn add(scores: &mut [f32], at: usize, share: f32) {
+    if let Some(score) = scores.get_mut(at) {
+        *score += share;
+    }
+}

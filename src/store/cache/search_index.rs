@@ -1,0 +1,217 @@
+//! The index of words: which documents have them, in segments that are written once.
+//!
+//! Clones of a hub share it, and each repository without a hub has its own. A document is a file with its content, so
+//! that branches and clones share what they have in common. Words and passages are stored as the search module wrote
+//! them: this module knows where they belong, not what they contain.
+
+use std::path::PathBuf;
+
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::git::Repo;
+
+use super::database::{Database, Unusable};
+
+/// The number in the name is that of the format.
+const FILE: &str = "colony/cache/search-1.db";
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS documents (
+        id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, passages BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS words (
+        word TEXT NOT NULL, base INTEGER NOT NULL, places BLOB NOT NULL,
+        PRIMARY KEY (word, base)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS views (
+        key BLOB PRIMARY KEY, day INTEGER NOT NULL, documents BLOB NOT NULL) WITHOUT ROWID;";
+
+/// The days that a view is kept after its last use.
+const VIEW_DAYS: i64 = 30;
+
+/// Documents beyond this number, for each document in use, make the index start from scratch.
+const MAX_UNUSED: i64 = 8;
+
+/// An index with fewer documents never starts from scratch.
+const MIN_DOCUMENTS: i64 = 20_000;
+
+/// The name of a document or a view: a digest of all that it depends on.
+pub type IndexKey = [u8; 16];
+
+/// The documents of a segment and their words.
+#[derive(Clone, Debug, Default)]
+pub struct NewSegment {
+    /// The documents, by their numbers within the segment: each with its key and its passages.
+    pub documents: Vec<(IndexKey, Vec<u8>)>,
+    /// The words, in order, each with its places.
+    pub words: Vec<(Box<str>, Vec<u8>)>,
+}
+
+/// The places of a word in one segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordPlaces {
+    /// The number of the first document of the segment.
+    pub base: u32,
+    /// The places.
+    pub bytes: Vec<u8>,
+}
+
+/// The index.
+pub struct SearchIndex {
+    database: Database,
+}
+
+impl SearchIndex {
+    /// Opens the index that a repository shares with the clones of its hub, if it has one. In a dry run, nothing that is
+    /// written stays.
+    ///
+    /// # Errors
+    /// When `SQLite` cannot use the file.
+    pub fn open(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
+        let path = place(repo, hub);
+        let database = if repo.keeps_objects() {
+            Database::open(&path, SCHEMA)
+        } else {
+            Database::rehearse(&path, SCHEMA)
+        };
+        Ok(SearchIndex {
+            database: database?,
+        })
+    }
+
+    /// Deletes the index and creates it again.
+    ///
+    /// # Errors
+    /// When `SQLite` cannot use the file.
+    pub fn recreate(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
+        if !repo.keeps_objects() {
+            return SearchIndex::in_memory();
+        }
+        Ok(SearchIndex {
+            database: Database::recreate(&place(repo, hub), SCHEMA)?,
+        })
+    }
+
+    /// Returns `true` if there is an index. Looking for one does not create it.
+    pub fn exists(repo: &Repo, hub: Option<&std::path::Path>) -> bool {
+        place(repo, hub).exists()
+    }
+
+    /// Opens an index for this run only.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn in_memory() -> Result<SearchIndex, Unusable> {
+        Ok(SearchIndex {
+            database: Database::in_memory(SCHEMA)?,
+        })
+    }
+
+    /// Finds a document by its key: its number and its passages.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn find(&self, key: IndexKey) -> Result<Option<(u32, Vec<u8>)>, Unusable> {
+        let sql = "SELECT id, passages FROM documents WHERE key = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)));
+        Ok(found.optional()?)
+    }
+
+    /// Returns the passages of a document by its number.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn document(&self, id: u32) -> Result<Option<Vec<u8>>, Unusable> {
+        let sql = "SELECT passages FROM documents WHERE id = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let found = statement.query_row([id], |row| row.get(0));
+        Ok(found.optional()?)
+    }
+
+    /// Returns the places of a word, by segment.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn places(&self, word: &str) -> Result<Vec<WordPlaces>, Unusable> {
+        let sql = "SELECT base, places FROM words WHERE word = ?1 ORDER BY base";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let rows = statement.query_map([word], |row| {
+            Ok(WordPlaces {
+                base: row.get(0)?,
+                bytes: row.get(1)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Adds a segment. Returns `false`, and adds nothing, if another process has added one of its documents meanwhile.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn add(&mut self, segment: &NewSegment) -> Result<bool, Unusable> {
+        self.database.transaction(|connection| {
+            let next = "SELECT coalesce(max(id), -1) + 1 FROM documents";
+            let base: i64 = connection.query_row(next, [], |row| row.get(0))?;
+            let insert = "INSERT OR IGNORE INTO documents (id, key, passages) VALUES (?1, ?2, ?3)";
+            let mut insert = connection.prepare_cached(insert)?;
+            // All are checked before one is written: a transaction that returns is committed.
+            let known = "SELECT 1 FROM documents WHERE key = ?1";
+            let mut known = connection.prepare_cached(known)?;
+            for (key, _) in &segment.documents {
+                if known.exists([key.as_slice()])? {
+                    return Ok(false);
+                }
+            }
+            for (id, (key, passages)) in (base..).zip(&segment.documents) {
+                insert.execute(params![id, key.as_slice(), passages])?;
+            }
+            let insert = "INSERT OR REPLACE INTO words (word, base, places) VALUES (?1, ?2, ?3)";
+            let mut insert = connection.prepare_cached(insert)?;
+            for (word, places) in &segment.words {
+                insert.execute(params![word.as_ref(), base, places])?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Returns a view.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
+        let sql = "SELECT documents FROM views WHERE key = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let found = statement.query_row([key.as_slice()], |row| row.get(0));
+        Ok(found.optional()?)
+    }
+
+    /// Stores a view, and deletes those that were not used for long.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn put_view(&mut self, key: IndexKey, documents: &[u8], day: i64) -> Result<(), Unusable> {
+        self.database.transaction(|connection| {
+            connection.execute("DELETE FROM views WHERE day < ?1", [day - VIEW_DAYS])?;
+            let sql = "INSERT OR REPLACE INTO views (key, day, documents) VALUES (?1, ?2, ?3)";
+            connection.execute(sql, params![key.as_slice(), day, documents])?;
+            Ok(())
+        })
+    }
+
+    /// Returns `true` if the index has far more documents than a search uses.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn is_overgrown(&self, used: usize) -> Result<bool, Unusable> {
+        let sql = "SELECT count(*) FROM documents";
+        let all: i64 = self
+            .database
+            .reader()
+            .query_row(sql, [], |row| row.get(0))?;
+        let used = i64::try_from(used).unwrap_or(i64::MAX);
+        Ok(all > MIN_DOCUMENTS.max(used.saturating_mul(MAX_UNUSED)))
+    }
+}
+
+fn place(repo: &Repo, hub: Option<&std::path::Path>) -> PathBuf {
+    hub.unwrap_or_else(|| repo.common_dir()).join(FILE)
+}

@@ -1,0 +1,147 @@
+//! `context`: the text, its parts and its tokens.
+
+use git_colony::testing::Tokenizer;
+use serde_json::Value;
+
+use crate::support::Sandbox;
+
+use super::{map, mapped, output, paths};
+
+fn context(sandbox: &Sandbox, args: &[&str]) -> Value {
+    let run = sandbox.run(&[&["--json", "context"], args].concat());
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", output(&run)))
+}
+
+#[test]
+fn the_text_never_exceeds_the_budget() {
+    let sandbox = mapped();
+    let long: Vec<String> = (0..400)
+        .map(|number| format!("fn merge_{number}() {{}}\n"))
+        .collect();
+    sandbox.write("src/long.rs", long.join("\n"));
+    sandbox.write("src/\u{1b}[31m\n.rs", "fn merge() {}\n");
+    map(&sandbox);
+    for budget in (1..120).chain((120..4_000).step_by(97)) {
+        let told = context(&sandbox, &["merge base", "--budget", &budget.to_string()]);
+        let text = told["text"].as_str().unwrap();
+        let tokens = Tokenizer::default().count(text) as u64;
+        assert_eq!(told["used_tokens"], tokens);
+        assert!(tokens <= budget, "{tokens} of {budget}");
+        let parts: u64 = told["parts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["tokens"].as_u64().unwrap())
+            .sum();
+        assert!(parts.abs_diff(tokens) <= told["count"].as_u64().unwrap());
+    }
+}
+
+#[test]
+fn the_same_question_gives_the_same_text() {
+    let sandbox = mapped();
+    let first = sandbox.colony(&["context", "merge base", "--budget", "300"]);
+    assert_eq!(
+        sandbox.colony(&["context", "merge base", "--budget", "300"]),
+        first
+    );
+    std::fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
+    sandbox.colony(&["map"]);
+    assert_eq!(
+        sandbox.colony(&["context", "merge base", "--budget", "300"]),
+        first
+    );
+    let told = context(&sandbox, &["merge base", "--budget", "300"]);
+    assert_eq!(told["text"].as_str().unwrap(), first);
+}
+
+#[test]
+fn parts_name_their_lines_in_the_order_of_the_paths() {
+    let sandbox = mapped();
+    let told = context(&sandbox, &["merge", "base"]);
+    let found = paths(&told, "parts");
+    assert!(found.is_sorted() && found.len() >= 3, "{found:?}");
+    for part in told["parts"].as_array().unwrap() {
+        let file = sandbox.read(part["path"].as_str().unwrap());
+        let at = |name: &str| usize::try_from(part[name].as_u64().unwrap()).unwrap();
+        let lines: Vec<&str> = file.lines().collect();
+        let shown = lines[at("start_line") - 1..at("end_line")].join("\n");
+        assert!(told["text"].as_str().unwrap().contains(&shown), "{part}");
+        assert_eq!(file[at("start")..at("end")].trim_end(), shown.trim_end());
+    }
+}
+
+#[test]
+fn a_copy_of_a_file_is_printed_once() {
+    let sandbox = mapped();
+    let text = sandbox.read("docs/merging.md");
+    sandbox.write("web/merging.md", text);
+    map(&sandbox);
+    let told = context(&sandbox, &["newest common commit"]);
+    let copies = paths(&told, "parts")
+        .into_iter()
+        .filter(|path| path.ends_with("merging.md"));
+    assert_eq!(copies.count(), 1);
+}
+
+#[test]
+fn resident_pages_can_be_left_out() {
+    let sandbox = mapped();
+    let told = sandbox.json(&["search", "merge_base"]);
+    let page = told["hits"][0]["page_id"].as_str().unwrap();
+    sandbox.colony(&["pages", "request", page]);
+    let has = |args: &[&str]| {
+        let told = context(&sandbox, &[&["merge base"], args].concat());
+        paths(&told, "parts").contains(&"src/graph/base.rs".to_owned())
+    };
+    assert!(has(&[]));
+    assert!(!has(&["--exclude-resident"]));
+}
+
+#[test]
+fn paths_come_with_related_files() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/main.md", "See [the tool](lib/tool.md).\n");
+    sandbox.write("src/lib/tool.md", "# The tool\n");
+    sandbox.write("far/away.txt", "nothing of it\n");
+    map(&sandbox);
+    let told = context(&sandbox, &["--", "src/main.md"]);
+    let from = |path: &str| {
+        let parts = told["parts"].as_array().unwrap();
+        parts
+            .iter()
+            .find(|part| part["path"] == path)
+            .map(|part| part["from"].clone())
+    };
+    assert_eq!(from("src/main.md"), Some("requested".into()));
+    assert_eq!(from("far/away.txt"), None);
+    assert_eq!(from("src/lib/tool.md"), Some("related".into()));
+    let told = context(&sandbox, &["--", "far"]);
+    assert_eq!(paths(&told, "parts"), ["far/away.txt"]);
+    assert_eq!(
+        sandbox.error(&["context", "--", "src/missing.md"]),
+        "path-not-found"
+    );
+}
+
+#[test]
+fn all_files_are_packed_from_the_first_on() {
+    let sandbox = mapped();
+    let told = context(&sandbox, &["--all"]);
+    let names = sandbox.git(&["ls-files"]);
+    let names: Vec<&str> = names.lines().collect();
+    assert_eq!(paths(&told, "parts"), names);
+    assert_eq!(told["left_out"], 0);
+    let told = context(&sandbox, &["--all", "--budget", "40"]);
+    assert_eq!(paths(&told, "parts"), names[..1]);
+    assert!(told["left_out"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_budget_is_a_number_of_tokens() {
+    let sandbox = mapped();
+    for budget in ["0", "-1", "many", "99999999999999999999"] {
+        let run = sandbox.run(&["context", "x", &format!("--budget={budget}")]);
+        assert_eq!(run.code, 129, "{budget}: {}", output(&run));
+    }
+}
