@@ -11,7 +11,9 @@ use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{self, Freshness, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::pages::PageId;
+use crate::page::listing::unusable;
+use crate::page::mapping::read_pages;
+use crate::page::pages::{Page, PageId};
 use crate::search::postings::IndexedPassage;
 use crate::search::query::{self, Query};
 use crate::search::ranking::{self, Ranked, Tuning, WordBytes};
@@ -41,6 +43,8 @@ pub(super) struct Searched<'a> {
     places: Vec<Reading>,
     documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
     texts: RefCell<HashMap<u32, Rc<str>>>,
+    /// The pages of directories, by scope and path.
+    pages: RefCell<HashMap<(usize, RepoPath), Rc<[Page]>>>,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
@@ -96,6 +100,7 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
         reader: literature(session),
         documents: RefCell::default(),
         texts: RefCell::default(),
+        pages: RefCell::default(),
         indexed: indexer.added,
         indexer,
         opened,
@@ -230,6 +235,34 @@ impl Searched<'_> {
             .borrow_mut()
             .insert(candidate.id, Rc::clone(&text));
         Ok(text)
+    }
+
+    /// Returns the pages of the directory of a candidate.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(super) fn pages_beside(&self, candidate: &Candidate) -> Result<Rc<[Page]>> {
+        let folder = candidate
+            .document
+            .document
+            .path
+            .parent()
+            .unwrap_or_default();
+        let key = (candidate.scope, folder);
+        if let Some(pages) = self.pages.borrow().get(&key) {
+            return Ok(Rc::clone(pages));
+        }
+        let row = match self.opened.scopes.get(candidate.scope) {
+            Some(scope) => self
+                .opened
+                .table
+                .directory(scope, &key.1)
+                .map_err(unusable)?,
+            None => None,
+        };
+        let pages: Rc<[Page]> = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?.into();
+        self.pages.borrow_mut().insert(key, Rc::clone(&pages));
+        Ok(pages)
     }
 
     fn document(&self, id: u32) -> Result<Rc<StoredDocument>> {

@@ -4,8 +4,6 @@ use super::Hit;
 use super::candidates::{Candidate, Searched};
 use super::documents::DocumentKind;
 use crate::model::Result;
-use crate::page::listing::unusable;
-use crate::page::mapping::read_pages;
 use crate::page::pages::PageId;
 use crate::search::passages::is_heading;
 use crate::search::query::Query;
@@ -70,18 +68,9 @@ impl Searched<'_> {
         text: &str,
         at: usize,
     ) -> Result<Option<PageId>> {
-        let Some(scope) = self.opened.scopes.get(candidate.scope) else {
-            return Ok(None);
-        };
         let document = &candidate.document.document;
         let at = document.place_in_file(text, at);
-        let folder = document.path.parent().unwrap_or_default();
-        let row = self
-            .opened
-            .table
-            .directory(scope, &folder)
-            .map_err(unusable)?;
-        let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+        let pages = self.pages_beside(candidate)?;
         let with_place = pages.iter().find(|page| {
             page.records.iter().any(|record| {
                 let has = record.start <= at && (at < record.end || record.start == record.end);
@@ -100,16 +89,10 @@ impl Searched<'_> {
     ) -> Result<Option<usize>> {
         let document = &candidate.document.document;
         let is_paged = document.kind == DocumentKind::Literature && text.contains('\u{c}');
-        let Some(scope) = self.opened.scopes.get(candidate.scope).filter(|_| is_paged) else {
+        if !is_paged {
             return Ok(None);
-        };
-        let folder = document.path.parent().unwrap_or_default();
-        let row = self
-            .opened
-            .table
-            .directory(scope, &folder)
-            .map_err(unusable)?;
-        let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+        }
+        let pages = self.pages_beside(candidate)?;
         let records = pages.iter().flat_map(|page| &page.records);
         let mut own = records.filter(|record| {
             record.path == document.path && record.start <= at as u64 && (at as u64) < record.end
