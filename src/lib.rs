@@ -19,6 +19,7 @@ mod flow;
 mod blackboard;
 mod clones;
 mod design;
+mod knowledge;
 mod lfs;
 mod map;
 mod page;

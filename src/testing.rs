@@ -12,6 +12,8 @@ pub use crate::git::remote::network::Network;
 pub use crate::git::remote::submodules::Submodules;
 pub use crate::git::remote::url::{Provenance, RemoteUrl};
 pub use crate::git::{BareRepo, ObjectWrites, Objects, Oid, RefName, Repo};
+pub use crate::knowledge::record::{KnowledgeChunk, SourceRecord};
+pub use crate::knowledge::sources::Sources;
 pub use crate::map::problem::MapProblem;
 pub use crate::map::row::SourceKind;
 pub use crate::map::schema::RepoMap;

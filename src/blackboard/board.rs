@@ -52,7 +52,7 @@ impl Board {
         let tip = repo.find_ref(&name)?;
         Ok(Board {
             scope: scope.to_owned(),
-            keys: shared_record::keys(repo, tip)?,
+            keys: shared_record::keys(repo, &name, tip)?,
             name,
             tip,
         })
@@ -142,7 +142,7 @@ pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
                 reason,
             });
         };
-        let keys = match shared_record::keys(repo, Some(found.id)) {
+        let keys = match shared_record::keys(repo, &found.name, Some(found.id)) {
             Ok(keys) if keys.is_empty() => continue,
             Ok(keys) => keys,
             Err(error) => {

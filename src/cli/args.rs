@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
-    events, fleet, fork, forks, help, hook, hooks, init, lfs, log, map, mcp, merge, merge_driver,
-    ops, pages, prune, restore, schema, scopes, search, status, sync, tag, tools, topology, tour,
-    undo, version, watch,
+    events, fleet, fork, forks, help, hook, hooks, ingest, init, knowledge, lfs, log, map, mcp,
+    merge, merge_driver, ops, pages, prune, restore, schema, scopes, search, status, sync, tag,
+    tools, topology, tour, undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -128,6 +128,8 @@ pub(super) enum Command {
     Search(search::Args),
     Context(context::Args),
     Blackboard(blackboard::Args),
+    Ingest(ingest::Args),
+    Knowledge(knowledge::Args),
     Watch(watch::Args),
     Watches(watch::ListArgs),
     Doctor(doctor::Args),

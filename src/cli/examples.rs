@@ -410,6 +410,32 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "ingest",
+        &[
+            (
+                "git colony ingest",
+                "put the documents that the map routes into the knowledge base",
+            ),
+            (
+                "git colony ingest a.txt --profile manual",
+                "a document, as a kind of its own",
+            ),
+        ],
+    ),
+    of(
+        "knowledge",
+        &[
+            (
+                "git colony knowledge",
+                "the documents of the knowledge base",
+            ),
+            (
+                "git colony knowledge clear --prefix docs/",
+                "delete those of a directory from it; undo restores them",
+            ),
+        ],
+    ),
+    of(
         "watch",
         &[
             (

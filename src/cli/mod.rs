@@ -40,7 +40,9 @@ mod habits;
 mod help;
 mod hook;
 mod hooks;
+mod ingest;
 mod init;
+mod knowledge;
 mod lfs;
 mod lfs_migrate;
 mod lock_lines;
@@ -327,6 +329,8 @@ impl Face<'_> {
             Command::Blackboard(args) => blackboard::run(self, args),
             Command::Search(args) => search::run(self, args),
             Command::Context(args) => context::run(self, args),
+            Command::Ingest(args) => ingest::run(self, args),
+            Command::Knowledge(args) => knowledge::run(self, args),
             Command::Watch(args) => watch::run(self, &args),
             Command::Watches(args) => watch::run_list(self, &args),
             Command::Schema(args) => schema::run(self, &args),

@@ -36,6 +36,9 @@ use crate::flow::doctor::DoctorReport;
 use crate::flow::events::EventsReport;
 use crate::flow::fleet::FleetReport;
 use crate::flow::init::InitReport;
+use crate::flow::knowledge::IngestReport;
+use crate::flow::knowledge::clear::ClearReport;
+use crate::flow::knowledge::listing::KnowledgeReport;
 use crate::flow::map::MapReport;
 use crate::flow::map::map_blackboard::MapBlackboardReport;
 use crate::flow::map::map_diff::MapDiffReport;
@@ -151,7 +154,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("hooks install", answer::<InstallReport>),
     ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
+    ("ingest", answer::<IngestReport>),
     ("init", answer::<InitReport>),
+    ("knowledge", answer::<KnowledgeReport>),
+    ("knowledge clear", answer::<ClearReport>),
     ("lfs hydrate", answer::<HydrateReport>),
     ("lfs migrate", answer::<MigrateReport>),
     ("lfs status", answer::<LfsStatus>),

@@ -77,6 +77,7 @@ fn refresh(session: &Session, work: Work) -> Result<()> {
         network: Network::Offline,
         sources: Vec::new(),
         thaw: Vec::new(),
+        ingest: true,
     };
     match work {
         Work::Committed => map::map(session, &request(MapState::Head))?,

@@ -10,6 +10,7 @@ pub mod events;
 pub mod fleet;
 pub mod hook;
 pub mod init;
+pub mod knowledge;
 pub mod map;
 pub mod merge_driver;
 pub mod migrate;

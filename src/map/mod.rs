@@ -6,6 +6,7 @@ pub mod problem;
 mod reading;
 pub mod resolve;
 pub mod resolved;
+pub mod routing;
 pub mod row;
 pub mod row_changes;
 pub mod schema;

@@ -42,7 +42,7 @@ pub struct Read {
     pub problems: Vec<MapProblem>,
     /// The parts of the file that have no effect.
     pub warnings: Vec<MapProblem>,
-    /// The positions of values: by the name of the source and the key.
+    /// The positions of values: by the name of the source and the key; those of routing rows by [`place_of_route`].
     pub places: BTreeMap<(String, &'static str), Position>,
 }
 
@@ -177,9 +177,18 @@ fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
 
 fn routing_of(reader: &mut Reader, list: &Placed) -> Vec<RouteRow> {
     let items = items(reader, list, "knowledge_routing").unwrap_or_default();
-    let rows = items.iter();
-    rows.filter_map(|item| RouteRow::read(reader, item))
-        .collect()
+    let mut rows = Vec::new();
+    for (number, item) in (1..).zip(items) {
+        let place = place_of_route(number);
+        reader.places.insert((place, "paths"), item.position);
+        rows.extend(RouteRow::read(reader, item));
+    }
+    rows
+}
+
+/// Returns the name under which the position of a routing row is, given its number from 1; no source has it.
+pub fn place_of_route(number: usize) -> String {
+    format!("row {number}")
 }
 
 fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {

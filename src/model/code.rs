@@ -104,6 +104,8 @@ codes! {
     Offline = "offline",
     /// No scope with that id is mapped.
     ScopeNotFound = "scope-not-found",
+    /// The knowledge base has no such document.
+    SourceNotFound = "source-not-found",
     /// The blackboard has no value under that key.
     KeyNotFound = "key-not-found",
     /// A key of a blackboard has another version than the one that was named, or values of several
@@ -266,6 +268,7 @@ impl Code {
             | Code::ShallowNoBase
             | Code::SigningFailed
             | Code::SourceFailed
+            | Code::SourceNotFound
             | Code::SourceNotRun
             | Code::SourceUnknown
             | Code::ToolExists

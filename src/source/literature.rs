@@ -199,7 +199,8 @@ impl<'a> Literature<'a> {
             }
         } else {
             let starts: Vec<usize> = document.sections.iter().map(|s| s.start).collect();
-            for chunk in chunk::chunk_sections(&document.text, &starts, self.size, &count) {
+            let cuts = document.cuts();
+            for chunk in chunk::chunk_sections(&document.text, &cuts, self.size, &count) {
                 let index = starts.partition_point(|&start| start <= chunk.start);
                 let section = document.sections.get(index.saturating_sub(1));
                 if let Some(section) = section {

@@ -45,6 +45,10 @@ pub(crate) enum Scene {
     Restored,
     /// It was mapped, and then limited to smaller pages.
     Mapped,
+    /// A document was committed.
+    Documented,
+    /// Then it was ingested.
+    Ingested,
     /// A checkpoint was made, and then git packed all refs.
     Packed,
     /// Checkpoints were made, and are tags of git, as earlier versions left them.
@@ -130,6 +134,22 @@ pub(crate) const TAG: ChangingCommand = ChangingCommand {
 pub(crate) const BLACKBOARD_PUT: ChangingCommand = ChangingCommand {
     name: "blackboard put",
     args: &["blackboard", "put", "plan", "owner", "ada"],
+    ..CHECKPOINT
+};
+
+/// A document that has no record yet.
+pub(crate) const INGEST: ChangingCommand = ChangingCommand {
+    name: "ingest",
+    args: &["ingest", "--profile", "note", "notes.md"],
+    scene: Scene::Documented,
+    ..CHECKPOINT
+};
+
+/// The only record.
+pub(crate) const KNOWLEDGE_CLEAR: ChangingCommand = ChangingCommand {
+    name: "knowledge clear",
+    args: &["knowledge", "clear", "notes.md"],
+    scene: Scene::Ingested,
     ..CHECKPOINT
 };
 
@@ -493,6 +513,15 @@ impl Scene {
         if self == Scene::Mapped {
             repository.colony(MAP.args);
             repository.git(&["config", "colony.map.flushThreshold", "7"]);
+        }
+        if matches!(self, Scene::Documented | Scene::Ingested) {
+            repository.write("notes.md", "# Notes\n\nSome words.\n");
+            repository.git(&["add", "notes.md"]);
+            repository.git(&["commit", "--quiet", "-m", "notes", "--", "notes.md"]);
+            repository.colony(&["tag", "-m", "documented", "HEAD"]);
+        }
+        if self == Scene::Ingested {
+            repository.colony(INGEST.args);
         }
         if self == Scene::Packed {
             repository.git(&["pack-refs", "--all"]);

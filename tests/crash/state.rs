@@ -110,7 +110,11 @@ impl State {
 }
 
 /// Records that hold the time.
-const TIMED: &[&str] = &["refs/colony/forks/", "refs/colony/blackboard/"];
+const TIMED: &[&str] = &[
+    "refs/colony/forks/",
+    "refs/colony/blackboard/",
+    "refs/colony/knowledge",
+];
 
 /// The records of scopes hold the time, and their subjects are longer than a word.
 const SCOPES: &[&str] = &[SHARED_SCOPES, "refs/colony-local/scopes/"];

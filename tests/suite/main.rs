@@ -17,6 +17,7 @@ mod events;
 mod faults;
 mod fleet;
 mod house;
+mod knowledge;
 mod lfs;
 mod map;
 mod mcp;

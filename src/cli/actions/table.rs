@@ -592,6 +592,33 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
+        "Put committed documents into the knowledge base, which all clones share: those of 'paths', else those that \
+         the map routes; undo takes it back",
+        action(
+            "ingest",
+            Pages,
+            Adds,
+            "ingest",
+            &[same("paths"), same("profile"), same("offline")],
+        ),
+    ),
+    action("list_knowledge", Pages, Reads, "knowledge", &[]),
+    described(
+        "Delete documents from the knowledge base, by path, by the prefix of paths, or by a row of the map; their \
+         files stay, and undo restores them",
+        action(
+            "clear_knowledge",
+            Pages,
+            Adds,
+            "knowledge clear",
+            &[
+                same("sources"),
+                same("prefix"),
+                how("row", Number("row", None)),
+            ],
+        ),
+    ),
+    described(
         "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may \
          mark the pages as stale or map them again",
         action(

@@ -1,7 +1,8 @@
 //! `git colony map`
 
-use crate::cli::{Face, Run, Stop};
+use crate::cli::{Face, Run, Stop, ingest};
 use crate::design::checkpoint::left_out::{LeaveOutReason, LeftOut};
+use crate::flow::knowledge::RoutedReport;
 use crate::flow::map::map_retired::RetiredScope;
 use crate::flow::map::map_rows::Request;
 use crate::flow::map::mapping::{MapResult, MapStatus};
@@ -19,6 +20,10 @@ use super::by_url;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "url")]
@@ -43,6 +48,9 @@ pub(in crate::cli) struct Args {
     /// Fetch nothing
     #[arg(long)]
     offline: bool,
+    /// Do not ingest the documents that the map routes to the knowledge base; only 'map' of all rows of HEAD does
+    #[arg(long)]
+    no_ingest: bool,
     /// Show what would be mapped, and write nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -62,6 +70,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         network,
         sources: args.sources,
         thaw: args.thaw,
+        ingest: !args.no_ingest,
     };
     let report = if args.worktree {
         map_worktree::map(&session, &request)?
@@ -133,6 +142,7 @@ impl Answer for MapReport {
         let hint = |row: &MapResult| Some(format!("{}: hint: {}", row.name, row.hint.as_ref()?));
         lines.extend(self.results.iter().filter_map(hint));
         lines.extend(self.retired.iter().map(retired_line));
+        lines.extend(knowledge_lines(&self.knowledge));
         lines.extend(self.left_out.iter().map(left_out_line));
         for result in &self.results {
             let unmatched = result.unmatched_globs.iter();
@@ -162,6 +172,21 @@ pub(super) fn without_record(files: &[UnmappedFile], count: usize) -> Vec<String
         .collect();
     let more = count.saturating_sub(files.len());
     lines.extend((more > 0).then(|| format!("left out: {}", text::count(more, "more file"))));
+    lines
+}
+
+/// Describes what became of the documents of the knowledge base, if anything did.
+fn knowledge_lines(routed: &RoutedReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !routed.records.is_empty() {
+        lines.push(format!(
+            "knowledge base: {}",
+            ingest::counts(&routed.records)
+        ));
+        lines.extend(ingest::lines(&routed.records));
+    }
+    let error = routed.error.as_ref();
+    lines.extend(error.map(|error| format!("knowledge base: not ingested: {error}")));
     lines
 }
 

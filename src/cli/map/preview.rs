@@ -44,6 +44,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         network: Network::Offline,
         sources: args.sources,
         thaw: args.thaw,
+        ingest: false,
     };
     let report = map_preview::preview(&session, &request)?;
     face.answer(&report)

@@ -4,6 +4,7 @@
 //! with its place in the file. Nothing is fetched or written.
 
 use super::map_home::{self, Home, MapOf};
+use super::map_overlaps;
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
@@ -41,6 +42,8 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
             problems.extend(rows.submodule_fault(row)?);
         }
     }
+    let mut warnings = read.warnings.clone();
+    warnings.extend(map_overlaps::find(home, commit, &read)?);
     let problems = problem::in_order(problems);
     Ok(MapCheckReport {
         path: PATH,
@@ -49,7 +52,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
         has_repo_map_file: has_file,
         count: problems.len(),
         problems,
-        warnings: read.warnings,
+        warnings: problem::in_order(warnings),
         sources: read.map.map(|map| map.sources.len()),
     })
 }

@@ -44,6 +44,8 @@ pub struct Request {
     pub sources: Vec<String>,
     /// Static rows that move to the current commit.
     pub thaw: Vec<String>,
+    /// Whether documents are ingested that the map routes to the knowledge base; only with all rows of HEAD.
+    pub ingest: bool,
 }
 
 impl Request {
@@ -56,11 +58,18 @@ impl Request {
             network: Network::Offline,
             sources: Vec::new(),
             thaw: Vec::new(),
+            ingest: false,
         }
     }
 }
 
 impl Request {
+    /// Returns `true` if documents are ingested as well: those of HEAD, with all rows of its map.
+    pub(super) fn routes(&self) -> bool {
+        let is_whole = self.by_url.is_none() && self.sources.is_empty();
+        self.ingest && is_whole && self.state == MapState::Head
+    }
+
     /// Returns `true` if the map of this repository is wanted, and is only on disk.
     pub(super) fn is_uncommitted(&self, session: &Session) -> Result<bool> {
         Ok(self.by_url.is_none() && show::is_uncommitted(&session.repo, &self.state)?)

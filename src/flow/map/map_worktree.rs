@@ -11,6 +11,7 @@ use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
 use super::{MapReport, places};
 use crate::design::uncommitted::{self, Uncommitted};
+use crate::flow::knowledge::RoutedReport;
 use crate::map::resolved::{ResolvedRow, RowOutcome};
 use crate::map::row::SourceRow;
 use crate::map::scope_record::{self, ScopeRecord};
@@ -69,6 +70,7 @@ fn report(
         count: results.len(),
         results,
         retired: Vec::new(),
+        knowledge: RoutedReport::default(),
         map_uncommitted: false,
         recorded,
         op: None,

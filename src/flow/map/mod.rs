@@ -8,6 +8,7 @@ pub mod map_check;
 pub mod map_diff;
 pub mod map_home;
 pub mod map_in_memory;
+mod map_overlaps;
 pub mod map_preview;
 pub mod map_repo;
 pub mod map_retired;
@@ -23,6 +24,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::checkpoint::left_out::LeftOut;
+use crate::flow::knowledge::{self, RoutedReport, Rules};
 use crate::git::Oid;
 use crate::map::resolved::RowOutcome;
 use crate::map::scope_record::ScopeRecord;
@@ -62,6 +64,10 @@ pub struct MapReport {
     pub count: usize,
     /// Scopes of this worktree without a row in the map: their pages are deleted, or would be.
     pub retired: Vec<RetiredScope>,
+    /// The documents that the map routes to the knowledge base: those that were ingested, retired or left out. Not with
+    /// a part of the rows, another state than HEAD, or '--no-ingest'.
+    #[serde(flatten)]
+    pub knowledge: RoutedReport,
     /// Whether the map exists only in the working tree: the commit has none, and its whole tree is
     /// one source.
     pub map_uncommitted: bool,
@@ -95,7 +101,44 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         commands: Commands::Run,
     };
     let taken = Taken::by_others(session, request, &rows)?;
-    let mut mapper = Mapper::open(how, &worktree)?;
+    // The rows are used up by mapping them.
+    let rules = request.routes().then(|| Rules::of(session, &rows));
+    let (results, changes) = map_each(how, request, &mut rows, &taken, &worktree)?;
+    let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
+    let retirement = Retirement::plan(session, request, &rows, &mapped)?;
+    let recorded = record(session, &rows, places.as_ref(), changes, &retirement)?;
+    let retired = retirement.carry_out(session)?;
+    let knowledge = match rules {
+        Some(rules) => knowledge::ingest_routed(session, &rows, rules, request.network)?,
+        None => RoutedReport::default(),
+    };
+    Ok(MapReport {
+        retired,
+        knowledge,
+        map_uncommitted: request.is_uncommitted(session)?,
+        origin_url: rows.map_of.clone(),
+        commit: rows.commit,
+        branch: rows.branch.clone(),
+        count: results.len(),
+        results,
+        recorded: recorded.written > 0,
+        op: recorded.op,
+        worktree: false,
+        left_out: Vec::new(),
+        dry_run,
+    })
+}
+
+/// Maps the rows, which are used up, and returns the results and the changes of their records.
+fn map_each(
+    how: How<'_>,
+    request: &Request,
+    rows: &mut Rows,
+    taken: &Taken,
+    worktree: &str,
+) -> Result<(Vec<MapResult>, Vec<Change>)> {
+    let session = how.session;
+    let mut mapper = Mapper::open(how, worktree)?;
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
     for outcome in std::mem::take(&mut rows.outcomes) {
@@ -123,24 +166,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
             Ok(result) => results.push(result),
         }
     }
-    let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
-    drop(mapper);
-    let retirement = Retirement::plan(session, request, &rows, &mapped)?;
-    let recorded = record(session, &rows, places.as_ref(), changes, &retirement)?;
-    Ok(MapReport {
-        retired: retirement.carry_out(session)?,
-        map_uncommitted: request.is_uncommitted(session)?,
-        origin_url: rows.map_of.clone(),
-        commit: rows.commit,
-        branch: rows.branch.clone(),
-        count: results.len(),
-        results,
-        recorded: recorded.written > 0,
-        op: recorded.op,
-        worktree: false,
-        left_out: Vec::new(),
-        dry_run,
-    })
+    Ok((results, changes))
 }
 
 /// Returns `true` if a row cannot be read only because this is a dry run.

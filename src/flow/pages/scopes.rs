@@ -292,7 +292,7 @@ pub(super) fn retain_recorded<T>(
 ) -> Result<()> {
     let mut names = BTreeSet::new();
     for (name, _) in places_of_records(repo)? {
-        names.extend(shared_record::keys(repo, repo.find_ref(&name)?)?.into_keys());
+        names.extend(shared_record::keys(repo, &name, repo.find_ref(&name)?)?.into_keys());
     }
     scopes.retain(|scope| names.contains(&RepoPath::from(key::encode(id(scope)).as_str())));
     Ok(())

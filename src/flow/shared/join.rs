@@ -2,7 +2,8 @@
 //!
 //! A key that only one side has changed, or deleted, since both last agreed gets the state of that side; a
 //! deletion loses against a change. Two changes are joined by the rule of the kind: the later mapping of a scope
-//! counts, and of knowledge and blackboards everything that both sides have stays. What both agreed on is the
+//! counts, and of knowledge and blackboards everything that both sides have stays; of two knowledge records of one
+//! name, which differ in who read the document and when, one. What both agreed on is the
 //! noted tree, or a later commit that both have. Without either, everything of both sides is kept: a history that
 //! was cut off proves nothing.
 
@@ -15,9 +16,6 @@ use crate::model::{RepoPath, Result};
 use crate::store::refs::{ref_names, shared_record, superseded};
 
 use super::scopes;
-
-/// The maximum number of keys that are joined.
-pub(in crate::flow) const MAX_KEYS: usize = 100_000;
 
 /// How deep directories are joined; a deeper one is one value.
 const MAX_DEPTH: usize = 8;
@@ -43,13 +41,16 @@ pub(in crate::flow) fn join(
     if base == Some(theirs) {
         return Ok(Some(ours));
     }
-    let before = shared_record::keys(repo, base)?;
-    let here = shared_record::keys(repo, Some(ours))?;
-    let there = shared_record::keys(repo, Some(theirs))?;
+    let before = shared_record::keys(repo, name, base)?;
+    let here = shared_record::keys(repo, name, Some(ours))?;
+    let there = shared_record::keys(repo, name, Some(theirs))?;
     let names: BTreeSet<&RepoPath> = here.keys().chain(there.keys()).collect();
-    if names.len() > MAX_KEYS {
+    if names.len() > shared_record::MAX_KEYS {
         return Ok(None);
     }
+    // A record of the knowledge base is of one clone: its chunks fit its description.
+    let is_knowledge = name.as_bytes() == ref_names::KNOWLEDGE.as_bytes();
+    let depth = if is_knowledge { 0 } else { MAX_DEPTH };
     let mut joined = Joined::default();
     for key in names {
         let sides = Sides {
@@ -63,8 +64,11 @@ pub(in crate::flow) fn join(
                 .entries
                 .extend(scope.map(|entry| (key.clone(), entry)));
         } else {
-            joined.add(repo, key, &sides, MAX_DEPTH)?;
+            joined.add(repo, key, &sides, depth)?;
         }
+    }
+    if is_knowledge {
+        joined.replaced.clear();
     }
     let mut parents = vec![ours, theirs];
     parents.sort();

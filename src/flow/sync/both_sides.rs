@@ -9,7 +9,6 @@ use crate::clones::sync::rules::Sides;
 use crate::clones::sync::travelers::{self, Kind};
 use crate::design::fork::fork_record::ForkRecord;
 use crate::flow::migrate;
-use crate::flow::shared::join;
 use crate::git::remote::Remote;
 use crate::git::worktree::safe_path;
 use crate::git::{Oid, RefName, Repo};
@@ -219,16 +218,17 @@ fn flaw(repo: &Repo, name: &RefName, id: Oid, known: &[Oid]) -> Option<String> {
         }
         Kind::Scopes => unless_read(Scopes::flaw(repo, id, known)),
         Kind::Migrations => unless_read(migration::flaw(repo, id)),
-        Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, id)),
+        Kind::Knowledge | Kind::Blackboard => unless_read(unreadable(repo, name, id)),
         Kind::ForkBranch => None,
     }
 }
 
 /// Returns the problem with the tree of a shared record; its keys are checked where they are read.
-fn unreadable(repo: &Repo, commit: Oid) -> Result<Option<String>> {
-    let keys = shared_record::keys(repo, Some(commit))?;
-    if keys.len() > join::MAX_KEYS {
-        return Ok(Some(format!("it has more than {} keys", join::MAX_KEYS)));
+fn unreadable(repo: &Repo, name: &RefName, commit: Oid) -> Result<Option<String>> {
+    let keys = shared_record::keys(repo, name, Some(commit))?;
+    let max = shared_record::MAX_KEYS;
+    if keys.len() > max {
+        return Ok(Some(format!("it has more than {max} keys")));
     }
     let mut open = vec![repo.tree_of(Some(commit))?];
     let mut seen: BTreeSet<Oid> = open.iter().copied().collect();

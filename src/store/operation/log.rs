@@ -214,6 +214,8 @@ impl Log {
                 | Kind::ToolsNew
                 | Kind::BlackboardPut
                 | Kind::BlackboardDelete
+                | Kind::Ingest
+                | Kind::KnowledgeClear
                 | Kind::Map
                 | Kind::Unmap
                 | Kind::External => {

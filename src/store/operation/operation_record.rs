@@ -60,6 +60,10 @@ pub enum Kind {
     BlackboardPut,
     /// Deletes a key of a blackboard.
     BlackboardDelete,
+    /// Writes records of the knowledge base.
+    Ingest,
+    /// Deletes records of the knowledge base.
+    KnowledgeClear,
     /// Writes records of mapped scopes.
     Map,
     /// Removes the records of a scope.
@@ -92,6 +96,8 @@ impl Kind {
             Kind::LfsMigrateAbort => "lfs-migrate-abort",
             Kind::BlackboardPut => "blackboard-put",
             Kind::BlackboardDelete => "blackboard-delete",
+            Kind::Ingest => "ingest",
+            Kind::KnowledgeClear => "knowledge-clear",
             Kind::Map => "map",
             Kind::Unmap => "unmap",
             Kind::External => "external",

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::git::object::NewCommit;
 use crate::git::{Oid, RefChange, RefName, Repo, Signature, TreeEntry};
-use crate::model::{RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 
 use super::ref_names;
 
@@ -17,6 +17,9 @@ pub const MAX_COMMITS: u64 = 1_000;
 
 /// The trailer with the number of commits.
 const COMMITS: &str = "Commits: ";
+
+/// The maximum number of keys of a record that are read.
+pub const MAX_KEYS: usize = 100_000;
 
 /// The entries of a record, by key.
 pub type Keys = BTreeMap<RepoPath, TreeEntry>;
@@ -38,13 +41,30 @@ fn is_blackboard(name: &RefName) -> bool {
         .starts_with(ref_names::BLACKBOARDS.as_bytes())
 }
 
-/// Returns the keys of a record at a commit; none for `None`.
+/// Returns the keys of a record at a commit; none for `None`. Those of the knowledge base are one level down, below
+/// directories named by their first two digits: it has many, and a commit would rewrite them all.
 ///
 /// # Errors
-/// `object-missing`, `repository-broken`.
-pub fn keys(repo: &Repo, commit: Option<Oid>) -> Result<Keys> {
+/// `object-missing`; `repository-broken`, also for a knowledge base with too many keys.
+pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
     let entries = repo.entries_of(repo.tree_of(commit)?)?;
-    Ok(entries.into_iter().collect())
+    if name.as_bytes() != ref_names::KNOWLEDGE.as_bytes() {
+        return Ok(entries.into_iter().collect());
+    }
+    let mut keys = Keys::new();
+    for (folder, entry) in entries {
+        if !entry.is_directory() {
+            keys.insert(folder, entry);
+            continue;
+        }
+        let below = repo.entries_of(entry.id)?.into_iter();
+        keys.extend(below.map(|(key, entry)| (folder.join(&key), entry)));
+        if keys.len() > MAX_KEYS {
+            let message = format!("the knowledge base has more than {MAX_KEYS} records");
+            return Err(Error::new(Code::RepositoryBroken, message));
+        }
+    }
+    Ok(keys)
 }
 
 /// Writes a new version of a record as an unreferenced commit. That of a blackboard counts the commits of its
@@ -99,8 +119,9 @@ impl TakenBack {
     /// # Errors
     /// `object-missing`, `repository-broken`.
     pub fn plan(repo: &Repo, back: &RefChange, now: Option<Oid>) -> Result<TakenBack> {
-        let (from, to) = (keys(repo, back.old)?, keys(repo, back.new)?);
-        let current = keys(repo, now)?;
+        let keys = |commit| keys(repo, &back.name, commit);
+        let (from, to) = (keys(back.old)?, keys(back.new)?);
+        let current = keys(now)?;
         let mut joined = current.clone();
         let mut changed_since = BTreeSet::new();
         let names: BTreeSet<&RepoPath> = from.keys().chain(to.keys()).collect();

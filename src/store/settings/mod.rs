@@ -275,6 +275,15 @@ pub const TABLE: &[Setting] = &[
         help: "maximum files and directories that a source may list",
     },
     Setting {
+        key: "colony.ingest.maxBytes",
+        variable: "COLONY_INGEST_MAX_BYTES",
+        flag: None,
+        kind: Kind::Number,
+        set_by: SetBy::User,
+        default: "100m",
+        help: "maximum size in bytes of a file that the knowledge base takes",
+    },
+    Setting {
         key: "colony.autoCheckpoint",
         variable: "COLONY_AUTO_CHECKPOINT",
         flag: None,
@@ -397,6 +406,8 @@ pub struct Settings {
     pub clone_run_time: Option<Duration>,
     /// The defaults for rows of the repo map.
     pub map: MapSettings,
+    /// The maximum size of a file of the knowledge base.
+    pub ingest_max_bytes: u64,
     /// The bounds of the MCP server.
     pub mcp: McpSettings,
     /// Whether hooks of agents and watches make automatic checkpoints.
@@ -503,6 +514,7 @@ impl Settings {
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
             map: MapSettings::of(layers)?,
+            ingest_max_bytes: number("colony.ingest.maxBytes")?,
             mcp: McpSettings::of(layers)?,
             auto_checkpoint: truth(layers, "colony.autoCheckpoint")?,
             watch_max: range("colony.watch.max")?,

@@ -5,8 +5,10 @@
 //! document.
 
 mod decode;
+mod html;
 pub mod links;
 mod markdown;
+mod notebook;
 mod outline;
 pub mod pdf;
 pub mod pdf_extractor;
@@ -27,6 +29,9 @@ pub const MAX_TEXT_BYTES: u64 = 64 << 20;
 /// The maximum size of a PDF.
 pub const MAX_PDF_BYTES: u64 = 512 << 20;
 
+/// The maximum length of the heading of a table, in characters.
+const MAX_HEADING: usize = 500;
+
 /// The format of a document, by its file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -39,17 +44,35 @@ pub enum Format {
     Text,
     /// PDF: a section for each page with text.
     Pdf,
+    /// HTML: its text, a section for each heading. For the knowledge base only, as the following ones.
+    Html,
+    /// Source code: one section, which is cut between lines.
+    Code,
+    /// A table (CSV, TSV): one section, whose heading is the first row; it is cut between rows.
+    Table,
+    /// JSON values in lines: one section, which is cut between lines.
+    JsonLines,
+    /// A Jupyter notebook: a section for each cell, without its outputs.
+    Notebook,
 }
+
+/// Extensions of source code.
+const CODE: &[&str] = &[
+    "adb", "ads", "asm", "bash", "bat", "bib", "c", "cc", "cjs", "clj", "cljs", "cmake", "cpp",
+    "cs", "css", "cu", "cuh", "cxx", "d", "dart", "el", "erl", "ex", "exs", "f", "f03", "f90",
+    "f95", "fish", "for", "frag", "fs", "fsx", "glsl", "go", "gradle", "groovy", "h", "hh", "hlsl",
+    "hpp", "hrl", "hs", "hxx", "inl", "java", "jl", "js", "jsx", "kt", "kts", "less", "lisp",
+    "lua", "m", "metal", "mjs", "ml", "mli", "mm", "nim", "nix", "pas", "php", "pl", "pm", "proto",
+    "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "s", "sass", "scala", "scm", "scss", "sh", "sql",
+    "sv", "svh", "svelte", "swift", "tcl", "tex", "tf", "thrift", "ts", "tsx", "v", "vala", "vb",
+    "vert", "vhd", "vhdl", "vim", "vue", "wgsl", "zig", "zsh",
+];
 
 impl Format {
     /// Returns the format for a file extension, ignoring case; `None` for a file that is not
     /// literature.
     pub fn of(path: &RepoPath) -> Option<Format> {
-        let bytes = path.as_bytes();
-        let name = bytes.rsplit(|&byte| byte == b'/').next()?;
-        let dot = name.iter().rposition(|&byte| byte == b'.')?;
-        let extension = name.get(dot + 1..)?.to_ascii_lowercase();
-        match extension.as_slice() {
+        match extension(path)?.as_slice() {
             b"md" | b"markdown" => Some(Format::Markdown),
             b"rst" => Some(Format::Rst),
             b"txt" => Some(Format::Text),
@@ -58,13 +81,55 @@ impl Format {
         }
     }
 
+    /// Does the same for a file of the knowledge base, which takes more formats.
+    pub fn of_knowledge(path: &RepoPath) -> Option<Format> {
+        let extension = extension(path)?;
+        Format::of(path).or_else(|| match extension.as_slice() {
+            b"html" | b"htm" | b"xhtml" => Some(Format::Html),
+            b"csv" | b"tsv" => Some(Format::Table),
+            b"jsonl" | b"ndjson" => Some(Format::JsonLines),
+            b"ipynb" => Some(Format::Notebook),
+            other => {
+                let is_code = CODE.iter().any(|code| code.as_bytes() == other);
+                is_code.then_some(Format::Code)
+            }
+        })
+    }
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Markdown => "markdown",
+            Format::Rst => "rst",
+            Format::Text => "text",
+            Format::Pdf => "pdf",
+            Format::Html => "html",
+            Format::Code => "code",
+            Format::Table => "table",
+            Format::JsonLines => "jsonlines",
+            Format::Notebook => "notebook",
+        }
+    }
+
+    /// Returns `true` if the text of a document is that of its file, line by line.
+    pub fn keeps_lines(self) -> bool {
+        !matches!(self, Format::Pdf | Format::Html | Format::Notebook)
+    }
+
     /// Returns the maximum size of a file in this format.
     pub fn most_bytes(self) -> u64 {
         match self {
             Format::Pdf => MAX_PDF_BYTES,
-            Format::Markdown | Format::Rst | Format::Text => MAX_TEXT_BYTES,
+            _ => MAX_TEXT_BYTES,
         }
     }
+}
+
+/// Returns the extension of a path, in lower case.
+fn extension(path: &RepoPath) -> Option<Vec<u8>> {
+    let name = path.name();
+    let dot = name.iter().rposition(|&byte| byte == b'.')?;
+    Some(name.get(dot + 1..)?.to_ascii_lowercase())
 }
 
 /// A document that was read.
@@ -87,6 +152,32 @@ impl Document {
             .get(section.start..section.end)
             .unwrap_or_default()
     }
+
+    /// Returns the places where a chunk may well end: before sections, or before the lines of a format that has no
+    /// sentences.
+    pub fn cuts(&self) -> Vec<usize> {
+        match self.format {
+            Format::Code | Format::JsonLines => {
+                let lines = outline::lines(&self.text).into_iter();
+                let lines = lines.filter(|line| !line.text.is_empty());
+                lines.map(|line| line.start).collect()
+            }
+            Format::Table => rows(&self.text),
+            _ => self.sections.iter().map(|section| section.start).collect(),
+        }
+    }
+}
+
+/// Returns the starts of the rows of a table: a quoted field may have several lines.
+fn rows(text: &str) -> Vec<usize> {
+    let mut is_quoted = false;
+    let lines = outline::lines(text).into_iter();
+    let starts = lines.filter_map(|line| {
+        let begins = !is_quoted && !line.text.is_empty();
+        is_quoted ^= line.text.matches('"').count() % 2 == 1;
+        begins.then_some(line.start)
+    });
+    starts.collect()
 }
 
 /// A part of a document.
@@ -213,10 +304,20 @@ pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
         });
     }
     let (text, encoding) = decode::decode(bytes).ok_or(ReadFault::Binary)?;
-    let sections = match format {
-        Format::Markdown => outline::sections(&text, markdown::headings(&text)),
-        Format::Rst => outline::sections(&text, restructured::headings(&text)),
-        Format::Text => outline::whole(&text),
+    let (text, sections) = match format {
+        Format::Markdown => with(text, |text| {
+            outline::sections(text, markdown::headings(text))
+        }),
+        Format::Rst => with(text, |text| {
+            outline::sections(text, restructured::headings(text))
+        }),
+        Format::Text | Format::Code | Format::JsonLines => with(text, outline::whole),
+        Format::Table => with(text, table),
+        Format::Html => {
+            let (text, headings) = html::read(&text);
+            with(text, |text| outline::sections(text, headings))
+        }
+        Format::Notebook => notebook::read(&text)?,
         Format::Pdf => return Err(ReadFault::Binary),
     };
     Ok(Document {
@@ -225,6 +326,22 @@ pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
         text,
         sections,
     })
+}
+
+fn with(text: String, sections: impl FnOnce(&str) -> Vec<Section>) -> (String, Vec<Section>) {
+    let sections = sections(&text);
+    (text, sections)
+}
+
+/// Makes a table one section, whose heading is its first row.
+fn table(text: &str) -> Vec<Section> {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let heading: Option<String> = first.map(|line| line.chars().take(MAX_HEADING).collect());
+    let mut sections = outline::whole(text);
+    for section in &mut sections {
+        section.heading.clone_from(&heading);
+    }
+    sections
 }
 
 #[cfg(test)]

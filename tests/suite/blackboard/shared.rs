@@ -191,7 +191,7 @@ fn record(view: &View, name: &str) {
         there.git(&["read-tree", tip]);
     }
     let blob = there.git(&["rev-parse", "HEAD:a.txt"]);
-    let path = format!("ab/cd/source/{name}-settings/source.json");
+    let path = format!("ab/source-{name}-settings/source.json");
     there.git(&[
         "update-index",
         "--add",

@@ -18,6 +18,7 @@ const LAYERS: [&[&str]; 6] = [
         "blackboard",
         "clones",
         "design",
+        "knowledge",
         "setup",
         "lfs",
         "map",

@@ -409,6 +409,7 @@ fn request() -> Request {
         network: Network::Offline,
         sources: Vec::new(),
         thaw: Vec::new(),
+        ingest: false,
     }
 }
 

@@ -147,6 +147,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "blackboard delete plan state",
     ),
     (
+        "ingest",
+        r#"{"paths":["src/a.rs"],"profile":"tool","offline":true}"#,
+        "ingest src/a.rs --profile tool --offline",
+    ),
+    (
+        "clear_knowledge",
+        r#"{"sources":["docs/b.md"]}"#,
+        "knowledge clear docs/b.md",
+    ),
+    (
         "mmap_blackboard_scope",
         r#"{"scope":"plan","namespace":"pages"}"#,
         "map blackboard plan --namespace pages",

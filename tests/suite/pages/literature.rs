@@ -17,7 +17,7 @@ use git_colony::testing::{
 use crate::support::Sandbox;
 
 /// Makes a PDF without compression: a page for each text, all in one font.
-fn pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
+pub(crate) fn pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
     let kids: Vec<String> = (0..pages.len())
         .map(|n| format!("{} 0 R", 4 + 2 * n))
         .collect();

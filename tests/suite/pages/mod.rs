@@ -2,7 +2,7 @@
 
 pub(crate) mod edited_repository;
 mod hostile_trees;
-mod literature;
+pub(crate) mod literature;
 mod page_cache;
 mod page_graph;
 mod page_laws;

@@ -319,18 +319,26 @@ impl<'a> How<'a> {
     }
 
     fn reader(&self, row: &ResolvedRow) -> Result<Literature<'a>> {
-        let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
-        let target = (row.chunk.target as usize).min(room);
-        let overlap = (row.chunk.overlap as usize).min(target / 2);
-        let size = ChunkSize::new(target, overlap).map_err(|_| {
-            let message = format!(
-                "pages of {} tokens have no room for chunks of prose",
-                row.limits.tokens
-            );
-            Error::new(Code::MapInvalid, message).hint("git colony map preview")
-        })?;
+        let size = chunk_size(row)?;
         Ok(Literature::new(&self.session.world, size, self.tokenizer))
     }
+}
+
+/// Returns the size of the chunks of a row: at most what a page has room for.
+///
+/// # Errors
+/// `map-invalid` if a page has no room for any.
+pub(in crate::flow) fn chunk_size(row: &ResolvedRow) -> Result<ChunkSize> {
+    let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
+    let target = (row.chunk.target as usize).min(room);
+    let overlap = (row.chunk.overlap as usize).min(target / 2);
+    ChunkSize::new(target, overlap).map_err(|_| {
+        let message = format!(
+            "pages of {} tokens have no room for chunks of prose",
+            row.limits.tokens
+        );
+        Error::new(Code::MapInvalid, message).hint("git colony map preview")
+    })
 }
 
 /// Announces that a scope has new pages.

@@ -1,0 +1,130 @@
+//! `git colony ingest`
+
+use std::path::PathBuf;
+
+use crate::flow::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
+use crate::flow::map::other_repositories::Network;
+use crate::model::Result;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop, paths};
+
+/// Put documents into the knowledge base, which all clones share
+///
+/// Without a PATH these are the files that the routing rows of the map give to the knowledge base. Only files of
+/// the commit at HEAD are read. A document becomes chunks, with their pages, sections and lines. One whose content is
+/// known already is left alone, and one that the branch has deleted is deleted here. If a new version cannot be read,
+/// the record of the one before stays, and the exit code is 1. 'undo' reverts it all.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Files and directories of the commit (default: those that the map routes)
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Their kind of document, as in 'paper' (default: that of the route, else of the format)
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// Fetch no large files
+    #[arg(long)]
+    offline: bool,
+    /// Show what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
+    let typed = args.paths.iter();
+    let paths = typed.map(|path| paths::repo_path(&session, path));
+    let request = Request {
+        paths: paths.collect::<Result<_>>()?,
+        profile: args.profile,
+        network: if args.offline {
+            Network::Offline
+        } else {
+            Network::Used
+        },
+    };
+    let report = knowledge::ingest(&session, &request)?;
+    face.answer(&report)
+}
+
+impl Answer for IngestReport {
+    fn message(&self) -> String {
+        let nothing = if self.dry_run {
+            "; nothing was written"
+        } else {
+            ""
+        };
+        format!("{}{nothing}", counts(&self.records))
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        lines(&self.records)
+    }
+
+    fn outcome(&self) -> Outcome {
+        if has_failed(&self.records) {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+fn has_failed(records: &[SourceOutcome]) -> bool {
+    records.iter().any(|one| one.status == SourceStatus::Failed)
+}
+
+/// Counts documents by their outcome, in one line.
+pub(super) fn counts(records: &[SourceOutcome]) -> String {
+    let statuses = [
+        SourceStatus::Ingested,
+        SourceStatus::Replaced,
+        SourceStatus::Retired,
+        SourceStatus::Unchanged,
+        SourceStatus::Skipped,
+        SourceStatus::Failed,
+    ];
+    let of = |status: SourceStatus| {
+        let count = records.iter().filter(|one| one.status == status).count();
+        (count > 0).then(|| format!("{count} {}", word(status)))
+    };
+    let parts: Vec<String> = statuses.into_iter().filter_map(of).collect();
+    if parts.is_empty() {
+        return "no documents".to_owned();
+    }
+    format!("documents: {}", parts.join(", "))
+}
+
+fn word(status: SourceStatus) -> &'static str {
+    match status {
+        SourceStatus::Ingested => "ingested",
+        SourceStatus::Replaced => "replaced",
+        SourceStatus::Retired => "retired",
+        SourceStatus::Unchanged => "unchanged",
+        SourceStatus::Skipped => "skipped",
+        SourceStatus::Failed => "failed",
+    }
+}
+
+/// Lists the documents that are not unchanged.
+pub(super) fn lines(records: &[SourceOutcome]) -> Vec<String> {
+    let told = records.iter();
+    let told = told.filter(|one| one.status != SourceStatus::Unchanged);
+    let row = |one: &SourceOutcome| {
+        let size = match (&one.error, one.status) {
+            (Some(error), _) if one.stale => format!("{error}; the version before stays"),
+            (Some(error), _) => error.clone(),
+            (None, SourceStatus::Retired) => String::new(),
+            (None, _) => {
+                let (chunks, tokens) = (one.chunks, one.tokens);
+                let chunks = text::count(chunks, "chunk");
+                format!("{chunks}, {}", text::count(tokens, "token"))
+            }
+        };
+        vec![word(one.status).to_owned(), one.path.to_string(), size]
+    };
+    text::table(&told.map(row).collect::<Vec<_>>())
+}

@@ -1,0 +1,133 @@
+//! `git colony knowledge`
+
+use crate::flow::knowledge::clear::{self, Choice, ClearReport, ClearedSource};
+use crate::flow::knowledge::listing::{self, KnowledgeReport, KnowledgeSource};
+use crate::model::Result;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::checkpoints::age;
+use super::{Face, Run, Stop, paths};
+
+/// List the documents of the knowledge base, or delete them from it
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Delete documents from the knowledge base; their files stay, and 'git colony undo' restores them
+    Clear(ClearArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct ChoiceArgs {
+    /// Documents: paths, or names as in 'repo:docs/a.md'
+    #[arg(value_name = "SOURCE")]
+    sources: Vec<String>,
+    /// All whose path begins with PREFIX
+    #[arg(long, value_name = "PREFIX")]
+    prefix: Option<String>,
+    /// All that the routing row N of the map matches, from 1
+    #[arg(long, value_name = "N")]
+    row: Option<usize>,
+}
+
+#[derive(Debug, clap::Args)]
+struct ClearArgs {
+    #[command(flatten)]
+    choice: ChoiceArgs,
+    /// Show what would be deleted, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let Some(Action::Clear(args)) = args.action else {
+        let session = face.session(Run::ForReal)?;
+        let report = listing::list(&session)?;
+        return face.answer(&report);
+    };
+    let session = face.session(Run::from(args.dry_run))?;
+    let ChoiceArgs {
+        sources,
+        prefix,
+        row,
+    } = args.choice;
+    let choice = match (prefix, row) {
+        (Some(prefix), _) => Choice::Prefix(prefix),
+        (None, Some(row)) => Choice::Row(row),
+        (None, None) => {
+            let names = sources.into_iter().map(|source| {
+                if source.starts_with("repo:") {
+                    return Ok(source);
+                }
+                let path = paths::repo_path(&session, source.as_ref())?;
+                Ok(crate::knowledge::record::source_uri(&path))
+            });
+            Choice::Named(names.collect::<Result<_>>()?)
+        }
+    };
+    let report = clear::clear(&session, &choice)?;
+    face.answer(&report)
+}
+
+impl Answer for KnowledgeReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let documents = text::count(self.count, "document");
+        let chunks = text::count(self.chunks, "chunk");
+        let tokens = text::count(self.tokens, "token");
+        format!("{documents} in the knowledge base: {chunks}, {tokens}")
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |source: &KnowledgeSource| {
+            let notes = [
+                (source.stale, "stale"),
+                (source.unrouted == Some(true), "unrouted"),
+            ];
+            let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
+            let notes: Vec<_> = notes.map(|(_, note)| note).collect();
+            vec![
+                source.path.to_string(),
+                source.data_type.clone(),
+                text::count(source.chunks, "chunk"),
+                text::count(source.tokens, "token"),
+                age(&source.ingested_at, now),
+                notes.join(", "),
+            ]
+        };
+        let mut lines = text::table(&self.sources.iter().map(row).collect::<Vec<_>>());
+        let unreadable = self.unreadable.iter();
+        lines.extend(unreadable.map(|one| format!("not used: {}: {}", one.name, one.reason)));
+        lines
+    }
+}
+
+impl Answer for ClearReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run {
+            "would clear"
+        } else {
+            "cleared"
+        };
+        let documents = text::count(self.count, "document");
+        format!("{verb} {documents} from the knowledge base")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |source: &ClearedSource| {
+            let chunks = text::count(source.chunks, "chunk");
+            vec![source.path.to_string(), chunks]
+        };
+        text::table(&self.cleared.iter().map(row).collect::<Vec<_>>())
+    }
+}
