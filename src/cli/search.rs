@@ -2,7 +2,7 @@
 
 use crate::cli::{Face, Run, Stop, pages};
 use crate::flow::map::{self, map_rows, map_worktree, other_repositories::Network};
-use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles};
+use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin};
 use crate::map::show::MapState;
 use crate::model::Result;
 use crate::model::time::Moment;
@@ -39,6 +39,12 @@ pub(super) struct FilesArgs {
     /// Only files of the scope ID, or of the row of that name
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
+    /// Search mapped files, the knowledge base, or both
+    #[arg(long = "in", value_name = "WHERE", default_value = "all")]
+    origin: Origin,
+    /// Only documents of the knowledge base of this kind
+    #[arg(long, value_name = "KIND")]
+    data_type: Option<String>,
     /// Only files that match GLOB; may be repeated
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
@@ -48,6 +54,16 @@ pub(super) struct FilesArgs {
     /// First map what has changed, as 'git colony map' does
     #[arg(long)]
     refresh: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Origin {
+    /// Both
+    All,
+    /// Mapped files
+    Pages,
+    /// Documents of the knowledge base
+    Knowledge,
 }
 
 impl FilesArgs {
@@ -63,6 +79,12 @@ impl FilesArgs {
         }
         Ok(SearchedFiles {
             scope: self.scope,
+            origin: match self.origin {
+                Origin::All => SearchedOrigin::All,
+                Origin::Pages => SearchedOrigin::Pages,
+                Origin::Knowledge => SearchedOrigin::Knowledge,
+            },
+            data_type: self.data_type,
             work,
             globs: self.path,
         })

@@ -218,6 +218,16 @@ impl SourceRecord {
         record_id(&self.source_uri, self.blob, &self.chunk_settings, made_of)
     }
 
+    /// Returns the file with the chunks; `None` if the record has none.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn chunk_file(&self, repo: &Repo) -> Result<Option<Oid>> {
+        let tree = self.tree.unwrap_or_else(|| repo.empty_tree());
+        let leaf = repo.leaf_in(tree, &RepoPath::from(CHUNKS))?;
+        Ok(leaf.filter(TreeEntry::is_plain_file).map(|leaf| leaf.id))
+    }
+
     /// Reads the chunks, in the order of the document.
     ///
     /// # Errors
@@ -232,12 +242,21 @@ impl SourceRecord {
         };
         let tree = self.tree.unwrap_or_else(|| repo.empty_tree());
         let bytes = file_in(repo, tree, CHUNKS, MAX_CHUNKS)?.map_err(broken)?;
-        let lines = bytes.split(|byte| *byte == b'\n');
-        let lines = lines.filter(|line| !line.is_empty());
-        let chunks = lines.map(serde_json::from_slice);
-        let chunks: std::result::Result<_, _> = chunks.collect();
-        chunks.map_err(|error| broken(error.to_string()))
+        parse_chunks(&bytes).map_err(broken)
     }
+}
+
+/// Reads the chunks of a record out of their file.
+///
+/// # Errors
+/// The problem with the first line that is not a chunk.
+pub fn parse_chunks(bytes: &[u8]) -> std::result::Result<Vec<KnowledgeChunk>, String> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let chunks = lines
+        .filter(|line| !line.is_empty())
+        .map(serde_json::from_slice);
+    let chunks: std::result::Result<_, _> = chunks.collect();
+    chunks.map_err(|error: serde_json::Error| error.to_string())
 }
 
 fn parse(bytes: &[u8]) -> std::result::Result<SourceRecord, String> {

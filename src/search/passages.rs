@@ -15,6 +15,9 @@ const MIN_BYTES: usize = 600;
 /// A longer line, in bytes, is cut between characters.
 const LONG_LINE: usize = 1_200;
 
+/// Stands between two pages of a document.
+pub const PAGE_BREAK: char = '\u{c}';
+
 /// A longer line is data, not a heading.
 const MAX_HEADING: usize = 200;
 
@@ -96,6 +99,8 @@ struct Line {
     number: usize,
     /// How well a passage begins here: the lower, the better.
     class: u8,
+    /// Whether it begins a page of a document, and so a passage.
+    begins_page: bool,
 }
 
 /// Cuts a text into passages. Every byte is in one, in order; an empty text has none.
@@ -123,6 +128,9 @@ fn end_of(lines: &[Line], from: usize) -> usize {
     let size = |line: &Line| line.end - start;
     let mut best: Option<(u8, usize)> = None;
     for (at, line) in lines.iter().enumerate().skip(from + 1) {
+        if line.begins_page {
+            return at;
+        }
         let before = line.start - start;
         if before >= MIN_BYTES && best.is_none_or(|(class, _)| line.class <= class) {
             best = Some((line.class, at));
@@ -142,16 +150,20 @@ fn lines(text: &str) -> Vec<Line> {
         let class = class(before, line);
         let mut rest = line;
         while !rest.is_empty() {
-            let length = if rest.len() > LONG_LINE {
+            let begins_page = rest.starts_with(PAGE_BREAK);
+            let breaks = rest.match_indices(PAGE_BREAK).map(|(at, _)| at);
+            let end = breaks.into_iter().find(|&at| at > 0).unwrap_or(rest.len());
+            let length = if end > LONG_LINE {
                 rest.floor_char_boundary(LONG_LINE)
             } else {
-                rest.len()
+                end
             };
             lines.push(Line {
                 start: at,
                 end: at + length,
                 number: index + 1,
                 class: if rest.len() == line.len() { class } else { 4 },
+                begins_page,
             });
             at += length;
             rest = rest.get(length..).unwrap_or_default();
@@ -285,7 +297,7 @@ mod tests {
         #[test]
         fn every_byte_is_in_one_passage(
             lines in proptest::collection::vec(
-                prop_oneof!["[a-z (){};]{0,60}", "#{1,3} [A-Z][a-z]{0,9}", "\\PC{0,30}", "[a-z]{1000,4000}"],
+                prop_oneof!["[a-z (){};]{0,60}", "[a-z\u{c}é]{0,6}", "#{1,3} [A-Z][a-z]{0,9}", "\\PC{0,30}", "[a-z]{1000,4000}"],
                 0..80,
             ),
             end in prop_oneof![Just("\n"), Just("\r\n")],

@@ -708,6 +708,8 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "Only files that match one of these globs",
                     as_arg("globs", "path"),
                 ),
+                as_arg("in", "origin"),
+                same("data_type"),
                 same("worktree"),
                 told(
                     "Read the query as an expression: '+word' and a phrase are required, '-word' excludes",
@@ -737,6 +739,8 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "Only files that match one of these globs",
                     as_arg("globs", "path"),
                 ),
+                as_arg("in", "origin"),
+                same("data_type"),
                 same("worktree"),
             ],
         ),

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::SearchedFiles;
 use super::documents::StoredDocument;
 use super::indexing::{Indexer, literature, unusable_index};
+use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::{self, Freshness, Opened};
@@ -34,25 +35,28 @@ pub(super) struct Searched<'a> {
     pub(super) session: &'a Session,
     pub(super) opened: Opened,
     indexer: Indexer<'a>,
-    /// The documents of each scope, in the order of `opened.scopes`.
+    /// The documents of each scope, in the order of `opened.scopes`, and those of the knowledge base.
     views: Vec<View>,
     view: View,
     globs: Option<Globs>,
     pub(super) reader: Literature<'a>,
-    /// The repositories of the scopes.
+    /// The repositories of the views.
     places: Vec<Reading>,
     documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
     texts: RefCell<HashMap<u32, Rc<str>>>,
     /// The pages of directories, by scope and path.
-    pages: RefCell<HashMap<(usize, RepoPath), Rc<[Page]>>>,
+    pages: RefCell<HashMap<Directory, Rc<[Page]>>>,
     pub(super) indexed: usize,
     pub(super) stale_scopes: Vec<String>,
     pub(super) nothing: Option<NoPages>,
 }
 
+/// A directory of a scope: the place of the scope in `opened.scopes`, and the path.
+type Directory = (usize, RepoPath);
+
 /// A passage that matches.
 pub(super) struct Candidate {
-    /// The scope, by its place in `opened.scopes`.
+    /// Its view: the scope, by its place in `opened.scopes`, else the knowledge base.
     pub(super) scope: usize,
     /// The number of its document in the index.
     pub(super) id: u32,
@@ -75,21 +79,32 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
             .unwrap_or_default();
         Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
     })?;
-    let (opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
+    let (mut opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
+    if !files.has_pages() {
+        opened.scopes.clear();
+    }
+    let data_type = files.data_type.as_deref();
+    let known = files
+        .has_knowledge()
+        .then(|| known_documents::list(session, data_type));
+    let known = known.transpose()?;
+    let has_known = known
+        .as_ref()
+        .is_some_and(|known| !known.documents.is_empty());
     let mut indexer = Indexer::open(session)?;
-    let views = match views(&mut indexer, &opened) {
+    let views = match views(&mut indexer, &opened, known.as_ref()) {
         Ok(views) if !indexer.is_overgrown(&views)? => views,
         Err(error) if error.code() != Code::CacheUnusable => return Err(error),
         // It is derived data: one that is damaged, or mostly of files that nobody has any more, is made again.
         Ok(_) | Err(_) => {
             indexer = Indexer::recreate(session)?;
-            views(&mut indexer, &opened)?
+            views(&mut indexer, &opened, known.as_ref())?
         }
     };
-    let places = opened
-        .scopes
-        .iter()
-        .map(|scope| Reading::of(session, scope.place.as_deref()));
+    let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
+    let places = scopes
+        .chain(known.as_ref().map(|_| None))
+        .map(|place| Reading::of(session, place));
     Ok(Searched {
         session,
         places: places.collect::<Result<_>>()?,
@@ -104,13 +119,22 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
         indexed: indexer.added,
         indexer,
         opened,
-        nothing,
+        nothing: nothing.filter(|_| !has_known && files.has_pages()),
     })
 }
 
-fn views(indexer: &mut Indexer<'_>, opened: &Opened) -> Result<Vec<View>> {
+/// Returns the view of each scope, and that of the knowledge base.
+fn views(
+    indexer: &mut Indexer<'_>,
+    opened: &Opened,
+    known: Option<&KnownDocuments>,
+) -> Result<Vec<View>> {
     let view = |scope: &ScopeRow| indexer.view(&opened.table, scope);
-    opened.scopes.iter().map(view).collect()
+    let mut views: Vec<View> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
+    if let Some(known) = known {
+        views.push(indexer.view_of_knowledge(known)?);
+    }
+    Ok(views)
 }
 
 impl Searched<'_> {

@@ -18,6 +18,7 @@ use crate::flow::pages::page_graph;
 use crate::flow::residency::PageState;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::pages::PageId;
+use crate::search::passages::PAGE_BREAK;
 use crate::search::query::{Query, Syntax};
 use crate::search::ranking::Ranked;
 use crate::store::Session;
@@ -81,8 +82,8 @@ pub enum PartOrigin {
 pub struct ContextPart {
     /// The file, from the root of its repository.
     pub path: RepoPath,
-    /// The scope.
-    pub scope_id: String,
+    /// The scope; null for a document of the knowledge base.
+    pub scope_id: Option<String>,
     /// The page of the scope in which it begins; null if there is none.
     #[schemars(with = "Option<String>")]
     pub page_id: Option<PageId>,
@@ -90,10 +91,12 @@ pub struct ContextPart {
     pub start: usize,
     /// The byte after its last.
     pub end: usize,
-    /// Its first line, from 1.
-    pub start_line: usize,
+    /// Its first line, from 1; null where lines of the text are not lines of the file.
+    pub start_line: Option<usize>,
     /// Its last line.
-    pub end_line: usize,
+    pub end_line: Option<usize>,
+    /// The page of the document on which it begins, from 1; null if it has no pages.
+    pub page: Option<usize>,
     /// The heading or definition in which it begins; null if there is none above it.
     pub section: Option<String>,
     /// The tokens of its text and of the line above it.
@@ -184,6 +187,18 @@ struct Chosen {
     order: usize,
     from: PartOrigin,
     score: Option<f32>,
+}
+
+impl Chosen {
+    fn body(&self) -> &str {
+        let range = self.candidate.passage.range();
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Returns `true` if it begins a page of a document, which has a part of its own.
+    fn begins_page(&self) -> bool {
+        self.body().starts_with(PAGE_BREAK)
+    }
 }
 
 /// The choice of passages.
@@ -376,7 +391,7 @@ impl Packing<'_, '_> {
         let (mut text, mut parts) = (String::new(), Vec::new());
         let chosen: Vec<(&Place, &Chosen)> = self.chosen.iter().collect();
         let is_next = |one: &(&Place, &Chosen), other: &(&Place, &Chosen)| {
-            one.0.0 == other.0.0 && one.0.1 + 1 == other.0.1
+            one.0.0 == other.0.0 && one.0.1 + 1 == other.0.1 && !other.1.begins_page()
         };
         for joined in chosen.chunk_by(is_next) {
             let all: Vec<&Chosen> = joined.iter().map(|(_, chosen)| *chosen).collect();
@@ -399,17 +414,21 @@ impl Packing<'_, '_> {
         };
         let range = first.candidate.passage.range().start..last.candidate.passage.range().end;
         let body = first.text.get(range.clone()).unwrap_or_default();
-        let start_line = first.candidate.passage.first_line as usize;
+        let place = self
+            .searched
+            .place(&first.candidate, &first.text, range.start)?;
+        let last_line = body.lines().count().saturating_sub(1);
         let scores = passages.iter().filter_map(|it| it.score);
         let score = scores.max_by(f32::total_cmp).map(f64::from);
         Ok(Some(ContextPart {
             path: first.candidate.document.document.path.clone(),
-            scope_id: self.searched.scope_of(&first.candidate).to_owned(),
+            scope_id: self.searched.scope_of(&first.candidate),
             page_id: self
                 .searched
                 .page_with(&first.candidate, &first.text, range.start)?,
-            start_line,
-            end_line: start_line + body.lines().count().saturating_sub(1),
+            start_line: place.line,
+            end_line: place.line.map(|line| line + last_line),
+            page: place.page,
             section: hits::section(&first.text, range.start),
             start: range.start,
             end: range.end,
@@ -426,27 +445,23 @@ impl Packing<'_, '_> {
 
 /// The line above a part: its source.
 fn heading(part: &ContextPart) -> String {
-    let ContextPart {
-        path,
-        start_line,
-        end_line,
-        ..
-    } = part;
-    let section = part.section.as_ref().map(|section| format!(" ({section})"));
-    format!(
-        "==> {path}:{start_line}-{end_line}{} <==\n",
-        section.unwrap_or_default()
-    )
+    let ContextPart { path, page, .. } = part;
+    let place = match (part.start_line.zip(part.end_line), page) {
+        (Some((first, last)), _) => format!(":{first}-{last}"),
+        (None, Some(page)) => format!(", page {page}"),
+        (None, None) => String::new(),
+    };
+    let section = part.section.as_ref();
+    let section = section
+        .map(|section| format!(" ({section})"))
+        .unwrap_or_default();
+    format!("==> {path}{place}{section} <==\n")
 }
 
 fn body(passages: &[&Chosen]) -> String {
     let mut body = String::new();
     for it in passages {
-        body.push_str(
-            it.text
-                .get(it.candidate.passage.range())
-                .unwrap_or_default(),
-        );
+        body.push_str(it.body().trim_start_matches(PAGE_BREAK));
     }
     if !body.is_empty() && !body.ends_with('\n') {
         body.push('\n');

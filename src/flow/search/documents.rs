@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::known_documents::JoinedChunks;
 use crate::git::Oid;
 use crate::model::{Code, RepoPath, Result};
 use crate::page::listing::unusable;
@@ -36,6 +37,9 @@ pub(super) enum DocumentKind {
     /// As literature, by its reader.
     #[serde(rename = "l")]
     Literature,
+    /// As a record of the knowledge base: the blob is the file with its chunks.
+    #[serde(rename = "k")]
+    Knowledge,
     /// It has none: only its name is indexed.
     #[serde(rename = "n")]
     Name,
@@ -58,6 +62,7 @@ impl Document {
         let kind = match self.kind {
             DocumentKind::Text(encoding) => format!("text {encoding:?}"),
             DocumentKind::Literature => format!("literature {extractor}"),
+            DocumentKind::Knowledge => "knowledge".to_owned(),
             DocumentKind::Name => "name".to_owned(),
         };
         hasher.update(format!("{} {kind} {} ", search::VERSION, self.blob).as_bytes());
@@ -78,6 +83,10 @@ impl Document {
                 Ok(file::decode_as(encoding, &bytes))
             }
             DocumentKind::Literature => reader.text(library, &self.path, self.blob),
+            DocumentKind::Knowledge => {
+                let bytes = library.objects.blob(self.blob)?;
+                Ok(JoinedChunks::read(&bytes).text)
+            }
             DocumentKind::Name => Ok(String::new()),
         }
     }

@@ -1,11 +1,14 @@
 //! A candidate as a hit: the line that matches best, its section, its page.
 
-use super::Hit;
 use super::candidates::{Candidate, Searched};
 use super::documents::DocumentKind;
+use super::known_documents::JoinedChunks;
+use super::{Hit, HitSource};
+use crate::knowledge::record::source_uri;
+use crate::model::RepoPath;
 use crate::model::Result;
 use crate::page::pages::PageId;
-use crate::search::passages::is_heading;
+use crate::search::passages::{PAGE_BREAK, is_heading};
 use crate::search::query::Query;
 use crate::search::words;
 use crate::source::record::RecordKind;
@@ -17,6 +20,27 @@ const MAX_LINES: usize = 3;
 
 /// The maximum length of a line of a snippet, and of a section, in characters.
 const MAX_LENGTH: usize = 160;
+
+/// The position of a passage in its file.
+pub(super) struct FilePlace {
+    /// The line, from 1.
+    pub(super) line: Option<usize>,
+    /// The page, from 1.
+    pub(super) page: Option<usize>,
+    /// The heading that the reader of the document has found.
+    heading: Option<String>,
+}
+
+impl FilePlace {
+    /// Returns path and line, or path and page.
+    fn citation(&self, path: &RepoPath) -> String {
+        match (self.line, self.page) {
+            (Some(line), _) => format!("{path}:{line}"),
+            (None, Some(page)) => format!("{path}, page {page}"),
+            (None, None) => path.to_string(),
+        }
+    }
+}
 
 impl Searched<'_> {
     /// Describes a candidate.
@@ -31,22 +55,26 @@ impl Searched<'_> {
         let best = best_line(query, body);
         let before: usize = body.split_inclusive('\n').take(best).map(str::len).sum();
         let at = passage.range().start + before;
-        let first_line = passage.first_line as usize;
-        let line = first_line + best;
-        let page = self.page_of_document(candidate, &text, at)?;
+        let place = self.place(candidate, &text, at)?;
         let path = &document.path;
+        let is_known = document.kind == DocumentKind::Knowledge;
+        let last = body.lines().count().saturating_sub(1);
+        let start_line = place.line.map(|line| line.saturating_sub(best));
         Ok(Hit {
             score: f64::from(candidate.score),
-            line,
-            start_line: first_line,
-            end_line: first_line + body.lines().count().saturating_sub(1),
-            page,
-            section: section(&text, at),
-            citation: match page {
-                Some(page) => format!("{path}, page {page}"),
-                None => format!("{path}:{line}"),
+            source: if is_known {
+                HitSource::Knowledge
+            } else {
+                HitSource::Pages
             },
-            scope_id: self.scope_of(candidate).to_owned(),
+            source_uri: is_known.then(|| source_uri(path)),
+            line: place.line,
+            start_line,
+            end_line: start_line.map(|line| line + last),
+            citation: place.citation(path),
+            page: place.page,
+            section: section(&text, at).or(place.heading),
+            scope_id: self.scope_of(candidate),
             page_id: self.page_with(candidate, &text, at)?,
             tokens: json_tokens(Tokenizer::default(), body),
             snippet: snippet(body, best),
@@ -54,11 +82,41 @@ impl Searched<'_> {
         })
     }
 
-    pub(super) fn scope_of(&self, candidate: &Candidate) -> &str {
-        self.opened
-            .scopes
-            .get(candidate.scope)
-            .map_or("", |scope| scope.scope.as_str())
+    /// Returns the scope of a candidate; `None` for a document of the knowledge base.
+    pub(super) fn scope_of(&self, candidate: &Candidate) -> Option<String> {
+        let scope = self.opened.scopes.get(candidate.scope);
+        scope.map(|scope| scope.scope.clone())
+    }
+
+    /// Finds the position of a place of a text in its file.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `object-missing`.
+    pub(super) fn place(&self, candidate: &Candidate, text: &str, at: usize) -> Result<FilePlace> {
+        let passage = candidate.passage;
+        let before = text.get(passage.range().start..at).unwrap_or_default();
+        let line = passage.first_line as usize + before.matches('\n').count();
+        if candidate.document.document.kind != DocumentKind::Knowledge {
+            let page = self.page_of_document(candidate, text, at)?;
+            return Ok(FilePlace {
+                line: page.is_none().then_some(line),
+                page,
+                heading: None,
+            });
+        }
+        let bytes = self
+            .session
+            .repo
+            .read_blob(candidate.document.document.blob)?;
+        let joined = JoinedChunks::read(&bytes);
+        let found = joined.place(at);
+        Ok(FilePlace {
+            line: found.and_then(|(_, line)| line),
+            page: found
+                .and_then(|(chunk, _)| chunk.page)
+                .map(|page| page as usize),
+            heading: found.and_then(|(chunk, _)| chunk.heading.clone()),
+        })
     }
 
     /// Finds the page of the scope that has a place of a text.
@@ -124,6 +182,7 @@ fn best_line(query: &Query, body: &str) -> usize {
 
 fn snippet(body: &str, best: usize) -> String {
     let lines = body.lines().skip(best).take(MAX_LINES);
+    let lines = lines.map(|line| line.trim_start_matches(PAGE_BREAK));
     let lines: Vec<String> = lines.map(shortened).collect();
     lines.join("\n").trim_end().to_owned()
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::documents::{self, Document, StoredDocument};
+use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
 use crate::model::progress::FileMeter;
@@ -56,6 +57,7 @@ pub fn keep_up_to_date(session: &Session) {
                 indexer.view(&opened.table, scope)?;
             }
         }
+        indexer.view_of_knowledge(&known_documents::list(session, None)?)?;
         Ok(())
     };
     if let Err(error) = update() {
@@ -120,19 +122,46 @@ impl<'a> Indexer<'a> {
     /// # Errors
     /// `cache-unusable`, `locked`, `interrupted`, `object-missing`.
     pub(super) fn view(&mut self, table: &PageTable, scope: &ScopeRow) -> Result<View> {
-        let key = view_key(scope);
-        let known = self.index.view(key).map_err(unusable_index)?;
-        if let Some(view) = known.and_then(|bytes| View::read(&bytes)) {
+        let key = key_of(&format!("{} {:?}", scope.scope, view_state(scope)));
+        if let Some(view) = self.find_view(key)? {
             return Ok(view);
         }
         let place = Reading::of(self.session, scope.place.as_deref())?;
         let documents = documents::of_scope(table, scope)?;
+        self.make_view(key, &documents, &place, &scope.scope)
+    }
+
+    /// Returns the view of documents of the knowledge base.
+    ///
+    /// # Errors
+    /// As [`Indexer::view`].
+    pub(super) fn view_of_knowledge(&mut self, known: &KnownDocuments) -> Result<View> {
+        let key = key_of(&known.state);
+        if let Some(view) = self.find_view(key)? {
+            return Ok(view);
+        }
+        let place = Reading::of(self.session, None)?;
+        self.make_view(key, &known.documents, &place, "the knowledge base")
+    }
+
+    fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
+        let known = self.index.view(key).map_err(unusable_index)?;
+        Ok(known.and_then(|bytes| View::read(&bytes)))
+    }
+
+    fn make_view(
+        &mut self,
+        key: IndexKey,
+        documents: &[Document],
+        place: &Reading,
+        name: &str,
+    ) -> Result<View> {
         let reader = literature(self.session);
         let extractor = reader.extractor_id()?.unwrap_or_default();
         for _ in 0..MAX_ATTEMPTS {
             let mut view = View::default();
             let mut missing = Vec::new();
-            for document in &documents {
+            for document in documents {
                 match self.find(document.key(&extractor))? {
                     Some((id, stored)) => view.push(id, &stored.lengths()),
                     None => missing.push(document),
@@ -150,14 +179,14 @@ impl<'a> Indexer<'a> {
                     .map_err(unusable_index)?;
                 return Ok(view);
             }
-            let what = format!("index {}", scope.scope);
+            let what = format!("index {name}");
             let work = Indexing {
                 world: &self.session.world,
                 reader: &reader,
                 extractor: &extractor,
                 meter: FileMeter::begin(&self.session.world.progress, what),
             };
-            let segments = work.index(&place, &missing)?;
+            let segments = work.index(place, &missing)?;
             for segment in &segments {
                 // Documents that another process has added meanwhile are found by the next attempt.
                 if self.index.add(segment).map_err(unusable_index)? {
@@ -214,22 +243,17 @@ pub(super) fn unusable_index(error: Unusable) -> Error {
     .hint("git colony search   # again, after removing 'colony/cache/search-1.db', which may be deleted")
 }
 
-/// A digest of all that the documents of a scope depend on.
-fn view_key(scope: &ScopeRow) -> IndexKey {
+/// Returns all that the documents of a scope depend on, but its name.
+fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
     let totals = &scope.totals;
-    let text = format!(
-        "{} {} {} {} {} {:?}",
-        search::VERSION,
-        scope.revision,
-        totals.pages,
-        totals.records,
-        totals.tokens,
-        scope.recipe
-    );
+    let counts = [totals.pages, totals.records, totals.tokens];
+    (&scope.revision, &scope.recipe, counts)
+}
+
+/// Returns the key of a view: a digest of all that its documents depend on.
+fn key_of(state: &str) -> IndexKey {
     let mut hasher = blake3::Hasher::new();
-    hasher
-        .update(text.as_bytes())
-        .update(scope.scope.as_bytes());
+    hasher.update(format!("{} {state}", search::VERSION).as_bytes());
     let mut key = IndexKey::default();
     hasher.finalize_xof().fill(&mut key);
     key

@@ -9,6 +9,7 @@ pub mod context;
 mod documents;
 mod hits;
 mod indexing;
+mod known_documents;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,8 +43,44 @@ pub struct SearchedFiles {
     pub scope: Option<String>,
     /// Committed, or as in the working tree.
     pub work: Work,
+    /// Mapped files, documents of the knowledge base, or both.
+    pub origin: SearchedOrigin,
+    /// Only documents of the knowledge base of this kind.
+    pub data_type: Option<String>,
     /// Only those that match one of these globs; all if there is none.
     pub globs: Vec<String>,
+}
+
+/// Where passages are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SearchedOrigin {
+    /// Mapped files and the knowledge base.
+    #[default]
+    All,
+    /// Mapped files.
+    Pages,
+    /// Documents of the knowledge base.
+    Knowledge,
+}
+
+impl SearchedFiles {
+    fn has_pages(&self) -> bool {
+        self.origin != SearchedOrigin::Knowledge && self.data_type.is_none()
+    }
+
+    fn has_knowledge(&self) -> bool {
+        self.origin != SearchedOrigin::Pages && self.scope.is_none()
+    }
+}
+
+/// The origin of a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HitSource {
+    /// A mapped file.
+    Pages,
+    /// A document of the knowledge base.
+    Knowledge,
 }
 
 /// A passage that was found.
@@ -53,20 +90,24 @@ pub struct Hit {
     pub score: f64,
     /// The file, from the root of its repository.
     pub path: crate::model::RepoPath,
-    /// The line that matches best, from 1.
-    pub line: usize,
+    /// Whether it is of a mapped file or of the knowledge base.
+    pub source: HitSource,
+    /// The name of the document in the knowledge base, `repo:<path>`; null for a mapped file.
+    pub source_uri: Option<String>,
+    /// The line that matches best, from 1; null where lines of the text are not lines of the file.
+    pub line: Option<usize>,
     /// The first line of the passage, from 1.
-    pub start_line: usize,
+    pub start_line: Option<usize>,
     /// The last line of the passage.
-    pub end_line: usize,
+    pub end_line: Option<usize>,
     /// The page of the document, from 1; null if it has no pages.
     pub page: Option<usize>,
     /// The heading or definition that the line belongs to; null if there is none above it.
     pub section: Option<String>,
     /// Where it is, as one writes it: path and line, or path and page.
     pub citation: String,
-    /// The scope.
-    pub scope_id: String,
+    /// The scope; null for a document of the knowledge base.
+    pub scope_id: Option<String>,
     /// The page of the scope that has the line; null if it has none.
     #[schemars(with = "Option<String>")]
     pub page_id: Option<PageId>,
@@ -105,9 +146,18 @@ pub fn search(session: &Session, request: &SearchRequest) -> Result<SearchReport
     let query = Query::parse(&request.query, request.syntax);
     let searched = candidates::open(session, &request.files)?;
     let ranked = searched.rank(&query)?;
-    let best = ranked.iter().take(request.limit);
-    let hits = best.map(|it| searched.hit(&query, &searched.candidate(it)?));
-    let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
+    let mut hits: Vec<Hit> = Vec::new();
+    for it in &ranked {
+        if hits.len() == request.limit {
+            break;
+        }
+        let hit = searched.hit(&query, &searched.candidate(it)?)?;
+        // A file may be mapped, and in the knowledge base as well.
+        let is_known = |other: &Hit| (&other.path, &other.snippet) == (&hit.path, &hit.snippet);
+        if !hits.iter().any(is_known) {
+            hits.push(hit);
+        }
+    }
     Ok(SearchReport {
         query: request.query.clone(),
         count: hits.len(),

@@ -28,6 +28,12 @@ fn a_synced_clone_reads_records_without_a_program_for_pdf() {
     b.colony(&["sync"]);
     assert_eq!(listed(&b), ["lit/p.pdf", "lit/q.pdf"]);
     assert_eq!(texts(&b, "lit/p.pdf"), ["A page."]);
+    let search = ["search", "another page", "--in", "knowledge"];
+    let found = b.json(&search);
+    assert_eq!(
+        (&found["count"], &found["hits"]),
+        (&2.into(), &a.json(&search)["hits"])
+    );
     // Nothing is to be done there, by the rows or by name.
     assert_eq!(ingest(&b), ["lit/p.pdf unchanged", "lit/q.pdf unchanged"]);
     // A new one cannot be read there, and that loses nothing.

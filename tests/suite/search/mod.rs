@@ -2,6 +2,7 @@
 
 mod contexts;
 mod index;
+mod known_documents;
 mod searches;
 
 use serde_json::Value;

@@ -1,0 +1,103 @@
+//! The documents of the knowledge base, as a search has them: the chunks of a record, joined.
+
+use super::documents::{Document, DocumentKind};
+use crate::flow::shared;
+use crate::git::TreeEntry;
+use crate::knowledge::record::{KnowledgeChunk, parse_chunks};
+use crate::knowledge::sources::Sources;
+use crate::model::{RepoPath, Result};
+use crate::search::passages::PAGE_BREAK;
+use crate::store::Session;
+
+/// The documents of the knowledge base for the branch of the reader.
+pub(super) struct KnownDocuments {
+    /// Them, by path.
+    pub(super) documents: Vec<Document>,
+    /// All that they depend on, as text.
+    pub(super) state: String,
+}
+
+/// Lists the documents, of one kind or of all.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub(super) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDocuments> {
+    shared::refresh(session);
+    let repo = &session.repo;
+    let sources = Sources::load(repo)?;
+    let commit = repo.head()?.commit();
+    let tree = repo.tree_of(commit)?;
+    let blob_of = |path: &RepoPath| {
+        let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
+        Ok(leaf.map(|leaf| leaf.id))
+    };
+    let mut documents = Vec::new();
+    for record in sources.in_effect(blob_of)? {
+        if data_type.is_some_and(|wanted| record.data_type != wanted) {
+            continue;
+        }
+        if let Some(chunks) = record.chunk_file(repo)? {
+            documents.push(Document {
+                path: record.path.clone(),
+                blob: chunks,
+                kind: DocumentKind::Knowledge,
+            });
+        }
+    }
+    Ok(KnownDocuments {
+        documents,
+        state: format!("knowledge {:?} {tree} {data_type:?}", sources.tip),
+    })
+}
+
+/// The text of a record, and the chunks that it is made of.
+pub(super) struct JoinedChunks {
+    /// The text: each chunk without the beginning that it repeats from the one before.
+    pub(super) text: String,
+    /// The chunks, each with the place at which it begins in the text, and what it leaves out.
+    chunks: Vec<(usize, usize, KnowledgeChunk)>,
+}
+
+impl JoinedChunks {
+    /// Joins the chunks of a file; one that cannot be read has no text.
+    pub(super) fn read(bytes: &[u8]) -> JoinedChunks {
+        let mut joined = JoinedChunks {
+            text: String::new(),
+            chunks: Vec::new(),
+        };
+        let mut end = 0;
+        for chunk in parse_chunks(bytes).unwrap_or_default() {
+            let repeated = end.max(chunk.start) - chunk.start;
+            let repeated = repeated.min(chunk.text.len());
+            let repeated = chunk.text.floor_char_boundary(repeated);
+            let is_first = joined.text.is_empty();
+            let before = joined.chunks.last().map(|(.., chunk)| chunk.page);
+            if chunk.start > end && !is_first && !joined.text.ends_with('\n') {
+                joined.text.push('\n');
+            }
+            let at = joined.text.len();
+            if before.is_some_and(|page| page != chunk.page) {
+                joined.text.push(PAGE_BREAK);
+            }
+            joined
+                .text
+                .push_str(chunk.text.get(repeated..).unwrap_or_default());
+            end = end.max(chunk.end);
+            joined.chunks.push((at, repeated, chunk));
+        }
+        joined
+    }
+
+    /// Returns the chunk that has a place of the text, and the line of the file; `None` where the text is not that of
+    /// the file.
+    pub(super) fn place(&self, at: usize) -> Option<(&KnowledgeChunk, Option<usize>)> {
+        let after = self.chunks.partition_point(|(start, ..)| *start <= at);
+        let (start, repeated, chunk) = self.chunks.get(after.checked_sub(1)?)?;
+        let end = (repeated + (at - start)).min(chunk.text.len());
+        let before = chunk.text.get(..end).unwrap_or_default();
+        let line = chunk
+            .start_line
+            .map(|first| first + before.matches('\n').count());
+        Some((chunk, line))
+    }
+}
