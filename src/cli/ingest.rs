@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::flow::knowledge::acquire::{self, Acquisition};
 use crate::flow::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
 use crate::flow::map::other_repositories::Network;
-use crate::model::Result;
 use crate::model::time::Moment;
+use crate::model::{RepoPath, Result};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -22,6 +23,20 @@ pub(super) struct Args {
     /// Files and directories of the commit (default: those that the map routes)
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
+    /// First commit the files below DIR, which may be anywhere, and ingest these; beside each a file names its origin
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "source_uri",
+        conflicts_with = "paths"
+    )]
+    from: Option<PathBuf>,
+    /// The origin of these files: a URL, or another name
+    #[arg(long, value_name = "URI", requires = "from")]
+    source_uri: Option<String>,
+    /// The directory of the repository that they go below (default: 'literature/acquired')
+    #[arg(long, value_name = "DIR", requires = "from")]
+    to: Option<PathBuf>,
     /// Their kind of document, as in 'paper' (default: that of the route, else of the format)
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
@@ -35,6 +50,20 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
+    if let Some((from, source_uri)) = args.from.zip(args.source_uri) {
+        let to = match &args.to {
+            Some(to) => paths::repo_path(&session, to)?,
+            None => RepoPath::from("literature/acquired"),
+        };
+        let wanted = Acquisition {
+            from: session.world.absolute(&from),
+            source_uri,
+            to,
+            profile: args.profile,
+        };
+        let report = acquire::acquire(&session, &wanted)?;
+        return face.answer(&report);
+    }
     let typed = args.paths.iter();
     let paths = typed.map(|path| paths::repo_path(&session, path));
     let request = Request {
@@ -61,7 +90,15 @@ impl Answer for IngestReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        lines(&self.records)
+        let verb = if self.dry_run {
+            "would commit"
+        } else {
+            "committed"
+        };
+        let acquired = self.acquired.iter();
+        let mut told: Vec<String> = acquired.map(|path| format!("{verb}: {path}")).collect();
+        told.extend(lines(&self.records));
+        told
     }
 
     fn outcome(&self) -> Outcome {

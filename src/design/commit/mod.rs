@@ -5,6 +5,7 @@
 
 pub(crate) mod exempt_moved;
 pub mod exempt_renamed;
+pub mod new_files;
 pub(crate) mod pending_paths;
 pub mod scaffold;
 

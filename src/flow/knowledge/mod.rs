@@ -3,6 +3,7 @@
 //! Only files of the commit at HEAD are read. Each file has an outcome of its own; all records are then one commit
 //! of the shared ref, as one operation. A version that cannot be read leaves the record of the one before as it is.
 
+pub mod acquire;
 mod chunk_rules;
 pub mod clear;
 mod documents;
@@ -94,16 +95,36 @@ pub struct SourceOutcome {
 /// The result of `ingest`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct IngestReport {
-    /// The commit whose files were read.
-    pub commit: Oid,
+    /// The commit whose files were read; null if there is none yet.
+    pub commit: Option<Oid>,
     /// One result for each document, by path.
     pub records: Vec<SourceOutcome>,
     /// The number of results.
     pub count: usize,
     /// The operation; null if nothing had to change, and in a dry run.
     pub op: Option<OperationId>,
+    /// With '--from', the files that were committed before, or would be: documents, and beside each the file that names
+    /// its origin. In a dry run these documents are not read.
+    pub acquired: Vec<RepoPath>,
+    /// The operation that committed them.
+    pub acquired_op: Option<OperationId>,
     /// Whether nothing was written.
     pub dry_run: bool,
+}
+
+impl IngestReport {
+    /// Returns the report of a command that has no document to read.
+    fn empty(session: &Session) -> Result<IngestReport> {
+        Ok(IngestReport {
+            commit: session.repo.head()?.commit(),
+            records: Vec::new(),
+            count: 0,
+            op: None,
+            acquired: Vec::new(),
+            acquired_op: None,
+            dry_run: session.is_dry(),
+        })
+    }
 }
 
 impl SourceOutcome {
@@ -161,11 +182,11 @@ pub fn ingest(session: &Session, request: &Request) -> Result<IngestReport> {
     let done = run(session, &rows, &rules, request)?;
     shared::refresh(session);
     Ok(IngestReport {
-        commit: rows.commit,
+        commit: Some(rows.commit),
         count: done.outcomes.len(),
         records: done.outcomes,
         op: done.op,
-        dry_run: session.is_dry(),
+        ..IngestReport::empty(session)?
     })
 }
 

@@ -1,5 +1,6 @@
 //! The knowledge base: which documents it takes, what stays of them, and how clones share it.
 
+mod acquired;
 mod documents;
 mod routes;
 mod shared;
