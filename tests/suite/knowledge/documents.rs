@@ -1,5 +1,6 @@
 //! Documents of all formats, broken ones, large ones, and ones with odd names; clear and undo.
 
+use git_colony::testing::{Progress, Step};
 use serde_json::json;
 
 use super::{chunks, commit, ingest, listed, map, outcomes, routed, texts, tip};
@@ -296,4 +297,31 @@ fn a_record_that_another_wrote_wrongly_is_not_used() {
         "{cleared:#}"
     );
     assert_eq!(super::listed(&sandbox).len(), 2);
+}
+
+#[test]
+fn an_ingest_that_is_stopped_leaves_no_part_of_it() {
+    let sandbox = routed();
+    ingest(&sandbox);
+    for number in 0..20 {
+        sandbox.write(&format!("lit/n{number:02}.md"), format!("# {number}\n"));
+    }
+    sandbox.write("lit/a.md", "# A\n\nOther words.\n");
+    commit(&sandbox);
+    let before = tip(&sandbox);
+    for stop_at in [1, 10, 22] {
+        let mut world = sandbox.world();
+        let interrupt = world.interrupt.clone();
+        world.progress = Progress::new(move |step| {
+            if matches!(step, Step::Files { done, .. } if *done == stop_at) {
+                interrupt.raise(2);
+            }
+        });
+        let run = sandbox.run_in(world, &["--json", "ingest"]);
+        assert_eq!(run.code, 130, "{}", run.stdout);
+        assert_eq!(tip(&sandbox), before);
+        assert_eq!(texts(&sandbox, "lit/a.md"), ["# A\n\nWords of a."]);
+    }
+    let told = sandbox.json(&["ingest"]);
+    assert_eq!((&told["count"], &told["ok"]), (&json!(22), &json!(true)));
 }
