@@ -101,3 +101,22 @@ fn what_may_not_be_committed_is_refused_before_anything_changes() {
     assert_eq!(code(&[]), "invalid-value");
     assert_eq!(state(&sandbox), before);
 }
+
+#[test]
+fn an_agent_commits_only_where_it_may() {
+    let sandbox = Sandbox::new();
+    let rule = "---\nscope: [\"src/**\"]\n---\n# Ada\n";
+    sandbox.write(".colony/agents/ada.md", rule);
+    super::commit(&sandbox);
+    let from = fetched(&sandbox);
+    let before = state(&sandbox);
+    let by_ada = |to: &str| {
+        let all = [&["--agent", "ada"][..], &args(&from, &["--to", to])].concat();
+        sandbox.json(&all)
+    };
+    assert_eq!(by_ada("lit")["code"], "scope-violation");
+    assert_eq!(state(&sandbox), before);
+    let told = by_ada("src");
+    assert_eq!(told["ok"], true, "{told:#}");
+    assert_eq!(listed(&sandbox).len(), 2);
+}
