@@ -186,9 +186,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
-    let run = Run::from(new.dry_run);
     // It may begin at what another agent has.
-    let session = face.session_to_begin(run, new.from.as_slice())?;
+    let session = face.session_to_begin(Run::from(new.dry_run), new.from.as_slice())?;
     let request = Request {
         name: new.name,
         fork: new.fork,
@@ -197,37 +196,24 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
         with_changes: new.with_changes,
         sparse: new.cone.cone(),
     };
-    let report = match run {
-        Run::Dry => agents::preview(&session, &request)?,
-        Run::ForReal => {
-            let report = agents::create(&session, &request)?;
-            let name = &request.name;
-            let way_back = format!("git colony agents remove {name}");
-            last_act::note(&session, format!("agents new {name}"), way_back);
-            report
-        }
-    };
+    let report = agents::create(&session, &request)?;
+    let name = &request.name;
+    let way_back = format!("git colony agents remove {name}");
+    last_act::note(&session, format!("agents new {name}"), way_back);
     face.answer(&report)
 }
 
 fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
-    let run = Run::from(restore.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(restore.dry_run))?;
     let request = agent_restore::Request {
         name: restore.name,
         other: restore.other,
         at: restore.at,
     };
-    let report = match run {
-        Run::Dry => agent_restore::preview(&session, &request)?,
-        Run::ForReal => {
-            let report = agent_restore::restore(&session, &request)?;
-            let agent = &report.agent;
-            let way_back = format!("git colony agents remove {agent}");
-            last_act::note(&session, format!("agents restore {agent}"), way_back);
-            report
-        }
-    };
+    let report = agent_restore::restore(&session, &request)?;
+    let agent = &report.agent;
+    let way_back = format!("git colony agents remove {agent}");
+    last_act::note(&session, format!("agents restore {agent}"), way_back);
     face.answer(&report)
 }
 

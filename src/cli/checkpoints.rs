@@ -76,13 +76,12 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Delete { names, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = flow::checkpoint_deletion::delete(&session, names, *dry_run)?;
+            let report = flow::checkpoint_deletion::delete(&session, names)?;
             face.answer(&report)
         }
         Some(Action::MoveTags { remote, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report =
-                flow::checkpoint_deletion::move_tags(&session, remote.as_deref(), *dry_run)?;
+            let report = flow::checkpoint_deletion::move_tags(&session, remote.as_deref())?;
             face.answer(&report)
         }
     }

@@ -25,8 +25,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(args.dry_run))?;
     let request = Request {
         depth: if args.purge {
             Depth::Everything
@@ -35,10 +34,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         },
         force: args.force,
     };
-    let report = match run {
-        Run::Dry => deinit::preview(&session, request)?,
-        Run::ForReal => deinit::deinit(&session, request)?,
-    };
+    let report = deinit::deinit(&session, request)?;
     face.answer(&report)
 }
 

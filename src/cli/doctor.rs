@@ -5,7 +5,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Stop};
 
 /// Check versions, locks, hooks, disk space and stored data
 ///
@@ -18,7 +18,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let session = face.session(Run::ForReal)?;
+    let session = face.session(Opening::Look)?;
     let depth = if args.deep {
         Depth::Deep
     } else {

@@ -65,18 +65,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 }
 
 fn apply(face: &mut Face<'_>, act: Act, change: &Change) -> Result<Outcome, Stop> {
-    let run = Run::from(change.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(change.dry_run))?;
     // The parser lets nothing else through.
     let target = Target::parse(&change.target).unwrap_or(Target::Git);
     if (act, target) == (Act::Uninstall, Target::Git) {
         refuse_push_without_objects(&session)?;
     }
-    let report = match run {
-        Run::Dry => install::preview(&session, act, target)?,
-        Run::ForReal => install::run(&session, act, target)?,
-    };
-    if run == Run::ForReal && report.changed {
+    let report = install::run(&session, act, target)?;
+    if report.changed {
         let whose = match target {
             Target::Git => String::new(),
             Target::Agent(agent) => format!(" --for {}", agent.as_str()),

@@ -53,8 +53,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run).map_err(|error| {
+    let session = face.session(Run::from(args.dry_run)).map_err(|error| {
         let url = args.url.as_deref();
         without_repository(error, url, &face.env.world.cwd)
     })?;
@@ -74,13 +73,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         push: args.push,
         migrate: args.migrate_existing_to_lfs.then_some(publication),
     };
-    let report = match run {
-        Run::Dry => {
-            // What would be asked of the objects of the commit is asked in memory.
-            init::preview(&session, &request)?
-        }
-        Run::ForReal => init::init(&session, &request)?,
-    };
+    let report = init::init(&session, &request)?;
     face.answer(&report)
 }
 

@@ -52,7 +52,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                 .iter()
                 .map(|path| paths::repo_path(&session, path))
                 .collect::<Result<Vec<_>, Error>>()?;
-            let report = hydrate::hydrate(&session, &paths, *dry_run)?;
+            let report = hydrate::hydrate(&session, &paths)?;
             face.answer(&report)
         }
         Command::Migrate(args) => super::lfs_migrate::run(face, args),

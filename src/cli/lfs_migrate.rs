@@ -39,8 +39,15 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    let run = Run::from(args.dry_run);
-    let session = face.session(run)?;
+    let session = face.session(Run::from(args.dry_run))?;
+    if args.abort {
+        let since = if args.force {
+            Since::Keep
+        } else {
+            Since::Refuse
+        };
+        return face.answer(&migrate::abort(&session, since)?);
+    }
     let request = Request {
         publication: if args.no_push {
             Publication::No
@@ -53,19 +60,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             Start::Anywhere
         },
     };
-    let report = match run {
-        _ if args.abort => {
-            let since = if args.force {
-                Since::Keep
-            } else {
-                Since::Refuse
-            };
-            migrate::abort(&session, since, args.dry_run)?
-        }
-        Run::Dry => migrate::preview(&session, request)?,
-        Run::ForReal => migrate::migrate(&session, request)?,
-    };
-    face.answer(&report)
+    face.answer(&migrate::migrate(&session, request)?)
 }
 
 /// The maximum number of patterns on one line; beyond it, only their number is shown.

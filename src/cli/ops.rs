@@ -82,7 +82,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Prune { keep, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = prune::prune(&session, What::Operations, *keep, *dry_run)?;
+            let report = prune::prune(&session, What::Operations, *keep)?;
             face.answer(&report)
         }
     }

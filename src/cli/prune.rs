@@ -29,7 +29,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let report = prune::prune(&session, What::Everything, args.keep, args.dry_run)?;
+    let report = prune::prune(&session, What::Everything, args.keep)?;
     face.answer(&report)
 }
 

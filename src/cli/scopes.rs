@@ -65,8 +65,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Unmap { id, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
-            let report = unmap::unmap(&session, id, *dry_run)?;
-            if report.status == UnmapStatus::Unmapped && report.op.is_none() && !dry_run {
+            let report = unmap::unmap(&session, id)?;
+            if report.status == UnmapStatus::Unmapped && report.op.is_none() {
                 let command = format!("scopes unmap {}", report.scope_id);
                 last_act::note(&session, command, "git colony map".to_owned());
             }

@@ -55,16 +55,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             _ => Way::Both,
         },
     };
-    let report = if args.dry_run {
-        sync::preview(&session, &request)?
-    } else {
-        let report = sync::sync(&session, &request)?;
-        if report.refs.iter().any(|row| has_travelled(row.result)) {
-            let way_back = "git colony sync -n   # compares both sides; transferred refs stay";
-            last_act::note(&session, "sync".to_owned(), way_back.to_owned());
-        }
-        report
-    };
+    let report = sync::sync(&session, &request)?;
+    if report.refs.iter().any(|row| has_travelled(row.result)) {
+        let way_back = "git colony sync -n   # compares both sides; transferred refs stay";
+        last_act::note(&session, "sync".to_owned(), way_back.to_owned());
+    }
     face.answer(&report)
 }
 

@@ -157,12 +157,8 @@ fn begin(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
         files: new.files,
         variables: new.variables,
     })?;
-    let run = Run::from(new.dry_run);
-    let session = face.session(run)?;
-    let report = match run {
-        Run::Dry => tools::preview(&session, &spec)?,
-        Run::ForReal => tools::begin(&session, &spec)?,
-    };
+    let session = face.session(Run::from(new.dry_run))?;
+    let report = tools::begin(&session, &spec)?;
     face.answer(&report)
 }
 

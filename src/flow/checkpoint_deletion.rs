@@ -64,15 +64,11 @@ pub struct RemoteMove {
     pub reason: Option<String>,
 }
 
-/// Deletes named checkpoints.
+/// Deletes named checkpoints; in a dry run, only lists them.
 ///
 /// # Errors
 /// `checkpoint-not-found`, `checkpoint-ambiguous`, `invalid-value`, `locked`.
-pub fn delete(
-    session: &Session,
-    names: &[String],
-    dry_run: bool,
-) -> Result<CheckpointDeleteReport> {
+pub fn delete(session: &Session, names: &[String]) -> Result<CheckpointDeleteReport> {
     let found = checkpoint_refs::find_named(&session.repo, names)?;
     let mut deleted = Vec::new();
     for checkpoint in &found {
@@ -86,15 +82,11 @@ pub fn delete(
             )?,
         });
     }
-    let op = if dry_run {
-        None
-    } else {
-        Some(checkpoint_refs::delete(session, &found)?)
-    };
+    let op = (!session.is_dry()).then(|| checkpoint_refs::delete(session, &found));
     Ok(CheckpointDeleteReport {
         deleted,
-        op,
-        dry_run,
+        op: op.transpose()?,
+        dry_run: session.is_dry(),
     })
 }
 
@@ -113,16 +105,17 @@ fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
     Ok(remotes)
 }
 
-/// Moves checkpoints that are git tags to refs of ours, and on a remote, if one is named.
+/// Moves checkpoints that are git tags to refs of ours, and on a remote, if one is named; in a dry
+/// run, only plans that.
 ///
 /// # Errors
 /// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and network errors.
-pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Result<MoveReport> {
+pub fn move_tags(session: &Session, remote: Option<&str>) -> Result<MoveReport> {
     session.refuse_reader()?;
     let remote = remote
         .map(|name| Remote::find(&session.repo, &session.world, name))
         .transpose()?;
-    let (moves, op) = if dry_run {
+    let (moves, op) = if session.is_dry() {
         (checkpoint_refs::plan_moves(session)?, None)
     } else {
         checkpoint_refs::move_tags(session)?
@@ -131,7 +124,7 @@ pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Resu
         op,
         remote: remote.as_ref().map(|remote| remote.name().to_owned()),
         remote_refs: Vec::new(),
-        dry_run,
+        dry_run: session.is_dry(),
         moved: Vec::new(),
         left: Vec::new(),
     };
@@ -143,7 +136,7 @@ pub fn move_tags(session: &Session, remote: Option<&str>, dry_run: bool) -> Resu
     report.moved = moves.moved;
     report.left = moves.left;
     if let Some(remote) = &remote {
-        report.remote_refs = move_on_remote(session, remote, &planned, dry_run)?;
+        report.remote_refs = move_on_remote(session, remote, &planned)?;
     }
     Ok(report)
 }
@@ -153,7 +146,6 @@ fn move_on_remote(
     session: &Session,
     remote: &Remote<'_>,
     planned: &[(RefName, Oid)],
-    dry_run: bool,
 ) -> Result<Vec<RemoteMove>> {
     if session.settings.checkpoint_git_tags {
         return Err(Error::new(
@@ -206,7 +198,7 @@ fn move_on_remote(
             reason,
         });
     }
-    if !dry_run {
+    if !session.is_dry() {
         push(remote, &changes, &mut told)?;
     }
     Ok(told)

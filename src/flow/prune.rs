@@ -25,22 +25,18 @@ pub enum What {
 }
 
 /// Does the same as [`retention::prune`], deletes the refs with missing objects (the next sync
-/// fetches those that remotes have), and deletes operations of removed clones.
+/// fetches those that remotes have), and deletes operations of removed clones. In a dry run, only
+/// lists them.
 ///
 /// # Errors
 /// As [`retention::prune`]; `repository-broken` for the hub.
-pub fn prune(
-    session: &Session,
-    what: What,
-    keep_days: Option<u64>,
-    dry_run: bool,
-) -> Result<PruneReport> {
+pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<PruneReport> {
     let scope = match what {
         What::Operations => Scope::Operations,
         What::Everything => {
             let lost = lost_refs::find(&session.repo)?;
             let damaged = lost_refs::find_damaged(&session.repo).ours;
-            if !dry_run {
+            if !session.is_dry() {
                 let gone = lost
                     .iter()
                     .map(|lost| &lost.name)
@@ -50,7 +46,7 @@ pub fn prune(
             Scope::Everything { lost, damaged }
         }
     };
-    let mut report = retention::prune(session, scope, keep_days, dry_run)?;
+    let mut report = retention::prune(session, scope, keep_days)?;
     let member = session.membership.as_ref();
     let hub = member.filter(|member| member.role == Role::Desk && member.hub.is_dir());
     if let Some(member) = hub {
@@ -61,7 +57,7 @@ pub fn prune(
             automatic_days: settings.keep_auto_days,
         };
         let hub = Hub::open(&member.hub)?;
-        let pruned = removed_log::prune(&session.world, &hub, limits, dry_run)?;
+        let pruned = removed_log::prune(session, &hub, limits)?;
         report.freed += pruned.freed;
         report.automatic_removed += pruned.automatic;
         report.of_removed_clones = pruned.amount.operations;

@@ -160,7 +160,7 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
     Ok((tools, problems))
 }
 
-/// Creates a tool.
+/// Creates a tool; in a dry run, only plans that.
 ///
 /// # Errors
 /// `invalid-value`, `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
@@ -168,36 +168,22 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
 /// anything.
 pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
     // A refusal comes before any lock.
-    let mut report = preview(session, spec)?;
+    let planned = plan(session, spec)?;
+    let paths = planned.request.files.iter().map(|(path, _)| path);
+    scaffold::check(session, "create a tool", paths)?;
     let done = scaffold::commit_files(session, Kind::ToolsNew, || {
         plan(session, spec).map(|plan| Some(plan.request))
     })?;
-    if let Some((commit, record)) = done {
-        report.sha = Some(commit);
-        report.op = Some(record.op);
-    }
-    report.dry_run = false;
-    Ok(report)
-}
-
-/// Returns the report of [`begin`], and changes nothing.
-///
-/// # Errors
-/// As [`begin`].
-pub fn preview(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
-    let plan = plan(session, spec)?;
-    let paths = plan.request.files.iter().map(|(path, _)| path);
-    scaffold::check(session, "create a tool", paths)?;
     let directory = spec.directory();
     Ok(NewReport {
         target: format!("subdir_in_monorepo:{directory}"),
         relative_path: directory,
-        sha: None,
-        files_created: plan.files,
+        sha: done.as_ref().map(|done| done.commit),
+        files_created: planned.files,
         tool_entry: spec.entry(),
-        ignored: plan.ignored,
-        op: None,
-        dry_run: true,
+        ignored: planned.ignored,
+        op: done.map(|done| done.op),
+        dry_run: session.is_dry(),
     })
 }
 

@@ -56,7 +56,7 @@ struct Wanted {
 /// # Errors
 /// `lfs-not-installed`, `path-not-found` if git-lfs tracks nothing there, `locked`, `filter-failed`,
 /// `no-space`; none of them changes anything.
-pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<HydrateReport> {
+pub fn hydrate(session: &Session, paths: &[RepoPath]) -> Result<HydrateReport> {
     if install::version(session).is_none() {
         return Err(Error::new(
             Code::LfsNotInstalled,
@@ -74,7 +74,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
     let wanted = pointers_below(session, paths)?;
     let mut reasons = BTreeMap::new();
     let objects = LfsObjects::of(&session.repo);
-    if !dry_run {
+    if !session.is_dry() {
         for file in wanted.iter().filter(|file| !objects.has(&file.pointer)) {
             if retained_objects::link_one(session, &file.pointer)? {
                 continue;
@@ -97,9 +97,9 @@ pub fn hydrate(session: &Session, paths: &[RepoPath], dry_run: bool) -> Result<H
             .collect(),
         missing: missing.into_iter().map(missing_object).collect(),
         op: None,
-        dry_run,
+        dry_run: session.is_dry(),
     };
-    if !dry_run && !here.is_empty() {
+    if !session.is_dry() && !here.is_empty() {
         report.op = Some(bring_in(session, &here)?);
     }
     Ok(report)

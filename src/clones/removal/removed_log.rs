@@ -25,6 +25,7 @@ use crate::git::refs::FoundRef;
 use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::moved_aside::{self, AsideFile};
 use crate::store::files::places::Places;
@@ -220,12 +221,13 @@ pub struct Pruned {
     pub freed: u64,
 }
 
-/// Deletes expired operations of removed clones, with the files they moved aside; with `dry_run`, only counts
+/// Deletes expired operations of removed clones, with the files they moved aside; in a dry run, only counts
 /// them.
 ///
 /// # Errors
 /// `repository-broken`, `ref-moved`, `locked`, `io`.
-pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<Pruned> {
+pub fn prune(session: &Session, hub: &Hub, limits: Limits) -> Result<Pruned> {
+    let world = &session.world;
     let now = world.now();
     let kept = Places::kept_in(hub.store.path());
     let Expired { mut refs, folders } = Expired::find(hub, limits, &now)?;
@@ -240,7 +242,7 @@ pub fn prune(world: &World, hub: &Hub, limits: Limits, dry_run: bool) -> Result<
         automatic: automatic.len(),
         freed: folders.iter().map(|at| moved_aside::size_of(at)).sum(),
     };
-    if dry_run {
+    if session.is_dry() {
         return Ok(pruned);
     }
     refs.extend(automatic);

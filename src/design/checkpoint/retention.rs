@@ -68,17 +68,13 @@ pub enum Scope {
     Operations,
 }
 
-/// Deletes expired operations, kept files and automatic checkpoints.
+/// Deletes expired operations, kept files and automatic checkpoints; in a dry run, only lists them.
 ///
 /// # Errors
 /// `locked`, `ref-moved`, `io`.
-pub fn prune(
-    session: &Session,
-    scope: Scope,
-    keep_days: Option<u64>,
-    dry_run: bool,
-) -> Result<PruneReport> {
+pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<PruneReport> {
     let timeout = session.lock_timeout();
+    let dry_run = session.is_dry();
     let lock = (!dry_run)
         .then(|| WorktreeLock::take(&session.world, &session.repo, timeout))
         .transpose()?;
@@ -123,7 +119,7 @@ pub fn prune(
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
     }
-    let large = retained_objects::forget_unheld_named(session, prune_of(dry_run))?;
+    let large = retained_objects::forget_unheld_named(session)?;
     Ok(PruneReport {
         freed: freed + large,
         automatic_removed: automatic.len(),
@@ -169,14 +165,6 @@ fn take_out(
         })
         .collect();
     recover::delete_refs(session, places, &refs, "prune")
-}
-
-fn prune_of(dry_run: bool) -> retained_objects::Prune {
-    if dry_run {
-        retained_objects::Prune::Dry
-    } else {
-        retained_objects::Prune::ForReal
-    }
 }
 
 impl PruneReport {

@@ -4,11 +4,12 @@ use crate::design::worktree::{place, refuse_in_progress, tell_late, write_commit
 use crate::git::index::Index;
 use crate::git::object::NewCommit;
 use crate::git::{Head, Oid, RefChange, TreeEntry};
+use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{Kind, Operation, Record};
+use crate::store::operation::{Kind, Operation};
 
 /// The files to commit.
 pub struct Request {
@@ -19,6 +20,14 @@ pub struct Request {
     /// The files with their bytes. A file at one of these paths is moved aside: the caller has made
     /// sure that it may be.
     pub files: Vec<(RepoPath, Vec<u8>)>,
+}
+
+/// The files that were committed.
+pub struct Committed {
+    /// The commit.
+    pub commit: Oid,
+    /// The operation.
+    pub op: OperationId,
 }
 
 /// Refuses, before anything happens, whatever would stop [`commit_files`].
@@ -51,7 +60,7 @@ pub fn check<'a>(
 /// Writes files into the working tree and commits them, and only them, on the current branch.
 ///
 /// `plan` is called under the lock: another process may have done by then part of an earlier plan.
-/// Returns `None` if there is nothing to do.
+/// Returns `None` if there is nothing to do, and in a dry run.
 ///
 /// # Errors
 /// As [`check`]; `locked`, `ref-moved`, `filter-failed`, `no-space`; none of them changes anything.
@@ -59,7 +68,7 @@ pub fn commit_files(
     session: &Session,
     kind: Kind,
     plan: impl FnOnce() -> Result<Option<Request>>,
-) -> Result<Option<(Oid, Record)>> {
+) -> Result<Option<Committed>> {
     let signature = session.identity()?.at(&session.world);
     let operation = Operation::begin(
         session,
@@ -95,6 +104,9 @@ pub fn commit_files(
     let mut after = before.clone();
     after.set_files(&entries);
     let state = repo.write_index_state(&after, edit(session, index_tree, &entries)?)?;
+    if operation.is_planned() {
+        return Ok(None);
+    }
     let files = place(session, &operation, tree, &entries)?;
     let done = operation.commit(Plan {
         summary: request.summary.clone(),
@@ -110,7 +122,10 @@ pub fn commit_files(
         inverts: None,
     })?;
     tell_late(session, &done.late);
-    Ok(Some((commit, done.record)))
+    Ok(Some(Committed {
+        commit,
+        op: done.record.op,
+    }))
 }
 
 /// Returns the index as it would become, for checks beforehand. Writes blobs only if objects go to

@@ -77,7 +77,7 @@ pub struct RestoredAgent {
 }
 
 /// Makes a clone with everything that the newest removed clone of an agent had: branches,
-/// checkpoints, stashes, operation log, and uncommitted changes.
+/// checkpoints, stashes, operation log, and uncommitted changes; in a dry run, only plans that.
 ///
 /// # Errors
 /// `clone-not-found`, `agent-exists`, `invalid-value`, `revision-not-found`, `hub-missing`, `locked`,
@@ -86,6 +86,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;
     refuse(session, request)?;
+    if session.is_dry() {
+        let hub = Hub::open(&locate::place_of(session, &root)?)?;
+        return Plan::make(&root, &hub, request)?.report(&root, &hub);
+    }
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     last_checkpoint::resume(world, &root);
@@ -125,17 +129,6 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
         .map(|member| member.id)
         .unwrap_or_default();
     Ok(report)
-}
-
-/// Returns the report of [`restore`], and changes nothing.
-///
-/// # Errors
-/// As [`restore`].
-pub fn preview(session: &Session, request: &Request) -> Result<RestoredAgent> {
-    let root = SharedRoot::of(&session.world)?;
-    refuse(session, request)?;
-    let hub = Hub::open(&locate::place_of(session, &root)?)?;
-    Plan::make(&root, &hub, request)?.report(&root, &hub)
 }
 
 fn refuse(session: &Session, request: &Request) -> Result<()> {

@@ -81,7 +81,7 @@ pub struct NewAgent {
     pub dry_run: bool,
 }
 
-/// Makes a clone for an agent, with a fork of its own.
+/// Makes a clone for an agent, with a fork of its own; in a dry run, only plans that.
 ///
 /// # Errors
 /// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`,
@@ -89,6 +89,9 @@ pub struct NewAgent {
 /// setup command: the clone stays.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
+    if session.is_dry() {
+        return plan.report(session, request);
+    }
     let world = &session.world;
     let root = SharedRoot::of(world)?;
     let (member, hub) = joining::join(session)?;
@@ -163,35 +166,6 @@ fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()>
     Ok(())
 }
 
-/// Returns the report of [`create`], and changes nothing.
-///
-/// # Errors
-/// As [`create`].
-pub fn preview(session: &Session, request: &Request) -> Result<NewAgent> {
-    let plan = Plan::make(session, request)?;
-    let root = SharedRoot::of(&session.world)?;
-    let scope = plan.start.branch.clone();
-    let hub = locate::place_of(session, &root)?;
-    let approved = Approvals::of(&root, &hub);
-    let commands = setup_commands::of_commit(session, Some(plan.commit), &approved)?;
-    Ok(NewAgent {
-        agent: request.name.clone(),
-        path: root
-            .clones_of(&request.name)
-            .join(crate::store::key::encode(&scope)),
-        clone: String::new(),
-        scope,
-        fork: format!("fork/{}", plan.label),
-        head_sha: plan.commit,
-        base_branch: plan.start.branch,
-        hub,
-        sparse: plan.sparse,
-        setup: Vec::new(),
-        commands,
-        dry_run: true,
-    })
-}
-
 /// Where the clone belongs.
 #[derive(Clone, Copy)]
 struct CloneHome<'a> {
@@ -210,6 +184,31 @@ struct Plan {
 }
 
 impl Plan {
+    /// Returns the report of a dry run.
+    fn report(self, session: &Session, request: &Request) -> Result<NewAgent> {
+        let root = SharedRoot::of(&session.world)?;
+        let scope = self.start.branch.clone();
+        let hub = locate::place_of(session, &root)?;
+        let approved = Approvals::of(&root, &hub);
+        let commands = setup_commands::of_commit(session, Some(self.commit), &approved)?;
+        Ok(NewAgent {
+            agent: request.name.clone(),
+            path: root
+                .clones_of(&request.name)
+                .join(crate::store::key::encode(&scope)),
+            clone: String::new(),
+            scope,
+            fork: format!("fork/{}", self.label),
+            head_sha: self.commit,
+            base_branch: self.start.branch,
+            hub,
+            sparse: self.sparse,
+            setup: Vec::new(),
+            commands,
+            dry_run: true,
+        })
+    }
+
     fn make(session: &Session, request: &Request) -> Result<Plan> {
         session.refuse_reader()?;
         Identity::of_agent(&request.name)?;

@@ -67,14 +67,20 @@ pub struct DeinitReport {
     pub dry_run: bool,
 }
 
-/// Removes git-colony.
+/// Removes git-colony; in a dry run, only plans that.
 ///
 /// # Errors
-/// `kept-files` if files that were moved aside would be deleted without `force`; `locked`,
-/// `recovery-needed`; `io`. Only the last may leave changes.
+/// `kept-files` if files that were moved aside would be deleted without `force`, which a dry run
+/// only reports; `locked`, `recovery-needed`; `io`. Only the last may leave changes.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
-    recover_first(session)?;
+    if !session.is_dry() {
+        recover_first(session)?;
+    }
     let before = FoundSetup::look(session, request)?;
+    if session.is_dry() {
+        let hooks = hook_lines(&before.hooks);
+        return Ok(before.report_with(hooks));
+    }
     if before.report.needs_force {
         return Err(refuse_kept_files(before.kept_files));
     }
@@ -93,7 +99,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
-    let mut found = FoundSetup::look(session, request)?;
+    let found = FoundSetup::look(session, request)?;
     if found.report.needs_force {
         // Another command has moved files aside since.
         return Err(refuse_kept_files(found.kept_files));
@@ -116,25 +122,12 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     }
     drop(lock);
     // The hooks were removed after the first scan.
-    found.report.removed = hook_lines(&before.hooks);
-    found.report.removed.append(&mut found.removed);
+    let mut report = found.report_with(hook_lines(&before.hooks));
     let left = left
         .iter()
         .map(|path| format!("{path}: not as we wrote it"));
-    found.report.stays.extend(left);
-    Ok(found.report)
-}
-
-/// Returns the report of [`deinit`], and changes nothing.
-///
-/// # Errors
-/// As [`deinit`], except `kept-files`, which is part of the report.
-pub fn preview(session: &Session, request: Request) -> Result<DeinitReport> {
-    let mut found = FoundSetup::look(session, request)?;
-    found.report.removed = hook_lines(&found.hooks);
-    found.report.removed.append(&mut found.removed);
-    found.report.dry_run = true;
-    Ok(found.report)
+    report.stays.extend(left);
+    Ok(report)
 }
 
 fn hook_lines(hooks: &[(Target, Vec<String>)]) -> Vec<String> {
@@ -181,7 +174,7 @@ impl FoundSetup {
                 stays: Vec::new(),
                 left: Vec::new(),
                 needs_force: false,
-                dry_run: false,
+                dry_run: session.is_dry(),
             },
         };
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
@@ -198,6 +191,14 @@ impl FoundSetup {
             found.folders.clear();
         }
         Ok(found)
+    }
+
+    /// Returns the report, with these lines about hooks first.
+    fn report_with(self, hooks: Vec<String>) -> DeinitReport {
+        DeinitReport {
+            removed: hooks.into_iter().chain(self.removed).collect(),
+            ..self.report
+        }
     }
 
     fn has_hooks_of_git(&self) -> bool {

@@ -21,7 +21,7 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
     let ours = size_below(&common.join("colony"));
     let operations = session.repo.refs_below("refs/colony-local/ops/")?.len();
     let automatic = session.repo.refs_below("refs/colony-local/auto/")?.len();
-    let freed = retention::prune(session, Scope::Operations, Some(30), true)?.freed;
+    let freed = retention::prune(session, Scope::Operations, Some(30))?.freed;
     Ok(Check {
         name: "disk",
         ok: true,

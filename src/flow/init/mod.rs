@@ -22,7 +22,7 @@ use crate::setup::manifest::{self, LfsMode, Manifest};
 use crate::setup::{attributes, info_attributes, merge_drivers};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
-use crate::store::operation::{Kind, Record};
+use crate::store::operation::Kind;
 use files::{Attributes, existing, new_manifest, plan_attributes, refuse_edited};
 pub use side_effects::forget_shown;
 
@@ -134,24 +134,32 @@ pub struct InitReport {
     pub dry_run: bool,
 }
 
-/// Sets a repository up. Existing files are kept.
+/// Sets a repository up; in a dry run, only plans that. Existing files are kept.
 ///
 /// # Errors
 /// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, those of
 /// [`scaffold::commit_files`], and if history is to be rewritten those of the migration; none of
 /// them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
-    if request.migrate.is_some() {
-        migrate::check(session, &attributes::endings())?;
-    }
+    let outlook = request
+        .migrate
+        .map(|_| migrate::check(session, &attributes::endings()))
+        .transpose()?;
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
+    if session.is_dry() {
+        let outlook = outlook.zip(request.migrate);
+        report.would_migrate = outlook.map_or_else(Vec::new, |(outlook, publication)| {
+            init_migration::outlook(&outlook, publication, report.would_dirty.len())
+        });
+        return Ok(report);
+    }
     side_effects::outlast(session, &report.would_dirty)?;
     let before = BeforeInit::look(session);
     match set_up(session, request, &plan) {
-        Ok(Some((commit, record))) => {
-            report.committed_sha = Some(commit);
-            report.op = Some(record.op);
+        Ok(Some(done)) => {
+            report.committed_sha = Some(done.commit);
+            report.op = Some(done.op);
         }
         Ok(None) => {
             report.status = InitStatus::AlreadyInitialized;
@@ -174,7 +182,11 @@ pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
 }
 
 /// Carries out the plan: the commit comes last, since it alone can be undone.
-fn set_up(session: &Session, request: &Request, plan: &Plan) -> Result<Option<(Oid, Record)>> {
+fn set_up(
+    session: &Session,
+    request: &Request,
+    plan: &Plan,
+) -> Result<Option<scaffold::Committed>> {
     if let Way::Chained(_) = plan.way {
         hooks::install::run(session, Act::Install, Target::Git)?;
     }
@@ -244,24 +256,6 @@ impl BeforeInit {
             }
         }
     }
-}
-
-/// Returns the report of [`init`], and changes nothing.
-///
-/// # Errors
-/// As [`init`].
-pub fn preview(session: &Session, request: &Request) -> Result<InitReport> {
-    let outlook = request.migrate.map(|publication| {
-        let outlook = migrate::check(session, &attributes::endings())?;
-        Ok((outlook, publication))
-    });
-    let mut report = Plan::make(session, request)?.report(session, request)?;
-    if let Some((outlook, publication)) = outlook.transpose()? {
-        report.would_migrate =
-            init_migration::outlook(&outlook, publication, report.would_dirty.len());
-    }
-    report.dry_run = true;
-    Ok(report)
 }
 
 /// The place of the merge driver lines.
@@ -383,7 +377,7 @@ impl Plan {
             merge_drivers: missing.into_iter().map(str::to_owned).collect(),
             would_dirty,
             op: None,
-            dry_run: false,
+            dry_run: session.is_dry(),
         })
     }
 }

@@ -57,7 +57,7 @@ pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> 
     let acquired: Vec<RepoPath> = new.iter().map(|(path, _)| path.clone()).collect();
     let paths: Vec<RepoPath> = found.files.into_iter().map(|(path, _)| path).collect();
     let mut acquired_op = None;
-    if !acquired.is_empty() && !session.is_dry() {
+    if !acquired.is_empty() {
         let documents = text::count(acquired.len() / 2, "document");
         let done = scaffold::commit_files(session, Kind::Ingest, || {
             Ok(Some(scaffold::Request {
@@ -66,7 +66,7 @@ pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> 
                 files: new,
             }))
         })?;
-        acquired_op = done.map(|(_, record)| record.op);
+        acquired_op = done.map(|done| done.op);
     }
     let is_planned = session.is_dry() && !acquired.is_empty();
     let mut report = if paths.is_empty() || is_planned {

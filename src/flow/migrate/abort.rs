@@ -24,22 +24,18 @@ pub enum Since {
     Keep,
 }
 
-/// Aborts an unpublished migration: every ref gets its old value.
+/// Aborts an unpublished migration: every ref gets its old value. In a dry run, only plans that.
 ///
 /// # Errors
 /// `nothing-to-resolve`; `external-change` if there are commits since; `published-commits`.
-pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateReport> {
-    let _lock = (!dry_run).then(|| lock(session)).transpose()?;
+pub fn abort(session: &Session, since: Since) -> Result<MigrateReport> {
+    let _lock = lock(session)?;
     let has_begun = was_cut_off(&session.repo)?;
-    if !dry_run {
-        settle(session)?;
-    }
+    settle(session)?;
     let Some((journal, _)) = unfinished(&session.repo)? else {
-        return abort_begun(session, has_begun, dry_run);
+        return abort_begun(session, has_begun);
     };
-    if !dry_run {
-        tidy(&session.repo)?;
-    }
+    tidy(session)?;
     let places = Places::find(&session.repo)?;
     if places.is_none_or(|places| places.key != journal.worktree) {
         return Err(Error::new(
@@ -58,16 +54,14 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
     let left = left_on_new(&session.repo, &record)?;
     let force = since == Since::Keep;
     let mut back = undo::preview(session, Direction::AbortMigration, force)?;
-    if !dry_run {
+    if !session.is_dry() {
         keep(session, &moved)?;
         back = undo::run(session, Direction::AbortMigration, force)?;
-    }
-    if journal.set_up && !dry_run {
-        // With the filters git would report every large file that is stored in git again as
-        // modified.
-        install::uninstall(session)?;
-    }
-    if !dry_run {
+        if journal.set_up {
+            // With the filters git would report every large file that is stored in git again as
+            // modified.
+            install::uninstall(session)?;
+        }
         // Restored files have other times than the index has recorded. Everything is done: a
         // failure here is not an error, and the next git command refreshes the index.
         session.repo.refresh_index(&session.world).ok();
@@ -78,17 +72,17 @@ pub fn abort(session: &Session, since: Since, dry_run: bool) -> Result<MigrateRe
 }
 
 /// Reverts the configuration of a migration that was interrupted before it moved anything.
-fn abort_begun(session: &Session, has_begun: bool, dry_run: bool) -> Result<MigrateReport> {
+fn abort_begun(session: &Session, has_begun: bool) -> Result<MigrateReport> {
     if !has_begun {
         return Err(nothing_under_way());
     }
-    if !dry_run {
+    if !session.is_dry() {
         if let Some(begun) = Begun::find(&session.repo)? {
             begun.standing.restore(session)?;
         }
-        tidy(&session.repo)?;
+        tidy(session)?;
     }
-    Ok(report::of_abort_before(dry_run))
+    Ok(report::of_abort_before(session.is_dry()))
 }
 
 /// The old values are deleted with the operation when that is pruned.

@@ -179,7 +179,7 @@ pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
     if !migration::was_undone(&session.repo)? {
         return Ok(None);
     }
-    super::abort(session, super::Since::Refuse, false).map(Some)
+    super::abort(session, super::Since::Refuse).map(Some)
 }
 
 /// Refuses to continue if the remote has a migration that branches here predate.

@@ -94,14 +94,14 @@ pub enum Start {
     CutOff,
 }
 
-/// Moves committed large files to git-lfs, or continues a migration.
+/// Moves committed large files to git-lfs, or continues a migration; in a dry run, lists the refs
+/// of the remote and only plans that.
 ///
 /// # Errors
 /// `lfs-not-installed`, `hooks-in-the-way`, `no-lfs-patterns`, `left-behind`, `uncommitted-edits`,
 /// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. If the remote is
 /// unreachable afterward, or refuses, that is not an error but part of the report.
 pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
-    refuse_nested(session)?;
     session.refuse_reader()?;
     require_git_lfs(session)?;
     let _lock = lock(session)?;
@@ -111,43 +111,25 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
     if unfinished.is_none() && !has_begun && request.start == Start::CutOff {
         return Err(nothing_under_way());
     }
-    let children = Children::begin(&session.repo)?;
+    // `None` in a dry run, which starts no process that could outlive it.
+    let children = (!session.is_dry()).then(|| Children::begin(&session.repo));
+    let children = children.transpose()?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
             // The folder of the rewrite is not needed any more.
-            tidy(&session.repo)?;
+            tidy(session)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
         }
-        None => begin(session, request.publication, &children)?,
+        None => begin(session, request.publication, children.as_ref())?,
     };
+    report.dry_run = session.is_dry();
     let is_open = report.status != MigrateStatus::Followed && !report.is_settled;
-    if request.publication == Publication::Yes && is_open {
-        publish_step::publish(session, journal.as_ref(), &mut report, &children)?;
+    if let Some(children) = &children
+        && request.publication == Publication::Yes
+        && is_open
+    {
+        publish_step::publish(session, journal.as_ref(), &mut report, children)?;
     }
-    Ok(report)
-}
-
-/// Returns the report of [`migrate`], and changes nothing. Lists the refs of the remote.
-///
-/// # Errors
-/// As [`migrate`].
-pub fn preview(session: &Session, request: Request) -> Result<MigrateReport> {
-    require_git_lfs(session)?;
-    let mut report = match to_go_on_with(session, request.start)? {
-        Some((journal, _)) => report::of_journal(&session.repo, &journal)?,
-        None if request.start == Start::CutOff && !was_cut_off(&session.repo)? => {
-            return Err(nothing_under_way());
-        }
-        None => {
-            let look = Look::take(session)?;
-            if look.is_needed {
-                report::of_look(session, &look)?
-            } else {
-                report::nothing_to_do(session, &look)?
-            }
-        }
-    };
-    report.dry_run = true;
     Ok(report)
 }
 
@@ -206,16 +188,23 @@ fn refresh_hint(name: &str) -> String {
     format!("git colony clones refresh {}", shell_word(name))
 }
 
-/// Takes the lock, and makes sure that no process of its last holder is still running.
-fn lock(session: &Session) -> Result<WorktreeLock> {
+/// Takes the lock, and makes sure that no process of its last holder is still running; in a dry run, neither.
+fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
+    if session.is_dry() {
+        return Ok(None);
+    }
+    refuse_nested(session)?;
     let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
     let lock = store::migration::lock(session, timeout)?;
     migration_children::settle(session, timeout)?;
-    Ok(lock)
+    Ok(Some(lock))
 }
 
-/// Completes or cancels the work of a dead process.
+/// Completes or cancels the work of a dead process; not in a dry run.
 fn settle(session: &Session) -> Result<()> {
+    if session.is_dry() {
+        return Ok(());
+    }
     if let Some(places) = Places::find(&session.repo)? {
         let timeout = session.lock_timeout();
         let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
@@ -243,13 +232,16 @@ fn to_go_on_with(session: &Session, start: Start) -> Result<Option<(Journal, Oid
 fn begin(
     session: &Session,
     publication: Publication,
-    children: &Children,
+    children: Option<&Children>,
 ) -> Result<(MigrateReport, Option<Journal>)> {
     let look = Look::take(session)?;
     if !look.is_needed {
-        tidy(&session.repo)?;
+        tidy(session)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
+    let Some(children) = children else {
+        return Ok((report::of_look(session, &look)?, None));
+    };
     let way = plan_install(session)?;
     let begun = Begun::note(session).map_err(|error| disk_full::explain(session, error));
     let standing = begun?.standing;
@@ -275,10 +267,13 @@ fn begin(
     }
 }
 
-/// Deletes the folder that was needed for the rewrite.
-fn tidy(repo: &Repo) -> Result<()> {
-    atomic::remove_folder(&folder(repo))?;
-    Begun::forget(repo)
+/// Deletes the folder that was needed for the rewrite; not in a dry run.
+fn tidy(session: &Session) -> Result<()> {
+    if session.is_dry() {
+        return Ok(());
+    }
+    atomic::remove_folder(&folder(&session.repo))?;
+    Begun::forget(&session.repo)
 }
 
 /// Joins the maps of the steps of an import.

@@ -58,7 +58,8 @@ pub struct UnmapReport {
 ///
 /// # Errors
 /// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::record`].
-pub fn unmap(session: &Session, word: &str, dry_run: bool) -> Result<UnmapReport> {
+pub fn unmap(session: &Session, word: &str) -> Result<UnmapReport> {
+    let dry_run = session.is_dry();
     session.refuse_reader()?;
     // Another clone may have mapped it.
     shared::refresh(session);

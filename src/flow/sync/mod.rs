@@ -187,11 +187,16 @@ pub struct SyncReport {
 /// own, `locked`, `history-rewritten`, and network errors. A failure of a single ref is not an
 /// error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
-    refuse_nested(session)?;
+    if !session.is_dry() {
+        refuse_nested(session)?;
+    }
     let name = request.remote.as_deref().unwrap_or("origin");
     let (repo, world) = (&session.repo, &session.world);
     let remote = Remote::find(repo, world, name)?;
     let plan = Plan::make(session, &remote, request)?;
+    if session.is_dry() {
+        return plan.outlook(session, &remote);
+    }
     let path = repo.common_dir().join("colony").join("sync-lock");
     let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
     let waiting = "waiting for another 'git colony sync' in this repository";
@@ -220,44 +225,6 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     }
     locks::ask_beside(session, name);
     report.refs = refs.into_values().collect();
-    Ok(report)
-}
-
-/// Returns the report of [`sync`]: lists the refs of the remote, fetches nothing and changes
-/// nothing. Results that depend on missing objects are guesses.
-///
-/// # Errors
-/// As [`sync`].
-pub fn preview(session: &Session, request: &Request) -> Result<SyncReport> {
-    let name = request.remote.as_deref().unwrap_or("origin");
-    let remote = Remote::find(&session.repo, &session.world, name)?;
-    let plan = Plan::make(session, &remote, request)?;
-    migrate::refuse_unpublished(session, &remote)?;
-    let mut look = Look::take(session, &remote)?;
-    look.refuse_rewritten(session, &remote)?;
-    look.inspect(&session.repo);
-    let mut report = plan.report(&remote);
-    if plan.wish.way != Way::Push {
-        let before = branches(session, name)?;
-        let now: BTreeMap<_, _> = look
-            .branches
-            .iter()
-            .map(|(branch, id)| {
-                let short = branch.short();
-                (format!("{name}/{short}"), *id)
-            })
-            .collect();
-        // A branch deleted on the remote stays, unless git is configured to prune.
-        let known = before
-            .into_iter()
-            .filter(|(name, _)| now.contains_key(name));
-        report.branch_changed = changed(known.collect(), now.clone());
-    }
-    let steps = plan::steps(session, &look, plan.wish)?;
-    report.waiting = Waiting::count(&plan::waiting(&steps), &plan.leave);
-    report.branch_ahead = unpublished::branch_ahead(session, &look)?;
-    report.refs = steps.into_iter().map(|step| step.row).collect();
-    report.dry_run = true;
     Ok(report)
 }
 
@@ -296,6 +263,39 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// Returns the report of a dry run: lists the refs of the remote, fetches nothing and changes
+    /// nothing. Results that depend on missing objects are guesses.
+    fn outlook(&self, session: &Session, remote: &Remote<'_>) -> Result<SyncReport> {
+        migrate::refuse_unpublished(session, remote)?;
+        let mut look = Look::take(session, remote)?;
+        look.refuse_rewritten(session, remote)?;
+        look.inspect(&session.repo);
+        let mut report = self.report(remote);
+        if self.wish.way != Way::Push {
+            let name = remote.name();
+            let before = branches(session, name)?;
+            let now: BTreeMap<_, _> = look
+                .branches
+                .iter()
+                .map(|(branch, id)| {
+                    let short = branch.short();
+                    (format!("{name}/{short}"), *id)
+                })
+                .collect();
+            // A branch deleted on the remote stays, unless git is configured to prune.
+            let known = before
+                .into_iter()
+                .filter(|(name, _)| now.contains_key(name));
+            report.branch_changed = changed(known.collect(), now.clone());
+        }
+        let steps = plan::steps(session, &look, self.wish)?;
+        report.waiting = Waiting::count(&plan::waiting(&steps), &self.leave);
+        report.branch_ahead = unpublished::branch_ahead(session, &look)?;
+        report.refs = steps.into_iter().map(|step| step.row).collect();
+        report.dry_run = true;
+        Ok(report)
+    }
+
     fn make(session: &Session, remote: &Remote<'_>, request: &'a Request) -> Result<Plan<'a>> {
         let mut way = way(session, request)?;
         let leave = consent::find(session, remote, way)?;

@@ -92,36 +92,39 @@ impl InstallReport {
     }
 }
 
-/// Installs or uninstalls. A repeated run does only the missing steps.
+/// Installs or uninstalls; in a dry run, only plans that. A repeated run does only the missing steps.
 ///
 /// # Errors
 /// `locked`, `operation-in-progress` inside an operation of our own, `agent-config-refused`, `io`.
 pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
-    refuse_nested(session)?;
-    let _lock = WorktreeLock::take_shared(&session.world, &session.repo, session.lock_timeout())?;
+    let lock = (!session.is_dry())
+        .then(|| take_lock(session))
+        .transpose()?;
     let mut report = match target {
         Target::Git => {
             let plan = GitPlan::make(session, act)?;
-            for action in &plan.actions {
-                action.apply(session)?;
-            }
-            if act == Act::Uninstall {
-                forget_git(session)?;
+            if lock.is_some() {
+                plan.apply(session, act)?;
             }
             plan.report(act)
         }
         Target::Agent(agent) => {
             let plan = AgentPlan::make(session, agent, act)?;
-            plan.apply(session, act)?;
-            if act == Act::Uninstall {
-                agents::forget(&session.repo, agent)?;
+            if lock.is_some() {
+                plan.apply(session, act)?;
             }
             of_agent(&plan, agent, act)
         }
     };
+    report.dry_run = session.is_dry();
     report.hooks = hooks_of(session, target)?;
     report.others = others(session, act, target);
     Ok(report)
+}
+
+fn take_lock(session: &Session) -> Result<WorktreeLock> {
+    refuse_nested(session)?;
+    WorktreeLock::take_shared(&session.world, &session.repo, session.lock_timeout())
 }
 
 /// Lists the programs whose hooks stay when git's are uninstalled.
@@ -138,21 +141,6 @@ pub fn is_recorded(session: &Session, target: Target) -> bool {
         Target::Git => HookPlaces::of(&session.repo).is_recorded(),
         Target::Agent(agent) => agents::is_recorded(&session.repo, agent),
     }
-}
-
-/// Returns what [`run`] would do, and changes nothing.
-///
-/// # Errors
-/// As [`run`].
-pub fn preview(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
-    let mut report = match target {
-        Target::Git => GitPlan::make(session, act)?.report(act),
-        Target::Agent(agent) => of_agent(&AgentPlan::make(session, agent, act)?, agent, act),
-    };
-    report.dry_run = true;
-    report.hooks = hooks_of(session, target)?;
-    report.others = others(session, act, target);
-    Ok(report)
 }
 
 fn hooks_of(session: &Session, target: Target) -> Result<Vec<HookStatus>> {
@@ -252,6 +240,16 @@ impl GitPlan {
             left.extend(rest);
         }
         Ok(GitPlan { actions, left })
+    }
+
+    fn apply(&self, session: &Session, act: Act) -> Result<()> {
+        for action in &self.actions {
+            action.apply(session)?;
+        }
+        match act {
+            Act::Install => Ok(()),
+            Act::Uninstall => forget_git(session),
+        }
     }
 
     fn report(&self, act: Act) -> InstallReport {

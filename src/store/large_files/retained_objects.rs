@@ -173,12 +173,12 @@ pub fn forget_unheld(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Deletes large files that no named checkpoint holds, nor one that an undo could restore. Returns the number
-/// of bytes this frees where nothing else links to the files.
+/// Deletes large files that no named checkpoint holds, nor one that an undo could restore; in a dry run, only
+/// counts them. Returns the number of bytes this frees where nothing else links to the files.
 ///
 /// # Errors
 /// `repository-broken` when refs cannot be listed, `object-missing`, `io`.
-pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
+pub fn forget_unheld_named(session: &Session) -> Result<u64> {
     let repo = &session.repo;
     let pool = pool_of(repo);
     if !pool.is_dir() {
@@ -211,22 +211,13 @@ pub fn forget_unheld_named(session: &Session, run: Prune) -> Result<u64> {
         if metadata.nlink() == 1 {
             freed += metadata.len();
         }
-        if run == Prune::ForReal {
+        if !session.is_dry() {
             // What was deleted here is no longer held.
             Cache::of(repo, HELD).write(&Held::default());
             atomic::remove_file(&file)?;
         }
     }
     Ok(freed)
-}
-
-/// Whether files are deleted or only counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prune {
-    /// They are deleted.
-    ForReal,
-    /// They are counted.
-    Dry,
 }
 
 /// Lists the tags of named checkpoints, and of those that an undo could restore; `None` where that cannot be

@@ -50,9 +50,13 @@ impl LastAct {
     }
 }
 
-/// Records a command that undo does not cover. In a repository without an operation log and outside of a
-/// colony, it records nothing: nothing of ours may be left behind there, and an undo has no older operation.
+/// Records a command that undo does not cover; in a dry run, nothing. In a repository without an operation log
+/// and outside of a colony, it records nothing: nothing of ours may be left behind there, and an undo has no older
+/// operation.
 pub fn note(session: &Session, command: String, way_back: String) {
+    if session.is_dry() {
+        return;
+    }
     let repo = &session.repo;
     let write = || -> Result<()> {
         let is_member = membership::path_in(repo.common_dir()).exists();

@@ -80,8 +80,13 @@ impl<'a> AgentPlan<'a> {
 
     /// Carries out the plan.
     pub(super) fn apply(&self, session: &Session, act: Act) -> Result<()> {
-        let mut files = self.files.iter();
-        files.try_for_each(|file| file.apply(session, act))
+        for file in &self.files {
+            file.apply(session, act)?;
+        }
+        match act {
+            Act::Install => Ok(()),
+            Act::Uninstall => forget(&session.repo, self.agent),
+        }
     }
 }
 
@@ -164,7 +169,7 @@ pub(super) fn is_recorded(repo: &Repo, agent: Agent) -> bool {
 }
 
 /// Deletes the records about an agent.
-pub(super) fn forget(repo: &Repo, agent: Agent) -> Result<()> {
+fn forget(repo: &Repo, agent: Agent) -> Result<()> {
     let names: Vec<&str> = entries::events(agent)
         .iter()
         .map(|event| event.fired)
