@@ -214,7 +214,7 @@ impl Side {
         let state = sandbox.visible_state();
         Side {
             head: state.head,
-            commit: sandbox.git(&["rev-parse", "HEAD"]),
+            commit: sandbox.head_commit(),
             index: state.index,
         }
     }

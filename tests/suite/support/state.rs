@@ -1,10 +1,11 @@
 //! What can be seen of a repository, and what always holds of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use super::View;
 
@@ -17,7 +18,34 @@ pub(crate) struct State {
     pub(crate) worktree: BTreeMap<String, String>,
 }
 
+/// What git answered about refs and index, by the bytes of the files that it reads for that: a test that compares
+/// states asks the same many times. An answer is only taken again where all of these bytes are the same.
+#[derive(Default)]
+pub(super) struct Answers(Mutex<HashMap<(String, Vec<u8>), String>>);
+
 impl View {
+    /// Has git answer, unless it has answered the same with these files and folders of `.git`.
+    fn git_reading_only(&self, read: &[&str], args: &[&str]) -> String {
+        let key = || {
+            let mut bytes = Vec::new();
+            for name in ["config", "config.worktree"].iter().chain(read) {
+                append(&self.root.join(".git").join(name), &mut bytes);
+            }
+            (format!("{} {args:?}", self.root.display()), bytes)
+        };
+        let before = key();
+        if let Some(known) = self.answers.0.lock().unwrap().get(&before) {
+            return known.clone();
+        }
+        let answer = self.git(args);
+        // Another process may have changed something since.
+        if key() == before {
+            let mut known = self.answers.0.lock().unwrap();
+            known.insert(before, answer.clone());
+        }
+        answer
+    }
+
     /// Every file of the worktree but `.git`: type, mode and bytes, directories included.
     pub(crate) fn worktree(&self) -> BTreeMap<String, String> {
         worktree_of(&self.root)
@@ -28,14 +56,21 @@ impl View {
         State {
             head: fs::read_to_string(self.root.join(".git/HEAD")).unwrap(),
             refs: self.refs(),
-            index: self.git(&["ls-files", "-s", "-t", "-v"]),
+            index: self.git_reading_only(&["index"], &["ls-files", "-s", "-t", "-v"]),
             worktree: self.worktree(),
         }
     }
 
+    /// The commit of HEAD.
+    pub(crate) fn head_commit(&self) -> String {
+        let read = [&["HEAD"], &REFS[..]].concat();
+        self.git_reading_only(&read, &["rev-parse", "HEAD"])
+    }
+
     /// Every ref but our private ones.
     pub(crate) fn refs(&self) -> String {
-        let all = self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
+        let list = ["for-each-ref", "--format=%(refname) %(objectname)"];
+        let all = self.git_reading_only(&REFS, &list);
         all.lines()
             .filter(|line| !line.starts_with("refs/colony-local/"))
             .collect::<Vec<_>>()
@@ -100,6 +135,23 @@ pub(crate) fn wait_for_locks(folder: &Path) {
         }
         // Closing it would not do, for the same reason.
         lock.unlock().unwrap();
+    }
+}
+
+/// Where git keeps refs.
+const REFS: [&str; 3] = ["packed-refs", "refs", "reftable"];
+
+/// Appends path and bytes of a file, or of all files in a folder.
+fn append(path: &Path, bytes: &mut Vec<u8>) {
+    if let Ok(found) = fs::read_dir(path) {
+        let mut inside: Vec<_> = found.map(|entry| entry.unwrap().path()).collect();
+        inside.sort();
+        for path in inside {
+            append(&path, bytes);
+        }
+    } else if let Ok(found) = fs::read(path) {
+        bytes.extend(format!("\0{} {}\0", path.display(), found.len()).into_bytes());
+        bytes.extend(found);
     }
 }
 

@@ -15,6 +15,8 @@ use git_colony::env::{Env, Terminal};
 use git_colony::testing::{Changes, Interrupt, Progress, UserConfiguration, World};
 use serde_json::Value;
 
+use super::state::Answers;
+
 /// The program under test: the real one, as cargo built it for these tests.
 pub(crate) fn program_path() -> &'static Path {
     assert_cmd::cargo::cargo_bin!("git-colony")
@@ -30,6 +32,8 @@ pub(crate) struct View {
     variables: BTreeMap<OsString, OsString>,
     seconds: Arc<AtomicU64>,
     nonces: Arc<AtomicU64>,
+    /// What git answered in this environment.
+    pub(super) answers: Arc<Answers>,
 }
 
 /// How far clock and chance of a sandbox have come.
@@ -70,6 +74,7 @@ impl View {
             variables: pairs.into_iter().collect(),
             seconds: Arc::new(AtomicU64::new(0)),
             nonces: Arc::new(AtomicU64::new(1)),
+            answers: Arc::default(),
         }
     }
 
@@ -85,6 +90,7 @@ impl View {
     pub(crate) fn with(&self, name: &str, value: impl Into<OsString>) -> View {
         let mut view = self.clone();
         view.variables.insert(name.into(), value.into());
+        view.answers = Arc::default();
         view
     }
 
@@ -92,6 +98,7 @@ impl View {
     pub(crate) fn without(&self, name: &str) -> View {
         let mut view = self.clone();
         view.variables.remove(OsStr::new(name));
+        view.answers = Arc::default();
         view
     }
 
