@@ -206,3 +206,10 @@ impl Repo {
         Ok(found)
     }
 }
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test writes the files that git reads"
+)]
+mod check_attr_tests;
