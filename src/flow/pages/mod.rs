@@ -340,7 +340,7 @@ pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
     page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
     part_numbers::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
     if request.neighbors {
-        let neighbors = page_graph::neighbors(session, &opened.table, &found.0, shown.page_id)?;
+        let neighbors = page_graph::neighbors(session, &opened.table, &found.0, &[shown.page_id])?;
         shown.neighbours = Some(neighbors);
     }
     Ok(shown)

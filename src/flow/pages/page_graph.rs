@@ -76,7 +76,7 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
     })
 }
 
-/// Finds the pages most related to a page of a scope, the strongest first.
+/// Finds the pages most related to some pages of a scope: for each a few, the strongest first.
 ///
 /// # Errors
 /// As [`graph`].
@@ -84,7 +84,7 @@ pub(in crate::flow) fn neighbors(
     session: &Session,
     table: &PageTable,
     scope: &ScopeRow,
-    page: PageId,
+    pages: &[PageId],
 ) -> Result<Vec<Neighbor>> {
     let source = Source {
         world: &session.world,
@@ -93,9 +93,8 @@ pub(in crate::flow) fn neighbors(
     let mut graph = Graph::default();
     let mut cache = RelationCache::open(&session.repo);
     graph.add(&source, table, scope, &mut cache)?;
-    let mut neighbors = graph.neighbors(page);
-    neighbors.truncate(MAX_NEIGHBORS);
-    Ok(neighbors)
+    let of_page = |page: &PageId| graph.neighbors(*page).into_iter().take(MAX_NEIGHBORS);
+    Ok(pages.iter().flat_map(of_page).collect())
 }
 
 /// Deletes the notes of merges that left a graph stale, for the files that up-to-date scopes of

@@ -1,6 +1,6 @@
 //! The passages that match a query, the best first, in the documents that are searched.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -27,6 +27,9 @@ use crate::store::cache::page_table::ScopeRow;
 /// The number of best passages that are compared with the phrases of a query.
 const MAX_COMPARED: usize = 200;
 
+/// The maximum size of the texts that are kept, in bytes; beyond it they are read again.
+const MAX_TEXTS: usize = 64 << 20;
+
 /// How much a phrase raises a passage that has it.
 const PHRASE: f32 = 2.0;
 
@@ -44,6 +47,8 @@ pub(super) struct Searched<'a> {
     places: Vec<Reading>,
     documents: RefCell<HashMap<u32, Rc<StoredDocument>>>,
     texts: RefCell<HashMap<u32, Rc<str>>>,
+    /// The size of these texts, in bytes.
+    texts_bytes: Cell<usize>,
     /// The pages of directories, by scope and path.
     pages: RefCell<HashMap<Directory, Rc<[Page]>>>,
     pub(super) indexed: usize,
@@ -115,6 +120,7 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
         reader: literature(session),
         documents: RefCell::default(),
         texts: RefCell::default(),
+        texts_bytes: Cell::default(),
         pages: RefCell::default(),
         indexed: indexer.added,
         indexer,
@@ -255,9 +261,15 @@ impl Searched<'_> {
         let library = place.library();
         let document = &candidate.document.document;
         let text: Rc<str> = document.text_if_any(&library, &self.reader)?.into();
-        self.texts
-            .borrow_mut()
-            .insert(candidate.id, Rc::clone(&text));
+        let mut texts = self.texts.borrow_mut();
+        let bytes = self.texts_bytes.get() + text.len();
+        if bytes > MAX_TEXTS {
+            texts.clear();
+            self.texts_bytes.set(0);
+        } else {
+            self.texts_bytes.set(bytes);
+            texts.insert(candidate.id, Rc::clone(&text));
+        }
         Ok(text)
     }
 

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::slice::Iter;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -146,6 +147,7 @@ pub fn context(session: &Session, request: &ContextRequest) -> Result<ContextRep
         texts: BTreeSet::new(),
         used: 0,
         left_out: 0,
+        is_full: false,
     };
     match &request.about {
         About::Question(question) => packing.answer(question)?,
@@ -212,23 +214,16 @@ struct Packing<'a, 's> {
     /// The tokens of the chosen passages, about.
     used: usize,
     left_out: usize,
+    /// Whether a passage of whole files did not fit.
+    is_full: bool,
 }
 
 impl Packing<'_, '_> {
     fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
         let ranked = self.searched.rank(&query)?;
-        let (mut best, mut next) = (Vec::new(), ranked.iter());
-        for it in next.by_ref() {
-            if self.used * 100 >= self.budget * BEST_SHARE {
-                // It is the first of the rest.
-                self.add(it, PartOrigin::Match)?;
-                break;
-            }
-            if self.add(it, PartOrigin::Match)? {
-                best.push(*it);
-            }
-        }
+        let mut next = ranked.iter();
+        let best = self.take(&mut next, BEST_SHARE)?;
         for it in &best {
             for passage in [Some(it.passage + 1), it.passage.checked_sub(1)] {
                 let is_full = self.used * 100 >= self.budget * SURROUNDINGS_SHARE;
@@ -241,26 +236,28 @@ impl Packing<'_, '_> {
                 }
             }
         }
-        self.fill(next.as_slice())
+        self.take(&mut next, 100)?;
+        self.left_out += next.len();
+        Ok(())
     }
 
-    /// Adds further passages, until several in turn do not fit.
-    fn fill(&mut self, ranked: &[Ranked]) -> Result<()> {
-        let mut misses = 0;
-        for (index, it) in ranked.iter().enumerate() {
-            if misses == MAX_MISSES {
-                self.left_out += ranked.len() - index;
-                break;
-            }
+    /// Adds passages until a share of the budget is full, in hundredths, or several in turn do not fit. Returns those
+    /// that were added.
+    fn take(&mut self, ranked: &mut Iter<'_, Ranked>, share: usize) -> Result<Vec<Ranked>> {
+        let (mut taken, mut misses) = (Vec::new(), 0);
+        while misses < MAX_MISSES && self.used * 100 < self.budget * share {
+            let Some(it) = ranked.next() else { break };
             let before = self.left_out;
-            self.add(it, PartOrigin::Match)?;
+            if self.add(it, PartOrigin::Match)? {
+                taken.push(*it);
+            }
             misses = if self.left_out > before {
                 misses + 1
             } else {
                 0
             };
         }
-        Ok(())
+        Ok(taken)
     }
 
     fn pack_all(&mut self) -> Result<()> {
@@ -294,26 +291,35 @@ impl Packing<'_, '_> {
     /// Returns the files of the pages that some pages are related to, the strongest relations first.
     fn related(&self, pages: &BTreeSet<(usize, PageId)>) -> Result<Vec<RepoPath>> {
         let opened = &self.searched.opened;
+        let session = self.searched.session;
         let mut related = Vec::new();
-        for (scope, page) in pages {
-            let Some(scope) = opened.scopes.get(*scope) else {
-                continue;
-            };
-            let session = self.searched.session;
-            related.extend(page_graph::neighbors(session, &opened.table, scope, *page)?);
+        for (index, scope) in opened.scopes.iter().enumerate() {
+            let of_scope = pages.iter().filter(|(scope, _)| *scope == index);
+            let own: Vec<PageId> = of_scope.map(|(_, page)| *page).collect();
+            if !own.is_empty() {
+                related.extend(page_graph::neighbors(session, &opened.table, scope, &own)?);
+            }
         }
         related.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         Ok(related.into_iter().flat_map(|page| page.files).collect())
     }
 
+    /// Adds a document; from the first passage that does not fit on, the rest is left out.
     fn add_document(&mut self, document: usize, from: PartOrigin) -> Result<()> {
-        for passage in 0..self.searched.passage_count(document) {
+        let passages = self.searched.passage_count(document);
+        for passage in 0..passages {
+            let before = self.left_out;
             let whole = Ranked {
                 document,
                 passage,
                 score: 0.0,
             };
-            self.add(&whole, from)?;
+            if !self.is_full {
+                self.add(&whole, from)?;
+                self.is_full = self.left_out > before;
+            } else if !self.chosen.contains_key(&(document, passage)) {
+                self.left_out += 1;
+            }
         }
         Ok(())
     }
