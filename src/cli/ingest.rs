@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::flow::knowledge::acquire::{self, Acquisition};
 use crate::flow::knowledge::{self, IngestReport, Request, SourceOutcome, SourceStatus};
 use crate::flow::map::other_repositories::Network;
+use crate::flow::search;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result};
 use crate::ui::answer::{Answer, Outcome};
@@ -62,6 +63,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             profile: args.profile,
         };
         let report = acquire::acquire(&session, &wanted)?;
+        search::keep_up_to_date(&session);
         return face.answer(&report);
     }
     let typed = args.paths.iter();
@@ -76,6 +78,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         },
     };
     let report = knowledge::ingest(&session, &request)?;
+    search::keep_up_to_date(&session);
     face.answer(&report)
 }
 
