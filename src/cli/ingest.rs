@@ -92,6 +92,12 @@ impl Answer for IngestReport {
         format!("{}{nothing}", counts(&self.records))
     }
 
+    fn narration(&self) -> Vec<String> {
+        let hint = "no row of 'knowledge_routing' in the committed map routes a document; 'git colony ingest PATH' names some";
+        let is_empty = self.records.is_empty() && self.acquired.is_empty();
+        is_empty.then(|| hint.to_owned()).into_iter().collect()
+    }
+
     fn body(&self, _now: &Moment) -> Vec<String> {
         let verb = if self.dry_run {
             "would commit"

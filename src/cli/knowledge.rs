@@ -30,7 +30,7 @@ struct ChoiceArgs {
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
     /// All whose path begins with PREFIX
-    #[arg(long, value_name = "PREFIX")]
+    #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     prefix: Option<String>,
     /// All that the routing row N of the map matches, from 1
     #[arg(long, value_name = "N")]

@@ -7,7 +7,7 @@ use crate::map::show::MapState;
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::Work;
-use crate::search::query::Syntax;
+use crate::search::query::{Query, Syntax};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -142,6 +142,9 @@ impl Answer for SearchReport {
         let count = text::count(self.count, "passage");
         match self.nothing {
             Some(nothing) => pages::nothing(nothing),
+            None if Query::parse(&self.query, Syntax::Data).words.is_empty() => {
+                "the query has no words".to_owned()
+            }
             None if self.total == 0 => "nothing matches".to_owned(),
             None if self.count < self.total => {
                 format!("{count} of {}; --limit shows more", self.total)

@@ -17,6 +17,9 @@ const CHUNKS: &str = "chunks.jsonl";
 /// The maximum size of the description.
 const MAX_SOURCE: u64 = 1 << 20;
 
+/// More chunks, tokens or lines than any document has.
+const MAX_COUNT: usize = 1 << 40;
+
 /// The maximum size of the chunks.
 const MAX_CHUNKS: u64 = 2 << 30;
 
@@ -201,6 +204,7 @@ impl SourceRecord {
         let record = parse(&bytes).and_then(|record| {
             let is_itself = record.key() == *key && record.record_id == record.own_id();
             let is_itself = is_itself && record.source_uri == source_uri(&record.path);
+            let is_itself = is_itself && record.chunks < MAX_COUNT && record.tokens < MAX_COUNT;
             if is_itself && record.path.is_safe() {
                 Ok(SourceRecord {
                     tree: Some(entry.id),
@@ -226,6 +230,12 @@ impl SourceRecord {
         let tree = self.tree.unwrap_or_else(|| repo.empty_tree());
         let leaf = repo.leaf_in(tree, &RepoPath::from(CHUNKS))?;
         Ok(leaf.filter(TreeEntry::is_plain_file).map(|leaf| leaf.id))
+    }
+
+    /// Returns `true` if the chunks can be read, and are as many as the description says.
+    pub fn is_whole(&self, repo: &Repo) -> bool {
+        let chunks = self.chunks(repo);
+        chunks.is_ok_and(|chunks| chunks.len() == self.chunks)
     }
 
     /// Reads the chunks, in the order of the document.
@@ -255,8 +265,17 @@ pub fn parse_chunks(bytes: &[u8]) -> std::result::Result<Vec<KnowledgeChunk>, St
     let chunks = lines
         .filter(|line| !line.is_empty())
         .map(serde_json::from_slice);
-    let chunks: std::result::Result<_, _> = chunks.collect();
-    chunks.map_err(|error: serde_json::Error| error.to_string())
+    let chunks: std::result::Result<Vec<KnowledgeChunk>, _> = chunks.collect();
+    let chunks = chunks.map_err(|error: serde_json::Error| error.to_string())?;
+    let is_sound = |chunk: &KnowledgeChunk| {
+        let lines = chunk.start_line.unwrap_or(1)..=chunk.end_line.unwrap_or(usize::MAX);
+        chunk.start <= chunk.end && !lines.is_empty() && *lines.start() < MAX_COUNT
+    };
+    if chunks.iter().all(is_sound) {
+        Ok(chunks)
+    } else {
+        Err("a chunk ends before it begins".to_owned())
+    }
 }
 
 fn parse(bytes: &[u8]) -> std::result::Result<SourceRecord, String> {

@@ -39,6 +39,16 @@ impl View {
         self.lengths.extend(lengths);
     }
 
+    /// Removes documents.
+    pub fn remove(&mut self, ids: &BTreeSet<u32>) {
+        if !ids.is_empty() {
+            let whole = std::mem::take(self);
+            for document in whole.documents.iter().filter(|it| !ids.contains(&it.id)) {
+                self.push(document.id, whole.lengths_of(document));
+            }
+        }
+    }
+
     /// Joins views. A document that is in several counts once, where it is first.
     pub fn join(views: Vec<View>) -> View {
         let views = match <[View; 1]>::try_from(views) {

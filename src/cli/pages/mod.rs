@@ -51,9 +51,7 @@ fn short(page: PageId) -> String {
 pub(in crate::cli) fn moved_on(scopes: &[String]) -> &'static str {
     let is_private = |scope: &String| scope_record::committed(scope).is_some();
     match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {
-        (false, _) => {
-            "the branch has moved since, or a watch has marked them: 'git colony map' maps it again"
-        }
+        (false, _) => "files have changed since they were mapped: 'git colony map' maps them again",
         (true, true) => {
             "the working tree has changed since: 'git colony map --worktree' maps it again"
         }

@@ -202,7 +202,9 @@ impl<'a> Ingestor<'a> {
     fn do_job(&mut self, job: &Job<'_>) -> Result<SourceOutcome> {
         let path = &job.document.path;
         let before = self.known.get(path).cloned().unwrap_or_default();
-        if let Some(record) = before.iter().find(|record| record.record_id == job.id) {
+        let known = before.iter().find(|record| record.record_id == job.id);
+        // Others may have written it.
+        if let Some(record) = known.filter(|record| record.is_whole(self.repo())) {
             let outcome = SourceOutcome::new(path, SourceStatus::Unchanged);
             return Ok(outcome.with_record(record, false));
         }
@@ -216,7 +218,8 @@ impl<'a> Ingestor<'a> {
         let record = self.record(job, started_at, &chunks)?;
         let tree = record.write(self.repo(), &chunks)?;
         self.edits.insert(record.key(), Some(tree));
-        for old in &before {
+        let others = before.iter().filter(|old| old.record_id != job.id);
+        for old in others {
             if old.blob == record.blob || self.retirement.is_over(old)? {
                 self.edits.insert(old.key(), None);
             }

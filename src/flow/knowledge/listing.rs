@@ -90,13 +90,25 @@ pub fn list(session: &Session) -> Result<KnowledgeReport> {
             ..row(record)
         });
     }
+    let broken = sources
+        .records
+        .iter()
+        .filter(|record| !record.is_whole(repo));
+    let broken = broken.map(|record| UnreadableRecord {
+        name: record.key(),
+        reason: format!(
+            "the chunks of '{}' cannot be read; 'git colony ingest' reads it again",
+            record.source_uri
+        ),
+    });
+    let unreadable = sources.unreadable.iter().cloned().chain(broken).collect();
     Ok(KnowledgeReport {
         commit,
         count: rows.len(),
         chunks: rows.iter().map(|row| row.chunks).sum(),
         tokens: rows.iter().map(|row| row.tokens).sum(),
         sources: rows,
-        unreadable: sources.unreadable,
+        unreadable,
     })
 }
 

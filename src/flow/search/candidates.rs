@@ -138,7 +138,12 @@ fn views(
     let view = |scope: &ScopeRow| indexer.view(&opened.table, scope);
     let mut views: Vec<View> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
     if let Some(known) = known {
-        views.push(indexer.view_of_knowledge(known)?);
+        let mut view = indexer.view_of_knowledge(known)?;
+        let mapped = views.iter().flat_map(|view| &view.documents);
+        let mapped = mapped.map(|document| document.id).collect();
+        let twice = indexer.mapped_as_well(known, &mapped)?;
+        view.remove(&twice);
+        views.push(view);
     }
     Ok(views)
 }

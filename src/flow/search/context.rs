@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::SearchedFiles;
 use super::candidates::{self, Candidate, Searched};
-use super::hits;
+use super::{hits, indexing};
 use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::page_graph;
 use crate::flow::residency::PageState;
@@ -138,6 +138,10 @@ pub struct ContextReport {
 /// # Errors
 /// `path-not-found` for a path without a mapped file; as [`super::search`].
 pub fn context(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
+    indexing::again_if_damaged(session, || context_once(session, request))
+}
+
+fn context_once(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
     let searched = candidates::open(session, &request.files)?;
     let mut packing = Packing {
         searched: &searched,
@@ -461,7 +465,19 @@ fn heading(part: &ContextPart) -> String {
     let section = section
         .map(|section| format!(" ({section})"))
         .unwrap_or_default();
-    format!("==> {path}{place}{section} <==\n")
+    // It stays one line: a name with a newline must not look like a part of its own.
+    let line = format!("{path}{place}{section}");
+    let line: String = line.chars().flat_map(shown).collect();
+    format!("==> {line} <==\n")
+}
+
+/// Returns a character, or the escape of a control character.
+fn shown(character: char) -> Vec<char> {
+    if character.is_control() {
+        character.escape_default().collect()
+    } else {
+        vec![character]
+    }
 }
 
 fn body(passages: &[&Chosen]) -> String {

@@ -1,9 +1,10 @@
 //! Keeps the index up to date: the documents of a scope that it does not have are added, on all processors.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::documents::{self, Document, StoredDocument};
+use super::documents::{self, Document, DocumentKind, StoredDocument};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
@@ -13,6 +14,7 @@ use crate::page::listing::Work;
 use crate::search;
 use crate::search::postings::Segment;
 use crate::search::view::View;
+use crate::source::file::Encoding;
 use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -65,6 +67,20 @@ pub fn keep_up_to_date(session: &Session) {
             "warning: the index of 'git colony search' is not up to date: {}; the next search updates it",
             error.message()
         ));
+    }
+}
+
+/// Does some work; if the index is damaged, deletes it and does the work once more: it is derived data.
+///
+/// # Errors
+/// Those of the work.
+pub(super) fn again_if_damaged<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<T> {
+    match work() {
+        Err(error) if error.code() == Code::CacheUnusable => {
+            drop(Indexer::recreate(session)?);
+            work()
+        }
+        done => done,
     }
 }
 
@@ -142,6 +158,45 @@ impl<'a> Indexer<'a> {
         }
         let place = Reading::of(self.session, None)?;
         self.make_view(key, &known.documents, &place, "the knowledge base")
+    }
+
+    /// Returns the documents of the knowledge base that are mapped with the same content: they are found once.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub(super) fn mapped_as_well(
+        &self,
+        known: &KnownDocuments,
+        mapped: &BTreeSet<u32>,
+    ) -> Result<BTreeSet<u32>> {
+        let mut twice = BTreeSet::new();
+        if mapped.is_empty() {
+            return Ok(twice);
+        }
+        let extractor = literature(self.session).extractor_id()?.unwrap_or_default();
+        let kinds = [
+            DocumentKind::Text(Encoding::Utf8),
+            DocumentKind::Text(Encoding::Latin1),
+            DocumentKind::Literature,
+        ];
+        for (document, content) in known.documents.iter().zip(&known.contents) {
+            let of_kind = |kind: DocumentKind| Document {
+                blob: *content,
+                kind,
+                ..document.clone()
+            };
+            for kind in kinds {
+                let found = self.id(of_kind(kind).key(&extractor))?;
+                if found.is_some_and(|id| mapped.contains(&id)) {
+                    twice.extend(self.id(document.key(&extractor))?);
+                }
+            }
+        }
+        Ok(twice)
+    }
+
+    fn id(&self, key: IndexKey) -> Result<Option<u32>> {
+        self.index.id(key).map_err(unusable_index)
     }
 
     fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
@@ -240,7 +295,7 @@ pub(super) fn unusable_index(error: Unusable) -> Error {
         Code::CacheUnusable,
         format!("cannot use the index of 'git colony search': {error}"),
     )
-    .hint("git colony search   # again, after removing 'colony/cache/search-1.db', which may be deleted")
+    .hint("git colony doctor   # shows where the cache is; its file 'search-1.db' may be deleted")
 }
 
 /// Returns all that the documents of a scope depend on, but its name.

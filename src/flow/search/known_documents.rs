@@ -2,7 +2,7 @@
 
 use super::documents::{Document, DocumentKind};
 use crate::flow::shared;
-use crate::git::TreeEntry;
+use crate::git::{Oid, TreeEntry};
 use crate::knowledge::record::{KnowledgeChunk, parse_chunks};
 use crate::knowledge::sources::Sources;
 use crate::model::{RepoPath, Result};
@@ -13,6 +13,8 @@ use crate::store::Session;
 pub(super) struct KnownDocuments {
     /// Them, by path.
     pub(super) documents: Vec<Document>,
+    /// The content of each.
+    pub(super) contents: Vec<Oid>,
     /// All that they depend on, as text.
     pub(super) state: String,
 }
@@ -31,12 +33,13 @@ pub(super) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDo
         let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
         Ok(leaf.map(|leaf| leaf.id))
     };
-    let mut documents = Vec::new();
+    let (mut documents, mut contents) = (Vec::new(), Vec::new());
     for record in sources.in_effect(blob_of)? {
         if data_type.is_some_and(|wanted| record.data_type != wanted) {
             continue;
         }
         if let Some(chunks) = record.chunk_file(repo)? {
+            contents.push(record.blob);
             documents.push(Document {
                 path: record.path.clone(),
                 blob: chunks,
@@ -46,6 +49,7 @@ pub(super) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDo
     }
     Ok(KnownDocuments {
         documents,
+        contents,
         state: format!("knowledge {:?} {tree} {data_type:?}", sources.tip),
     })
 }

@@ -143,21 +143,16 @@ pub struct SearchReport {
 /// # Errors
 /// `scope-not-found`, `invalid-value` for a glob, `cache-unusable`, `locked`, `object-missing`, `interrupted`.
 pub fn search(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
+    indexing::again_if_damaged(session, || search_once(session, request))
+}
+
+fn search_once(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
     let searched = candidates::open(session, &request.files)?;
     let ranked = searched.rank(&query)?;
-    let mut hits: Vec<Hit> = Vec::new();
-    for it in &ranked {
-        if hits.len() == request.limit {
-            break;
-        }
-        let hit = searched.hit(&query, &searched.candidate(it)?)?;
-        // A file may be mapped, and in the knowledge base as well.
-        let is_known = |other: &Hit| (&other.path, &other.snippet) == (&hit.path, &hit.snippet);
-        if !hits.iter().any(is_known) {
-            hits.push(hit);
-        }
-    }
+    let best = ranked.iter().take(request.limit);
+    let hits = best.map(|it| searched.hit(&query, &searched.candidate(it)?));
+    let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
     Ok(SearchReport {
         query: request.query.clone(),
         count: hits.len(),

@@ -113,6 +113,20 @@ impl SearchIndex {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
         let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)));
+        let found: Option<(u32, Vec<u8>)> = found.optional()?;
+        found
+            .map(|(id, bytes)| Ok((id, opened(&bytes)?)))
+            .transpose()
+    }
+
+    /// Returns the number of a document.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn id(&self, key: IndexKey) -> Result<Option<u32>, Unusable> {
+        let sql = "SELECT id FROM documents WHERE key = ?1";
+        let mut statement = self.database.reader().prepare_cached(sql)?;
+        let found = statement.query_row([key.as_slice()], |row| row.get(0));
         Ok(found.optional()?)
     }
 
@@ -123,8 +137,8 @@ impl SearchIndex {
     pub fn document(&self, id: u32) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT passages FROM documents WHERE id = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([id], |row| row.get(0));
-        Ok(found.optional()?)
+        let found = statement.query_row([id], |row| row.get::<_, Vec<u8>>(0));
+        found.optional()?.map(|bytes| opened(&bytes)).transpose()
     }
 
     /// Returns the places of a word, by segment.
@@ -135,12 +149,15 @@ impl SearchIndex {
         let sql = "SELECT base, places FROM words WHERE word = ?1 ORDER BY base";
         let mut statement = self.database.reader().prepare_cached(sql)?;
         let rows = statement.query_map([word], |row| {
-            Ok(WordPlaces {
-                base: row.get(0)?,
-                bytes: row.get(1)?,
-            })
+            let (base, bytes): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
+            Ok((base, bytes))
         })?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let places = rows.map(|row| {
+            let (base, bytes) = row?;
+            let bytes = opened(&bytes)?;
+            Ok(WordPlaces { base, bytes })
+        });
+        places.collect()
     }
 
     /// Adds a segment. Returns `false`, and adds nothing, if another process has added one of its documents meanwhile.
@@ -162,12 +179,12 @@ impl SearchIndex {
                 }
             }
             for (id, (key, passages)) in (base..).zip(&segment.documents) {
-                insert.execute(params![id, key.as_slice(), passages])?;
+                insert.execute(params![id, key.as_slice(), sealed(passages)])?;
             }
             let insert = "INSERT OR REPLACE INTO words (word, base, places) VALUES (?1, ?2, ?3)";
             let mut insert = connection.prepare_cached(insert)?;
             for (word, places) in &segment.words {
-                insert.execute(params![word.as_ref(), base, places])?;
+                insert.execute(params![word.as_ref(), base, sealed(places)])?;
             }
             Ok(true)
         })
@@ -180,8 +197,8 @@ impl SearchIndex {
     pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT documents FROM views WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| row.get(0));
-        Ok(found.optional()?)
+        let found = statement.query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0));
+        found.optional()?.map(|bytes| opened(&bytes)).transpose()
     }
 
     /// Stores a view, and deletes those that were not used for long.
@@ -192,7 +209,7 @@ impl SearchIndex {
         self.database.transaction(|connection| {
             connection.execute("DELETE FROM views WHERE day < ?1", [day - VIEW_DAYS])?;
             let sql = "INSERT OR REPLACE INTO views (key, day, documents) VALUES (?1, ?2, ?3)";
-            connection.execute(sql, params![key.as_slice(), day, documents])?;
+            connection.execute(sql, params![key.as_slice(), day, sealed(documents)])?;
             Ok(())
         })
     }
@@ -212,6 +229,83 @@ impl SearchIndex {
     }
 }
 
+/// The length of the digest before a value.
+const DIGEST: usize = 8;
+
+/// Returns a value with a digest of it, which tells when the file was damaged.
+fn sealed(value: &[u8]) -> Vec<u8> {
+    [digest(value).as_slice(), value].concat()
+}
+
+/// Returns a value without its digest.
+fn opened(bytes: &[u8]) -> Result<Vec<u8>, Unusable> {
+    let found = bytes.split_first_chunk::<DIGEST>();
+    let value = found.filter(|(seal, value)| digest(value) == **seal);
+    value
+        .map(|(_, value)| value.to_vec())
+        .ok_or_else(|| Unusable::because("it is damaged"))
+}
+
+fn digest(value: &[u8]) -> [u8; DIGEST] {
+    let mut digest = [0; DIGEST];
+    blake3::Hasher::new()
+        .update(value)
+        .finalize_xof()
+        .fill(&mut digest);
+    digest
+}
+
 fn place(repo: &Repo, hub: Option<&std::path::Path>) -> PathBuf {
     hub.unwrap_or_else(|| repo.common_dir()).join(FILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index() -> SearchIndex {
+        let mut index = SearchIndex::in_memory().unwrap();
+        let segment = NewSegment {
+            documents: vec![([1; 16], b"passages".to_vec())],
+            words: vec![("word".into(), b"places".to_vec())],
+        };
+        assert!(index.add(&segment).unwrap());
+        // Another process has added it.
+        assert!(!index.add(&segment).unwrap());
+        index.put_view([2; 16], b"documents", 7).unwrap();
+        index
+    }
+
+    #[test]
+    fn values_are_read_as_they_were_written() {
+        let index = index();
+        let found = index.find([1; 16]).unwrap().unwrap();
+        assert_eq!(found, (0, b"passages".to_vec()));
+        assert_eq!(index.document(0).unwrap().unwrap(), b"passages");
+        let places = WordPlaces {
+            base: 0,
+            bytes: b"places".to_vec(),
+        };
+        assert_eq!(index.places("word").unwrap(), [places]);
+        assert_eq!(index.view([2; 16]).unwrap().unwrap(), b"documents");
+        assert!(index.find([3; 16]).unwrap().is_none());
+        assert!(index.places("other").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_damaged_value_is_not_used() {
+        let index = index();
+        for (table, column) in [
+            ("documents", "passages"),
+            ("words", "places"),
+            ("views", "documents"),
+        ] {
+            let sql = format!("UPDATE {table} SET {column} = {column} || x'00'");
+            index.database.reader().execute(&sql, []).unwrap();
+        }
+        assert!(index.find([1; 16]).is_err());
+        assert!(index.document(0).is_err());
+        assert!(index.places("word").is_err());
+        assert!(index.view([2; 16]).is_err());
+    }
 }

@@ -247,13 +247,19 @@ fn behind<'a>(text: &'a str, name: &str) -> &'a str {
     ""
 }
 
+/// The maximum length of the name of a character, in bytes.
+const MAX_ENTITY: usize = 8;
+
 /// Replaces the names and numbers of characters.
 fn decoded(text: &str) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tail)) = rest.split_once('&') {
         decoded.push_str(before);
-        let named = tail.split_once(';').filter(|(name, _)| name.len() <= 8);
+        // Looking no further keeps many ampersands without an end cheap.
+        let near = tail.bytes().take(MAX_ENTITY + 1);
+        let end = near.into_iter().position(|byte| byte == b';');
+        let named = end.and_then(|at| Some((tail.get(..at)?, tail.get(at + 1..)?)));
         let named = named.and_then(|(name, tail)| Some((character(name)?, tail)));
         let (character, tail) = named.unwrap_or(('&', tail));
         decoded.push(character);

@@ -300,6 +300,32 @@ fn a_record_that_another_wrote_wrongly_is_not_used() {
 }
 
 #[test]
+fn a_record_without_its_chunks_is_named_and_made_again() {
+    let sandbox = routed();
+    ingest(&sandbox);
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", super::REF]);
+    let chunks = files.lines().find(|name| name.ends_with("chunks.jsonl"));
+    let blob = crate::support::id_of("blob", "{\"text\":5}\n");
+    sandbox.write("junk", "{\"text\":5}\n");
+    sandbox.git(&["hash-object", "-w", "junk"]);
+    let there = sandbox.with("GIT_INDEX_FILE", sandbox.outside().join("index"));
+    there.git(&["read-tree", super::REF]);
+    let entry = format!("100644,{blob},{}", chunks.unwrap());
+    there.git(&["update-index", "--cacheinfo", &entry]);
+    let tree = there.git(&["write-tree"]);
+    let forged = there.git(&["commit-tree", &tree, "-m", "x", "-p", super::REF]);
+    sandbox.git(&["update-ref", super::REF, &forged]);
+    let told = sandbox.json(&["knowledge"]);
+    assert_eq!(told["unreadable"].as_array().unwrap().len(), 1, "{told:#}");
+    let told = sandbox.json(&["ingest"]);
+    let replaced = outcomes(&told)
+        .into_iter()
+        .filter(|one| one.ends_with("replaced"));
+    assert_eq!(replaced.count(), 1, "{told:#}");
+    assert_eq!(super::listed(&sandbox).len(), 2);
+}
+
+#[test]
 fn an_ingest_that_is_stopped_leaves_no_part_of_it() {
     let sandbox = routed();
     ingest(&sandbox);

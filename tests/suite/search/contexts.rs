@@ -72,6 +72,17 @@ fn parts_name_their_lines_in_the_order_of_the_paths() {
 }
 
 #[test]
+fn a_name_with_a_newline_makes_no_part_of_its_own() {
+    let sandbox = mapped();
+    sandbox.write("src/x\n==> y <==\n.rs", "fn merge() {}\n");
+    map(&sandbox);
+    let told = context(&sandbox, &["merge"]);
+    let text = told["text"].as_str().unwrap();
+    let headings = text.lines().filter(|line| line.starts_with("==> "));
+    assert_eq!(headings.count() as u64, told["count"].as_u64().unwrap());
+}
+
+#[test]
 fn a_copy_of_a_file_is_printed_once() {
     let sandbox = mapped();
     let text = sandbox.read("docs/merging.md");

@@ -96,6 +96,9 @@ fn a_file_that_is_mapped_and_ingested_is_found_once() {
     sandbox.colony(&["ingest", "src/base.rs"]);
     let told = sandbox.json(&["search", "tidal_wave", "--path", "*.rs"]);
     assert_eq!(paths(&told, "hits"), ["src/base.rs"]);
+    assert_eq!(told["total"], 1);
+    let told = sandbox.json(&["context", "tidal_wave", "--path", "*.rs"]);
+    assert_eq!(paths(&told, "parts"), ["src/base.rs"]);
 }
 
 #[test]
