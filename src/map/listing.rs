@@ -126,7 +126,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
     })
 }
 
-/// Adds the tokens of files to a listing of their tree, and their sums to the directories.
+/// Adds the tokens of files to a listing of their tree, and their sums to the directories: those with most come first.
 pub fn put_tokens(report: &mut TreeReport, files: &BTreeMap<RepoPath, u64>) {
     let mut all: BTreeMap<RepoPath, u64> = files.clone();
     for (path, tokens) in files {
@@ -134,18 +134,18 @@ pub fn put_tokens(report: &mut TreeReport, files: &BTreeMap<RepoPath, u64>) {
             *all.entry(directory).or_default() += tokens;
         }
     }
-    for entry in &mut report.root.children {
-        put(entry, &all);
-    }
+    put_below(&mut report.root.children, &all);
     report.root.tokens = Some(files.values().sum());
 }
 
-fn put(entry: &mut MapEntry, all: &BTreeMap<RepoPath, u64>) {
-    let nothing = entry.is_dir.then_some(0);
-    entry.tokens = all.get(&entry.path).copied().or(nothing);
-    for child in &mut entry.children {
-        put(child, all);
+fn put_below(entries: &mut [MapEntry], all: &BTreeMap<RepoPath, u64>) {
+    for entry in &mut *entries {
+        let nothing = entry.is_dir.then_some(0);
+        entry.tokens = all.get(&entry.path).copied().or(nothing);
+        put_below(&mut entry.children, all);
     }
+    // A stable sort: equal ones stay in their order.
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.tokens));
 }
 
 fn assemble(mut entry: MapEntry, below: &mut BTreeMap<RepoPath, Vec<MapEntry>>) -> MapEntry {

@@ -26,7 +26,7 @@ pub(in crate::cli) struct Args {
     /// Show at most N entries, 10 to 20000
     #[arg(long, value_name = "N", default_value_t = 5000, value_parser = clap::value_parser!(u16).range(10..=20_000))]
     max_nodes: u16,
-    /// Count the tokens of each file, and of all files below each directory
+    /// Count the tokens of each file, and of all files below each directory; list those with most first
     #[arg(long)]
     tokens: bool,
 }
@@ -66,12 +66,13 @@ impl Answer for TreeReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
-        put(&self.root.children, 0, &mut lines);
+        let all = self.root.tokens.unwrap_or_default();
+        put(&self.root.children, 0, all, &mut lines);
         lines
     }
 }
 
-fn put(entries: &[MapEntry], depth: usize, lines: &mut Vec<String>) {
+fn put(entries: &[MapEntry], depth: usize, all: u64, lines: &mut Vec<String>) {
     for entry in entries {
         let name = String::from_utf8_lossy(entry.path.name()).into_owned();
         let what = match (entry.kind, entry.bytes) {
@@ -83,9 +84,22 @@ fn put(entries: &[MapEntry], depth: usize, lines: &mut Vec<String>) {
         };
         let tokens = entry
             .tokens
-            .map(|tokens| format!("  {tokens} tokens"))
+            .map(|tokens| format!("  {tokens} tokens{}", share(tokens, all)))
             .unwrap_or_default();
         lines.push(format!("{}{name}{what}{tokens}", "  ".repeat(depth)));
-        put(&entry.children, depth + 1, lines);
+        put(&entry.children, depth + 1, all, lines);
+    }
+}
+
+/// Returns a share of all tokens in hundredths, if it is one at least.
+fn share(tokens: u64, all: u64) -> String {
+    let hundredths = tokens
+        .saturating_mul(100)
+        .checked_div(all)
+        .unwrap_or_default();
+    if hundredths == 0 {
+        String::new()
+    } else {
+        format!(", {hundredths} %")
     }
 }

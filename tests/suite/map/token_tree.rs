@@ -61,9 +61,9 @@ fn tokens_of_files_add_up_to_those_of_directories_and_of_pages() {
     let first = ["map", "tree", "--tokens", "--rev", "HEAD~1"];
     insta::assert_snapshot!(sandbox.colony(&first), @r"
     3 entries, 35 tokens
-    dir/  18 tokens
-      b.txt  4 bytes  18 tokens
-    a.txt  4 bytes  17 tokens
+    dir/  18 tokens, 51 %
+      b.txt  4 bytes  18 tokens, 51 %
+    a.txt  4 bytes  17 tokens, 48 %
     ");
 }
 

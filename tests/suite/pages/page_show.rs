@@ -143,7 +143,9 @@ fn a_page_is_printed_as_json_lines_and_as_it_is_in_the_files() {
     let stale = sandbox.run(&["pages", "show", id]);
     assert_eq!(stale.stdout, printed);
     assert!(
-        stale.stderr.contains("files have changed since they were mapped"),
+        stale
+            .stderr
+            .contains("files have changed since they were mapped"),
         "{}",
         stale.stderr
     );

@@ -23,11 +23,18 @@ fn a_stale_page_is_still_one_json_value_on_a_line() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
     assert!(!shown.stdout.is_empty());
-    assert!(shown.stderr.contains("files have changed since they were mapped"));
+    assert!(
+        shown
+            .stderr
+            .contains("files have changed since they were mapped")
+    );
     for command in [&["pages"][..], &["pages", "graph"]] {
         let run = sandbox.run(command);
         assert!(!run.stdout.contains("moved"), "{}", run.stdout);
-        assert!(run.stderr.contains("files have changed since they were mapped"));
+        assert!(
+            run.stderr
+                .contains("files have changed since they were mapped")
+        );
     }
     let message = sandbox.json(&["pages"])["message"].clone();
     assert!(message.as_str().unwrap().contains("have changed since"));
