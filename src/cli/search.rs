@@ -1,9 +1,7 @@
 //! `git colony search`
 
 use crate::cli::{Face, Run, Stop, pages};
-use crate::flow::map::{self, map_rows, map_worktree, other_repositories::Network};
 use crate::flow::search::{self, Hit, SearchReport, SearchRequest, SearchedFiles, SearchedOrigin};
-use crate::map::show::MapState;
 use crate::model::Result;
 use crate::model::time::Moment;
 use crate::page::listing::Work;
@@ -75,7 +73,7 @@ impl FilesArgs {
             Work::Committed
         };
         if self.refresh {
-            refresh(session, work)?;
+            search::refresh(session, work)?;
         }
         Ok(SearchedFiles {
             scope: self.scope,
@@ -89,23 +87,6 @@ impl FilesArgs {
             globs: self.path,
         })
     }
-}
-
-fn refresh(session: &Session, work: Work) -> Result<()> {
-    let request = |state: MapState| map_rows::Request {
-        state,
-        by_url: None,
-        base_scope: None,
-        network: Network::Offline,
-        sources: Vec::new(),
-        thaw: Vec::new(),
-        ingest: true,
-    };
-    match work {
-        Work::Committed => map::map(session, &request(MapState::Head))?,
-        Work::Worktree => map_worktree::map(session, &request(MapState::Worktree))?,
-    };
-    Ok(())
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {

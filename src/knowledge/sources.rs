@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{Oid, RefName, Repo, TreeEntry};
 use crate::model::{RepoPath, Result};
 use crate::store::refs::{ref_names, shared_record};
 
@@ -87,6 +87,15 @@ impl Sources {
         });
         chosen.collect()
     }
+}
+
+/// Returns the blob of a file in the tree of a reader; `None` if there is no file.
+///
+/// # Errors
+/// `object-missing`.
+pub fn blob_at(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Oid>> {
+    let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
+    Ok(leaf.map(|leaf| leaf.id))
 }
 
 /// Returns the record in effect among those of one document, the oldest of which is first.

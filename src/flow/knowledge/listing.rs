@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::flow::shared;
-use crate::git::{Oid, TreeEntry};
+use crate::git::Oid;
 use crate::knowledge::record::SourceRecord;
-use crate::knowledge::sources::{Sources, UnreadableRecord};
+use crate::knowledge::sources::{Sources, UnreadableRecord, blob_at};
 use crate::map::load;
 use crate::map::routing::{Route, Routing};
 use crate::map::show::MapState;
@@ -71,10 +71,7 @@ pub fn list(session: &Session) -> Result<KnowledgeReport> {
     let sources = Sources::load(repo)?;
     let commit = repo.head()?.commit();
     let tree = repo.tree_of(commit)?;
-    let blob_of = |path: &RepoPath| {
-        let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
-        Ok(leaf.map(|leaf| leaf.id))
-    };
+    let blob_of = |path: &RepoPath| blob_at(repo, tree, path);
     let routing = routing_of(session)?;
     let by_path = sources.by_path();
     let mut rows = Vec::new();

@@ -97,15 +97,12 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
         .as_ref()
         .is_some_and(|known| !known.documents.is_empty());
     let mut indexer = Indexer::open(session)?;
-    let views = match views(&mut indexer, &opened, known.as_ref()) {
-        Ok(views) if !indexer.is_overgrown(&views)? => views,
-        Err(error) if error.code() != Code::CacheUnusable => return Err(error),
-        // It is derived data: one that is damaged, or mostly of files that nobody has any more, is made again.
-        Ok(_) | Err(_) => {
-            indexer = Indexer::recreate(session)?;
-            views(&mut indexer, &opened, known.as_ref())?
-        }
-    };
+    let mut views = views_of(&mut indexer, &opened, known.as_ref())?;
+    if indexer.is_overgrown(&views)? {
+        // Most of it is of files that nobody has any more.
+        indexer = Indexer::recreate(session)?;
+        views = views_of(&mut indexer, &opened, known.as_ref())?;
+    }
     let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
     let places = scopes
         .chain(known.as_ref().map(|_| None))
@@ -130,7 +127,7 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
 }
 
 /// Returns the view of each scope, and that of the knowledge base.
-fn views(
+fn views_of(
     indexer: &mut Indexer<'_>,
     opened: &Opened,
     known: Option<&KnownDocuments>,

@@ -85,7 +85,7 @@ impl Document {
             DocumentKind::Literature => reader.text(library, &self.path, self.blob),
             DocumentKind::Knowledge => {
                 let bytes = library.objects.blob(self.blob)?;
-                Ok(JoinedChunks::read(&bytes).text)
+                JoinedChunks::read(&bytes).map(|joined| joined.text)
             }
             DocumentKind::Name => Ok(String::new()),
         }

@@ -108,7 +108,7 @@ impl Searched<'_> {
             .session
             .repo
             .read_blob(candidate.document.document.blob)?;
-        let joined = JoinedChunks::read(&bytes);
+        let joined = JoinedChunks::read(&bytes)?;
         let found = joined.place(at);
         Ok(FilePlace {
             line: found.and_then(|(_, line)| line),

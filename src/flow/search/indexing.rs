@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
 use crate::model::progress::FileMeter;
+use crate::model::text::count;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 use crate::page::listing::Work;
 use crate::search;
@@ -25,6 +27,9 @@ use crate::text::tokenizer::Tokenizer;
 
 /// How often to index the same scope while other processes do so, too.
 const MAX_ATTEMPTS: usize = 8;
+
+/// How long to wait before the index is opened again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The maximum number of threads: more would wait for memory.
 const MAX_THREADS: usize = 8;
@@ -75,13 +80,20 @@ pub fn keep_up_to_date(session: &Session) {
 /// # Errors
 /// Those of the work.
 pub(super) fn again_if_damaged<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<T> {
-    match work() {
-        Err(error) if error.code() == Code::CacheUnusable => {
-            drop(Indexer::recreate(session)?);
-            work()
-        }
-        done => done,
+    let is_unusable = |done: &Result<T>| {
+        let error = done.as_ref().err();
+        error.is_some_and(|error| error.code() == Code::CacheUnusable)
+    };
+    let mut done = work();
+    if is_unusable(&done) {
+        // Another process may have made it again, and then it must not be deleted once more.
+        done = work();
     }
+    if is_unusable(&done) {
+        drop(Indexer::recreate(session)?);
+        done = work();
+    }
+    done
 }
 
 impl<'a> Indexer<'a> {
@@ -94,8 +106,17 @@ impl<'a> Indexer<'a> {
             .membership
             .as_ref()
             .map(|member| member.hub.as_path());
-        let index = match SearchIndex::open(&session.repo, hub) {
-            Err(why) if !why.is_busy() => {
+        let mut opened = SearchIndex::open(&session.repo, hub);
+        for _ in 1..MAX_ATTEMPTS {
+            // Others may be creating it, for which SQLite does not wait.
+            if !opened.as_ref().is_err_and(Unusable::is_busy) {
+                break;
+            }
+            std::thread::sleep(RETRY_INTERVAL);
+            opened = SearchIndex::open(&session.repo, hub);
+        }
+        let index = match opened {
+            Err(why) => {
                 (session.world.narrate)(&format!(
                     "warning: cannot use the index: {why}; it is made for this command only"
                 ));
@@ -242,6 +263,14 @@ impl<'a> Indexer<'a> {
                 meter: FileMeter::begin(&self.session.world.progress, what),
             };
             let segments = work.index(place, &missing)?;
+            if segments.is_empty() {
+                // The view is not stored: another search may find them readable.
+                (self.session.world.narrate)(&format!(
+                    "warning: not searched, as they cannot be read here: {}",
+                    count(missing.len(), "document")
+                ));
+                return Ok(view);
+            }
             for segment in &segments {
                 // Documents that another process has added meanwhile are found by the next attempt.
                 if self.index.add(segment).map_err(unusable_index)? {
@@ -323,7 +352,7 @@ struct Indexing<'a> {
 }
 
 impl Indexing<'_> {
-    /// Indexes documents; each thread makes segments of its own.
+    /// Indexes documents, but those that cannot be read; each thread makes segments of its own.
     fn index(&self, place: &Reading, documents: &[&Document]) -> Result<Vec<NewSegment>> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
@@ -365,7 +394,10 @@ impl Indexing<'_> {
             let Some(document) = documents.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 break;
             };
-            let text = document.text_if_any(&library, self.reader)?;
+            let text = match document.text(&library, self.reader) {
+                Err(error) if error.code() != Code::Interrupted => continue,
+                read => read?,
+            };
             let passages = segment.add(&document.path.to_string(), &text);
             let json = serde_json::to_vec(&StoredDocument::new((*document).clone(), &passages))
                 .or_code(Code::Io, || "cannot write a document of the index")?;

@@ -2,10 +2,10 @@
 
 use super::documents::{Document, DocumentKind};
 use crate::flow::shared;
-use crate::git::{Oid, TreeEntry};
+use crate::git::Oid;
 use crate::knowledge::record::{KnowledgeChunk, parse_chunks};
-use crate::knowledge::sources::Sources;
-use crate::model::{RepoPath, Result};
+use crate::knowledge::sources::{Sources, blob_at};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::search::passages::PAGE_BREAK;
 use crate::store::Session;
 
@@ -27,12 +27,8 @@ pub(super) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDo
     shared::refresh(session);
     let repo = &session.repo;
     let sources = Sources::load(repo)?;
-    let commit = repo.head()?.commit();
-    let tree = repo.tree_of(commit)?;
-    let blob_of = |path: &RepoPath| {
-        let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
-        Ok(leaf.map(|leaf| leaf.id))
-    };
+    let tree = repo.tree_of(repo.head()?.commit())?;
+    let blob_of = |path: &RepoPath| blob_at(repo, tree, path);
     let (mut documents, mut contents) = (Vec::new(), Vec::new());
     for record in sources.in_effect(blob_of)? {
         if data_type.is_some_and(|wanted| record.data_type != wanted) {
@@ -63,14 +59,21 @@ pub(super) struct JoinedChunks {
 }
 
 impl JoinedChunks {
-    /// Joins the chunks of a file; one that cannot be read has no text.
-    pub(super) fn read(bytes: &[u8]) -> JoinedChunks {
+    /// Joins the chunks of a file.
+    ///
+    /// # Errors
+    /// `repository-broken` for one that cannot be read.
+    pub(super) fn read(bytes: &[u8]) -> Result<JoinedChunks> {
+        let chunks = parse_chunks(bytes).map_err(|problem| {
+            let message = format!("cannot read the chunks of a document: {problem}");
+            Error::new(Code::RepositoryBroken, message)
+        })?;
         let mut joined = JoinedChunks {
             text: String::new(),
             chunks: Vec::new(),
         };
         let mut end = 0;
-        for chunk in parse_chunks(bytes).unwrap_or_default() {
+        for chunk in chunks {
             let repeated = end.max(chunk.start) - chunk.start;
             let repeated = repeated.min(chunk.text.len());
             let repeated = chunk.text.floor_char_boundary(repeated);
@@ -89,7 +92,7 @@ impl JoinedChunks {
             end = end.max(chunk.end);
             joined.chunks.push((at, repeated, chunk));
         }
-        joined
+        Ok(joined)
     }
 
     /// Returns the chunk that has a place of the text, and the line of the file; `None` where the text is not that of

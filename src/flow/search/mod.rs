@@ -14,7 +14,9 @@ mod known_documents;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flow::map::{self, map_rows, map_worktree};
 use crate::flow::pages::no_pages::NoPages;
+use crate::map::show::MapState;
 use crate::model::Result;
 use crate::page::listing::Work;
 use crate::page::pages::PageId;
@@ -136,6 +138,22 @@ pub struct SearchReport {
     pub stale_scopes: Vec<String>,
     /// Why there is nothing to search; null if there is.
     pub nothing: Option<NoPages>,
+}
+
+/// Maps files that have changed: those of HEAD, or of the working tree.
+///
+/// # Errors
+/// As [`map::map`].
+pub fn refresh(session: &Session, work: Work) -> Result<()> {
+    let request = |state: MapState| map_rows::Request {
+        ingest: true,
+        ..map_rows::Request::offline(state)
+    };
+    match work {
+        Work::Committed => map::map(session, &request(MapState::Head))?,
+        Work::Worktree => map_worktree::map(session, &request(MapState::Worktree))?,
+    };
+    Ok(())
 }
 
 /// Searches mapped files.

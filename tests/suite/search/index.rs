@@ -121,6 +121,7 @@ fn processes_that_index_at_once_lose_nothing() {
             .args(["--json", "search", "base", "--limit", "999"])
             .output();
         let told: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+        assert_eq!(told["ok"], true, "{told:#}");
         told["count"].as_u64()
     };
     let counts: Vec<Option<u64>> = std::thread::scope(|scope| {
@@ -145,4 +146,32 @@ fn a_repository_that_cannot_be_written_is_searched() {
     let mut told: Value = serde_json::from_str(&told.stdout).unwrap();
     told["indexed"].take();
     assert_eq!(told, wanted);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_indexed_later() {
+    let sandbox = mapped();
+    let id = sandbox.git(&["rev-parse", "HEAD:src/other.rs"]);
+    let (folder, name) = id.trim().split_at(2);
+    let object = sandbox.path(&format!(".git/objects/{folder}/{name}"));
+    let aside = sandbox.outside().join("object");
+    fs::rename(&object, &aside).unwrap();
+    let run = sandbox.run(&["search", "merge"]);
+    assert!(
+        run.code == 0 && run.stderr.contains("1 document"),
+        "{}",
+        output(&run)
+    );
+    assert_eq!(
+        sandbox
+            .run(&["search", "other", "--path", "src/other.rs"])
+            .code,
+        1
+    );
+    fs::rename(&aside, &object).unwrap();
+    let told = sandbox.json(&["search", "other", "--path", "src/other.rs"]);
+    assert_eq!(
+        (&told["indexed"], &told["hits"][0]["path"]),
+        (&1.into(), &"src/other.rs".into())
+    );
 }
