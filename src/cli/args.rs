@@ -8,8 +8,8 @@ use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
     events, fleet, fork, forks, help, hook, hooks, ingest, init, knowledge, lfs, log, map, mcp,
-    merge, merge_driver, ops, pages, prune, restore, schema, scopes, search, status, sync, tag,
-    tools, topology, tour, undo, version, watch,
+    merge, merge_driver, ops, pages, promote, prune, restore, schema, scopes, search, status, sync,
+    tag, tools, topology, tour, undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -130,6 +130,8 @@ pub(super) enum Command {
     Blackboard(blackboard::Args),
     Ingest(ingest::Args),
     Knowledge(knowledge::Args),
+    Promote(promote::PromoteArgs),
+    Demote(promote::DemoteArgs),
     Watch(watch::Args),
     Watches(watch::ListArgs),
     Doctor(doctor::Args),

@@ -436,6 +436,32 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "promote",
+        &[
+            (
+                "git colony promote --dry-run docs",
+                "the change of the map that makes the documents of a directory pages",
+            ),
+            (
+                "git colony promote docs/undo.md",
+                "move a document from the knowledge base to a source",
+            ),
+        ],
+    ),
+    of(
+        "demote",
+        &[
+            (
+                "git colony demote --dry-run docs",
+                "the change of the map that gives them to the knowledge base",
+            ),
+            (
+                "git colony demote docs/undo.md",
+                "move a document to the knowledge base",
+            ),
+        ],
+    ),
+    of(
         "watch",
         &[
             (

@@ -91,6 +91,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "context", All),
     ("Inspect and maintain", "ingest", All),
     ("Inspect and maintain", "knowledge", All),
+    ("Inspect and maintain", "promote", All),
+    ("Inspect and maintain", "demote", All),
     ("Inspect and maintain", "watch", All),
     ("Inspect and maintain", "watches", All),
     ("Inspect and maintain", "tools", All),

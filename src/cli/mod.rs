@@ -58,6 +58,7 @@ mod open_repository;
 mod ops;
 mod pages;
 mod paths;
+mod promote;
 mod prune;
 pub mod reference;
 mod restore;
@@ -331,6 +332,8 @@ impl Face<'_> {
             Command::Context(args) => context::run(self, args),
             Command::Ingest(args) => ingest::run(self, args),
             Command::Knowledge(args) => knowledge::run(self, args),
+            Command::Promote(args) => promote::promote(self, &args),
+            Command::Demote(args) => promote::demote(self, &args),
             Command::Watch(args) => watch::run(self, &args),
             Command::Watches(args) => watch::run_list(self, &args),
             Command::Schema(args) => schema::run(self, &args),

@@ -39,6 +39,7 @@ use crate::flow::init::InitReport;
 use crate::flow::knowledge::IngestReport;
 use crate::flow::knowledge::clear::ClearReport;
 use crate::flow::knowledge::listing::KnowledgeReport;
+use crate::flow::knowledge::promotion::PromotionReport;
 use crate::flow::map::MapReport;
 use crate::flow::map::map_blackboard::MapBlackboardReport;
 use crate::flow::map::map_diff::MapDiffReport;
@@ -141,6 +142,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("decisions", answer::<DecisionsReport>),
     ("decisions show", answer::<DecisionReport>),
     ("deinit", answer::<DeinitReport>),
+    ("demote", answer::<PromotionReport>),
     ("diff", answer::<DiffReport>),
     ("doctor", answer::<DoctorReport>),
     ("error", schema_of::<ErrorAnswer<'static>>),
@@ -185,6 +187,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("pages show", answer::<ShownPage>),
     ("pages stats", answer::<PageStatsReport>),
     ("pages unlock", answer::<UnlockReport>),
+    ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),

@@ -296,21 +296,8 @@ fn taken(directory: &RepoPath, why: &str) -> Error {
 fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>> {
     let repo = &session.repo;
     let path = RepoPath::from(tool_registry::PATH);
-    let staged = scan.staged.iter().map(|change| &change.path);
-    let mut changed = staged.chain(&scan.unstaged).chain(&scan.conflicts);
-    let committed = repo.leaf_in(scan.head_tree, &path)?;
-    let untracked = committed.is_none() && is_there(&path.under(repo.workdir()));
-    if untracked || changed.any(|changed| *changed == path) {
-        return Err(Error::new(
-            Code::UncommittedEdits,
-            format!("cannot add the tool to '{path}': it has uncommitted edits"),
-        )
-        .hint(format!(
-            "git add -A -- {path} && git commit -m 'Tool registry' -- {path}"
-        ))
-        .detail("path", &path));
-    }
-    match committed {
+    scaffold::refuse_uncommitted(session, scan, &path)?;
+    match repo.leaf_in(scan.head_tree, &path)? {
         None => Ok(None),
         Some(entry) if entry.is_plain_file() => repo.read_blob(entry.id).map(Some),
         Some(_) => Err(Error::new(

@@ -3,6 +3,7 @@
 pub mod listing;
 pub mod load;
 pub mod problem;
+pub mod promotion;
 mod reading;
 pub mod resolve;
 pub mod resolved;

@@ -12,12 +12,12 @@ use crate::git::remote::url::RemoteUrl;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::nearest;
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::source::globs::Globs;
 use crate::source::selection::{BinaryPolicy, Selection};
 use crate::store::migration;
 use crate::store::settings::{MapSettings, source_commands};
 
 use super::resolved::{Chunk, CustomSource, Limits, ResolvedRow, RowOutcome, RowPlace};
+use super::routing::parse_globs;
 use super::row::{DEFAULT_NAME, SourceKind, SourceRow};
 use super::schema::RepoMap;
 use super::submodule::{self, Pin};
@@ -258,14 +258,8 @@ impl One<'_> {
     }
 
     fn selection(&self) -> Result<Selection> {
-        let globs = |texts: &[String]| {
-            Globs::parse(texts).map_err(|fault| {
-                let message = format!("glob {} {}", fault.index + 1, fault.message);
-                Error::new(Code::MapInvalid, message)
-            })
-        };
         let row = self.row;
-        let include = row.include_globs.as_deref().map(globs).transpose()?;
+        let include = row.include_globs.as_deref().map(parse_globs).transpose()?;
         Ok(Selection {
             start_dir: match row.kind {
                 SourceKind::Custom(_) => RepoPath::default(),
@@ -274,7 +268,7 @@ impl One<'_> {
                 }
             },
             include,
-            exclude: globs(row.exclude_globs.as_deref().unwrap_or_default())?,
+            exclude: parse_globs(row.exclude_globs.as_deref().unwrap_or_default())?,
             binary: match row.kind {
                 SourceKind::GitRepo => row.binary_policy.unwrap_or_default(),
                 SourceKind::Literature | SourceKind::Custom(_) => BinaryPolicy::Include,

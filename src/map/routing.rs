@@ -40,13 +40,10 @@ impl Routing {
     /// # Errors
     /// `map-invalid`.
     pub fn of(map: &RepoMap) -> Result<Routing> {
-        let rows = map.knowledge_routing.iter().map(|row| {
-            let globs = Globs::parse(&row.paths).map_err(|fault| {
-                let message = format!("glob {} {}", fault.index + 1, fault.message);
-                Error::new(Code::MapInvalid, message)
-            })?;
-            Ok((globs, row.clone()))
-        });
+        let rows = map
+            .knowledge_routing
+            .iter()
+            .map(|row| Ok((parse_globs(&row.paths)?, row.clone())));
         Ok(Routing {
             rows: rows.collect::<Result<_>>()?,
         })
@@ -109,6 +106,17 @@ impl Routing {
     pub fn count(&self) -> usize {
         self.rows.len()
     }
+}
+
+/// Parses the globs of a row.
+///
+/// # Errors
+/// `map-invalid`.
+pub(super) fn parse_globs(texts: &[String]) -> Result<Globs> {
+    Globs::parse(texts).map_err(|fault| {
+        let message = format!("glob {} {}", fault.index + 1, fault.message);
+        Error::new(Code::MapInvalid, message)
+    })
 }
 
 #[cfg(test)]

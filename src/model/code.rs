@@ -89,6 +89,8 @@ codes! {
     BranchExists = "branch-exists",
     /// `.colony/repo_map.yaml` is malformed.
     MapInvalid = "map-invalid",
+    /// `.colony/repo_map.yaml` is valid, but a command cannot make this change of it: it lists what to change.
+    MapNotEditable = "map-not-editable",
     /// The user's configuration has no command for a type of source that the map names.
     SourceUnknown = "source-unknown",
     /// The command of a custom source failed, took too long, or did not print records.
@@ -250,6 +252,7 @@ impl Code {
             | Code::LfsNotInstalled
             | Code::ManifestInvalid
             | Code::MapInvalid
+            | Code::MapNotEditable
             | Code::MissingDependencies
             | Code::NameAbbreviated
             | Code::NameAmbiguous

@@ -153,6 +153,14 @@ pub(crate) const KNOWLEDGE_CLEAR: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// The map routes nothing yet, and has one source.
+pub(crate) const PROMOTE: ChangingCommand = ChangingCommand {
+    name: "promote",
+    args: &["promote", "notes.md"],
+    scene: Scene::Documented,
+    ..CHECKPOINT
+};
+
 /// No scope is recorded yet.
 pub(crate) const MAP: ChangingCommand = ChangingCommand {
     name: "map",
@@ -516,8 +524,12 @@ impl Scene {
         }
         if matches!(self, Scene::Documented | Scene::Ingested) {
             repository.write("notes.md", "# Notes\n\nSome words.\n");
-            repository.git(&["add", "notes.md"]);
-            repository.git(&["commit", "--quiet", "-m", "notes", "--", "notes.md"]);
+            let map = "schema_version: 1\nsources:\n  - name: all\n    type: git_repo\n";
+            repository.write(".colony/repo_map.yaml", map);
+            let paths = ["notes.md", ".colony/repo_map.yaml"];
+            repository.git(&[&["add"], &paths[..]].concat());
+            let commit = ["commit", "--quiet", "-m", "notes", "--"];
+            repository.git(&[&commit, &paths[..]].concat());
             repository.colony(&["tag", "-m", "documented", "HEAD"]);
         }
         if self == Scene::Ingested {

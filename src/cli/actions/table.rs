@@ -626,6 +626,22 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
+        "Move committed documents from the knowledge base to a literature source of the map, in one commit; undo \
+         takes it back",
+        action(
+            "promote",
+            Pages,
+            Adds,
+            "promote",
+            &[required(same("paths"))],
+        ),
+    ),
+    described(
+        "Move committed documents from the literature sources of the map to the knowledge base, in one commit; undo \
+         takes it back",
+        action("demote", Pages, Adds, "demote", &[required(same("paths"))]),
+    ),
+    described(
         "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may \
          mark the pages as stale or map them again",
         action(

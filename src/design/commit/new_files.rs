@@ -28,11 +28,20 @@ pub fn check(session: &Session, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
             return refused(path, "it looks like a secret");
         }
     }
+    let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();
+    check_allowed(session, &paths)
+}
+
+/// Refuses files whose paths this process may not change.
+///
+/// # Errors
+/// `scope-violation`, `scope-invalid`.
+pub fn check_allowed(session: &Session, paths: &[RepoPath]) -> Result<()> {
     let repo = &session.repo;
     let before = repo.tree_of(repo.head()?.commit())?;
     // Only the paths count.
     let empty = TreeEntry::file(repo.write_blob(b"")?);
-    let edits = files.iter().map(|(path, _)| (path, Some(empty)));
+    let edits = paths.iter().map(|path| (path, Some(empty)));
     let after = repo.edit_tree(before, edits)?;
     path_gate::require_step(session, before, after)
 }

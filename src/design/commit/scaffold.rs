@@ -3,8 +3,10 @@
 use crate::design::worktree::{place, refuse_in_progress, tell_late, write_commit};
 use crate::git::index::Index;
 use crate::git::object::NewCommit;
+use crate::git::worktree::scan::Scan;
 use crate::git::{Head, Oid, RefChange, TreeEntry};
 use crate::model::id::OperationId;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::operation_record::IndexTarget;
@@ -126,6 +128,29 @@ pub fn commit_files(
         commit,
         op: done.record.op,
     }))
+}
+
+/// Refuses to change a file that has uncommitted edits: they would be committed, too.
+///
+/// # Errors
+/// `uncommitted-edits`.
+pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Result<()> {
+    let staged = scan.staged.iter().map(|change| &change.path);
+    let mut changed = staged.chain(&scan.unstaged).chain(&scan.conflicts);
+    let is_committed = session.repo.leaf_in(scan.head_tree, path)?.is_some();
+    let is_there = || std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok();
+    let is_untracked = !is_committed && is_there();
+    if !is_untracked && !changed.any(|changed| changed == path) {
+        return Ok(());
+    }
+    let word = shell_word(&path.to_string());
+    let message = format!("cannot change '{path}': it has uncommitted edits");
+    Err(Error::new(Code::UncommittedEdits, message)
+        .hint(format!(
+            "git add -A -- {word} && git commit -m 'Edit {path}' -- {word}"
+        ))
+        .detail("path", path)
+        .unchanged())
 }
 
 /// Returns the index as it would become, for checks beforehand. Writes blobs only if objects go to

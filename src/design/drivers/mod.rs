@@ -9,16 +9,13 @@ mod render;
 mod text;
 mod three_way;
 mod triples;
-mod yaml;
-mod yaml_lines;
-mod yaml_words;
 
 use std::cell::RefCell;
 
 use serde_json::Value;
 
 use crate::model::RepoPath;
-use crate::store::data_tree::{Document, json};
+use crate::store::data_tree::{Document, json, yaml};
 
 use render::Renderer;
 pub use text::Marks;

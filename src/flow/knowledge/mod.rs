@@ -9,6 +9,7 @@ pub mod clear;
 mod documents;
 mod ingestor;
 pub mod listing;
+pub mod promotion;
 mod retirement;
 
 use schemars::JsonSchema;

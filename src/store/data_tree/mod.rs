@@ -2,6 +2,9 @@
 
 pub(crate) mod json;
 pub(crate) mod toml_values;
+pub(crate) mod yaml;
+mod yaml_lines;
+mod yaml_words;
 
 use std::ops::Range;
 

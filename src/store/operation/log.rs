@@ -216,6 +216,8 @@ impl Log {
                 | Kind::BlackboardDelete
                 | Kind::Ingest
                 | Kind::KnowledgeClear
+                | Kind::Promote
+                | Kind::Demote
                 | Kind::Map
                 | Kind::Unmap
                 | Kind::External => {

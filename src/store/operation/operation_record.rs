@@ -64,6 +64,10 @@ pub enum Kind {
     Ingest,
     /// Deletes records of the knowledge base.
     KnowledgeClear,
+    /// Changes the map: files go to a source.
+    Promote,
+    /// Changes the map: files go back to the knowledge base.
+    Demote,
     /// Writes records of mapped scopes.
     Map,
     /// Removes the records of a scope.
@@ -98,6 +102,8 @@ impl Kind {
             Kind::BlackboardDelete => "blackboard-delete",
             Kind::Ingest => "ingest",
             Kind::KnowledgeClear => "knowledge-clear",
+            Kind::Promote => "promote",
+            Kind::Demote => "demote",
             Kind::Map => "map",
             Kind::Unmap => "unmap",
             Kind::External => "external",

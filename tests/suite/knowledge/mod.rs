@@ -2,6 +2,7 @@
 
 mod acquired;
 mod documents;
+mod promotion;
 mod routes;
 mod shared;
 
@@ -29,7 +30,7 @@ fn commit(view: &View) {
 /// A repository whose map routes `lit/` to the knowledge base.
 fn routed() -> Sandbox {
     let sandbox = Sandbox::new();
-    let rows = r#"[{paths: ["lit/"], profile: paper}]"#;
+    let rows = "\n  - paths: [\"lit/\"]\n    profile: paper";
     sandbox.write(".colony/repo_map.yaml", map(rows));
     sandbox.write("lit/a.md", "# A\n\nWords of a.\n");
     sandbox.write("lit/b.txt", "Words of b.\n");

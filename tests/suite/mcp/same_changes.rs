@@ -156,6 +156,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
         r#"{"sources":["docs/b.md"]}"#,
         "knowledge clear docs/b.md",
     ),
+    ("promote", r#"{"paths":["docs/b.md"]}"#, "promote docs/b.md"),
+    ("demote", r#"{"paths":["src"]}"#, "demote src"),
     (
         "mmap_blackboard_scope",
         r#"{"scope":"plan","namespace":"pages"}"#,

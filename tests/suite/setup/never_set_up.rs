@@ -118,6 +118,8 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["ingest", "a.txt"],
     &["knowledge"],
     &["knowledge", "clear", "a.txt"],
+    &["promote", "a.txt"],
+    &["demote", "a.txt"],
     &["watch", "-n"],
     &["watches"],
     &["watches", "stop", "none"],

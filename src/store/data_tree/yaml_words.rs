@@ -1,6 +1,6 @@
 //! Tokens of YAML within one line: keys, scalars, flow lists, and their length.
 
-use crate::store::data_tree::{Data, Entry, Node, Style};
+use super::{Data, Entry, Node, Style};
 
 /// Returns `true` if an item of a list begins here.
 pub(super) fn is_dash(text: &str) -> bool {
@@ -78,12 +78,18 @@ pub(super) fn inline_length(text: &str) -> Option<usize> {
 fn flow_length(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = 0;
+    // Within a word, the signs of anchors, tags and comments are letters like any other.
+    let begins = |at: usize| {
+        text.as_bytes()
+            .get(at.wrapping_sub(1))
+            .is_none_or(|before| b" \t[{,:".contains(before))
+    };
     loop {
         match *text.as_bytes().get(at)? {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.checked_sub(1)?,
             b'"' | b'\'' => at += quoted_length(text.get(at..)?)? - 1,
-            b'&' | b'*' | b'!' | b'#' => return None,
+            b'&' | b'*' | b'!' | b'#' if begins(at) => return None,
             _ => {}
         }
         at += 1;

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::yaml_lines::{Kind, Lines};
 use super::yaml_words::{flow_list, inline_length, is_dash, key_of};
-use crate::store::data_tree::{self, Data, Document, Entry, Node, Style};
+use super::{Data, Document, Entry, Node, Style, spelled};
 use crate::store::yaml;
 
 const MAX_DEPTH: usize = 60;
 
 /// Reads a file; `None` when it is not understood.
-pub(super) fn parse(text: &str) -> Option<Document<'_>> {
+pub(crate) fn parse(text: &str) -> Option<Document<'_>> {
     if text.starts_with('\u{feff}') || text.contains("<<<<<<<") {
         return None;
     }
@@ -214,7 +214,7 @@ fn fill(node: &mut Node, text: &str, value: &Value) -> Option<()> {
                     Data::Whole(value.clone())
                 }
                 Value::Array(_) | Value::Object(_) => return None,
-                value => Data::Scalar(data_tree::spelled(value)),
+                value => Data::Scalar(spelled(value)),
             };
         }
         _ => return None,

@@ -1,0 +1,109 @@
+//! `git colony promote` and `git colony demote`
+
+use std::path::PathBuf;
+
+use crate::flow::knowledge::promotion::{self, PromotionReport, RoutedFile};
+use crate::map::promotion::Direction;
+use crate::map::row::Destination;
+use crate::model::Result;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop, paths};
+
+/// Move documents from the knowledge base to a source of the map
+///
+/// In one commit of the map, the routing rows keep the files out of the knowledge base from now on, and a literature source includes them, so
+/// that 'map' makes pages of them. All other files stay where they are, and so do comments and formatting of the map.
+/// Records that the knowledge base has of the files stay until 'knowledge clear' deletes them.
+#[derive(Debug, clap::Args)]
+pub(super) struct PromoteArgs {
+    /// Files and directories of the commit
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Show the change of the map, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Move documents from sources of the map to the knowledge base
+///
+/// The reverse of 'promote', in one commit. Only the map is changed: 'ingest' then puts the documents into the knowledge base.
+#[derive(Debug, clap::Args)]
+pub(super) struct DemoteArgs {
+    /// Files and directories of the commit
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Show the change of the map, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn promote(face: &mut Face<'_>, args: &PromoteArgs) -> Result<Outcome, Stop> {
+    run(face, Direction::Promote, &args.paths, args.dry_run)
+}
+
+pub(super) fn demote(face: &mut Face<'_>, args: &DemoteArgs) -> Result<Outcome, Stop> {
+    run(face, Direction::Demote, &args.paths, args.dry_run)
+}
+
+fn run(
+    face: &mut Face<'_>,
+    direction: Direction,
+    named: &[PathBuf],
+    dry_run: bool,
+) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(dry_run))?;
+    let named = named.iter().map(|path| paths::repo_path(&session, path));
+    let report = promotion::route(&session, direction, &named.collect::<Result<Vec<_>>>()?)?;
+    face.answer(&report)
+}
+
+impl Answer for PromotionReport {
+    fn message(&self) -> String {
+        let files = text::count(self.count, "file");
+        match (&self.commit, self.diff.is_empty()) {
+            (_, true) => "the map routes these files so already".to_owned(),
+            (Some(commit), false) => format!("moved {files} in commit {}", commit.short()),
+            (None, false) => format!("would move {files}; nothing was written"),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        if self.dry_run {
+            return self.diff.lines().map(str::to_owned).collect();
+        }
+        let row = |file: &RoutedFile| {
+            let to = match file.ingest_to {
+                Destination::KnowledgeBase => "knowledge base",
+                Destination::Vcm => "source",
+            };
+            let row = format!("{to}, by routing row {}", file.row);
+            vec![file.path.to_string(), row]
+        };
+        text::table(&self.paths.iter().map(row).collect::<Vec<_>>())
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.commit.is_some() {
+            let is_there = |to| self.paths.iter().all(|file| file.ingest_to == to);
+            let next = if is_there(Destination::Vcm) {
+                "'git colony map' makes pages of them"
+            } else {
+                "'git colony ingest' puts them into the knowledge base"
+            };
+            lines.push(next.to_owned());
+        }
+        if self.scopes_renamed {
+            let line = "the scope of a source has another name now, as the map gained or lost its second source; 'git colony map' maps it again";
+            lines.push(line.to_owned());
+        }
+        let clear = self.clear.iter();
+        lines.extend(clear.map(|command| {
+            format!("the knowledge base keeps their records; to delete them: {command}")
+        }));
+        lines
+    }
+}
