@@ -35,6 +35,9 @@ struct ChoiceArgs {
     /// All that the routing row N of the map matches, from 1
     #[arg(long, value_name = "N")]
     row: Option<usize>,
+    /// Versions that no branch has, of those that are known here
+    #[arg(long)]
+    unused: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -57,8 +60,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         sources,
         prefix,
         row,
+        unused,
     } = args.choice;
     let choice = match (prefix, row) {
+        _ if unused => Choice::Unused,
         (Some(prefix), _) => Choice::Prefix(prefix),
         (None, Some(row)) => Choice::Row(row),
         (None, None) => {

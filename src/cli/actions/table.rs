@@ -611,7 +611,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("list_knowledge", Pages, Reads, "knowledge", &[]),
     described(
-        "Delete documents from the knowledge base, by path, by the prefix of paths, or by a row of the map; their \
+        "Delete documents from the knowledge base, by path, by the prefix of paths, by a row of the map, or what no branch has; their \
          files stay, and undo restores them",
         action(
             "clear_knowledge",
@@ -622,6 +622,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 same("sources"),
                 same("prefix"),
                 how("row", Number("row", None)),
+                same("unused"),
             ],
         ),
     ),

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listing;
+use super::retirement::Retirement;
 use crate::flow::shared;
 use crate::knowledge::change::{self, Edits};
 use crate::knowledge::record::SourceRecord;
@@ -23,6 +24,8 @@ pub enum Choice {
     Prefix(String),
     /// Those that this row of the routing matches, from 1.
     Row(usize),
+    /// Versions that no branch has, of those that are known here.
+    Unused,
 }
 
 /// A document that was deleted.
@@ -65,15 +68,21 @@ pub fn clear(session: &Session, choice: &Choice) -> Result<ClearReport> {
     let (mut cleared, mut edits) = (Vec::new(), Edits::new());
     let is_chosen = chosen(session, &sources, choice)?;
     for (path, records) in sources.by_path() {
-        let Some(first) = records.first().filter(|first| is_chosen(first)) else {
+        let mut gone = Vec::new();
+        for record in records {
+            if is_chosen(record)? {
+                gone.push(record);
+            }
+        }
+        let Some(first) = gone.first() else {
             continue;
         };
-        edits.extend(records.iter().map(|record| (record.key(), None)));
+        edits.extend(gone.iter().map(|record| (record.key(), None)));
         cleared.push(ClearedSource {
             source_uri: first.source_uri.clone(),
             path: path.clone(),
-            versions: records.len(),
-            chunks: records.iter().map(|record| record.chunks).sum(),
+            versions: gone.len(),
+            chunks: gone.iter().map(|record| record.chunks).sum(),
         });
     }
     let mut unreadable = 0;
@@ -96,19 +105,23 @@ pub fn clear(session: &Session, choice: &Choice) -> Result<ClearReport> {
 }
 
 /// Whether a record is to be deleted.
-type IsChosen<'a> = Box<dyn Fn(&SourceRecord) -> bool + 'a>;
+type IsChosen<'a> = Box<dyn Fn(&SourceRecord) -> Result<bool> + 'a>;
 
-fn chosen<'a>(session: &Session, sources: &'a Sources, choice: &'a Choice) -> Result<IsChosen<'a>> {
+fn chosen<'a>(
+    session: &'a Session,
+    sources: &'a Sources,
+    choice: &'a Choice,
+) -> Result<IsChosen<'a>> {
     Ok(match choice {
         Choice::Named(names) => {
             for name in names {
                 require(sources, name)?;
             }
-            Box::new(|record| names.iter().any(|name| is_named(record, name)))
+            Box::new(|record| Ok(names.iter().any(|name| is_named(record, name))))
         }
         Choice::Prefix(prefix) => Box::new(move |record| {
             let path = record.path.as_bytes();
-            record.source_uri.starts_with(prefix) || path.starts_with(prefix.as_bytes())
+            Ok(record.source_uri.starts_with(prefix) || path.starts_with(prefix.as_bytes()))
         }),
         Choice::Row(row) => {
             let routing = listing::routing_of(session)?.ok_or_else(|| {
@@ -120,7 +133,11 @@ fn chosen<'a>(session: &Session, sources: &'a Sources, choice: &'a Choice) -> Re
                 let message = format!("there is no routing row {row}: the map has {rows}");
                 return Err(Error::new(Code::Usage, message).hint("git colony map show"));
             }
-            Box::new(move |record| routing.row_matches(*row, &record.path) == Some(true))
+            Box::new(move |record| Ok(routing.row_matches(*row, &record.path) == Some(true)))
+        }
+        Choice::Unused => {
+            let retirement = Retirement::new(&session.repo, session.repo.resolve_commit("HEAD")?)?;
+            Box::new(move |record| retirement.is_unused(record))
         }
     })
 }

@@ -42,6 +42,14 @@ impl<'a> Retirement<'a> {
         if !self.is_of_this_branch(record.commit)? {
             return Ok(false);
         }
+        self.is_unused(record)
+    }
+
+    /// Returns `true` if no branch that is known here has the content of a record at its path.
+    ///
+    /// # Errors
+    /// `object-missing`, `repository-broken`.
+    pub(super) fn is_unused(&self, record: &SourceRecord) -> Result<bool> {
         for tree in self.trees()? {
             let entry = self.repo.leaf_in(*tree, &record.path)?;
             if entry.is_some_and(|entry| entry.id == record.blob) {

@@ -131,3 +131,33 @@ fn branches_keep_their_own_versions() {
         assert_eq!(outcomes(&told), ["a.md unchanged"]);
     }
 }
+
+#[test]
+fn versions_of_deleted_branches_are_cleared_on_request() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.md", "# Old\n");
+    sandbox.write("b.md", "# B\n");
+    commit(&sandbox);
+    sandbox.colony(&["ingest", "a.md", "b.md"]);
+    sandbox.git(&["switch", "-q", "-c", "tried"]);
+    sandbox.write("a.md", "# New\n");
+    sandbox.write("c.md", "# C\n");
+    commit(&sandbox);
+    sandbox.colony(&["ingest", "a.md", "c.md"]);
+    sandbox.git(&["switch", "-q", "-"]);
+    let clear = ["knowledge", "clear", "--unused"];
+    assert_eq!(sandbox.json(&clear)["count"], 0);
+    sandbox.git(&["branch", "-q", "-D", "tried"]);
+    let told = sandbox.json(&clear);
+    let paths: Vec<_> = told["cleared"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["path"])
+        .collect();
+    assert_eq!(paths, ["a.md", "c.md"], "{told:#}");
+    assert_eq!(listed(&sandbox), ["a.md unrouted", "b.md unrouted"]);
+    assert_eq!(texts(&sandbox, "a.md"), ["# Old"]);
+    sandbox.colony(&["undo"]);
+    assert_eq!(listed(&sandbox).len(), 3);
+}
