@@ -27,7 +27,8 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
     };
     let mut front = vec![program.clone()];
     let mut path = Vec::new();
-    let mut command = cli;
+    // The actions of a command are defined when it is built.
+    let mut command = cli.clone();
     let mut rest = typed.iter();
     while let Some(arg) = rest.as_slice().first() {
         let word = arg.to_str().unwrap_or_default();
@@ -44,7 +45,8 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
         }
         if let Some(action) = command.find_subcommand(word) {
             path.push(arg.clone());
-            command = action;
+            command = action.clone();
+            command.build();
         } else if !(lists(&path) && matches!(word, "list" | "ls")) {
             break;
         } else {

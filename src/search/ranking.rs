@@ -231,11 +231,12 @@ impl<'a> Ranking<'a> {
     }
 
     fn finish(self) -> Vec<Ranked> {
-        let mut ranked = Vec::new();
+        let mut ranked: Vec<Ranked> = Vec::new();
         for (place, document) in self.view.documents.iter().enumerate() {
             let at = |scores: &[f32]| scores.get(place).copied().unwrap_or_default();
             let path = self.tuning.path * at(&self.paths);
             let shared = path + self.tuning.document * at(&self.documents);
+            let first = ranked.len();
             for passage in 0..document.passages as usize {
                 let index = document.first as usize + passage;
                 let own = self.passages.get(index).copied().unwrap_or_default();
@@ -249,13 +250,12 @@ impl<'a> Ranking<'a> {
                     });
                 }
             }
-        }
-        sort(&mut ranked);
-        let mut before = vec![1.0; self.view.documents.len()];
-        for it in &mut ranked {
-            if let Some(left) = before.get_mut(it.document) {
-                it.score *= *left;
-                *left *= self.tuning.repeated;
+            let own = ranked.get_mut(first..).unwrap_or_default();
+            sort(own);
+            let mut left = 1.0;
+            for it in own {
+                it.score *= left;
+                left *= self.tuning.repeated;
             }
         }
         sort(&mut ranked);
@@ -263,9 +263,12 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Sorts by score; a stable sort: equal ones stay in the order of the view.
+/// Sorts by score; equal ones are in the order of the view.
 fn sort(ranked: &mut [Ranked]) {
-    ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+    ranked.sort_unstable_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
+    });
 }
 
 /// The share of the occurrences of a word: rising ever less with their number, and falling with the length.

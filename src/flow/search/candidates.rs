@@ -67,6 +67,8 @@ pub(super) struct Candidate {
     pub(super) id: u32,
     pub(super) document: Rc<StoredDocument>,
     pub(super) passage: IndexedPassage,
+    /// The tokens of the passage.
+    pub(super) tokens: usize,
     pub(super) score: f32,
 }
 
@@ -244,6 +246,7 @@ impl Searched<'_> {
                 first_line: 1,
                 length: 0,
             }),
+            tokens: document.tokens(ranked.passage),
             document,
             score: ranked.score,
         })

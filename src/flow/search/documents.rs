@@ -16,6 +16,9 @@ use crate::source::literature::{Library, Literature};
 use crate::source::record::{Record, RecordKind};
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 use crate::store::cache::search_index::IndexKey;
+use crate::text::count::json_tokens;
+use crate::text::readers::Format;
+use crate::text::tokenizer::Tokenizer;
 
 /// A file with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,17 +54,23 @@ pub(super) struct StoredDocument {
     /// The document.
     #[serde(flatten)]
     pub(super) document: Document,
-    /// Its passages: start, end, first line and number of words.
-    passages: Vec<(u32, u32, u32, u32)>,
+    /// Its passages: start, end, first line, number of words and of tokens.
+    passages: Vec<[u32; 5]>,
 }
 
 impl Document {
-    /// Returns the name of the document in the index. `extractor` reads PDF.
-    pub(super) fn key(&self, extractor: &str) -> IndexKey {
+    /// Returns the name of the document in the index. The program that reads PDF is looked for only if it is one.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub(super) fn key(&self, reader: &Literature<'_>) -> Result<IndexKey> {
         let mut hasher = blake3::Hasher::new();
         let kind = match self.kind {
             DocumentKind::Text(encoding) => format!("text {encoding:?}"),
-            DocumentKind::Literature => format!("literature {extractor}"),
+            DocumentKind::Literature if Format::of(&self.path) == Some(Format::Pdf) => {
+                format!("literature {}", reader.extractor_id()?.unwrap_or_default())
+            }
+            DocumentKind::Literature => "literature".to_owned(),
             DocumentKind::Knowledge => "knowledge".to_owned(),
             DocumentKind::Name => "name".to_owned(),
         };
@@ -69,7 +78,7 @@ impl Document {
         hasher.update(self.path.as_bytes());
         let mut key = IndexKey::default();
         hasher.finalize_xof().fill(&mut key);
-        key
+        Ok(key)
     }
 
     /// Reads the text.
@@ -118,8 +127,18 @@ impl Document {
 }
 
 impl StoredDocument {
-    pub(super) fn new(document: Document, passages: &[IndexedPassage]) -> StoredDocument {
-        let stored = |it: &IndexedPassage| (it.start, it.end, it.first_line, it.length);
+    /// Counts the tokens of the passages: a search need not load the table of tokens then.
+    pub(super) fn new(
+        document: Document,
+        passages: &[IndexedPassage],
+        text: &str,
+    ) -> StoredDocument {
+        let stored = |it: &IndexedPassage| {
+            let body = text.get(it.range()).unwrap_or_default();
+            let tokens = json_tokens(Tokenizer::default(), body);
+            let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+            [it.start, it.end, it.first_line, it.length, tokens]
+        };
         StoredDocument {
             document,
             passages: passages.iter().map(stored).collect(),
@@ -128,7 +147,7 @@ impl StoredDocument {
 
     /// Returns a passage.
     pub(super) fn passage(&self, number: usize) -> Option<IndexedPassage> {
-        let &(start, end, first_line, length) = self.passages.get(number)?;
+        let &[start, end, first_line, length, _] = self.passages.get(number)?;
         Some(IndexedPassage {
             start,
             end,
@@ -137,9 +156,15 @@ impl StoredDocument {
         })
     }
 
+    /// Returns the tokens of a passage, as a string of JSON.
+    pub(super) fn tokens(&self, number: usize) -> usize {
+        let passage = self.passages.get(number);
+        passage.map_or(0, |&[.., tokens]| tokens as usize)
+    }
+
     /// Returns the lengths of the passages: the numbers of their words.
     pub(super) fn lengths(&self) -> Vec<u32> {
-        self.passages.iter().map(|it| it.3).collect()
+        self.passages.iter().map(|&[.., words, _]| words).collect()
     }
 }
 

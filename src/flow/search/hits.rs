@@ -12,8 +12,6 @@ use crate::search::passages::{PAGE_BREAK, is_heading};
 use crate::search::query::Query;
 use crate::search::words;
 use crate::source::record::RecordKind;
-use crate::text::count::json_tokens;
-use crate::text::tokenizer::Tokenizer;
 
 /// The maximum number of lines of a snippet.
 const MAX_LINES: usize = 3;
@@ -76,7 +74,7 @@ impl Searched<'_> {
             section: section(&text, at).or(place.heading),
             scope_id: self.scope_of(candidate),
             page_id: self.page_with(candidate, &text, at)?,
-            tokens: json_tokens(Tokenizer::default(), body),
+            tokens: candidate.tokens,
             snippet: snippet(body, best),
             path: path.clone(),
         })

@@ -194,7 +194,7 @@ impl<'a> Indexer<'a> {
         if mapped.is_empty() {
             return Ok(twice);
         }
-        let extractor = literature(self.session).extractor_id()?.unwrap_or_default();
+        let reader = literature(self.session);
         let kinds = [
             DocumentKind::Text(Encoding::Utf8),
             DocumentKind::Text(Encoding::Latin1),
@@ -207,9 +207,9 @@ impl<'a> Indexer<'a> {
                 ..document.clone()
             };
             for kind in kinds {
-                let found = self.id(of_kind(kind).key(&extractor))?;
+                let found = self.id(of_kind(kind).key(&reader)?)?;
                 if found.is_some_and(|id| mapped.contains(&id)) {
-                    twice.extend(self.id(document.key(&extractor))?);
+                    twice.extend(self.id(document.key(&reader)?)?);
                 }
             }
         }
@@ -233,12 +233,11 @@ impl<'a> Indexer<'a> {
         name: &str,
     ) -> Result<View> {
         let reader = literature(self.session);
-        let extractor = reader.extractor_id()?.unwrap_or_default();
         for _ in 0..MAX_ATTEMPTS {
             let mut view = View::default();
             let mut missing = Vec::new();
             for document in documents {
-                match self.find(document.key(&extractor))? {
+                match self.find(document.key(&reader)?)? {
                     Some((id, stored)) => view.push(id, &stored.lengths()),
                     None => missing.push(document),
                 }
@@ -259,7 +258,6 @@ impl<'a> Indexer<'a> {
             let work = Indexing {
                 world: &self.session.world,
                 reader: &reader,
-                extractor: &extractor,
                 meter: FileMeter::begin(&self.session.world.progress, what),
             };
             let segments = work.index(place, &missing)?;
@@ -347,7 +345,6 @@ fn key_of(state: &str) -> IndexKey {
 struct Indexing<'a> {
     world: &'a World,
     reader: &'a Literature<'a>,
-    extractor: &'a str,
     meter: FileMeter,
 }
 
@@ -399,9 +396,10 @@ impl Indexing<'_> {
                 read => read?,
             };
             let passages = segment.add(&document.path.to_string(), &text);
-            let json = serde_json::to_vec(&StoredDocument::new((*document).clone(), &passages))
+            let indexed = StoredDocument::new((*document).clone(), &passages, &text);
+            let json = serde_json::to_vec(&indexed)
                 .or_code(Code::Io, || "cannot write a document of the index")?;
-            stored.push((document.key(self.extractor), json));
+            stored.push((document.key(self.reader)?, json));
             bytes += text.len();
             self.meter.count();
             if bytes > MAX_SEGMENT_BYTES {
