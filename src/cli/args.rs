@@ -92,8 +92,9 @@ pub(super) struct Cli {
     pub(super) command: Option<Command>,
 }
 
-/// Every command.
+/// Every command. The arguments of one are defined when it is parsed: all of them together are a third of the start.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Command {
     Agents(agents::Args),
     Checkpoint(checkpoint::Args),

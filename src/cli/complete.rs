@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, CommandFactory as _};
+use clap::Arg;
 
 use crate::flow::reports::completion::{self, Names, Offer};
 use crate::git::{ObjectWrites, Repo};
@@ -15,7 +15,6 @@ use crate::store::settings;
 use crate::ui::answer::Outcome;
 use crate::ui::escape;
 
-use super::args::Cli;
 use super::typed_line::{self, TypedLine};
 use super::{Face, Stop, schema};
 
@@ -95,8 +94,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let Ok(world) = face.world() else {
         return Ok(Outcome::Yes);
     };
-    let mut cli = Cli::command();
-    cli.build();
+    let cli = super::built_grammar();
     let (kind, words) = match offers(&cli, &typed_line::read(world, &args.words)) {
         Offers::Words(words) => ("words", words),
         Offers::Files => ("files", Vec::new()),

@@ -248,7 +248,6 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         return face.answer(&manual_pages::install(&world, to, &pages, args.dry_run)?);
     }
     let mut cli = super::grammar();
-    cli.build();
     if args.all {
         let commands = commands(&cli);
         let count = commands.len();
@@ -274,14 +273,12 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
 
-    use super::super::args::Cli;
     use super::*;
 
     #[test]
     fn every_visible_command_has_a_line_in_a_group() {
-        let cli = Cli::command();
+        let cli = crate::cli::built_grammar();
         for command in cli
             .get_subcommands()
             .filter(|command| !command.is_hide_set())

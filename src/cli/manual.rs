@@ -20,8 +20,7 @@ pub struct Page {
 
 /// Returns every page.
 pub fn pages() -> Vec<Page> {
-    let mut cli = super::grammar();
-    cli.build();
+    let cli = super::grammar();
     let mut pages = vec![Page {
         file: "git-colony.1".to_owned(),
         text: overview(&cli),

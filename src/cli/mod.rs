@@ -109,10 +109,8 @@ const SIGHUP: i32 = 1;
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let grammar = grammar();
-    let args = &habits::as_grammar_has_it(&grammar, args);
-    let parsed = grammar.try_get_matches_from(args);
-    let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+    let args = &habits::as_grammar_has_it(&Cli::command(), args);
+    let mut cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, args, wants_json, env),
     };
@@ -129,8 +127,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 /// Runs a command line that is not of a person: its words are taken as they are, and the answer is JSON.
 fn run_words(words: Vec<OsString>, action: Option<&Action>, env: &mut Env) -> Exit {
     let args: Vec<OsString> = std::iter::once("git-colony".into()).chain(words).collect();
-    let parsed = grammar().try_get_matches_from(&args);
-    match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+    match parse(&args) {
         Ok(cli) => answer(cli, &args, env),
         Err(error) => {
             let error = usage::as_error(&error, &args);
@@ -198,9 +195,16 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     }
 }
 
-/// Returns the grammar of the command line, with our first screen as its help.
+/// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let parsed = Cli::command().try_get_matches_from(args);
+    let parsed = parsed.or_else(|_| grammar().try_get_matches_from(args));
+    parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+}
+
+/// Returns the whole grammar of the command line, with our first screen as its help.
 fn grammar() -> clap::Command {
-    let cli = Cli::command();
+    let cli = built_grammar();
     let screen = help::first_screen(&cli);
     let cli = cli.mut_subcommands(|command| match examples::as_help(command.get_name()) {
         Some(examples) => command.after_help(examples),
