@@ -145,7 +145,7 @@ fn narration(stderr: File) -> (Narrate, Progress) {
     let (shown, narrated) = (Arc::clone(&line), Arc::clone(&stderr));
     let narrate = move |text: &str| {
         let clear = of(&shown, &|line| line.clear().to_owned());
-        let text = crate::ui::escape::line(text);
+        let text = crate::model::escape::line(text);
         // In one write: two threads may write at once.
         drop((&*narrated).write_all(format!("{clear}{text}\n").as_bytes()));
     };

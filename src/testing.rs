@@ -58,7 +58,7 @@ pub mod credentials {
 
 /// Its functions, by the name of their module.
 pub mod escape {
-    pub use crate::ui::escape::line;
+    pub use crate::model::escape::line;
 }
 
 /// Its functions, by the name of their module.

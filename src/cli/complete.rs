@@ -11,9 +11,9 @@ use clap::Arg;
 use crate::flow::reports::completion::{self, Names, Offer};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
+use crate::model::escape;
 use crate::store::settings;
 use crate::ui::answer::Outcome;
-use crate::ui::escape;
 
 use super::typed_line::{self, TypedLine};
 use super::{Face, Stop, schema};

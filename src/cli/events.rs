@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::flow::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
+use crate::model::escape;
 use crate::model::time::{self, Moment};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Form, Outcome};
 use crate::ui::layout::Block;
+use crate::ui::text;
 use crate::ui::theme::{Role, Span};
-use crate::ui::{escape, text};
 
 use super::checkpoints::age;
 use super::{Face, Run, Stop};

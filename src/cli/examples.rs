@@ -351,7 +351,10 @@ pub const TABLE: &[Examples] = &[
         "pages",
         &[
             ("git colony pages", "list the pages"),
-            ("git colony pages stats", "tokens of each scope"),
+            (
+                "git colony pages show --path a.txt",
+                "the pages with text of a file",
+            ),
             (
                 "git colony pages resident",
                 "the pages that an agent has in its context",

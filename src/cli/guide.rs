@@ -7,13 +7,13 @@ use crate::design::default_branch;
 use crate::design::fork::forks;
 use crate::git::Head;
 use crate::model::Result;
+use crate::model::escape;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::store::Session;
 use crate::store::membership::Role;
 use crate::store::settings::agent_rule::AgentRule;
 use crate::ui::answer::Answer;
-use crate::ui::escape;
 use crate::ui::layout::Block;
 
 /// How an agent works in a colony.
@@ -215,7 +215,7 @@ the task merges the work.
 
     git colony status                         # show the branch, uncommitted changes, the newest checkpoint
     git colony map                            # cut the commit into pages with a token budget
-    git colony pages show ID                  # print a page; git colony pages lists them
+    git colony pages show --path FILE         # print its pages; git colony pages lists all
 
 ## Tools
 

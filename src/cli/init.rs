@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::flow::init::{self, InitReport, InitStatus, Request, WantedLfs};
 use crate::flow::migrate::Publication;
 use crate::git::remote::url::{Provenance, RemoteUrl};
+use crate::map::data_globs::DataGlob;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -131,6 +132,7 @@ impl Answer for InitReport {
                 .map(|what| format!("{verb} here: {what}")),
         );
         lines.extend(self.large_files());
+        lines.extend(self.data());
         for flag in &self.unused_flags {
             lines.push(format!(
                 "{flag} changed nothing: .colony/manifest.json is kept as it is, and edited by hand"
@@ -176,6 +178,29 @@ impl Answer for InitReport {
 }
 
 impl InitReport {
+    /// Lists the data that has much of the text of the tree.
+    fn data(&self) -> Vec<String> {
+        if self.proposed_globs.is_empty() {
+            return Vec::new();
+        }
+        let row = |found: &DataGlob| {
+            let files = text::count(found.files, "file");
+            vec![
+                format!("  {}", found.glob),
+                format!("{} %", found.percent),
+                format!("{} in {files}", text::size(found.bytes)),
+            ]
+        };
+        let rows: Vec<_> = self.proposed_globs.iter().map(row).collect();
+        let mut lines = vec!["attention: much of the text of this tree is data:".to_owned()];
+        lines.extend(text::table(&rows));
+        lines.push(
+            "'git colony map' cuts it into pages, too, unless the globs that .colony/repo_map.yaml has as a comment leave it out"
+                .to_owned(),
+        );
+        lines
+    }
+
     /// Lists the lines that a file of another owner lacks: once, and when asked for.
     fn proposed_lines(&self) -> Vec<String> {
         let none = "attention: git-lfs gets no file: .gitattributes is kept as it is, and no line of it names git-lfs";

@@ -48,6 +48,7 @@ use crate::flow::map::map_repo::MapRepoReport;
 use crate::flow::migrate::MigrateReport;
 use crate::flow::pages::PagesReport;
 use crate::flow::pages::page_graph::PageGraphReport;
+use crate::flow::pages::page_show::ShownPages;
 use crate::flow::pages::page_stats::PageStatsReport;
 use crate::flow::pages::scopes::{MappedReport, ScopeReport, ScopesReport};
 use crate::flow::pages::unmap::UnmapReport;
@@ -71,7 +72,6 @@ use crate::map::listing::TreeReport;
 use crate::map::show::{MapCheckReport, MapShowReport};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
-use crate::page::listing::ShownPage;
 use crate::setup::hooks::{HooksStatusReport, InstallReport};
 use crate::ui::answer::{Answer, ErrorAnswer, Form, Outcome};
 use crate::ui::text;
@@ -184,7 +184,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("pages lock", answer::<LockReport>),
     ("pages request", answer::<PageRequestReport>),
     ("pages resident", answer::<ResidentReport>),
-    ("pages show", answer::<ShownPage>),
+    ("pages show", answer::<ShownPages>),
     ("pages stats", answer::<PageStatsReport>),
     ("pages unlock", answer::<UnlockReport>),
     ("promote", answer::<PromotionReport>),

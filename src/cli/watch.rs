@@ -10,11 +10,12 @@ use crate::flow::watch::{
     WatchesReport,
 };
 use crate::git::process::detached;
+use crate::model::escape;
 use crate::model::time::Moment;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Form, Outcome};
-use crate::ui::{escape, text};
+use crate::ui::text;
 
 use super::checkpoints::age;
 use super::paths::repo_path;

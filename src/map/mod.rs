@@ -1,5 +1,6 @@
 //! The repo map: the sources of a repository, and the scope of each.
 
+pub mod data_globs;
 pub mod listing;
 pub mod load;
 pub mod problem;

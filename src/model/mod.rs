@@ -2,6 +2,7 @@
 
 pub mod code;
 pub mod error;
+pub mod escape;
 pub mod full_disk;
 pub mod id;
 pub mod path;

@@ -9,9 +9,7 @@ use super::pages::{self, Page, PageId};
 use super::part_numbers::PartNumbers;
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::source::file;
-use crate::source::literature::{Library, Literature};
-use crate::source::record::{Record, RecordKind};
+use crate::source::record::Record;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 
@@ -34,6 +32,12 @@ pub struct RecordEntry {
     pub start: u64,
     /// Its end.
     pub end: u64,
+    /// The first line, from 1, where the text was read and has lines: in `pages show`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<usize>,
+    /// The last line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<usize>,
     /// Its tokens, with the frame.
     pub tokens: u32,
     /// Whether the attributes of the mapped tree mark the file as `linguist-generated`; absent if
@@ -103,6 +107,8 @@ impl From<&Record> for RecordEntry {
             blob: record.blob,
             start: record.start,
             end: record.end,
+            start_line: None,
+            end_line: None,
             tokens: record.tokens,
             generated: None,
             text: None,
@@ -136,6 +142,42 @@ pub fn list(
     filter: &Filter,
 ) -> Result<(Vec<PageEntry>, usize)> {
     let (mut found, mut total) = (Vec::new(), 0);
+    each_chosen(table, scopes, filter, |scope, pages, chosen| {
+        let mut parts = None;
+        for page in chosen {
+            total += 1;
+            if total > filter.offset && found.len() < filter.limit {
+                let parts = parts.get_or_insert_with(|| PartNumbers::of(pages));
+                found.push(parts.describe(&scope.scope, page));
+            }
+        }
+    })?;
+    Ok((found, total))
+}
+
+/// Finds all pages of scopes that a filter selects, whatever its limit: with their scopes, in the order of [`list`].
+///
+/// # Errors
+/// `cache-unusable`.
+pub fn select(
+    table: &PageTable,
+    scopes: &[ScopeRow],
+    filter: &Filter,
+) -> Result<Vec<(ScopeRow, Page)>> {
+    let mut found = Vec::new();
+    each_chosen(table, scopes, filter, |scope, _, chosen| {
+        found.extend(chosen.into_iter().map(|page| (scope.clone(), page.clone())));
+    })?;
+    Ok(found)
+}
+
+/// Calls a function with the scope, all pages and the selected pages of each directory.
+fn each_chosen(
+    table: &PageTable,
+    scopes: &[ScopeRow],
+    filter: &Filter,
+    mut take: impl FnMut(&ScopeRow, &[Page], Vec<&Page>),
+) -> Result<()> {
     for scope in scopes {
         let mut damage = None;
         let directories = table.each_directory(scope, |row| {
@@ -143,20 +185,13 @@ pub fn list(
                 damage = Some(error);
                 Vec::new()
             });
-            let mut parts = None;
-            for page in filter.chosen(&pages) {
-                total += 1;
-                if total > filter.offset && found.len() < filter.limit {
-                    let parts = parts.get_or_insert_with(|| PartNumbers::of(&pages));
-                    found.push(parts.describe(&scope.scope, page));
-                }
-            }
+            take(scope, &pages, filter.chosen(&pages));
             damage.is_none()
         });
         directories.map_err(unusable)?;
         damage.map_or(Ok(()), Err)?;
     }
-    Ok((found, total))
+    Ok(())
 }
 
 impl Filter {
@@ -227,16 +262,6 @@ pub fn unusable(error: Unusable) -> Error {
     )
 }
 
-/// The format of a page as one text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rendering {
-    /// A JSON object for each record, one per line: the text whose tokens are counted.
-    #[default]
-    Json,
-    /// The text of each record as it is, below a line with its file: for people.
-    Text,
-}
-
 /// A page that is related to another.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Neighbor {
@@ -251,111 +276,4 @@ pub struct Neighbor {
     pub confidence: f64,
     /// The reasons.
     pub relationship_types: Vec<RelationshipType>,
-}
-
-/// A page with its text.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ShownPage {
-    /// Its id.
-    #[schemars(with = "String")]
-    pub page_id: PageId,
-    /// The scope it belongs to.
-    pub scope_id: String,
-    /// Its tokens, the sum over its records.
-    pub tokens: u32,
-    /// Whether the branch, or the working tree, has changed since the scope was mapped.
-    pub stale: bool,
-    /// The pages that have its files now, if the mapping no longer has it: such a page is shown while an
-    /// agent has it, or it is locked.
-    #[schemars(with = "Vec<String>")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub successors: Vec<PageId>,
-    /// Its records; with their text, unless `text` has it.
-    pub records: Vec<RecordEntry>,
-    /// The most related pages, if they were asked for: the strongest first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub neighbours: Option<Vec<Neighbor>>,
-    /// The whole text as in the files, if it was asked for: the records have no text then.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// Otherwise a JSON object for each record, in one line. It has at most the tokens of its
-    /// record, and up to 2 fewer, as text and frame are counted separately.
-    #[serde(skip)]
-    pub lines: Vec<String>,
-}
-
-/// Reads the text of a page.
-///
-/// # Errors
-/// `object-missing`.
-pub fn show(
-    library: &Library<'_>,
-    reader: &Literature<'_>,
-    scope_id: &str,
-    page: &Page,
-    rendering: Rendering,
-) -> Result<ShownPage> {
-    let (mut records, mut lines) = (Vec::new(), Vec::new());
-    let mut whole = (rendering == Rendering::Text).then(String::new);
-    for record in &page.records {
-        let text = text(library, reader, record)?;
-        let entry = RecordEntry::from(record);
-        if let Some(whole) = &mut whole {
-            whole.push_str(&plain(record, text.as_deref()));
-            records.push(entry);
-        } else {
-            let value = record.value(text.as_deref().unwrap_or_default());
-            lines.push(value.to_string());
-            records.push(RecordEntry { text, ..entry });
-        }
-    }
-    Ok(ShownPage {
-        page_id: page.id,
-        scope_id: scope_id.to_owned(),
-        tokens: page.tokens,
-        stale: false,
-        successors: Vec::new(),
-        records,
-        neighbours: None,
-        text: whole,
-        lines,
-    })
-}
-
-/// Formats a record for people. Ends with a newline, even if the file does not.
-fn plain(record: &Record, text: Option<&str>) -> String {
-    let part = record
-        .part
-        .as_ref()
-        .map(|part| format!(" part {part}"))
-        .unwrap_or_default();
-    let text = text.map_or_else(
-        || format!("(binary, {} bytes)", record.end),
-        |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),
-    );
-    format!("==> {}{part} <==\n{text}\n", record.path)
-}
-
-fn text(library: &Library<'_>, reader: &Literature<'_>, record: &Record) -> Result<Option<String>> {
-    let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
-    let range = at(record.start)..at(record.end);
-    let stretch = match &record.kind {
-        RecordKind::Binary { .. } => return Ok(None),
-        RecordKind::Text(encoding) => {
-            let bytes = library.objects.blob(record.blob)?;
-            let stretch = bytes.get(range);
-            stretch.map(|stretch| file::decode_as(*encoding, stretch))
-        }
-        RecordKind::Chunk { .. } => {
-            let text = reader.text(library, &record.path, record.blob)?;
-            text.get(range).map(str::to_owned)
-        }
-    };
-    stretch.map(Some).ok_or_else(|| {
-        Error::new(
-            Code::RepositoryBroken,
-            format!("'{}' is shorter than the page table says", record.path),
-        )
-        .hint("git colony map   # once the cache below .git/colony is deleted")
-    })
 }

@@ -5,6 +5,7 @@ pub mod graph;
 pub mod listing;
 pub mod mapping;
 pub mod packer;
+pub mod page_text;
 pub mod pages;
 pub mod pairing;
 pub mod part_numbers;

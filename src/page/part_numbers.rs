@@ -27,13 +27,13 @@ impl<'a> PartNumbers<'a> {
     /// Describes one of the pages.
     pub fn describe(&self, scope_id: &str, page: &Page) -> PageEntry {
         let mut entry = PageEntry::of(scope_id, page);
-        self.number(&mut entry.records);
+        self.number(entry.records.iter_mut());
         entry
     }
 
     /// Sets the numbers of records.
-    fn number(&self, records: &mut [RecordEntry]) {
-        for record in records.iter_mut().filter(|record| record.part.is_some()) {
+    fn number<'r>(&self, records: impl Iterator<Item = &'r mut RecordEntry>) {
+        for record in records.filter(|record| record.part.is_some()) {
             let starts = self.0.get(&record.path).map_or(&[][..], Vec::as_slice);
             let before = starts.partition_point(|&start| start < record.start);
             record.part_number = Some(1 + before);
@@ -42,21 +42,26 @@ impl<'a> PartNumbers<'a> {
     }
 }
 
-/// Numbers the parts of a page that was looked up.
+/// Numbers the parts of pages that were looked up. A directory is read once if its records follow each other.
 ///
 /// # Errors
 /// `cache-unusable`.
-pub fn number_parts_of_page(
+pub fn number_parts<'r>(
     table: &PageTable,
     scope: &ScopeRow,
-    records: &mut [RecordEntry],
+    records: impl Iterator<Item = &'r mut RecordEntry>,
 ) -> Result<()> {
-    let Some(first) = records.iter().find(|record| record.part.is_some()) else {
-        return Ok(());
-    };
-    let directory = first.path.parent().unwrap_or_default();
-    let row = table.directory(scope, &directory).map_err(unusable)?;
-    let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
-    PartNumbers::of(&pages).number(records);
+    let parts = records.filter(|record| record.part.is_some());
+    let mut parts: Vec<(RepoPath, &mut RecordEntry)> = parts
+        .map(|record| (record.path.parent().unwrap_or_default(), record))
+        .collect();
+    for beside in parts.chunk_by_mut(|one, other| one.0 == other.0) {
+        let Some((directory, _)) = beside.first() else {
+            continue;
+        };
+        let row = table.directory(scope, directory).map_err(unusable)?;
+        let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+        PartNumbers::of(&pages).number(beside.iter_mut().map(|(_, record)| &mut **record));
+    }
     Ok(())
 }

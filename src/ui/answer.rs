@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use crate::model::time::Moment;
 use crate::model::{Code, Error, Untouched};
 
-use super::escape;
 use super::layout::Block;
 use super::sent::Sent;
 use super::theme::{Line, Palette, Role, Span};
+use crate::model::escape;
 
 /// Whether the answer is yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! a table, long cells end in an ellipsis; a long line is broken between words, unless it offers a command, which is
 //! pasted as one line.
 
-use super::escape;
 use super::theme::{Line, Palette, Role, Span};
+use crate::model::escape;
 
 /// The text between two columns.
 const GAP: usize = 2;

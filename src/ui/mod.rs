@@ -1,7 +1,6 @@
-//! How answers reach people and programs: one report, as lines or as JSON, escaped.
+//! How answers reach people and programs: one report, as lines or as JSON.
 
 pub mod answer;
-pub mod escape;
 pub mod layout;
 pub mod progress_line;
 pub mod sent;

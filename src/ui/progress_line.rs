@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::model::progress::{Step, Unit};
 
-use super::{escape, text};
+use super::text;
+use crate::model::escape;
 
 /// Work that ends within this time shows no line.
 const SHOW_AFTER: Duration = Duration::from_millis(500);

@@ -1,7 +1,7 @@
 //! Color by named roles: what a piece of text is, not how it looks. Every piece is escaped before it is painted, so
 //! that no text of a repository paints anything.
 
-use super::escape;
+use crate::model::escape;
 
 /// What a piece of text is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

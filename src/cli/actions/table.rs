@@ -698,13 +698,20 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Read a page, by an id of list_stored_pages",
+        "Read pages with their text and its lines: by ids of list_stored_pages, or all with text of 'path'",
         action(
             "get_page",
             Pages,
             Reads,
             "pages show",
-            &[as_arg("page_id", "id"), same("format"), same("neighbours")],
+            &[
+                how("page_id", Text("ids")),
+                as_arg("page_ids", "ids"),
+                same("path"),
+                same("worktree"),
+                as_arg("scope_id", "scope"),
+                same("neighbours"),
+            ],
         ),
     ),
     action(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::ui::escape;
+use crate::model::escape;
 
 use super::run_action::Answered;
 

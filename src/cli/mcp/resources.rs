@@ -151,7 +151,7 @@ impl Kind {
         let id = text(self.id)?;
         let uri = format!("colony://{}/{}", self.name, key::encode(id));
         let mut resource = Resource::new(uri, id).with_mime_type(JSON);
-        resource.title = text(self.title).map(crate::ui::escape::line);
+        resource.title = text(self.title).map(crate::model::escape::line);
         Some(resource)
     }
 }

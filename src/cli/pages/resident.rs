@@ -5,10 +5,8 @@ use crate::flow::residency::resident_pages::{
     self, LeftOutPage, LeftOutReason, ResidentPage, ResidentReport,
 };
 use crate::model::time::Moment;
-use crate::page::listing::Rendering;
+use crate::page::page_text::Headings;
 use crate::ui::answer::{Answer, Outcome};
-use crate::ui::escape;
-use crate::ui::layout::Block;
 use crate::ui::text;
 
 /// List the resident pages of an agent, or print them for a prompt
@@ -26,7 +24,8 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let report = resident_pages::list(&session, args.format.map(Rendering::from))?;
+    let rendering = args.format.map(|format| format.rendering(Headings::Parts));
+    let report = resident_pages::list(&session, rendering)?;
     face.answer(&report)
 }
 
@@ -59,16 +58,16 @@ impl Answer for ResidentReport {
             .collect()
     }
 
-    fn blocks(&self, _now: &Moment) -> Vec<Block> {
-        if let Some(text) = &self.text {
-            // A value escaped by the rules of JSON stays the same value; other text is escaped as one.
-            return text
-                .lines()
-                .map(|line| Block::Verbatim(escape::json(line)))
-                .collect();
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        if self.text.is_some() {
+            return Vec::new();
         }
         let rows = self.pages.iter().map(row).collect::<Vec<_>>();
-        text::table(&rows).into_iter().map(Block::text).collect()
+        text::table(&rows)
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 }
 

@@ -1,31 +1,44 @@
 //! `git colony pages show`
 
-use crate::cli::{Face, Run, Stop};
-use crate::flow::pages::{self, ShowRequest};
+use std::path::{Path, PathBuf};
+
+use crate::cli::{Face, Run, Stop, paths};
+use crate::flow::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
+use crate::model::Result;
 use crate::model::time::Moment;
-use crate::page::listing::{Neighbor, RecordEntry, Rendering, ShownPage};
+use crate::page::listing::{Filter, Neighbor, RecordEntry, Work};
+use crate::page::page_text::{Headings, Rendering, ShownPage};
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
-use crate::ui::escape;
 use crate::ui::layout::Block;
 use crate::ui::text;
+use crate::ui::theme::Span;
 
 use super::graph;
 
-/// Print a page
+/// Print pages
 ///
-/// For a model: a JSON object for each record, one on a line. Such a line has at most the tokens that are
-/// counted for its record, and up to 2 fewer: the text and its surroundings are counted apart.
-/// Notes go to standard error. The --json before it is another thing: the whole answer as one object, in which
-/// each record has its text, or with '--format text' all of it stands once, as 'text'.
+/// For a model: the text as it stands in the files, each piece of it below a line with its file and its lines, and
+/// never more tokens than 'git colony pages' lists for the pages. A record whose text would have more, which is
+/// rare, is printed as a JSON object. Notes go to standard error. With --json, each record has its text and its lines.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// Its id, or a unique prefix of it
-    #[arg(value_name = "ID")]
-    id: String,
-    /// Write the text as FORMAT: json, an object for each record, or text, as it stands in the files
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    /// The ids of pages, or unique prefixes of them; they are printed in this order
+    #[arg(value_name = "ID", required_unless_present = "path")]
+    ids: Vec<String>,
+    /// Print all pages with text of PATH, a file or a directory, in its order
+    #[arg(long, value_name = "PATH", conflicts_with = "ids")]
+    path: Option<PathBuf>,
+    /// With --path: pages of the working tree, which 'map --worktree' made
+    #[arg(long, requires = "path", conflicts_with = "ids")]
+    worktree: bool,
+    /// With --path: only pages of the scope ID, or of the row of that name
+    #[arg(long, value_name = "ID", requires = "path", conflicts_with = "ids")]
+    scope: Option<String>,
+    /// Print as FORMAT: text, as it stands in the files, or json, an object for each record, one on a line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// First list the most closely related pages, at most five
+    /// First list the most closely related pages, at most five of each
     #[arg(long, alias = "neighbors")]
     neighbours: bool,
 }
@@ -38,11 +51,12 @@ pub(super) enum Format {
     Text,
 }
 
-impl From<Format> for Rendering {
-    fn from(format: Format) -> Self {
-        match format {
+impl Format {
+    /// Returns how pages are printed, with these lines above text.
+    pub(super) fn rendering(self, headings: Headings) -> Rendering {
+        match self {
             Format::Json => Rendering::Json,
-            Format::Text => Rendering::Text,
+            Format::Text => Rendering::Text(headings),
         }
     }
 }
@@ -50,31 +64,45 @@ impl From<Format> for Rendering {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let request = ShowRequest {
-        id: args.id,
-        rendering: args.format.into(),
+        rendering: args.format.rendering(Headings::Lines),
         neighbors: args.neighbours,
+        pages: shown_by(&session, args)?,
     };
-    let report = pages::show(&session, &request)?;
+    let report = page_show::show(&session, &request)?;
     face.answer(&report)
 }
 
-impl Answer for ShownPage {
+fn shown_by(session: &Session, args: Args) -> Result<ShownBy> {
+    let Some(path) = args.path else {
+        let typed = |id: String| TypedId {
+            path: paths::repo_path(session, Path::new(&id)).ok(),
+            id,
+        };
+        return Ok(ShownBy::Ids(args.ids.into_iter().map(typed).collect()));
+    };
+    Ok(ShownBy::Path(Filter {
+        path: Some(paths::repo_path(session, &path)?),
+        scope: args.scope,
+        work: if args.worktree {
+            Work::Worktree
+        } else {
+            Work::Committed
+        },
+        ..Filter::default()
+    }))
+}
+
+impl Answer for ShownPages {
     fn is_listing(&self) -> bool {
         true
     }
 
     fn message(&self) -> String {
-        if !self.successors.is_empty() {
-            let ids: Vec<String> = self.successors.iter().copied().map(super::short).collect();
-            format!(
-                "its files have changed since; {} has them now",
-                text::list(&ids)
-            )
-        } else if self.stale {
-            super::moved_on(std::slice::from_ref(&self.scope_id)).to_owned()
-        } else {
-            String::new()
-        }
+        let pages = text::count(self.count, "page");
+        let tokens = text::count(self.text_tokens, "token");
+        let stale = stale(&self.pages).into_iter();
+        let stale = stale.map(|note| format!("; {note}"));
+        format!("{pages}, {tokens}{}", stale.collect::<String>())
     }
 
     fn line(&self) -> String {
@@ -83,37 +111,62 @@ impl Answer for ShownPage {
     }
 
     fn narration(&self) -> Vec<String> {
-        let stale = self.stale.then(|| self.message());
-        let parts = self.records.iter().filter_map(lies);
-        stale.into_iter().chain(parts).collect()
+        let records = self.pages.iter().flat_map(|page| &page.records);
+        let parts = records.filter_map(lies);
+        stale(&self.pages).into_iter().chain(parts).collect()
     }
 
     fn blocks(&self, _now: &Moment) -> Vec<Block> {
-        let row = |neighbor: &Neighbor| {
-            vec![
-                format!("neighbor {:.2}", neighbor.weight).into(),
-                graph::name(neighbor.page_id, &neighbor.files).into(),
-                graph::types(&neighbor.relationship_types).into(),
-            ]
-        };
-        let neighbors = self.neighbours.iter().flatten();
-        let mut blocks = vec![Block::Table(neighbors.map(row).collect())];
-        // A value escaped by the rules of JSON stays the same value.
-        let lines = self.lines.iter().map(|line| escape::json(line));
-        blocks.extend(lines.map(Block::Verbatim));
-        blocks
+        let rows = self.pages.iter().flat_map(|page| {
+            let neighbors = page.neighbours.iter().flatten();
+            neighbors.map(|neighbor| row(page, neighbor))
+        });
+        vec![Block::Table(rows.collect())]
     }
 
     fn verbatim(&self) -> Option<&str> {
-        self.text.as_deref()
+        Some(&self.printed)
     }
+}
+
+fn row(page: &ShownPage, neighbor: &Neighbor) -> Vec<Span> {
+    vec![
+        format!("neighbour {:.2}", neighbor.weight).into(),
+        format!("of {}", super::short(page.page_id)).into(),
+        graph::name(neighbor.page_id, &neighbor.files).into(),
+        graph::types(&neighbor.relationship_types).into(),
+    ]
+}
+
+/// Says which pages are not from the newest files.
+fn stale(pages: &[ShownPage]) -> Vec<String> {
+    let stale = pages.iter().filter(|page| page.stale);
+    let (replaced, old): (Vec<&ShownPage>, Vec<&ShownPage>) =
+        stale.partition(|page| !page.successors.is_empty());
+    let mut notes: Vec<String> = Vec::new();
+    for page in replaced {
+        let ids: Vec<String> = page.successors.iter().copied().map(super::short).collect();
+        notes.push(format!(
+            "the files of {} have changed since; {} has them now",
+            super::short(page.page_id),
+            text::list(&ids)
+        ));
+    }
+    let scopes: Vec<String> = old.iter().map(|page| page.scope_id.clone()).collect();
+    notes.extend(super::narration(&scopes));
+    notes
 }
 
 /// Says where a part of a file lies.
 fn lies(record: &RecordEntry) -> Option<String> {
     let (number, count) = (record.part_number?, record.part_count?);
+    let lines = record.start_line.zip(record.end_line);
+    let lines = lines.map(|(first, last)| format!("lines {first} to {last}, "));
     Some(format!(
-        "{}: part {number} of {count}, bytes {} to {}",
-        record.path, record.start, record.end
+        "{}: part {number} of {count}, {}bytes {} to {}",
+        record.path,
+        lines.unwrap_or_default(),
+        record.start,
+        record.end
     ))
 }

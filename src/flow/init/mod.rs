@@ -2,6 +2,7 @@
 
 mod files;
 mod init_migration;
+mod repo_map_file;
 mod side_effects;
 
 use schemars::JsonSchema;
@@ -15,6 +16,7 @@ use crate::git::{Head, Oid};
 use crate::lfs::exempt::LeftOut;
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
+use crate::map::data_globs::DataGlob;
 use crate::model::id::OperationId;
 use crate::model::{Error, RepoPath, Result};
 use crate::setup::hooks::{self, Act, Target};
@@ -26,9 +28,7 @@ use crate::store::operation::Kind;
 use files::{Attributes, existing, new_manifest, plan_attributes, refuse_edited};
 pub use side_effects::forget_shown;
 
-/// The map of the sources of a repository.
-const REPO_MAP: &str = ".colony/repo_map.yaml";
-const REPO_MAP_TEMPLATE: &str = include_str!("../../setup/repo_map_template.yaml");
+const IGNORE_FILE: &str = ".colony/.gitignore";
 /// The folders below `.colony` that are never committed.
 const IGNORED: &str =
     "# Kept by git-colony beside the repository, never in it.\n/cache/\n/sessions/\n";
@@ -124,6 +124,9 @@ pub struct InitReport {
     pub lfs_kept_off: bool,
     /// Flags without effect: the manifest exists and is kept.
     pub unused_flags: Vec<&'static str>,
+    /// Globs for data that has much of the text of the tree: the new map has them as a comment, so nothing is left
+    /// out. Empty if the map exists.
+    pub proposed_globs: Vec<DataGlob>,
     /// The merge drivers that this run configures.
     pub merge_drivers: Vec<String>,
     /// Committed files that a git-lfs pattern would convert at their next change.
@@ -274,6 +277,7 @@ struct Plan {
     lfs: Lfs,
     wanted: Lfs,
     attributes: Attributes,
+    proposed_globs: Vec<DataGlob>,
 }
 
 impl Plan {
@@ -312,13 +316,9 @@ impl Plan {
             }
             Some(_) => {}
         }
-        for (path, text) in [
-            (REPO_MAP, REPO_MAP_TEMPLATE),
-            (".colony/.gitignore", IGNORED),
-        ] {
-            if existing(session, path)?.is_none() {
-                files.push((path.into(), text.as_bytes().to_vec()));
-            }
+        let proposed_globs = repo_map_file::plan(session, &mut files)?;
+        if existing(session, IGNORE_FILE)?.is_none() {
+            files.push((IGNORE_FILE.into(), IGNORED.as_bytes().to_vec()));
         }
         let attributes = plan_attributes(session, request, lfs, &mut files)?;
         if attributes.merge_lines == MergeLines::InInfo {
@@ -337,6 +337,7 @@ impl Plan {
             lfs,
             wanted,
             attributes,
+            proposed_globs,
         })
     }
 
@@ -374,6 +375,7 @@ impl Plan {
             exempt: self.attributes.exempt.files.clone(),
             patterns_left_out: self.attributes.exempt.left_out.clone(),
             unused_flags: side_effects::unused_flags(session, request)?,
+            proposed_globs: self.proposed_globs.clone(),
             merge_drivers: missing.into_iter().map(str::to_owned).collect(),
             would_dirty,
             op: None,

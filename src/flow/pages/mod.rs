@@ -3,6 +3,7 @@
 pub mod no_pages;
 pub mod page_graph;
 pub(crate) mod page_labels;
+pub mod page_show;
 pub mod page_stats;
 pub mod scopes;
 pub mod unmap;
@@ -13,23 +14,18 @@ use std::cell::OnceCell;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::map::mapping::Reading;
 use super::map::{map_in_memory, map_worktree, mapping};
-use super::residency::{self, PageState};
+use super::residency::PageState;
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
 use crate::map::scope_record::{self, ScopeRecord};
 use crate::model::{Code, Result};
-use crate::page::listing::{self, Filter, PageEntry, Rendering, ShownPage, Work, unusable};
+use crate::page::listing::{self, Filter, PageEntry, Work, unusable};
 use crate::page::pages::{Page, PageId};
-use crate::page::part_numbers;
-use crate::source::literature::Literature;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::{PageTable, ScopeRow};
 use crate::store::files::places::Places;
-use crate::text::chunk::ChunkSize;
-use crate::text::tokenizer::Tokenizer;
 use no_pages::NoPages;
 use wanted_scopes::{retain_meant, retain_source, retain_wanted};
 
@@ -301,68 +297,6 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
         stale: !stale_scopes.is_empty(),
         stale_scopes,
     })
-}
-
-/// The page to show, and the format.
-#[derive(Clone, Debug)]
-pub struct ShowRequest {
-    /// Its id, or a unique prefix.
-    pub id: String,
-    /// The format of its text.
-    pub rendering: Rendering,
-    /// Whether related pages are named, too.
-    pub neighbors: bool,
-}
-
-/// Reads a page.
-///
-/// # Errors
-/// `page-not-found`, `object-missing`, `cache-unusable`.
-pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPage> {
-    let opened = delete_damaged(session, open(session, None))?;
-    let found = match delete_damaged(session, opened.find(&request.id)) {
-        Err(error) if error.code() == Code::PageNotFound => {
-            return show_kept(session, &opened, request)?.ok_or(error);
-        }
-        found => found?,
-    };
-    let place = Reading::of(session, found.0.place.as_deref())?;
-    // The size of chunks does not affect the text of which they are parts.
-    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let mut shown = listing::show(
-        &place.library(),
-        &reader,
-        &found.0.scope,
-        &found.1,
-        request.rendering,
-    )?;
-    shown.stale = is_stale(session, &found.0);
-    page_labels::label_of_scope(session, &found.0, shown.records.iter_mut())?;
-    part_numbers::number_parts_of_page(&opened.table, &found.0, &mut shown.records)?;
-    if request.neighbors {
-        let neighbors = page_graph::neighbors(session, &opened.table, &found.0, &[shown.page_id])?;
-        shown.neighbours = Some(neighbors);
-    }
-    Ok(shown)
-}
-
-/// Reads a page that the mapping no longer has, if an agent has it or it is locked.
-fn show_kept(
-    session: &Session,
-    opened: &Opened,
-    request: &ShowRequest,
-) -> Result<Option<ShownPage>> {
-    let Some((stored, page)) = residency::find_kept(session, &request.id) else {
-        return Ok(None);
-    };
-    let place = Reading::of(session, stored.place.as_deref())?;
-    let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
-    let library = place.library();
-    let scope_id = &stored.scope;
-    let mut shown = listing::show(&library, &reader, scope_id, &page, request.rendering)?;
-    shown.stale = true;
-    shown.successors = residency::successors_of(opened, scope_id, &page)?;
-    Ok(Some(shown))
 }
 
 /// Deletes the pages of a scope; returns `true` if there were any.

@@ -76,7 +76,7 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
     })
 }
 
-/// Finds the pages most related to some pages of a scope: for each a few, the strongest first.
+/// Finds for each of some pages of a scope the few that are most related to it, the strongest first.
 ///
 /// # Errors
 /// As [`graph`].
@@ -85,7 +85,7 @@ pub(in crate::flow) fn neighbors(
     table: &PageTable,
     scope: &ScopeRow,
     pages: &[PageId],
-) -> Result<Vec<Neighbor>> {
+) -> Result<Vec<Vec<Neighbor>>> {
     let source = Source {
         world: &session.world,
         objects: &Reading::of(session, scope.place.as_deref())?.objects,
@@ -93,8 +93,12 @@ pub(in crate::flow) fn neighbors(
     let mut graph = Graph::default();
     let mut cache = RelationCache::open(&session.repo);
     graph.add(&source, table, scope, &mut cache)?;
-    let of_page = |page: &PageId| graph.neighbors(*page).into_iter().take(MAX_NEIGHBORS);
-    Ok(pages.iter().flat_map(of_page).collect())
+    let of_page = |page: &PageId| {
+        let mut neighbors = graph.neighbors(*page);
+        neighbors.truncate(MAX_NEIGHBORS);
+        neighbors
+    };
+    Ok(pages.iter().map(of_page).collect())
 }
 
 /// Deletes the notes of merges that left a graph stale, for the files that up-to-date scopes of

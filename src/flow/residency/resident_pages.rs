@@ -9,8 +9,9 @@ use super::{is_stale, now, owner, pinned_pages, unpack, written};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::{self, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::{self, Rendering, ShownPage, unusable};
+use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
+use crate::page::page_text::{PageTexts, Rendering};
 use crate::page::pages::{self as page_ids, Page, PageId};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -273,7 +274,7 @@ impl ResidentReport {
         let mut texts = Vec::new();
         for one in kept {
             match read(session, one, rendering) {
-                Ok(shown) => texts.push((one, text_of(&shown))),
+                Ok(text) => texts.push((one, text)),
                 Err(error) if error.code() == Code::CacheUnusable => return Err(error),
                 Err(_) => self.left_out.push(LeftOutPage {
                     page_id: one.page.id,
@@ -305,17 +306,14 @@ impl ResidentReport {
     }
 }
 
-fn read(session: &Session, one: &KeptPage<'_>, rendering: Rendering) -> Result<ShownPage> {
+/// Reads the text of a page as it is printed.
+fn read(session: &Session, one: &KeptPage<'_>, rendering: Rendering) -> Result<String> {
     let reading = Reading::of(session, one.stored.place.as_deref())?;
     // The size of chunks does not affect the text of which they are parts.
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let library = reading.library();
-    listing::show(&library, &reader, &one.stored.scope, &one.page, rendering)
-}
-
-fn text_of(shown: &ShownPage) -> String {
-    match &shown.text {
-        Some(text) => text.clone(),
-        None => shown.lines.iter().flat_map(|line| [line, "\n"]).collect(),
-    }
+    let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
+    let shown = PageTexts::new(&library, &reader, rendering, tokenizer)
+        .show(&one.stored.scope, &one.page)?;
+    Ok(shown.printed)
 }

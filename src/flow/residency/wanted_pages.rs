@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::{self, Opened};
 use crate::model::{Code, Result};
-use crate::page::listing::{self, Rendering};
+use crate::page::page_text::{PageTexts, Rendering};
 use crate::page::pages::{self as page_ids, Page};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -153,10 +153,11 @@ impl<'a> Finder<'a> {
             let world = &self.session.world;
             let reader = Literature::new(world, ChunkSize::default(), Tokenizer::default());
             let library = reading.library();
-            listing::show(&library, &reader, &scope.scope, page, Rendering::Json)
+            let (rendering, tokenizer) = (Rendering::Json, Tokenizer::default());
+            PageTexts::new(&library, &reader, rendering, tokenizer).check(page)
         };
         match read() {
-            Ok(_) => Ok(Ok(())),
+            Ok(()) => Ok(Ok(())),
             Err(error) if error.code() == Code::Interrupted => Err(error),
             Err(_) => Ok(Err(MissingReason::ObjectMissing)),
         }

@@ -18,6 +18,7 @@ use crate::flow::pages::no_pages::NoPages;
 use crate::flow::pages::page_graph;
 use crate::flow::residency::PageState;
 use crate::model::{Code, Error, RepoPath, Result};
+use crate::page::page_text;
 use crate::page::pages::PageId;
 use crate::search::passages::PAGE_BREAK;
 use crate::search::query::{Query, Syntax};
@@ -301,7 +302,8 @@ impl Packing<'_, '_> {
             let of_scope = pages.iter().filter(|(scope, _)| *scope == index);
             let own: Vec<PageId> = of_scope.map(|(_, page)| *page).collect();
             if !own.is_empty() {
-                related.extend(page_graph::neighbors(session, &opened.table, scope, &own)?);
+                let neighbors = page_graph::neighbors(session, &opened.table, scope, &own)?;
+                related.extend(neighbors.into_iter().flatten());
             }
         }
         related.sort_by(|one, other| other.weight.total_cmp(&one.weight));
@@ -465,19 +467,7 @@ fn heading(part: &ContextPart) -> String {
     let section = section
         .map(|section| format!(" ({section})"))
         .unwrap_or_default();
-    // It stays one line: a name with a newline must not look like a part of its own.
-    let line = format!("{path}{place}{section}");
-    let line: String = line.chars().flat_map(shown).collect();
-    format!("==> {line} <==\n")
-}
-
-/// Returns a character, or the escape of a control character.
-fn shown(character: char) -> Vec<char> {
-    if character.is_control() {
-        character.escape_default().collect()
-    } else {
-        vec![character]
-    }
+    page_text::heading(path, &format!("{place}{section}"))
 }
 
 fn body(passages: &[&Chosen]) -> String {

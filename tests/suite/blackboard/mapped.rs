@@ -18,7 +18,8 @@ fn text(view: &View) -> String {
     let listed = view.json(&["pages", "--scope", SCOPE]);
     let pages = listed["pages"].as_array().unwrap().iter();
     let ids = pages.map(|page| page["page_id"].as_str().unwrap());
-    ids.map(|id| view.colony(&["pages", "show", id])).collect()
+    ids.map(|id| view.colony(&["pages", "show", id, "--format", "json"]))
+        .collect()
 }
 
 #[test]

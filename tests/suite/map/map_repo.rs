@@ -64,7 +64,7 @@ fn a_repository_in_a_directory_becomes_a_scope_and_stays_as_is() {
     assert!(!sandbox.outside().join("other/.git/colony").exists());
     let pages = sandbox.json(&["pages", "--scope", "other"]);
     let id = pages["pages"][1]["page_id"].as_str().unwrap();
-    assert!(sandbox.colony(&["pages", "show", id]).contains("two\\n"));
+    assert!(sandbox.colony(&["pages", "show", id]).contains("\ntwo\n"));
     let scopes = sandbox.json(&["scopes"]);
     assert_eq!(scopes["mappings"][0]["scope_id"], "other");
     assert_eq!(scopes["mappings"][0]["syscontext"]["shared"], false);

@@ -92,8 +92,8 @@ fn an_edit_changes_one_page_and_a_commit_of_it_has_the_same_ids() {
         .cloned()
         .unwrap();
     let shown = sandbox.json(&["pages", "show", new.trim_matches('"')]);
-    assert!(shown["records"].to_string().contains("sword"));
-    assert_eq!(shown["scope_id"], private);
+    assert!(shown["pages"][0]["records"].to_string().contains("sword"));
+    assert_eq!(shown["pages"][0]["scope_id"], private);
 
     commit(&sandbox);
     let stale = sandbox.json(&["pages"])["stale_scopes"].clone();

@@ -283,6 +283,16 @@ const SAME: &[(&str, &str, &str)] = &[
     ),
     ("get_page", r#"{"page_id":"PAGE"}"#, "pages show PAGE"),
     (
+        "get_page",
+        r#"{"page_ids":["PAGE"],"neighbours":true}"#,
+        "pages show PAGE --neighbours",
+    ),
+    (
+        "get_page",
+        r#"{"path":"src","scope_id":"SCOPE"}"#,
+        "pages show --path src --scope SCOPE",
+    ),
+    (
         "get_page_graph",
         r#"{"max_nodes":10}"#,
         "pages graph --max-nodes 10",

@@ -36,8 +36,11 @@ fn an_agent_sets_up_and_maps_a_repository() {
     let listed = client.done("list_stored_pages", &json!({}));
     let id = &listed["pages"][0]["page_id"];
     let page = client.done("get_page", &json!({ "page_id": id }));
-    assert_eq!(page["page_id"], *id);
-    assert!(page["records"][0]["text"].is_string(), "{page:#}");
+    assert_eq!(page["pages"][0]["page_id"], *id);
+    assert!(
+        page["pages"][0]["records"][0]["text"].is_string(),
+        "{page:#}"
+    );
     drop(client);
     fsck(&sandbox);
 }

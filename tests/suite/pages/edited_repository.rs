@@ -106,7 +106,7 @@ fn a_page_is_shown_with_the_text_whose_tokens_it_counts() {
     map(&sandbox);
     let mut sum = 0;
     for (id, directory) in pages(&sandbox) {
-        let shown = sandbox.json(&["pages", "show", &id]);
+        let shown = sandbox.json(&["pages", "show", &id])["pages"][0].clone();
         let (mut tokens, mut lines) = (0, Vec::new());
         for record in shown["records"].as_array().unwrap() {
             let path = record["path"].as_str().unwrap();
@@ -121,7 +121,7 @@ fn a_page_is_shown_with_the_text_whose_tokens_it_counts() {
             lines.push(value.to_string());
             tokens += record["tokens"].as_u64().unwrap();
         }
-        let printed = sandbox.colony(&["pages", "show", &id]);
+        let printed = sandbox.colony(&["pages", "show", &id, "--format", "json"]);
         let value = |line: &str| serde_json::from_str::<Value>(line).unwrap();
         assert!(
             printed
@@ -137,7 +137,7 @@ fn a_page_is_shown_with_the_text_whose_tokens_it_counts() {
             assert!((most - 2..=most).contains(&counted), "{counted} {line}");
         }
         let begin = sandbox.json(&["pages", "show", &id[..12]]);
-        assert_eq!(begin["page_id"], id.as_str());
+        assert_eq!(begin["pages"][0]["page_id"], id.as_str());
         sum += tokens;
     }
     let stats = sandbox.json(&["pages", "stats"]);

@@ -645,7 +645,7 @@ fn a_row_of_literature_becomes_pages_of_chunks() {
     assert_eq!(result["left_out"][0]["path"], "lit/scan.pdf", "{mapped:#}");
     let pages = sandbox.json(&["pages"]);
     let id = pages["pages"][0]["page_id"].as_str().unwrap();
-    let shown = sandbox.json(&["pages", "show", id]);
+    let shown = sandbox.json(&["pages", "show", id])["pages"][0].clone();
     let texts = shown["records"].as_array().unwrap().iter();
     let text: String = texts
         .map(|record| record["text"].as_str().unwrap())

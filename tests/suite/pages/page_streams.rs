@@ -18,7 +18,7 @@ fn a_stale_page_is_still_one_json_value_on_a_line() {
     let id = first_page(&sandbox);
     sandbox.write("c.txt", "later\n");
     commit(&sandbox);
-    let shown = sandbox.run(&["pages", "show", &id]);
+    let shown = sandbox.run(&["pages", "show", &id, "--format", "json"]);
     for line in shown.stdout.lines() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
@@ -96,7 +96,7 @@ fn pages_of_a_file_come_in_its_order_and_say_where_they_lie() {
         }
         let id = listed["pages"][0]["page_id"].as_str().unwrap();
         let head = sandbox.run(&["pages", "show", id]);
-        let told = format!("{path}: part 1 of {}, bytes 0 to ", own.len());
+        let told = format!("{path}: part 1 of {}, lines 1 to ", own.len());
         assert!(head.stderr.contains(&told), "{}", head.stderr);
         assert!(!head.stdout.contains("part_number"));
         let listed = sandbox.colony(&["pages", "--path", &path]);

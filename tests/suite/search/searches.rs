@@ -44,7 +44,7 @@ fn the_page_of_a_hit_has_its_line() {
         let told = sandbox.json(&["search", query]);
         let hit = &told["hits"][0];
         let page = hit["page_id"].as_str().unwrap();
-        let shown = sandbox.colony(&["pages", "show", page, "--format", "text"]);
+        let shown = sandbox.colony(&["pages", "show", page]);
         assert!(shown.contains(line), "{query}: {hit}");
         assert!(hit["snippet"].as_str().unwrap().starts_with(line), "{hit}");
     }

@@ -6,6 +6,7 @@ mod hooks;
 mod hooks_folders;
 mod init;
 pub(crate) mod never_set_up;
+mod proposed_globs;
 mod settings;
 mod setup_attacks;
 mod tool_arguments;
