@@ -7,6 +7,7 @@ pub mod attributes;
 pub mod bare;
 pub mod compare;
 pub mod config;
+mod discovery;
 pub mod full_disk;
 mod git_directory;
 pub mod history;

@@ -330,3 +330,34 @@ fn variables_of_a_git_hook_do_not_reach_another_repository() {
     let parameters = OsString::from("'core.worktree'='/nonexistent'");
     assert_eq!(run(&[("GIT_CONFIG_PARAMETERS", parameters)])["ok"], true);
 }
+
+#[test]
+fn a_worktree_without_its_git_directory_is_not_the_one_around() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lost/.git", "gitdir: /nowhere/worktrees/lost\n");
+    sandbox.write("lost/a.txt", "mine\n");
+    let lost = sandbox.at(sandbox.path("lost"));
+    assert!(!lost.try_git(&["rev-parse", "--git-dir"]));
+    for command in [&["status"][..], &["fork", "x"], &["checkpoint", "-m", "x"]] {
+        assert_eq!(lost.error(command), "repository-broken", "{command:?}");
+    }
+    assert_eq!(sandbox.git(&["rev-list", "--count", "--all"]), "1");
+}
+
+#[test]
+fn the_search_for_a_repository_ends_where_that_of_git_ends() {
+    let sandbox = Sandbox::new();
+    let below = sandbox.path("dir");
+    for ceiling in [sandbox.root.clone(), sandbox.outside(), below.clone()] {
+        let view = sandbox.with("GIT_CEILING_DIRECTORIES", ceiling.clone());
+        let view = view.at(below.clone());
+        let is_found = view.try_git(&["rev-parse", "--git-dir"]);
+        let run = view.run(&["status"]);
+        assert_eq!(run.code == 0, is_found, "{ceiling:?} {}", run.stderr);
+    }
+    let alone = sandbox.outside().join("alone");
+    fs::create_dir_all(alone.join(".git")).unwrap();
+    let alone = sandbox.at(alone);
+    assert!(!alone.try_git(&["rev-parse", "--git-dir"]));
+    assert_eq!(alone.error(&["status"]), "not-a-repository");
+}
