@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
-    events, fleet, fork, forks, help, hook, hooks, ingest, init, knowledge, lfs, log, map, mcp,
+    events, fleet, fork, forks, help, hook, hooks, id, ingest, init, knowledge, lfs, log, map, mcp,
     merge, merge_driver, ops, pages, prune, restore, schema, scopes, search, status, sync, tag,
     tools, topology, tour, undo, version, watch,
 };
@@ -120,6 +120,7 @@ pub(super) enum Command {
     #[command(hide = true)]
     Hook(hook::Args),
     Version(version::Args),
+    Id(id::Args),
     Init(init::Args),
     Lfs(lfs::Args),
     Map(map::Args),

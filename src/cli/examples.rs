@@ -467,6 +467,13 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "id",
+        &[
+            ("git colony id", "which repository and project this is"),
+            ("git colony id --json", "the same for a program"),
+        ],
+    ),
+    of(
         "config",
         &[
             (

@@ -40,6 +40,7 @@ mod habits;
 mod help;
 mod hook;
 mod hooks;
+mod id;
 mod ingest;
 mod init;
 mod knowledge;
@@ -319,6 +320,7 @@ impl Face<'_> {
             Command::Hooks(args) => hooks::run(self, args),
             Command::Hook(args) => hook::run(self, args),
             Command::Version(_) => version::run(self),
+            Command::Id(_) => id::run(self),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

@@ -64,6 +64,7 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::id::IdReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -155,6 +156,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("hooks install", answer::<InstallReport>),
     ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
+    ("id", answer::<IdReport>),
     ("ingest", answer::<IngestReport>),
     ("init", answer::<InitReport>),
     ("knowledge", answer::<KnowledgeReport>),

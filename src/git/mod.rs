@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod bare;
+pub mod checkout;
 pub mod compare;
 pub mod config;
 mod discovery;
@@ -29,6 +30,7 @@ pub mod worktree;
 
 pub use attributes::path_pattern::PathPattern;
 pub use bare::BareRepo;
+pub use checkout::Checkout;
 pub use object::reader::Objects;
 pub use object::rewrite::Again;
 pub use object::{Oid, Signature, TreeEntry};

@@ -16,6 +16,7 @@ const APART: &[&str] = &[
     "help",
     "completions",
     "config",
+    "id",
     "colony",
 ];
 

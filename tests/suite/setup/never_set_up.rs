@@ -138,6 +138,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
         "--license",
         "MIT",
     ],
+    &["id"],
     &["config"],
     &["doctor"],
     &["prune", "--keep", "0"],

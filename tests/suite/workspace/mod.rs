@@ -1,0 +1,4 @@
+//! Which checkout this is, and the layout of its workspace.
+
+mod identity;
+mod layouts;
