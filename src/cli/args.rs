@@ -154,3 +154,13 @@ pub(super) enum Command {
     #[command(hide = true)]
     Credential(credential::Args),
 }
+
+impl Command {
+    /// Returns `true` if git runs it, in a repository of its choice.
+    pub(super) fn is_run_by_git(&self) -> bool {
+        matches!(
+            self,
+            Command::Hook(_) | Command::MergeDriver(_) | Command::Credential(_)
+        )
+    }
+}

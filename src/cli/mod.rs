@@ -91,6 +91,7 @@ use crate::flow::clones::colony as taking_part;
 use crate::git::process::trace;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
+use crate::model::world::NamedRoot;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome, Shown};
@@ -157,6 +158,10 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     if cli.quiet || cli.no_progress {
         env.world.progress = Progress::unwanted();
     }
+    if cli.command.as_ref().is_some_and(Command::is_run_by_git) {
+        // git has chosen the repository.
+        env.world.forget_named_root();
+    }
     if cli.verbose {
         let wanted = (trace::VARIABLE.into(), "1".into());
         env.world.variables.extend([wanted]);
@@ -165,6 +170,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         form,
         flags: flags(&cli),
         directory: cli.directory.clone(),
+        named_root: OnceCell::new(),
         clone: OnceCell::new(),
         wanted: Wanted {
             color: cli.color,
@@ -269,6 +275,8 @@ struct Face<'a> {
     flags: Flags,
     /// What '-C' says.
     directory: Option<PathBuf>,
+    /// The repository that a variable names instead of the one we stand in; asked once.
+    named_root: OnceCell<Option<NamedRoot>>,
     /// The clone of the agent that stands for the repository, outside of any.
     clone: OnceCell<PathBuf>,
     /// What the command line says of colors and the pager.
@@ -366,6 +374,9 @@ impl Face<'_> {
                     format!("'{}' is not a directory", world.cwd.display()),
                 ));
             }
+        } else if let Some(named) = self.named_root(&world)? {
+            world.started_in = Some(std::mem::replace(&mut world.cwd, named.root.clone()));
+            world.named_root = Some(named);
         }
         Ok(world)
     }
@@ -374,6 +385,8 @@ impl Face<'_> {
     fn sent(&self) -> Sent {
         let world = &self.env.world;
         let directory = self.directory.as_ref().map(|there| world.absolute(there));
+        let named = self.named_root.get().cloned().flatten();
+        let directory = directory.or(named.map(|named| named.root));
         let ran_in = self.clone.get().or(directory.as_ref());
         Sent::to(world, ran_in.unwrap_or(&world.cwd))
     }

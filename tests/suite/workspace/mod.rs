@@ -2,3 +2,4 @@
 
 mod identity;
 mod layouts;
+mod named_root;
