@@ -474,6 +474,13 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "paths",
+        &[
+            ("git colony paths", "where everything is kept, and how much"),
+            ("git colony paths --json", "the same for a program"),
+        ],
+    ),
+    of(
         "config",
         &[
             (

@@ -73,6 +73,7 @@ mod tools;
 mod topology;
 mod tour;
 mod typed_line;
+mod typed_path;
 mod undo;
 mod usage;
 mod version;
@@ -329,6 +330,7 @@ impl Face<'_> {
             Command::Hook(args) => hook::run(self, args),
             Command::Version(_) => version::run(self),
             Command::Id(_) => id::run(self),
+            Command::Paths(_) => paths::run(self),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

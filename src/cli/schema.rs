@@ -65,6 +65,7 @@ use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
 use crate::flow::workspace::id::IdReport;
+use crate::flow::workspace::paths::PathsReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -187,6 +188,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("pages show", answer::<ShownPage>),
     ("pages stats", answer::<PageStatsReport>),
     ("pages unlock", answer::<UnlockReport>),
+    ("paths", answer::<PathsReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
     ("restore", answer::<RestoreReport>),

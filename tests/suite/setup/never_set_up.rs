@@ -139,6 +139,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
         "MIT",
     ],
     &["id"],
+    &["paths"],
     &["config"],
     &["doctor"],
     &["prune", "--keep", "0"],

@@ -3,3 +3,4 @@
 mod identity;
 mod layouts;
 mod named_root;
+mod places;
