@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
-    events, fleet, fork, forks, help, hook, hooks, id, ingest, init, knowledge, lfs, log, map, mcp,
-    merge, merge_driver, ops, pages, paths, prune, restore, schema, scopes, search, status, sync,
-    tag, tools, topology, tour, undo, version, watch,
+    events, fleet, fork, forks, groups, help, hook, hooks, id, ingest, init, knowledge, lfs, log,
+    map, mcp, merge, merge_driver, ops, pages, paths, prune, restore, schema, scopes, search,
+    status, sync, tag, tools, topology, tour, undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -122,6 +122,7 @@ pub(super) enum Command {
     Version(version::Args),
     Id(id::Args),
     Paths(paths::Args),
+    Groups(groups::Args),
     Init(init::Args),
     Lfs(lfs::Args),
     Map(map::Args),

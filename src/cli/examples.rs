@@ -481,6 +481,13 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "groups",
+        &[
+            ("git colony groups --agents", "who works in which part"),
+            ("git colony groups a.txt dir", "the parts of these paths"),
+        ],
+    ),
+    of(
         "config",
         &[
             (

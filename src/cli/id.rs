@@ -4,6 +4,7 @@ use crate::flow::workspace::id::{self, IdReport};
 use crate::git::Checkout;
 use crate::model::time::Moment;
 use crate::model::{RepoPath, Result, World};
+use crate::store::settings::colony_toml::SettingsProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 use crate::workspace::layout::{Capabilities, Member, MemberKind};
@@ -57,8 +58,7 @@ impl Answer for IdReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let line = |problem: &_| format!("warning: {}", sentence(problem));
-        self.warnings.iter().map(line).collect()
+        self.warnings.iter().map(warning).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -81,8 +81,9 @@ impl Answer for IdReport {
     }
 }
 
-fn sentence(problem: &crate::store::settings::colony_toml::SettingsProblem) -> String {
-    format!("{}; it counts as absent", problem.sentence())
+/// Returns the line about a manifest that cannot be used.
+pub(super) fn warning(problem: &SettingsProblem) -> String {
+    format!("warning: {}; it counts as absent", problem.sentence())
 }
 
 /// Returns the stacks of a root as a list.

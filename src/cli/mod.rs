@@ -35,6 +35,7 @@ pub mod examples;
 mod fleet;
 mod fork;
 mod forks;
+mod groups;
 mod guide;
 mod habits;
 mod help;
@@ -331,6 +332,7 @@ impl Face<'_> {
             Command::Version(_) => version::run(self),
             Command::Id(_) => id::run(self),
             Command::Paths(_) => paths::run(self),
+            Command::Groups(args) => groups::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

@@ -64,6 +64,7 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
 use crate::flow::workspace::paths::PathsReport;
 use crate::lfs::hydrate::HydrateReport;
@@ -151,6 +152,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
+    ("groups", answer::<GroupsReport>),
     ("help", answer::<help::CommandsReport>),
     ("help --install", answer::<ManualReport>),
     ("hooks", answer::<HooksStatusReport>),

@@ -159,6 +159,8 @@ codes! {
     RefMoved = "ref-moved",
     /// An unfinished operation could not be completed or canceled.
     RecoveryNeeded = "recovery-needed",
+    /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
+    GroupsInvalid = "groups-invalid",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.

@@ -54,6 +54,13 @@ pub struct Member {
     pub kind: MemberKind,
 }
 
+impl Member {
+    /// Returns its directory; `None` for the root.
+    pub(super) fn directory(&self) -> Option<RepoPath> {
+        (self.path.as_bytes() != b".").then(|| self.path.clone())
+    }
+}
+
 /// The layout of a checkout.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
@@ -88,6 +95,12 @@ pub fn read(files: RootFiles<'_>, git: bool) -> Layout {
 }
 
 impl Layout {
+    /// Returns the members of a stack.
+    pub(super) fn members_of(&self, kind: MemberKind) -> impl Iterator<Item = &Member> {
+        let is_of = move |member: &&Member| member.kind == kind;
+        self.members.iter().filter(is_of)
+    }
+
     /// Adds the members of a Cargo workspace. As for cargo, a member that is named in full is one even if a
     /// directory around it is excluded.
     fn add_cargo(&mut self, files: RootFiles<'_>, workspace: &Value) {

@@ -17,6 +17,7 @@ const APART: &[&str] = &[
     "completions",
     "config",
     "id",
+    "groups",
     "colony",
 ];
 

@@ -140,6 +140,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     ],
     &["id"],
     &["paths"],
+    &["groups", "a.txt"],
     &["config"],
     &["doctor"],
     &["prune", "--keep", "0"],
