@@ -315,6 +315,21 @@ fn the_host_of_the_origin_is_its_provider() {
 }
 
 #[test]
+fn no_program_is_started() {
+    let sandbox = Sandbox::new();
+    sandbox.write("sub/.keep", "");
+    let view = sandbox.with("PATH", "/nowhere");
+    let answer = view.at(view.path("sub")).json(&["id"]);
+    assert_eq!(
+        answer["repository_id"],
+        sandbox.json(&["id"])["repository_id"]
+    );
+    for command in [&["paths"][..], &["groups", "a.txt"]] {
+        assert_eq!(view.json(command)["ok"], true, "{command:?}");
+    }
+}
+
+#[test]
 fn a_root_that_is_not_text_is_answered_in_bytes() {
     let sandbox = Sandbox::new();
     let ids = [&b"na\xffme"[..], b"na\xfeme"].map(|name| {

@@ -186,3 +186,26 @@ fn nothing_behind_a_symlink_is_read() {
     assert!(made.success());
     assert_eq!(view.json(&["id"])["warnings"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn names_of_a_stranger_reach_no_terminal_as_they_are() {
+    let sandbox = Sandbox::new();
+    let view = directory(&sandbox, "\u{1b}[31mroot", &[]);
+    view.write("Cargo.toml", "[workspace]\nmembers = [\"*\"]\n");
+    view.write("\u{1b}[31mred/Cargo.toml", "");
+    view.write("pnpm-workspace.yaml", "\u{7}: [");
+    for command in [
+        &["id"][..],
+        &["groups"],
+        &["groups", "\u{1b}[31mred/x"],
+        &["paths"],
+    ] {
+        let run = view.run(command);
+        assert_eq!(run.code, 0, "{command:?} {}", run.stderr);
+        let shown = run.stdout + &run.stderr;
+        let is_control = |c: char| c.is_control() && c != '\n';
+        assert!(!shown.contains(is_control), "{command:?} {shown:?}");
+    }
+    let answer = view.json(&["groups", "\u{1b}[31mred/x"]);
+    assert_eq!(answer["resolved"][0]["group"], "\u{1b}[31mred-group");
+}
