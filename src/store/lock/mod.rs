@@ -68,6 +68,7 @@ impl WorktreeLock {
     /// # Errors
     /// As [`WorktreeLock::take`].
     pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+        world.refuse_named_root()?;
         let path = repo.common_dir().join("colony").join("lock");
         WorktreeLock::take_at(world, &path, timeout, IN_THIS_WORKTREE)
     }

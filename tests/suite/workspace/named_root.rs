@@ -65,7 +65,7 @@ fn changes_are_refused_in_a_repository_that_is_only_named() {
     other.colony(&["checkpoint", "-m", "there"]);
     other.write("a.txt", "three\n");
     let before = (sandbox.visible_state(), other.visible_state());
-    let changes: [&[&str]; 12] = [
+    let changes: [&[&str]; 15] = [
         &["checkpoint", "-m", "x"],
         &["checkpoint", "-n", "-m", "x"],
         &["tag", "-m", "x"],
@@ -78,6 +78,9 @@ fn changes_are_refused_in_a_repository_that_is_only_named() {
         &["init", "--no-push"],
         &["deinit"],
         &["sync"],
+        &["hooks", "install"],
+        &["agents", "new", "ada"],
+        &["blackboard", "put", "plan", "owner", "ada"],
     ];
     let alone = sandbox.outside().join("alone");
     fs::create_dir(&alone).unwrap();
