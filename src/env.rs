@@ -96,6 +96,7 @@ impl Env {
         let world = World {
             cwd,
             started_in: None,
+            named_root: None,
             variables,
             clock: Arc::new(now),
             entropy: Arc::new(random),

@@ -27,6 +27,7 @@ mod search;
 mod setup;
 mod source;
 mod text;
+mod workspace;
 
 mod store;
 

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
-    events, fleet, fork, forks, help, hook, hooks, ingest, init, knowledge, lfs, log, map, mcp,
-    merge, merge_driver, ops, pages, promote, prune, restore, schema, scopes, search, status, sync,
-    tag, tools, topology, tour, undo, version, watch,
+    events, fleet, fork, forks, groups, help, hook, hooks, id, ingest, init, knowledge, lfs, log,
+    map, mcp, merge, merge_driver, ops, pages, paths, promote, prune, restore, schema, scopes,
+    search, status, sync, tag, tools, topology, tour, undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -121,6 +121,9 @@ pub(super) enum Command {
     #[command(hide = true)]
     Hook(hook::Args),
     Version(version::Args),
+    Id(id::Args),
+    Paths(paths::Args),
+    Groups(groups::Args),
     Init(init::Args),
     Lfs(lfs::Args),
     Map(map::Args),
@@ -155,4 +158,14 @@ pub(super) enum Command {
     MergeDriver(merge_driver::Args),
     #[command(hide = true)]
     Credential(credential::Args),
+}
+
+impl Command {
+    /// Returns `true` if git runs it, in a repository of its choice.
+    pub(super) fn is_run_by_git(&self) -> bool {
+        matches!(
+            self,
+            Command::Hook(_) | Command::MergeDriver(_) | Command::Credential(_)
+        )
+    }
 }

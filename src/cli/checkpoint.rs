@@ -10,7 +10,7 @@ use crate::store::operation::Kind;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Commit the whole working tree under a label
 ///
@@ -65,7 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let secrets = args
         .allow_secret
         .iter()
-        .map(|path| paths::repo_path(&session, path));
+        .map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         label: args.label,
         rationale: args.rationale,

@@ -10,7 +10,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Commit chosen paths or everything, with the repository's hooks
 ///
@@ -45,7 +45,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         Choice::Tracked
     } else {
         let typed = args.paths.iter();
-        let paths = typed.map(|path| paths::repo_path(&session, path));
+        let paths = typed.map(|path| typed_path::repo_path(&session, path));
         Choice::Paths(paths.collect::<Result<_, Error>>()?)
     };
     let request = Request {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::search::FilesArgs;
-use crate::cli::{Face, Run, Stop, pages, paths};
+use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
@@ -51,7 +51,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let paths = args
         .paths
         .iter()
-        .map(|path| paths::repo_path(&session, path));
+        .map(|path| typed_path::repo_path(&session, path));
     let about = if args.all {
         About::All
     } else if args.paths.is_empty() {

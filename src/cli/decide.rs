@@ -9,7 +9,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::commit::left_out_of_commit;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Record a decision, and commit it with the work it is about
 ///
@@ -53,7 +53,7 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let typed = args.paths.iter();
-    let paths = typed.map(|path| paths::repo_path(&session, path));
+    let paths = typed.map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         title: args.title,
         summary: args.summary,

@@ -11,7 +11,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// List the decisions, oldest first, the newest version of each
 ///
@@ -52,7 +52,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     // For real: what it finds is remembered.
     let session = face.session_among_others(Run::ForReal, args.since.as_slice())?;
     let typed = args.paths.iter();
-    let paths = typed.map(|path| paths::repo_path(&session, path));
+    let paths = typed.map(|path| typed_path::repo_path(&session, path));
     let filter = Filter {
         since: args.since,
         limit: Some(args.limit),

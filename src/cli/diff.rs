@@ -16,7 +16,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::left_out_line;
-use super::{Face, Opening, Stop, paths};
+use super::{Face, Opening, Stop, typed_path};
 
 /// Compare two states: revisions, checkpoints, forks, working tree
 ///
@@ -110,7 +110,7 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         (None, None) => head(),
     };
     let paths = args.paths.iter();
-    let paths = paths.map(|path| paths::repo_path(&session, path));
+    let paths = paths.map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         from,
         to: match args.to {

@@ -496,6 +496,27 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "id",
+        &[
+            ("git colony id", "which repository and project this is"),
+            ("git colony id --json", "the same for a program"),
+        ],
+    ),
+    of(
+        "paths",
+        &[
+            ("git colony paths", "where everything is kept, and how much"),
+            ("git colony paths --json", "the same for a program"),
+        ],
+    ),
+    of(
+        "groups",
+        &[
+            ("git colony groups --agents", "who works in which part"),
+            ("git colony groups a.txt dir", "the parts of these paths"),
+        ],
+    ),
+    of(
         "config",
         &[
             (

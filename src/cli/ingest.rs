@@ -11,7 +11,7 @@ use crate::model::{RepoPath, Result};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Put documents into the knowledge base, which all clones share
 ///
@@ -53,7 +53,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     if let Some((from, source_uri)) = args.from.zip(args.source_uri) {
         let to = match &args.to {
-            Some(to) => paths::repo_path(&session, to)?,
+            Some(to) => typed_path::repo_path(&session, to)?,
             None => RepoPath::from("literature/acquired"),
         };
         let wanted = Acquisition {
@@ -67,7 +67,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         return face.answer(&report);
     }
     let typed = args.paths.iter();
-    let paths = typed.map(|path| paths::repo_path(&session, path));
+    let paths = typed.map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         paths: paths.collect::<Result<_>>()?,
         profile: args.profile,

@@ -8,7 +8,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// List the documents of the knowledge base, or delete them from it
 #[derive(Debug, clap::Args)]
@@ -71,7 +71,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 if source.starts_with("repo:") {
                     return Ok(source);
                 }
-                let path = paths::repo_path(&session, source.as_ref())?;
+                let path = typed_path::repo_path(&session, source.as_ref())?;
                 Ok(crate::knowledge::record::source_uri(&path))
             });
             Choice::Named(names.collect::<Result<_>>()?)

@@ -9,7 +9,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// List the files that git-lfs keeps, and download missing ones
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             let session = face.session(Run::from(*dry_run))?;
             let paths = paths
                 .iter()
-                .map(|path| paths::repo_path(&session, path))
+                .map(|path| typed_path::repo_path(&session, path))
                 .collect::<Result<Vec<_>, Error>>()?;
             let report = hydrate::hydrate(&session, &paths)?;
             face.answer(&report)

@@ -19,7 +19,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::why;
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Merge an agent's work, a fork, a branch or a commit into a branch
 ///
@@ -163,7 +163,7 @@ fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error
     }
     let at_top = |rest: &[u8]| {
         let rest = session.repo.workdir().join(OsStr::from_bytes(rest));
-        paths::repo_path(session, &rest)
+        typed_path::repo_path(session, &rest)
     };
     let magic = [&b":/"[..], b":(top)"];
     if let Some(rest) = magic.iter().find_map(|start| bytes.strip_prefix(*start)) {
@@ -174,7 +174,7 @@ fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error
             how,
         });
     }
-    let path = paths::repo_path(session, Path::new(typed))?;
+    let path = typed_path::repo_path(session, Path::new(typed))?;
     let first = Path::new(typed).components().next();
     let from_top = match first {
         Some(Component::Normal(_)) => Some(at_top(bytes)?).filter(|top| *top != path),

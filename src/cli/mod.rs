@@ -35,11 +35,13 @@ pub mod examples;
 mod fleet;
 mod fork;
 mod forks;
+mod groups;
 mod guide;
 mod habits;
 mod help;
 mod hook;
 mod hooks;
+mod id;
 mod ingest;
 mod init;
 mod knowledge;
@@ -73,6 +75,7 @@ mod tools;
 mod topology;
 mod tour;
 mod typed_line;
+mod typed_path;
 mod undo;
 mod usage;
 mod version;
@@ -91,6 +94,7 @@ use crate::flow::clones::colony as taking_part;
 use crate::git::process::trace;
 use crate::model::error::Verdict;
 use crate::model::progress::Progress;
+use crate::model::world::NamedRoot;
 use crate::model::{Code, Error, Result, World};
 use crate::store::settings::Flags;
 use crate::ui::answer::{Form, Outcome, Shown};
@@ -154,6 +158,10 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     if cli.quiet || cli.no_progress {
         env.world.progress = Progress::unwanted();
     }
+    if cli.command.as_ref().is_some_and(Command::is_run_by_git) {
+        // git has chosen the repository.
+        env.world.forget_named_root();
+    }
     if cli.verbose {
         let wanted = (trace::VARIABLE.into(), "1".into());
         env.world.variables.extend([wanted]);
@@ -162,6 +170,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         form,
         flags: flags(&cli),
         directory: cli.directory.clone(),
+        named_root: OnceCell::new(),
         clone: OnceCell::new(),
         wanted: Wanted {
             color: cli.color,
@@ -273,6 +282,8 @@ struct Face<'a> {
     flags: Flags,
     /// What '-C' says.
     directory: Option<PathBuf>,
+    /// The repository that a variable names instead of the one we stand in; asked once.
+    named_root: OnceCell<Option<NamedRoot>>,
     /// The clone of the agent that stands for the repository, outside of any.
     clone: OnceCell<PathBuf>,
     /// What the command line says of colors and the pager.
@@ -324,6 +335,9 @@ impl Face<'_> {
             Command::Hooks(args) => hooks::run(self, args),
             Command::Hook(args) => hook::run(self, args),
             Command::Version(_) => version::run(self),
+            Command::Id(_) => id::run(self),
+            Command::Paths(_) => paths::run(self),
+            Command::Groups(args) => groups::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),
@@ -371,6 +385,9 @@ impl Face<'_> {
                     format!("'{}' is not a directory", world.cwd.display()),
                 ));
             }
+        } else if let Some(named) = self.named_root(&world)? {
+            world.started_in = Some(std::mem::replace(&mut world.cwd, named.root.clone()));
+            world.named_root = Some(named);
         }
         Ok(world)
     }
@@ -379,6 +396,8 @@ impl Face<'_> {
     fn sent(&self) -> Sent {
         let world = &self.env.world;
         let directory = self.directory.as_ref().map(|there| world.absolute(there));
+        let named = self.named_root.get().cloned().flatten();
+        let directory = directory.or(named.map(|named| named.root));
         let ran_in = self.clone.get().or(directory.as_ref());
         Sent::to(world, ran_in.unwrap_or(&world.cwd))
     }

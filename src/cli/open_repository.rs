@@ -1,9 +1,14 @@
 //! Opening the repository that a command is about: the one we stand in, or outside of any the clone of the agent
 //! that is named.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use crate::flow::clones::{clone_of_agent, colony as taking_part};
-use crate::git::{ObjectWrites, Repo};
+use crate::git::{Checkout, ObjectWrites, Repo};
 use crate::model::text::shell_word;
+use crate::model::world::NamedRoot;
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 
@@ -61,6 +66,7 @@ impl Face<'_> {
     /// Does what [`Face::session_among_others`] does for a command that creates a missing hub again.
     pub(super) fn session_to_begin(&self, run: Run, typed: &[String]) -> Result<Session> {
         let session = self.session(run)?;
+        session.world.refuse_named_root()?;
         taking_part::gather_to_begin(&session, typed)?;
         Ok(session)
     }
@@ -142,4 +148,39 @@ impl Face<'_> {
             ..world.standing_in(place)
         })
     }
+
+    /// Returns the repository that `COLONY_REPOSITORY_ROOT`, or else `VOX_REPOSITORY_ROOT`, names, if it is another
+    /// than the one we stand in; `GIT_DIR` wins.
+    pub(super) fn named_root(&self, world: &World) -> Result<Option<NamedRoot>> {
+        if let Some(found) = self.named_root.get() {
+            return Ok(found.clone());
+        }
+        let found = find_named_root(world)?;
+        Ok(self.named_root.get_or_init(|| found).clone())
+    }
+}
+
+fn find_named_root(world: &World) -> Result<Option<NamedRoot>> {
+    let is_blank = |value: &OsStr| value.as_bytes().trim_ascii().is_empty();
+    let named = |variable: &'static str| {
+        let value = world.variable(variable).filter(|value| !is_blank(value))?;
+        Some((variable, world.absolute(Path::new(value))))
+    };
+    let first = NamedRoot::VARIABLES.into_iter().find_map(named);
+    let Some((variable, path)) = first.filter(|_| world.variable("GIT_DIR").is_none()) else {
+        return Ok(None);
+    };
+    if !path.is_dir() {
+        let message = format!(
+            "{variable} is '{}', which is not a directory",
+            path.display()
+        );
+        let hint = format!("unset {variable}");
+        return Err(Error::new(Code::InvalidValue, message)
+            .unchanged()
+            .hint(hint));
+    }
+    let root = Checkout::find(&world.standing_in(&path))?.root;
+    let own = Checkout::find(world).ok().map(|checkout| checkout.root);
+    Ok((own.as_ref() != Some(&root)).then_some(NamedRoot { variable, root }))
 }

@@ -1,46 +1,80 @@
-//! Paths as people type them, relative to where they stand, as paths of the repository.
+//! `git colony paths`
 
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use crate::flow::workspace::paths::{self, PathsReport, PlaceOf, StatePlace};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
 
-use crate::model::{Code, Error, RepoPath, Result};
-use crate::store::Session;
+use super::{Face, Opening, Stop};
 
-/// Turns a typed path into a repository path; links are not resolved below the worktree.
+/// List where everything about this checkout is kept
 ///
-/// # Errors
-/// `path-outside`.
-pub(super) fn repo_path(session: &Session, typed: &Path) -> Result<RepoPath> {
-    let outside = || {
-        Error::new(
-            Code::PathOutside,
-            format!(
-                "'{}' is outside the working tree '{}'",
-                typed.display(),
-                session.repo.workdir().display()
-            ),
-        )
-    };
-    let cwd = session
-        .world
-        .cwd
-        .canonicalize()
-        .unwrap_or_else(|_| session.world.cwd.clone());
-    let mut absolute = PathBuf::new();
-    for part in cwd.join(typed).components() {
-        match part {
-            Component::ParentDir => drop(absolute.pop()),
-            Component::CurDir => {}
-            other => absolute.push(other),
-        }
-    }
-    let below = absolute
-        .strip_prefix(session.repo.workdir())
-        .map_err(|_| outside())?;
-    let path = RepoPath::from(below.as_os_str().as_bytes());
-    if path.as_bytes().is_empty() || path.is_safe() {
-        Ok(path)
+/// With the size of each, and whether it may be deleted at any time. 'orphans' are folders that belong to the id
+/// that this checkout had before it was moved or its origin changed.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {}
+
+pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+    let (world, checkout) = face.checkout()?;
+    // Without a working tree there is no session, and nothing but the places of user and repository.
+    let is_usable = checkout.git_root.is_some() && checkout.to_read(&world)?.is_some();
+    let session = if is_usable {
+        Some(face.session(Opening::Look)?)
     } else {
-        Err(outside())
+        None
+    };
+    face.answer(&paths::paths(&world, &checkout, session.as_ref())?)
+}
+
+impl Answer for PathsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let exists = self.places.iter().filter(|place| place.exists).count();
+        let orphans = match self.orphans.len() {
+            0 => String::new(),
+            count => format!(", {}", text::count(count, "orphan")),
+        };
+        format!(
+            "{}, {exists} in use{orphans}",
+            text::count(self.count, "place")
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |place: &StatePlace| {
+            let of = match place.of {
+                PlaceOf::Worktree => "worktree",
+                PlaceOf::Repository => "repository",
+                PlaceOf::Hub => "hub",
+                PlaceOf::User => "user",
+                PlaceOf::Tree => "tree",
+            };
+            let size = match (place.exists, place.bytes) {
+                (false, _) => "-".to_owned(),
+                (true, Some(bytes)) => text::size(bytes),
+                (true, None) => "large".to_owned(),
+            };
+            let keep = if place.deletable { "deletable" } else { "" };
+            vec![
+                place.name.to_owned(),
+                of.to_owned(),
+                size,
+                keep.to_owned(),
+                place.path.to_string(),
+            ]
+        };
+        let mut lines = text::table(&self.places.iter().map(row).collect::<Vec<_>>());
+        let orphan = |orphan: &paths::Orphan| {
+            let size = orphan.bytes.map_or_else(|| "large".to_owned(), text::size);
+            format!(
+                "orphan of {}, {size}: {}",
+                orphan.repository_id, orphan.path
+            )
+        };
+        lines.extend(self.orphans.iter().map(orphan));
+        lines
     }
 }

@@ -10,7 +10,7 @@ use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Move documents from the knowledge base to a source of the map
 ///
@@ -55,7 +55,9 @@ fn run(
     dry_run: bool,
 ) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(dry_run))?;
-    let named = named.iter().map(|path| paths::repo_path(&session, path));
+    let named = named
+        .iter()
+        .map(|path| typed_path::repo_path(&session, path));
     let report = promotion::route(&session, direction, &named.collect::<Result<Vec<_>>>()?)?;
     face.answer(&report)
 }

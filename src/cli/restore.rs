@@ -16,7 +16,7 @@ use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::why;
-use super::{Face, Run, Stop, paths, undo};
+use super::{Face, Run, Stop, typed_path, undo};
 
 /// Restore a checkpoint or any commit, or only some of its files
 ///
@@ -81,7 +81,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let typed = args
         .paths
         .iter()
-        .map(|path| paths::repo_path(&session, path));
+        .map(|path| typed_path::repo_path(&session, path));
     let state = agent_state::find(&session, &args.name)?;
     let target = state
         .as_ref()
@@ -155,7 +155,7 @@ fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
         return error;
     }
     let found = || {
-        let path = paths::repo_path(session, Path::new(typed)).ok()?;
+        let path = typed_path::repo_path(session, Path::new(typed)).ok()?;
         let head = session
             .repo
             .tree_of(session.repo.head().ok()?.commit())

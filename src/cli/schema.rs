@@ -66,6 +66,9 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::groups::GroupsReport;
+use crate::flow::workspace::id::IdReport;
+use crate::flow::workspace::paths::PathsReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -151,12 +154,14 @@ const REPORTS: &[(&str, Make)] = &[
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
+    ("groups", answer::<GroupsReport>),
     ("help", answer::<help::CommandsReport>),
     ("help --install", answer::<ManualReport>),
     ("hooks", answer::<HooksStatusReport>),
     ("hooks install", answer::<InstallReport>),
     ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
+    ("id", answer::<IdReport>),
     ("ingest", answer::<IngestReport>),
     ("init", answer::<InitReport>),
     ("knowledge", answer::<KnowledgeReport>),
@@ -187,6 +192,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("pages show", answer::<ShownPages>),
     ("pages stats", answer::<PageStatsReport>),
     ("pages unlock", answer::<UnlockReport>),
+    ("paths", answer::<PathsReport>),
     ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),

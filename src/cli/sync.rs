@@ -10,7 +10,7 @@ use crate::store::operation::last_act;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, paths};
+use super::{Face, Run, Stop, typed_path};
 
 /// Share forks, named checkpoints and records with a remote
 ///
@@ -42,7 +42,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let mut allow_secrets = Vec::new();
     for path in &args.allow_secret {
-        allow_secrets.push(paths::repo_path(&session, path)?);
+        allow_secrets.push(typed_path::repo_path(&session, path)?);
         // As a hint has it, which says it from the top.
         allow_secrets.push(RepoPath::new(path.as_os_str().as_bytes()));
     }

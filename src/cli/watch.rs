@@ -18,7 +18,7 @@ use crate::ui::answer::{Answer, Form, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
-use super::paths::repo_path;
+use super::typed_path::repo_path;
 use super::{Face, Run, Stop};
 
 /// How long a process in the background may take for its first look.

@@ -24,4 +24,5 @@ pub mod sync;
 pub mod tools;
 pub mod tour;
 pub mod watch;
+pub mod workspace;
 pub mod worktree_hook;

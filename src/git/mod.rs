@@ -5,8 +5,10 @@
 
 pub mod attributes;
 pub mod bare;
+pub mod checkout;
 pub mod compare;
 pub mod config;
+mod discovery;
 pub mod full_disk;
 mod git_directory;
 pub mod history;
@@ -28,6 +30,7 @@ pub mod worktree;
 
 pub use attributes::path_pattern::PathPattern;
 pub use bare::BareRepo;
+pub use checkout::Checkout;
 pub use object::reader::Objects;
 pub use object::rewrite::Again;
 pub use object::{Oid, Signature, TreeEntry};

@@ -1,17 +1,16 @@
 //! An open repository: its paths, its HEAD, and git's operation in progress.
 
 use std::cell::RefCell;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::git::plain_file;
-use crate::model::world::{Interrupt, UserConfiguration};
+use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::refs::RefName;
 use super::scratch::Scratch;
-use super::{Oid, config, process};
+use super::{Oid, discovery, process};
 
 /// A repository with a working tree, opened for one command.
 pub struct Repo {
@@ -95,31 +94,7 @@ impl Repo {
     /// # Errors
     /// `not-a-repository`, `bare-repository`, `untrusted-repository`, `unsupported`.
     pub fn open(world: &World, writes: ObjectWrites) -> Result<Repo> {
-        let mut inner = match world.variable("GIT_DIR") {
-            Some(git_dir) => open_at(world, Path::new(git_dir))?,
-            None => discover(world)?,
-        };
-        if let Some(tree) = world.variable("GIT_WORK_TREE") {
-            let tree = world.absolute(Path::new(tree));
-            inner.set_workdir(tree).or_code(
-                Code::NotARepository,
-                || "cannot open the directory named by GIT_WORK_TREE",
-            )?;
-        } else if world.variable("GIT_DIR").is_some() {
-            // As in git, the current directory is the working tree unless the configuration names
-            // one.
-            let bare = inner
-                .config_snapshot()
-                .boolean("core.bare")
-                .unwrap_or(false);
-            let configured = inner.config_snapshot().string("core.worktree").is_some();
-            if !bare && !configured {
-                inner.set_workdir(world.cwd.clone()).or_code(
-                    Code::NotARepository,
-                    || "cannot open the current directory as a working tree",
-                )?;
-            }
-        }
+        let mut inner = discovery::open_by_git_rules(world)?;
         if writes == ObjectWrites::InMemory {
             inner = inner.with_object_memory();
         }
@@ -132,9 +107,8 @@ impl Repo {
         interrupt: &Interrupt,
     ) -> Result<Repo> {
         inner.object_cache_size_if_unset(8 * 1024 * 1024);
-        let ref_storage = inner.config_snapshot().string("extensions.refStorage");
-        if ref_storage.is_some_and(|storage| storage != "files") {
-            return Err(no_reftable());
+        if discovery::has_unreadable_refs(&inner) {
+            return Err(discovery::no_reftable());
         }
         let Some(workdir) = inner.workdir() else {
             return Err(
@@ -279,100 +253,4 @@ impl Repo {
         }
         git
     }
-}
-
-fn options(world: &World) -> gix::open::Options {
-    match world.user_configuration {
-        UserConfiguration::Process => gix::open::Options::default(),
-        UserConfiguration::Ignored => gix::open::Options::isolated(),
-    }
-    .cli_overrides(config::of_command_line(world))
-    .bail_if_untrusted(true)
-}
-
-fn open_at(world: &World, git_dir: &Path) -> Result<gix::Repository> {
-    let git_dir = world.absolute(git_dir);
-    let trust = gix::sec::Trust::from_path_ownership(&git_dir)
-        .map_err(|e| Error::io(format!("cannot open '{}'", git_dir.display()), e))?;
-    options(world)
-        .with(trust)
-        .open(&git_dir)
-        .map(|repo| repo.to_thread_local())
-        .map_err(|error| explain(world, error))
-}
-
-fn discover(world: &World) -> Result<gix::Repository> {
-    let upwards = gix::discover::upwards::Options {
-        ceiling_dirs: ceilings(world),
-        match_ceiling_dir_or_error: false,
-        current_dir: Some(&world.cwd),
-        ..Default::default()
-    };
-    let trust_map = gix::sec::trust::Mapping {
-        full: options(world),
-        reduced: options(world),
-    };
-    gix::ThreadSafeRepository::discover_opts(&world.cwd, upwards, trust_map)
-        .map(|repo| repo.to_thread_local())
-        .map_err(|error| explain(world, error))
-}
-
-fn ceilings(world: &World) -> Vec<PathBuf> {
-    let Some(value) = world.variable("GIT_CEILING_DIRECTORIES") else {
-        return Vec::new();
-    };
-    value
-        .as_bytes()
-        .split(|&byte| byte == b':')
-        .filter(|part| part.first() == Some(&b'/'))
-        .map(|part| PathBuf::from(std::ffi::OsStr::from_bytes(part)))
-        .collect()
-}
-
-/// Turns gix's error into one that the user can act on.
-fn explain(world: &World, error: gix::Error) -> Error {
-    let found = find_git_dir(&world.cwd);
-    let Some(git_dir) = found else {
-        return Error::new(
-            Code::NotARepository,
-            format!(
-                "not a git repository (or any of the parent directories): '{}'",
-                world.cwd.display()
-            ),
-        )
-        .hint("git init   # creates one here; 'git colony -C DIR' works in another, 'git colony clone URL --agent NAME' makes a clone");
-    };
-    let config = plain_file::read_text(git_dir.join("config")).unwrap_or_default();
-    let text = config.to_lowercase();
-    if text.contains("refstorage") && text.contains("reftable") {
-        return no_reftable();
-    }
-    let trusted = gix::sec::Trust::from_path_ownership(&git_dir).ok();
-    if trusted != Some(gix::sec::Trust::Full) {
-        return Error::new(
-            Code::UntrustedRepository,
-            format!("'{}' belongs to another user", git_dir.display()),
-        )
-        .hint("git status   # shows how to trust it");
-    }
-    Error::new(
-        Code::RepositoryBroken,
-        format!("cannot open the repository at '{}'", git_dir.display()),
-    )
-    .caused_by(error)
-}
-
-fn no_reftable() -> Error {
-    Error::new(
-        Code::Unsupported,
-        "repositories with reftable refs are not supported",
-    )
-    .hint("git refs migrate --ref-format=files")
-}
-
-fn find_git_dir(start: &Path) -> Option<PathBuf> {
-    start
-        .ancestors()
-        .map(|dir| dir.join(".git"))
-        .find(|git| git.exists())
 }

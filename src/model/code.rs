@@ -31,6 +31,8 @@ codes! {
     NotARepository = "not-a-repository",
     /// The repository has no working tree, and the command needs one.
     BareRepository = "bare-repository",
+    /// A variable names another repository than the one that the command was started in and would change.
+    OtherRepository = "other-repository",
     /// The repository belongs to another user; git would call its ownership dubious.
     UntrustedRepository = "untrusted-repository",
     /// The repository, or the command, uses a format or feature that this version does not support.
@@ -159,6 +161,8 @@ codes! {
     RefMoved = "ref-moved",
     /// An unfinished operation could not be completed or canceled.
     RecoveryNeeded = "recovery-needed",
+    /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
+    GroupsInvalid = "groups-invalid",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.
@@ -259,6 +263,7 @@ impl Code {
             | Code::NestedRepository
             | Code::NoLfsPatterns
             | Code::OperationInProgress
+            | Code::OtherRepository
             | Code::PageNotFound
             | Code::PathCollision
             | Code::PathInTheWay

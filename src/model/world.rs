@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use super::Code;
 use super::error::{Error, Result, Verdict};
 use super::progress::Progress;
+use super::text::shell_word;
 use super::time::Moment;
 
 /// The environment of one run of the program.
@@ -21,6 +22,8 @@ pub struct World {
     pub cwd: PathBuf,
     /// The directory in which the command was started, if it was redirected to another.
     pub started_in: Option<PathBuf>,
+    /// The root that a variable names instead of the repository the command was started in.
+    pub named_root: Option<NamedRoot>,
     /// The environment variables.
     pub variables: BTreeMap<OsString, OsString>,
     /// Returns the time.
@@ -45,6 +48,20 @@ pub struct World {
     pub die_at: Option<&'static str>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
+}
+
+/// A root that a variable names: commands read there, and change nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRoot {
+    /// The variable.
+    pub variable: &'static str,
+    /// The root.
+    pub root: PathBuf,
+}
+
+impl NamedRoot {
+    /// The variables, the first that is set counts.
+    pub const VARIABLES: [&'static str; 2] = ["COLONY_REPOSITORY_ROOT", "VOX_REPOSITORY_ROOT"];
 }
 
 /// Whether the configuration outside the repository counts.
@@ -115,6 +132,7 @@ impl World {
         directory.clone_into(&mut world.cwd);
         world.changes = self.changes.elsewhere();
         world.process = None;
+        world.forget_named_root();
         for name in [
             "GIT_DIR",
             "GIT_WORK_TREE",
@@ -128,6 +146,34 @@ impl World {
             world.variables.remove(OsStr::new(name));
         }
         world
+    }
+
+    /// Stays in the current directory, which a variable may have named.
+    pub fn forget_named_root(&mut self) {
+        self.named_root = None;
+        for name in NamedRoot::VARIABLES {
+            self.variables.remove(OsStr::new(name));
+        }
+    }
+
+    /// Refuses a change of a repository that only a variable names.
+    ///
+    /// # Errors
+    /// `other-repository`.
+    pub fn refuse_named_root(&self) -> Result<()> {
+        let Some(NamedRoot { variable, root }) = &self.named_root else {
+            return Ok(());
+        };
+        let root = root.to_string_lossy();
+        Err(Error::new(
+            Code::OtherRepository,
+            format!("{variable} names '{root}', another repository than the one the command was started in"),
+        )
+        .detail("root", &*root)
+        .hint(format!(
+            "unset {variable}   # or name that repository: git colony -C {} ...",
+            shell_word(&root)
+        )))
     }
 
     /// Makes `path` absolute from the working directory.

@@ -29,3 +29,4 @@ mod search;
 mod setup;
 mod surface;
 mod watch;
+mod workspace;

@@ -925,6 +925,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         action("get_config", Repository, Reads, "config list", &[]),
     ),
     action("doctor", Repository, Reads, "doctor", &[same("deep")]),
+    action("repo_status", Repository, Reads, "id", &[]),
     action("version", Repository, Reads, "version", &[]),
 ];
 

@@ -99,6 +99,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 /// Returns where the calls run: it is fixed now.
 fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
     let mut world = face.world()?;
+    // The server stands where a variable says.
+    world.forget_named_root();
     // The client works in the clone, with its servers and its shells; some start each server in a session of its own.
     world.process = world
         .process

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::{Face, Run, Stop, paths};
+use crate::cli::{Face, Run, Stop, typed_path};
 use crate::flow::pages::{self, PagesReport};
 use crate::model::time::Moment;
 use crate::page::listing::{Filter, PageEntry, RecordEntry, Work};
@@ -43,7 +43,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let path = args
         .path
         .as_ref()
-        .map(|path| paths::repo_path(&session, path))
+        .map(|path| typed_path::repo_path(&session, path))
         .transpose()?;
     let filter = Filter {
         scope: args.scope,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::{Face, Run, Stop, paths};
+use crate::cli::{Face, Run, Stop, typed_path};
 use crate::flow::pages::page_show::{self, ShowRequest, ShownBy, ShownPages, TypedId};
 use crate::model::Result;
 use crate::model::time::Moment;
@@ -75,13 +75,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 fn shown_by(session: &Session, args: Args) -> Result<ShownBy> {
     let Some(path) = args.path else {
         let typed = |id: String| TypedId {
-            path: paths::repo_path(session, Path::new(&id)).ok(),
+            path: typed_path::repo_path(session, Path::new(&id)).ok(),
             id,
         };
         return Ok(ShownBy::Ids(args.ids.into_iter().map(typed).collect()));
     };
     Ok(ShownBy::Path(Filter {
-        path: Some(paths::repo_path(session, &path)?),
+        path: Some(typed_path::repo_path(session, &path)?),
         scope: args.scope,
         work: if args.worktree {
             Work::Worktree

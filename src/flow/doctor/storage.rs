@@ -8,6 +8,7 @@ use crate::design::checkpoint::retention::{self, Scope};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
 use crate::store::Session;
+use crate::store::files::folder_size;
 use crate::store::files::places::Places;
 use crate::store::operation::Log;
 use crate::store::refs::lost_refs;
@@ -17,6 +18,7 @@ const NOTABLE_BYTES: u64 = 10 << 20;
 
 pub(super) fn disk(session: &Session) -> Result<Check> {
     let common = session.repo.common_dir();
+    let size_below = |folder: &Path| folder_size::below(folder, usize::MAX).unwrap_or_default();
     let kept = size_below(&Places::kept_in(common));
     let ours = size_below(&common.join("colony"));
     let operations = session.repo.refs_below("refs/colony-local/ops/")?.len();
@@ -75,17 +77,6 @@ fn told(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
         "{count}{whose} {verb} no object id, the first: '{}' has '{holds}'",
         first.name
     )
-}
-
-fn size_below(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .map(|entry| match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => size_below(&entry.path()),
-            Ok(metadata) => metadata.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }
 
 pub(super) fn objects(session: &Session) -> Result<Check> {

@@ -25,7 +25,9 @@ pub use row::{Activity, Row, Work};
 
 use super::agents::agent_places;
 use super::reports::status;
-use row::{describe, unsaved_paths};
+use row::describe;
+
+pub(in crate::flow) use row::unsaved_paths;
 
 /// The fleet.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

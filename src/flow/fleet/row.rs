@@ -206,7 +206,7 @@ impl Row {
 }
 
 /// Lists the uncommitted paths.
-pub(super) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
+pub(in crate::flow) fn unsaved_paths(scan: &Scan) -> impl Iterator<Item = RepoPath> {
     let staged = scan.staged.iter().map(|change| &change.path);
     let untracked = scan.untracked.iter().map(|found| &found.path);
     let tracked = staged.chain(&scan.unstaged).chain(&scan.conflicts);

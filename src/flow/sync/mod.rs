@@ -187,6 +187,7 @@ pub struct SyncReport {
 /// own, `locked`, `history-rewritten`, and network errors. A failure of a single ref is not an
 /// error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
+    session.world.refuse_named_root()?;
     if !session.is_dry() {
         refuse_nested(session)?;
     }

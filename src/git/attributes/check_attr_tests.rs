@@ -145,6 +145,7 @@ impl Place {
         let world = World {
             cwd: folder.to_owned(),
             started_in: None,
+            named_root: None,
             variables: variables.map(|(name, value)| (name.into(), value)).into(),
             clock: Arc::new(move || start),
             entropy: Arc::new(|| 1),

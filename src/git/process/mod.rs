@@ -49,6 +49,7 @@ pub const PREVIEW_VARIABLE: &str = "COLONY_MERGE_PREVIEW";
 /// The variables that tie git to one repository (`git rev-parse --local-env-vars`), and those
 /// through which the caller's settings could run programs. Never inherited.
 pub(super) const SCRUBBED: &[&str] = &[
+    "COLONY_REPOSITORY_ROOT",
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
     "GIT_CONFIG",
@@ -68,6 +69,7 @@ pub(super) const SCRUBBED: &[&str] = &[
     "GIT_SHALLOW_FILE",
     "GIT_TRACE",
     "GIT_WORK_TREE",
+    "VOX_REPOSITORY_ROOT",
 ];
 
 /// A git command to run.

@@ -54,16 +54,7 @@ impl Repo {
     /// # Errors
     /// The reason why it is not read.
     pub fn read_file(&self, path: &RepoPath, limit_bytes: u64) -> Result<Option<Vec<u8>>, Fault> {
-        // One byte more, to detect a file that has grown.
-        let most_bytes = limit_bytes.saturating_add(1);
-        let Some(file) = open(self.workdir(), path, limit_bytes)? else {
-            return Ok(None);
-        };
-        let bytes = read(&self.interrupt, file, most_bytes)?;
-        if bytes.len() as u64 > limit_bytes {
-            return Err(Fault::TooLarge(limit_bytes));
-        }
-        Ok(Some(bytes))
+        read_below(&self.interrupt, self.workdir(), path, limit_bytes)
     }
 
     /// Reads the first `most_bytes` of a file of the working tree; `None` if there is none.
@@ -84,6 +75,91 @@ impl Repo {
         String::from_utf8_lossy(&bytes.ok().flatten().unwrap_or_default()).into_owned()
     }
 }
+
+/// Reads a file below a folder, which need not be a working tree of git; `None` if there is none.
+///
+/// # Errors
+/// The reason why it is not read.
+pub fn read_below(
+    interrupt: &Interrupt,
+    folder: &Path,
+    path: &RepoPath,
+    limit_bytes: u64,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(file) = open(folder, path, limit_bytes)? else {
+        return Ok(None);
+    };
+    // One byte more, to detect a file that has grown.
+    let bytes = read(interrupt, file, limit_bytes.saturating_add(1))?;
+    if bytes.len() as u64 > limit_bytes {
+        return Err(Fault::TooLarge(limit_bytes));
+    }
+    Ok(Some(bytes))
+}
+
+/// Returns `true` if a plain file exists at a path below a folder, not behind a symlink.
+pub fn is_file_below(folder: &Path, path: &RepoPath) -> bool {
+    type_below(folder, path).is_some_and(FileType::is_file)
+}
+
+/// Returns `true` if a directory exists at a path below a folder, not behind a symlink.
+pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
+    path.as_bytes().is_empty() || type_below(folder, path).is_some_and(FileType::is_dir)
+}
+
+fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
+    let parent = open_folder(folder, path).ok()??;
+    let found = rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(found.st_mode))
+}
+
+/// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
+/// folder itself.
+///
+/// # Errors
+/// Those of the system; nothing is found behind a symlink.
+pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<RepoPath>> {
+    let here = if path.as_bytes().is_empty() {
+        Some(rustix::fs::open(folder, DIRECTORY, Mode::empty())?)
+    } else {
+        let opened = match open_folder(folder, path) {
+            Ok(parent) => parent,
+            Err(Fault::Unreadable(error)) => return Err(error),
+            Err(_) => None,
+        };
+        let open = |parent: OwnedFd| {
+            let own = DIRECTORY | OFlags::NOFOLLOW;
+            rustix::fs::openat(parent, name_of(path), own, Mode::empty())
+        };
+        match opened.map(open).transpose() {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => None,
+            opened => opened?,
+        }
+    };
+    let Some(here) = here else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&here)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        let is_directory = match entry.file_type() {
+            FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir()),
+            known => known.is_dir(),
+        };
+        if is_directory && name != b"." && name != b".." {
+            found.push(path.join(&RepoPath::new(name)));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// How a directory is opened that will be listed.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
 
 /// Reads the first `most_bytes` of a file below a folder; `None` if there is none.
 pub(in crate::git) fn beginning(

@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod config_file;
+pub mod folder_size;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;

@@ -56,8 +56,10 @@ impl WorktreeLock {
     /// Takes the lock. Waits up to `timeout`, with a message.
     ///
     /// # Errors
-    /// `locked` with the path and the owner's age; `interrupted`; `io`.
+    /// `other-repository` where only a variable names the repository; `locked` with the path and the owner's age;
+    /// `interrupted`; `io`.
     pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+        world.refuse_named_root()?;
         WorktreeLock::take_at(world, &Places::lock_of(repo), timeout, IN_THIS_WORKTREE)
     }
 
@@ -66,6 +68,7 @@ impl WorktreeLock {
     /// # Errors
     /// As [`WorktreeLock::take`].
     pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+        world.refuse_named_root()?;
         let path = repo.common_dir().join("colony").join("lock");
         WorktreeLock::take_at(world, &path, timeout, IN_THIS_WORKTREE)
     }

@@ -16,6 +16,8 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::text::Position;
 use crate::model::{RepoPath, World};
 
+use super::affinity_groups;
+
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
 
@@ -170,6 +172,9 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let mut found = Vec::new();
     for (name, value) in table.get_ref() {
         let top: &str = name.get_ref().as_ref();
+        if top == affinity_groups::KEY {
+            continue;
+        }
         match value.get_ref() {
             // '[clone] copy' is 'clone.copy'.
             DeValue::Table(inner) if is_group(top) => {

@@ -4,6 +4,7 @@
 //! timeout, and nothing that decides how long something is kept. The commands it names for a new clone are a
 //! proposal: see [`approved_commands`].
 
+pub mod affinity_groups;
 pub mod agent_rule;
 pub mod approved_commands;
 pub mod clone_cone;

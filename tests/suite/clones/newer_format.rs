@@ -16,6 +16,8 @@ const APART: &[&str] = &[
     "help",
     "completions",
     "config",
+    "id",
+    "groups",
     "colony",
 ];
 

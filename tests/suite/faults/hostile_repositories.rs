@@ -289,7 +289,9 @@ fn a_repository_of_somebody_else_is_refused() {
         .arg(&sandbox.root)
         .status();
     assert!(owned.unwrap().success(), "changing the owner needs root");
-    assert_eq!(sandbox.error(&["status"]), "untrusted-repository");
+    for look in ["status", "id", "paths", "groups"] {
+        assert_eq!(sandbox.error(&[look]), "untrusted-repository", "{look}");
+    }
     assert_eq!(
         sandbox.error(&["checkpoint", "-m", "x"]),
         "untrusted-repository"

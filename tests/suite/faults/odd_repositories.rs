@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{Sandbox, View};
 
 /// Commands that only look.
-const LOOKS: [&[&str]; 17] = [
+const LOOKS: [&[&str]; 20] = [
     &["status"],
     &["status", "--line"],
     &["checkpoints"],
@@ -20,6 +20,9 @@ const LOOKS: [&[&str]; 17] = [
     &["ops", "show", "op-1"],
     &["config"],
     &["version"],
+    &["id"],
+    &["paths"],
+    &["groups", "a.txt"],
     &["doctor"],
     &["doctor", "--deep"],
     &["lfs", "status"],
@@ -120,8 +123,13 @@ fn a_bare_repository_in_the_tree_is_not_entered() {
     );
     let inside = sandbox.at(sandbox.path("embedded"));
     for look in LOOKS {
-        // These two need no repository, and say nothing without one.
-        if !matches!(look, ["version"] | ["status", "--line"]) {
+        // These need no working tree.
+        if matches!(
+            look,
+            ["version"] | ["status", "--line"] | ["id" | "paths" | "groups", ..]
+        ) {
+            assert_eq!(inside.run(look).code, 0, "{look:?}");
+        } else {
             assert_eq!(inside.error(look), "bare-repository", "{look:?}");
         }
     }
@@ -329,4 +337,35 @@ fn variables_of_a_git_hook_do_not_reach_another_repository() {
     assert_eq!(with_index["changes"]["changed"], 1);
     let parameters = OsString::from("'core.worktree'='/nonexistent'");
     assert_eq!(run(&[("GIT_CONFIG_PARAMETERS", parameters)])["ok"], true);
+}
+
+#[test]
+fn a_worktree_without_its_git_directory_is_not_the_one_around() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lost/.git", "gitdir: /nowhere/worktrees/lost\n");
+    sandbox.write("lost/a.txt", "mine\n");
+    let lost = sandbox.at(sandbox.path("lost"));
+    assert!(!lost.try_git(&["rev-parse", "--git-dir"]));
+    for command in [&["status"][..], &["fork", "x"], &["checkpoint", "-m", "x"]] {
+        assert_eq!(lost.error(command), "repository-broken", "{command:?}");
+    }
+    assert_eq!(sandbox.git(&["rev-list", "--count", "--all"]), "1");
+}
+
+#[test]
+fn the_search_for_a_repository_ends_where_that_of_git_ends() {
+    let sandbox = Sandbox::new();
+    let below = sandbox.path("dir");
+    for ceiling in [sandbox.root.clone(), sandbox.outside(), below.clone()] {
+        let view = sandbox.with("GIT_CEILING_DIRECTORIES", ceiling.clone());
+        let view = view.at(below.clone());
+        let is_found = view.try_git(&["rev-parse", "--git-dir"]);
+        let run = view.run(&["status"]);
+        assert_eq!(run.code == 0, is_found, "{ceiling:?} {}", run.stderr);
+    }
+    let alone = sandbox.outside().join("alone");
+    fs::create_dir_all(alone.join(".git")).unwrap();
+    let alone = sandbox.at(alone);
+    assert!(!alone.try_git(&["rev-parse", "--git-dir"]));
+    assert_eq!(alone.error(&["status"]), "not-a-repository");
 }

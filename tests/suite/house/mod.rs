@@ -26,6 +26,7 @@ const LAYERS: [&[&str]; 6] = [
         "search",
         "source",
         "text",
+        "workspace",
     ],
     &["flow"],
     &["ui", "cli", "env", "signals", "streams", "testing"],

@@ -313,6 +313,7 @@ const SAME: &[(&str, &str, &str)] = &[
     ("lfs_status", "{}", "lfs status"),
     ("list_hooks", "{}", "hooks status"),
     ("get_config", "{}", "config list"),
+    ("repo_status", "{}", "id"),
     ("version", "{}", "version"),
     (
         "show_checkpoint",

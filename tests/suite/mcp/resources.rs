@@ -68,7 +68,10 @@ fn resources_are_listed_in_pieces_and_read_one_by_one() {
     let listed = sandbox.json(&["pages"]);
     assert_eq!(pages.len(), listed["pages"].as_array().unwrap().len());
     let page = read(&mut client, &pages[0]);
-    assert!(page["pages"][0]["records"][0]["text"].is_string(), "{page:#}");
+    assert!(
+        page["pages"][0]["records"][0]["text"].is_string(),
+        "{page:#}"
+    );
 }
 
 #[test]

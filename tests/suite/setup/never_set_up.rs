@@ -140,6 +140,9 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
         "--license",
         "MIT",
     ],
+    &["id"],
+    &["paths"],
+    &["groups", "a.txt"],
     &["config"],
     &["doctor"],
     &["prune", "--keep", "0"],
@@ -230,7 +233,7 @@ fn looking_creates_nothing_at_all() {
     sandbox.write("a.txt", "two\n");
     let everything = || crate::support::worktree_of(&sandbox.path(".git"));
     let before = everything();
-    let looks: [&[&str]; 12] = [
+    let looks: [&[&str]; 15] = [
         &["status"],
         &["checkpoints"],
         &["checkpoints", "--auto"],
@@ -238,6 +241,9 @@ fn looking_creates_nothing_at_all() {
         &["ops", "--all-worktrees"],
         &["config"],
         &["version"],
+        &["id"],
+        &["paths"],
+        &["groups", "--agents"],
         &["checkpoint", "-n"],
         &["checkpoint", "--auto", "-n"],
         &["tag", "-m", "x", "-n"],

@@ -382,6 +382,7 @@ impl View {
         World {
             cwd: self.root.clone(),
             started_in: None,
+            named_root: None,
             variables: self.variables(),
             clock: Arc::new(move || moment),
             entropy: Arc::new(move || {

@@ -1,0 +1,101 @@
+//! The identity of a checkout, in one report.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::design::default_branch;
+use crate::git::Checkout;
+use crate::git::checkout::Provider;
+use crate::model::{RepoPath, Result, World};
+use crate::store::settings::colony_toml::SettingsProblem;
+use crate::workspace::layout::{self, Capabilities, Member};
+use crate::workspace::root_files::RootFiles;
+
+/// A checkout, and the project it is of.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct IdReport {
+    /// The id of this checkout at this place: 16 hex digits.
+    pub repository_id: String,
+    /// The id of the project, the same in every clone: 16 hex digits. `None` without an origin on a network and
+    /// without a commit.
+    pub project_id: Option<String>,
+    /// The root: of the working tree, of a bare repository, or the current directory without git.
+    pub root: RepoPath,
+    /// The root of git's working tree; `None` without git and in a bare repository.
+    pub git_root: Option<RepoPath>,
+    /// The git directory that all worktrees share; `None` without git.
+    pub common_dir: Option<RepoPath>,
+    /// True in a worktree that `git worktree` has linked.
+    pub is_worktree: bool,
+    /// The root of the working tree that has this one as a submodule.
+    pub superproject: Option<RepoPath>,
+    /// The URL of `origin`, without credentials.
+    pub origin_url: Option<String>,
+    /// The host of `origin`.
+    pub provider: Option<Provider>,
+    /// The default branch; in an unborn repository the branch that HEAD names.
+    pub default_branch: Option<String>,
+    /// The stacks and settings at the root.
+    pub capabilities: Capabilities,
+    /// Whether `.colony/agents` or `.vox/agents` exists.
+    pub has_agents_dir: bool,
+    /// `.colony/colony.toml`, else `Vox.toml`.
+    pub config_path: Option<RepoPath>,
+    /// The packages of Cargo and Node workspaces.
+    pub members: Vec<Member>,
+    /// Manifests that cannot be used, and so count as absent.
+    pub warnings: Vec<SettingsProblem>,
+}
+
+/// Collects the identity of a checkout.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`, `io`.
+pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
+    let files = RootFiles {
+        root: &checkout.root,
+        interrupt: &world.interrupt,
+    };
+    let layout = layout::read(files, checkout.has_git());
+    let config = [".colony/colony.toml", "Vox.toml"];
+    let config = config.iter().find(|path| files.has_file(path));
+    let agents = [".colony/agents", ".vox/agents"];
+    Ok(IdReport {
+        repository_id: checkout.repository_id(),
+        project_id: checkout.project_id(world)?,
+        root: shown(&checkout.root),
+        git_root: checkout.git_root.as_deref().map(shown),
+        common_dir: checkout.common_dir.as_deref().map(shown),
+        is_worktree: checkout.is_worktree(),
+        superproject: checkout.superproject(world).as_deref().map(shown),
+        origin_url: checkout.origin_url(),
+        provider: checkout.provider(),
+        default_branch: default_branch_of(world, checkout)?,
+        capabilities: layout.capabilities,
+        has_agents_dir: agents.iter().any(|path| files.has_directory(path)),
+        config_path: config.map(|path| shown(&checkout.root.join(path))),
+        members: layout.members,
+        warnings: layout.warnings,
+    })
+}
+
+/// Returns the default branch, which need not have a commit.
+fn default_branch_of(world: &World, checkout: &Checkout) -> Result<Option<String>> {
+    let Some(repo) = checkout.to_read(world)? else {
+        return Ok(None);
+    };
+    if let Some((branch, _)) = default_branch::find(&repo)? {
+        return Ok(Some(branch.short()));
+    }
+    let head = repo.head()?.moving_ref();
+    let is_branch = head.as_bytes().starts_with(b"refs/heads/");
+    Ok(is_branch.then(|| head.short()))
+}
+
+/// Returns a path of this machine with all of its bytes.
+pub(super) fn shown(path: &Path) -> RepoPath {
+    RepoPath::new(path.as_os_str().as_bytes())
+}

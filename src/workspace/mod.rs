@@ -1,0 +1,10 @@
+//! The layout of a checkout: the stacks it uses, the packages in it, and the groups that its files belong to.
+//!
+//! Works without git. Everything it reads may come from a stranger: files up to a limit, directories up to a
+//! number, and nothing behind a symlink.
+
+mod detected_groups;
+pub mod groups;
+pub mod layout;
+mod member_patterns;
+pub mod root_files;
