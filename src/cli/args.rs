@@ -126,18 +126,8 @@ pub(super) enum Command {
     Groups(groups::Args),
     Init(init::Args),
     Lfs(lfs::Args),
-    Map(map::Args),
-    Pages(pages::Args),
-    Scopes(scopes::Args),
-    Search(search::Args),
-    Context(context::Args),
-    Blackboard(blackboard::Args),
-    Ingest(ingest::Args),
-    Knowledge(knowledge::Args),
-    Promote(promote::PromoteArgs),
-    Demote(promote::DemoteArgs),
-    Watch(watch::Args),
-    Watches(watch::ListArgs),
+    #[command(flatten)]
+    Context(ContextCommand),
     Doctor(doctor::Args),
     Deinit(deinit::Args),
     Schema(schema::Args),
@@ -168,4 +158,22 @@ impl Command {
             Command::Hook(_) | Command::MergeDriver(_) | Command::Credential(_)
         )
     }
+}
+
+/// The commands about what a model reads: pages, search, the knowledge base.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum ContextCommand {
+    Map(map::Args),
+    Pages(pages::Args),
+    Scopes(scopes::Args),
+    Search(search::Args),
+    Context(context::Args),
+    Blackboard(blackboard::Args),
+    Ingest(ingest::Args),
+    Knowledge(knowledge::Args),
+    Promote(promote::PromoteArgs),
+    Demote(promote::DemoteArgs),
+    Watch(watch::Args),
+    Watches(watch::ListArgs),
 }

@@ -103,7 +103,7 @@ use crate::ui::theme::Palette;
 use crate::ui::{Answer, print_error};
 
 use actions::Action;
-use args::{Cli, Command};
+use args::{Cli, Command, ContextCommand};
 use look::{Look, Wanted};
 use open_repository::Opening;
 
@@ -342,18 +342,7 @@ impl Face<'_> {
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),
             Command::Lfs(args) => lfs::run(self, &args),
-            Command::Map(args) => map::run(self, args),
-            Command::Pages(args) => pages::run(self, args),
-            Command::Scopes(args) => scopes::run(self, &args),
-            Command::Blackboard(args) => blackboard::run(self, args),
-            Command::Search(args) => search::run(self, args),
-            Command::Context(args) => context::run(self, args),
-            Command::Ingest(args) => ingest::run(self, args),
-            Command::Knowledge(args) => knowledge::run(self, args),
-            Command::Promote(args) => promote::promote(self, &args),
-            Command::Demote(args) => promote::demote(self, &args),
-            Command::Watch(args) => watch::run(self, &args),
-            Command::Watches(args) => watch::run_list(self, &args),
+            Command::Context(command) => self.dispatch_context(command),
             Command::Schema(args) => schema::run(self, &args),
             Command::Help(args) => help::run(self, &args),
             Command::Completions(args) => completions::run(self, &args),
@@ -370,6 +359,23 @@ impl Face<'_> {
             Command::Credential(args) => credential::run(self, args),
             Command::Mcp(args) => mcp::run(self, &args),
             Command::Call(args) => call::describe(self, &args),
+        }
+    }
+
+    fn dispatch_context(&mut self, command: ContextCommand) -> Result<Outcome, Stop> {
+        match command {
+            ContextCommand::Map(args) => map::run(self, args),
+            ContextCommand::Pages(args) => pages::run(self, args),
+            ContextCommand::Scopes(args) => scopes::run(self, &args),
+            ContextCommand::Search(args) => search::run(self, args),
+            ContextCommand::Context(args) => context::run(self, args),
+            ContextCommand::Blackboard(args) => blackboard::run(self, args),
+            ContextCommand::Ingest(args) => ingest::run(self, args),
+            ContextCommand::Knowledge(args) => knowledge::run(self, args),
+            ContextCommand::Promote(args) => promote::promote(self, &args),
+            ContextCommand::Demote(args) => promote::demote(self, &args),
+            ContextCommand::Watch(args) => watch::run(self, &args),
+            ContextCommand::Watches(args) => watch::run_list(self, &args),
         }
     }
 
