@@ -13,7 +13,7 @@ use crate::ui::text;
 /// The best passages of the mapped files and their surroundings, as one text for a prompt: for each part a line with its
 /// file and lines, and then these lines. The text has at most the tokens of the budget, counted exactly, and is in the
 /// order of paths, so that most of it stays the same when a file changes. With paths instead of a question, these
-/// files are printed, and then files that they are related to.
+/// files are printed, then the definitions of what they use, and then related files.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The question; it is data, as in 'git colony search'
@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// The question, if it is a single word that might be a command later
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
     question: Option<String>,
-    /// Print these files, or those of these directories, and related ones
+    /// Print these files, or those of these directories, then what they use and related files
     #[arg(last = true, value_name = "PATH", conflicts_with_all = ["words", "all"])]
     paths: Vec<PathBuf>,
     /// Print all mapped files, from the first on

@@ -1,9 +1,18 @@
 //! Ranks the passages of a view for a query: BM25 over passages, with shares for the whole document, for its path, and
 //! for headings and definitions.
 
+use std::collections::BTreeSet;
+
 use super::postings::{self, PATH_MARK, Posting};
 use super::query::Query;
 use super::view::View;
+use super::words;
+
+/// The minimum length of a word that may be a name, in bytes.
+const MIN_NAME: usize = 4;
+
+/// The maximum number of passages that define a name: more say nothing about which one is meant.
+const MAX_DEFINITIONS: usize = 3;
 
 /// How much each part of a score counts.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +93,32 @@ pub fn rank<E>(
     Ok(ranking.finish())
 }
 
+/// Ranks the passages that define words, the best first. A word counts as much as it is rare, if it is long enough to
+/// be a name and few passages define it.
+///
+/// # Errors
+/// Those of `find`.
+pub fn definitions<E>(
+    view: &View,
+    words: &BTreeSet<String>,
+    mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
+) -> Result<Vec<Ranked>, E> {
+    let mut ranking = Ranking::new(view, Tuning::default());
+    let names = words.iter().filter(|word| word.len() >= MIN_NAME);
+    for name in names.filter(|name| !words::is_stop_word(name)) {
+        let found = ranking.found(&find(name)?);
+        let defining = found.iter().filter(|it| it.posting.is_heading);
+        let defining: Vec<usize> = defining.map(|it| it.passage).collect();
+        if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
+            let rarity = rarity(ranking.passages.len(), found.len());
+            for passage in &defining {
+                add(&mut ranking.passages, *passage, rarity);
+            }
+        }
+    }
+    Ok(ranking.finish())
+}
+
 struct Ranking<'a> {
     view: &'a View,
     tuning: Tuning,
@@ -139,9 +174,8 @@ impl<'a> Ranking<'a> {
         for segment in segments {
             postings::read(&segment.bytes, |posting| {
                 let id = segment.base.saturating_add(posting.document);
-                while rest.first().is_some_and(|(first, _)| *first < id) {
-                    rest = rest.get(1..).unwrap_or_default();
-                }
+                let before = rest.partition_point(|(first, _)| *first < id);
+                rest = rest.get(before..).unwrap_or_default();
                 let Some(&(_, document)) = rest.first().filter(|(first, _)| *first == id) else {
                     return;
                 };

@@ -750,7 +750,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files and their surroundings, with their sources. With 'paths' these files and related ones, with 'all' all files",
+        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files and their surroundings, with their sources. With 'paths' these files, the definitions of what they use and related files, with 'all' all files",
         action(
             "context",
             Pages,

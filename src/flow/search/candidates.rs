@@ -19,6 +19,7 @@ use crate::search::postings::IndexedPassage;
 use crate::search::query::{self, Query};
 use crate::search::ranking::{self, Ranked, Tuning, WordBytes};
 use crate::search::view::View;
+use crate::search::words;
 use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -29,6 +30,9 @@ const MAX_COMPARED: usize = 200;
 
 /// The maximum size of the texts that are kept, in bytes; beyond it they are read again.
 const MAX_TEXTS: usize = 64 << 20;
+
+/// The maximum number of different words whose definitions are looked for.
+const MAX_USED_WORDS: usize = 20_000;
 
 /// How much a phrase raises a passage that has it.
 const PHRASE: f32 = 2.0;
@@ -153,15 +157,8 @@ impl Searched<'_> {
     /// # Errors
     /// `cache-unusable`, `interrupted`, `object-missing`.
     pub(super) fn rank(&self, query: &Query) -> Result<Vec<Ranked>> {
-        let index = &self.indexer.index;
-        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), |word| {
-            let places = index.places(word).map_err(unusable_index)?;
-            let bytes = places.into_iter().map(|it| WordBytes {
-                base: it.base,
-                bytes: it.bytes,
-            });
-            Ok::<_, Error>(bytes.collect())
-        })?;
+        let find = |word: &str| self.places(word);
+        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), find)?;
         if self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty()) {
             let mut matching = Vec::new();
             for it in ranked {
@@ -180,6 +177,42 @@ impl Searched<'_> {
             ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
         }
         Ok(ranked)
+    }
+
+    /// Ranks the passages that define what documents use, the best first; those of the documents themselves are left
+    /// out.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `interrupted`.
+    pub(super) fn definitions(&self, documents: &BTreeSet<usize>) -> Result<Vec<Ranked>> {
+        let mut used = BTreeSet::new();
+        for &document in documents {
+            self.session.world.interrupt.check()?;
+            let first = Ranked {
+                document,
+                passage: 0,
+                score: 0.0,
+            };
+            let text = self.text(&self.candidate(&first)?)?;
+            words::each(&text, |word| {
+                if used.len() < MAX_USED_WORDS && !used.contains(word) {
+                    used.insert(word.to_owned());
+                }
+            });
+        }
+        let find = |word: &str| self.places(word);
+        let mut ranked = ranking::definitions(&self.view, &used, find)?;
+        ranked.retain(|it| !documents.contains(&it.document));
+        Ok(ranked)
+    }
+
+    fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
+        let places = self.indexer.index.places(word).map_err(unusable_index)?;
+        let bytes = places.into_iter().map(|it| WordBytes {
+            base: it.base,
+            bytes: it.bytes,
+        });
+        Ok(bytes.collect())
     }
 
     /// Returns the number of documents.

@@ -10,6 +10,7 @@ mod documents;
 mod hits;
 mod indexing;
 mod known_documents;
+mod packing;
 
 use schemars::JsonSchema;
 use serde::Serialize;

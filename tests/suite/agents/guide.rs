@@ -81,8 +81,19 @@ fn every_command_of_the_guide_is_one_of_ours() {
             .filter(|word| word.starts_with("--"))
         {
             let flag = flag.trim_end_matches([',', '.']);
-            let known = ["checkpoint", "decide", "commit", "merge", "sync"];
-            let mut helps = known.iter().map(|name| desk.run(&[name, "--help"]).stdout);
+            let known = [
+                "checkpoint",
+                "decide",
+                "commit",
+                "merge",
+                "sync",
+                "pages show",
+            ];
+            let help = |name: &&str| {
+                let words: Vec<&str> = name.split(' ').chain(["--help"]).collect();
+                desk.run(&words).stdout
+            };
+            let mut helps = known.iter().map(help);
             let elsewhere = ["--mirror", "--takeover", "--hard"].contains(&flag);
             assert!(elsewhere || helps.any(|help| help.contains(flag)), "{flag}");
         }

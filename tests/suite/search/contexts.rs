@@ -113,7 +113,7 @@ fn resident_pages_can_be_left_out() {
 fn paths_come_with_related_files() {
     let sandbox = Sandbox::new();
     sandbox.write("src/main.md", "See [the tool](lib/tool.md).\n");
-    sandbox.write("src/lib/tool.md", "# The tool\n");
+    sandbox.write("src/lib/tool.md", "Words about it.\n");
     sandbox.write("far/away.txt", "nothing of it\n");
     map(&sandbox);
     let told = context(&sandbox, &["--", "src/main.md"]);
@@ -132,6 +132,35 @@ fn paths_come_with_related_files() {
     assert_eq!(
         sandbox.error(&["context", "--", "src/missing.md"]),
         "path-not-found"
+    );
+}
+
+#[test]
+fn paths_come_with_the_definitions_of_what_they_use() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/main.rs", "fn main() {\n    weigh_parcel(3);\n}\n");
+    let unused = "fn never_called() {\n    let nothing = 1;\n}\n\n";
+    let used = "fn weigh_parcel(count: u32) -> u32 {\n    count\n}\n";
+    let padding = "    // some words that make a passage of their own\n".repeat(60);
+    sandbox.write(
+        "far/away.rs",
+        format!("{unused}fn pad() {{\n{padding}}}\n\n{used}"),
+    );
+    sandbox.write("far/other.rs", "fn caller() {\n    weigh_parcel(1);\n}\n");
+    map(&sandbox);
+    let told = context(&sandbox, &["--budget", "400", "--", "src/main.rs"]);
+    let part = |path: &str| {
+        let mut parts = told["parts"].as_array().unwrap().iter();
+        parts
+            .find(|part| part["path"] == path)
+            .map(|part| part["from"].as_str().unwrap())
+    };
+    assert_eq!(part("src/main.rs"), Some("requested"), "{told:#}");
+    assert_eq!(part("far/away.rs"), Some("definition"), "{told:#}");
+    let text = told["text"].as_str().unwrap();
+    assert!(
+        text.contains("fn weigh_parcel") && !text.contains("never_called"),
+        "{text}"
     );
 }
 
