@@ -67,6 +67,12 @@ impl Answer for PromotionReport {
         let files = text::count(self.count, "file");
         match (&self.commit, self.diff.is_empty()) {
             (_, true) => "the map routes these files so already".to_owned(),
+            (Some(commit), false) if self.count == 0 => {
+                format!(
+                    "changed the sources of the map in commit {}",
+                    commit.short()
+                )
+            }
             (Some(commit), false) => format!("moved {files} in commit {}", commit.short()),
             (None, false) => format!("would move {files}; nothing was written"),
         }
@@ -97,6 +103,13 @@ impl Answer for PromotionReport {
                 "'git colony ingest' puts them into the knowledge base"
             };
             lines.push(next.to_owned());
+        }
+        if !self.unread.is_empty() {
+            let files = text::count(self.unread.len(), "file");
+            let line = format!(
+                "no literature source reads {files} of these, and the knowledge base has them no more: 'undo' takes it back"
+            );
+            lines.push(line);
         }
         if self.scopes_renamed {
             let line = "the scope of a source has another name now, as the map gained or lost its second source; 'git colony map' maps it again";

@@ -167,6 +167,7 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
 /// `nested-repository-in-the-way`, and those of [`scaffold::commit_files`]; none of them changes
 /// anything.
 pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
+    scaffold::recover_first(session, Kind::ToolsNew)?;
     // A refusal comes before any lock.
     let planned = plan(session, spec)?;
     let paths = planned.request.files.iter().map(|(path, _)| path);

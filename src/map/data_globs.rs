@@ -142,7 +142,10 @@ fn main_child(
 /// Returns a path as a glob that matches only it; `None` if it cannot be written as one.
 fn literal(path: &RepoPath) -> Option<String> {
     let text = std::str::from_utf8(path.as_bytes()).ok()?;
-    if text.contains(char::is_control) {
+    // Some letters end a line, and with it a comment, for some readers of YAML.
+    let is_plain =
+        |letter: char| letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_graphic();
+    if !text.chars().all(is_plain) {
         return None;
     }
     let mut glob = String::with_capacity(text.len());

@@ -9,9 +9,10 @@ use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
-use crate::store::operation::{Kind, Operation};
+use crate::store::operation::{Kind, Operation, recover};
 
 /// The files to commit.
 pub struct Request {
@@ -128,6 +129,19 @@ pub fn commit_files(
         commit,
         op: done.record.op,
     }))
+}
+
+/// Completes or cancels an operation that was left unfinished, so that its files do not count as edits of the user; not
+/// in a dry run.
+///
+/// # Errors
+/// As [`commit_files`].
+pub fn recover_first(session: &Session, kind: Kind) -> Result<()> {
+    let pending = Places::find(&session.repo)?.map(|places| recover::pending(&places));
+    if !session.is_dry() && pending.transpose()?.flatten().is_some() {
+        commit_files(session, kind, || Ok(None))?;
+    }
+    Ok(())
 }
 
 /// Refuses to change a file that has uncommitted edits: they would be committed, too.

@@ -21,6 +21,7 @@ use crate::model::text::{count, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Kind;
+use crate::text::readers::Format;
 
 /// The maximum number of documents that the command to clear them names one by one.
 const MAX_NAMED: usize = 5;
@@ -47,6 +48,8 @@ pub struct PromotionReport {
     pub count: usize,
     /// The change of the map, as a unified diff; empty if it says so already.
     pub diff: String,
+    /// Promoted files that no literature source reads: pages have them only by another source.
+    pub unread: Vec<RepoPath>,
     /// The names of literature sources that were added.
     pub sources_added: Vec<String>,
     /// Whether the scope of the only source gets a longer name, as it is not the only one any more, or a shorter one.
@@ -76,6 +79,7 @@ pub fn route(
         Direction::Promote => (Kind::Promote, "promote"),
         Direction::Demote => (Kind::Demote, "demote"),
     };
+    scaffold::recover_first(session, kind)?;
     // A refusal comes before any lock.
     let mut planned = plan(session, direction, paths)?;
     let mut done = None;
@@ -102,6 +106,10 @@ pub fn route(
     Ok(PromotionReport {
         count: planned.files.iter().filter(|file| file.moved).count(),
         diff: planned.diff(),
+        unread: match direction {
+            Direction::Promote => planned.unread(),
+            Direction::Demote => Vec::new(),
+        },
         sources_added: planned.sources_added(),
         scopes_renamed: (planned.map.sources.len() == 1) != (planned.after.map.sources.len() == 1),
         clear: match direction {
@@ -137,7 +145,7 @@ fn plan(session: &Session, direction: Direction, paths: &[RepoPath]) -> Result<P
     };
     let map = crate::map::load::require(repo, &MapState::Head)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let (targets, all) = targets(session, scan.head_tree, paths)?;
+    let (targets, all) = targets(session, scan.head_tree, direction, paths)?;
     let files = Files {
         all: &all,
         targets: &targets,
@@ -176,6 +184,7 @@ fn destination(route: &Route) -> Option<(Destination, usize)> {
 fn targets(
     session: &Session,
     tree: Oid,
+    direction: Direction,
     paths: &[RepoPath],
 ) -> Result<(Vec<Target>, Vec<RepoPath>)> {
     let objects = session.repo.objects();
@@ -198,6 +207,12 @@ fn targets(
         if !all.iter().any(|file| target.covers(file)) {
             let message = format!("HEAD has no file at or below '{path}' that a map may include");
             return Err(Error::new(Code::PathNotFound, message).unchanged());
+        }
+        if direction == Direction::Promote && !target.is_directory && Format::of(path).is_none() {
+            let message = format!(
+                "a literature source cannot read '{path}': it would be in no page and not in the knowledge base"
+            );
+            return Err(Error::new(Code::InvalidValue, message).unchanged());
         }
         if !targets.contains(&target) {
             targets.push(target);
@@ -238,6 +253,12 @@ impl Plan {
             .to_string()
     }
 
+    fn unread(&self) -> Vec<RepoPath> {
+        let files = self.files.iter().filter(|file| file.moved);
+        let unread = files.filter(|file| Format::of(&file.path).is_none());
+        unread.map(|file| file.path.clone()).collect()
+    }
+
     fn sources_added(&self) -> Vec<String> {
         let is_new = |name: &String| self.map.sources.iter().all(|row| row.name != *name);
         let names = self.after.map.sources.iter().map(|row| row.name.clone());
@@ -256,7 +277,10 @@ impl Plan {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        if files.len() <= MAX_NAMED {
+        let is_plain =
+            |letter: char| letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_graphic();
+        let can_be_typed = |file: &&RoutedFile| file.path.to_string().chars().all(is_plain);
+        if files.len() <= MAX_NAMED && files.iter().all(can_be_typed) {
             let names = files
                 .iter()
                 .map(|file| typed_word(&format!("repo:{}", file.path)));

@@ -74,11 +74,30 @@ impl Draft {
         files: Files<'_>,
     ) -> Result<()> {
         self.remove_negated(list, target);
-        if !self.matches_all(list, target, files)? {
+        // A directory is also the files to come.
+        let is_whole = !target.is_directory || self.names_whole(list, target);
+        if !is_whole || !self.matches_all(list, target, files)? {
             let glob = target.glob(&self.start(list));
             self.apply(Edit::Add(list, vec![glob]));
         }
         Ok(())
+    }
+
+    /// Returns `true` if a glob of a list names a directory, or one above it.
+    fn names_whole(&self, list: GlobList, target: &Target) -> bool {
+        let start = self.start(list);
+        let above = target.path.ancestors().chain([start.clone()]);
+        let above = above
+            .filter(|path| path.below(&start).is_some())
+            .map(|path| Target {
+                path,
+                is_directory: true,
+            });
+        let wholes: Vec<Target> = above.chain([target.clone()]).collect();
+        let names = |glob: &String| {
+            glob == "**" || wholes.iter().any(|whole| whole.is_named_by(glob, &start))
+        };
+        list.globs(&self.map).iter().any(names)
     }
 
     /// Makes a list match no file of a target, and all others as before.

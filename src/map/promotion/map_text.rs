@@ -9,6 +9,9 @@ use super::edit::{Edit, GlobList, RowAt, word};
 /// The maximum length of a line with a list; a longer list has a line for each item.
 const MAX_LINE: usize = 100;
 
+/// Letters of four hex digits that some readers of YAML take for the end of a line, or refuse.
+const UNSAFE_LETTERS: [char; 5] = ['\u{2028}', '\u{2029}', '\u{feff}', '\u{fffe}', '\u{ffff}'];
+
 /// A change of bytes.
 type Splice = (Range<usize>, String);
 
@@ -261,17 +264,27 @@ impl MapText<'_> {
         let written = self.document.at(other.span.clone());
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
         match written.chars().next() {
-            Some('\'') => format!("'{}'", glob.replace('\'', "''")),
-            Some('"') | None => quoted(glob),
+            Some('\'') if !glob.contains(UNSAFE_LETTERS) => {
+                format!("'{}'", glob.replace('\'', "''"))
+            }
+            Some('"' | '\'') | None => quoted(glob),
             Some(_) if glob.starts_with('/') && glob.chars().all(is_plain) => glob.to_owned(),
             Some(_) => quoted(glob),
         }
     }
 }
 
-/// Returns a text in double quotes: what JSON writes is also YAML.
+/// Returns a text in double quotes: what JSON writes is also YAML, but for some letters.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    let mut quoted = String::new();
+    for letter in serde_json::Value::from(text).to_string().chars() {
+        if UNSAFE_LETTERS.contains(&letter) {
+            quoted.extend(letter.escape_unicode().filter(|c| !"{}".contains(*c)));
+        } else {
+            quoted.push(letter);
+        }
+    }
+    quoted
 }
 
 fn flow(globs: &[String]) -> String {

@@ -4,10 +4,10 @@ use crate::map::routing::{Route, Routing, parse_globs};
 use crate::map::row::Destination;
 use crate::model::{RepoPath, Result};
 
-use super::Files;
 use super::draft::Draft;
 use super::edit::{Edit, GlobList, RowAt};
 use super::target::Target;
+use super::{Files, same};
 
 /// Routes the chosen files to a source.
 pub(super) fn to_a_source(draft: &mut Draft, files: Files<'_>) -> Result<()> {
@@ -60,7 +60,8 @@ pub(super) fn to_the_knowledge_base(draft: &mut Draft, files: Files<'_>) -> Resu
     // From the last on: the rows before keep their numbers.
     for row in confined.into_iter().rev() {
         let at = RowAt::Route(row);
-        if goes_without(draft, row, files.all.iter())? && !draft.has_comment(at) {
+        let is_ours = is_as_written_here(draft, row, &moving);
+        if is_ours && goes_without(draft, row, files.all.iter())? && !draft.has_comment(at) {
             draft.apply(Edit::RemoveRow(at));
             continue;
         }
@@ -123,18 +124,31 @@ fn matches_any_of(
     Ok(false)
 }
 
-/// Returns `true` if those of the files that a row matches would go to the knowledge base without it.
+/// Returns `true` if a promotion may have written a row: it says nothing but the names of targets.
+fn is_as_written_here(draft: &Draft, row: usize, targets: &[&Target]) -> bool {
+    let root = RepoPath::default();
+    let globs = GlobList::Paths(row).globs(&draft.map).iter();
+    let is_ours = |glob: &String| targets.iter().any(|target| target.glob(&root) == *glob);
+    let found = draft.map.knowledge_routing.get(row);
+    found.is_some_and(|row| row.profile.is_none()) && globs.into_iter().all(is_ours)
+}
+
+/// Returns `true` if those of the files that a row matches go to the knowledge base without it as they would with it.
 fn goes_without<'a>(
     draft: &Draft,
     row: usize,
     mut files: impl Iterator<Item = &'a RepoPath>,
 ) -> Result<bool> {
-    let mut without = draft.map.clone();
+    let (mut without, mut sent) = (draft.map.clone(), draft.map.clone());
     Edit::RemoveRow(RowAt::Route(row)).apply(&mut without);
-    let (with, others) = (Routing::of(&draft.map)?, Routing::of(&without)?);
-    let is_its_own = |file| with.row_matches(row + 1, file) == Some(true);
-    Ok(files
-        .all(|file| !is_its_own(file) || matches!(others.route(file), Route::KnowledgeBase { .. })))
+    Edit::Send(row, Destination::KnowledgeBase).apply(&mut sent);
+    let (without, sent) = (Routing::of(&without)?, Routing::of(&sent)?);
+    Ok(files.all(|file| {
+        let route = without.route(file);
+        let is_there = matches!(route, Route::KnowledgeBase { .. });
+        let is_its_own = sent.row_matches(row + 1, file) == Some(true);
+        !is_its_own || (is_there && same(&route, &sent.route(file)))
+    }))
 }
 
 /// Returns the first row of the knowledge base that would match all files of a target without its negated globs.

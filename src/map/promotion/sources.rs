@@ -75,14 +75,15 @@ pub(super) fn include(draft: &mut Draft, files: Files<'_>) -> Result<Option<Stri
     let mut without: Vec<&Target> = Vec::new();
     for target in files.targets {
         let known = takers(&draft.map)?;
-        if files
+        let is_taken = files
             .of(target)
-            .all(|file| !known.names_of(file).is_empty())
-        {
+            .all(|file| !known.names_of(file).is_empty());
+        if is_taken && !target.is_directory {
             continue;
         }
         match include_one(draft, target, files)? {
             Place::Found => {}
+            _ if is_taken => {}
             Place::None => without.push(target),
             Place::Excluded(row) => {
                 let list = GlobList::Exclude(row);
@@ -124,6 +125,16 @@ fn include_one(draft: &mut Draft, target: &Target, files: Files<'_>) -> Result<P
             continue;
         }
         draft.remove_named(excludes, target, files)?;
+        // A demotion may have excluded files of a directory one by one.
+        if target.is_directory && draft.matches_any(excludes, target, files)? {
+            for file in files.of(target) {
+                let file = Target {
+                    path: file.clone(),
+                    is_directory: false,
+                };
+                draft.remove_named(excludes, &file, files)?;
+            }
+        }
         if draft.matches_any(excludes, target, files)? {
             excluded = excluded.or(Some(row));
             continue;

@@ -461,3 +461,37 @@ fn an_unrouted_file_is_demoted_by_a_row_of_its_own() {
         new
     );
 }
+
+#[test]
+fn a_row_of_a_person_outlives_a_round_trip() {
+    let special = MAP.replace(
+        "    ingest_to: knowledge_base # for now\n",
+        "    profile: special\n",
+    );
+    let text = format!("{special}  - paths: [docs/]\n    profile: general\n");
+    let new = moved(&text, &["docs/f.md"], Direction::Promote).unwrap();
+    let back = moved(&new, &["docs/f.md"], Direction::Demote).unwrap();
+    let routing = |text: &str| Routing::of(&RepoMap::read(text.as_bytes()).map.unwrap()).unwrap();
+    let file = RepoPath::from("docs/f.md");
+    assert!(same(
+        &routing(&text).route(&file),
+        &routing(&back).route(&file)
+    ));
+    assert!(back.contains("profile: special"), "{back}");
+}
+
+#[test]
+fn a_quoted_bracket_is_a_letter() {
+    let new = moved(MAP, &["lit/[z].md"], Direction::Promote).unwrap();
+    let new = moved(&new, &["lit/a.md"], Direction::Promote).unwrap();
+    let back = moved(&new, &["lit/[z].md", "lit/a.md"], Direction::Demote).unwrap();
+    assert_eq!(back, MAP);
+}
+
+#[test]
+fn a_directory_is_also_the_files_to_come() {
+    let text = MAP.replace("['sub/**']", "['*.md', '*.pdf']");
+    let new = moved(&text, &["lit/sub"], Direction::Promote).unwrap();
+    assert!(new.contains("['*.md', '*.pdf', '/sub/']"), "{new}");
+    assert_eq!(moved(&new, &["lit/sub"], Direction::Promote).unwrap(), new);
+}

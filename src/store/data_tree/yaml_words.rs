@@ -107,9 +107,6 @@ pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
         span: span.clone(),
         data: Data::Scalar(String::new()),
     };
-    if inner.contains(['[', '{']) {
-        return Some(whole);
-    }
     let mut entries = Vec::new();
     let mut from = 0;
     while !inner.get(from..)?.trim().is_empty() {
@@ -119,10 +116,13 @@ pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
         let length = match item.as_bytes().first()? {
             b'"' | b'\'' => quoted_length(item)?,
             b',' => return None,
-            _ => item
-                .get(..item.find(',').unwrap_or(item.len()))?
-                .trim_end()
-                .len(),
+            _ => {
+                let word = item.get(..item.find(',').unwrap_or(item.len()))?;
+                if word.contains(['[', '{']) {
+                    return Some(whole);
+                }
+                word.trim_end().len()
+            }
         };
         let behind = item.get(length..)?;
         let start = offset + 1 + from + spaces;

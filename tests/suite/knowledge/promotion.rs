@@ -182,3 +182,18 @@ fn line_ends_and_comments_of_a_map_stay() {
         ["docs/a.md ingested"]
     );
 }
+
+#[test]
+fn files_that_no_source_reads_are_not_promoted_in_silence() {
+    let sandbox = routed();
+    sandbox.write("lit/t.csv", "a,b\n1,2\n");
+    commit(&sandbox);
+    let before = state(&sandbox);
+    assert_eq!(sandbox.error(&["promote", "lit/t.csv"]), "invalid-value");
+    assert_eq!(state(&sandbox), before);
+    let told = sandbox.json(&["promote", "lit"]);
+    assert_eq!(told["unread"], serde_json::json!(["lit/t.csv"]), "{told:#}");
+    let told = sandbox.json(&["demote", "lit/t.csv"]);
+    assert_eq!(told["count"], 1, "{told:#}");
+    assert_eq!(ingest(&sandbox), ["lit/t.csv ingested"]);
+}
