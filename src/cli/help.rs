@@ -276,7 +276,6 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

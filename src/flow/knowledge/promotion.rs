@@ -12,6 +12,7 @@ use crate::git::Oid;
 use crate::knowledge::sources::Sources;
 use crate::map::load::{MapSource, PATH, load};
 use crate::map::promotion::{self, Changed, Direction, Files, Refusal, Target};
+use crate::map::resolve::scope_id;
 use crate::map::routing::{Route, Routing};
 use crate::map::row::Destination;
 use crate::map::schema::RepoMap;
@@ -52,7 +53,7 @@ pub struct PromotionReport {
     pub unread: Vec<RepoPath>,
     /// The names of literature sources that were added.
     pub sources_added: Vec<String>,
-    /// Whether the scope of the only source gets a longer name, as it is not the only one any more, or a shorter one.
+    /// Whether a source has a scope of another name now: that of an only source named 'default' is shorter.
     pub scopes_renamed: bool,
     /// The commands that delete the records of promoted files from the knowledge base.
     pub clear: Vec<String>,
@@ -111,7 +112,7 @@ pub fn route(
             Direction::Demote => Vec::new(),
         },
         sources_added: planned.sources_added(),
-        scopes_renamed: (planned.map.sources.len() == 1) != (planned.after.map.sources.len() == 1),
+        scopes_renamed: planned.renames_scopes(),
         clear: match direction {
             Direction::Promote => planned.commands_to_clear(session)?,
             Direction::Demote => Vec::new(),
@@ -222,20 +223,14 @@ fn targets(
 }
 
 fn refused(refusal: &Refusal) -> Error {
-    let message = format!("cannot change '{PATH}': {}", refusal.why);
-    let wanted = refusal.wanted.join("\n  ");
-    let wanted = if wanted.is_empty() {
-        "(nothing)".to_owned()
-    } else {
-        wanted
-    };
-    Error::new(
-        Code::MapNotEditable,
-        format!("{message}; wanted:\n  {wanted}\n"),
-    )
-    .detail("path", PATH)
-    .detail("wanted", &refusal.wanted)
-    .unchanged()
+    let mut message = format!("cannot change '{PATH}': {}", refusal.why);
+    if !refusal.wanted.is_empty() {
+        message = format!("{message}; wanted: {}", refusal.wanted.join("; "));
+    }
+    Error::new(Code::MapNotEditable, message)
+        .detail("path", PATH)
+        .detail("wanted", &refusal.wanted)
+        .unchanged()
 }
 
 impl Plan {
@@ -251,6 +246,14 @@ impl Plan {
             .unified_diff()
             .header(&format!("a/{PATH}"), &format!("b/{PATH}"))
             .to_string()
+    }
+
+    /// Returns `true` if a source that stays has a scope of another name.
+    fn renames_scopes(&self) -> bool {
+        let id = |map: &RepoMap, name: &str| scope_id(map, "", name);
+        let stays = |name: &str| self.after.map.sources.iter().any(|row| row.name == name);
+        let mut names = self.map.sources.iter().map(|row| row.name.as_str());
+        names.any(|name| stays(name) && id(&self.map, name) != id(&self.after.map, name))
     }
 
     fn unread(&self) -> Vec<RepoPath> {

@@ -162,14 +162,9 @@ impl Draft {
         }
     }
 
-    pub(super) fn matches_all(
-        &self,
-        list: GlobList,
-        target: &Target,
-        files: Files<'_>,
-    ) -> Result<bool> {
-        let (globs, start) = (parse_globs(list.globs(&self.map))?, self.start(list));
-        Ok(files.of(target).all(|file| matches(&globs, &start, file)))
+    fn matches_all(&self, list: GlobList, target: &Target, files: Files<'_>) -> Result<bool> {
+        let matched = self.matched(list, target, files)?;
+        Ok(matched.into_iter().all(|is_matched| is_matched))
     }
 
     pub(super) fn matches_any(
@@ -178,8 +173,14 @@ impl Draft {
         target: &Target,
         files: Files<'_>,
     ) -> Result<bool> {
+        Ok(self.matched(list, target, files)?.contains(&true))
+    }
+
+    /// Returns for each file of a target whether a list matches it.
+    fn matched(&self, list: GlobList, target: &Target, files: Files<'_>) -> Result<Vec<bool>> {
         let (globs, start) = (parse_globs(list.globs(&self.map))?, self.start(list));
-        Ok(files.of(target).any(|file| matches(&globs, &start, file)))
+        let own = files.of(target);
+        Ok(own.map(|file| matches(&globs, &start, file)).collect())
     }
 
     /// Returns the directory that the globs of a list are relative to.

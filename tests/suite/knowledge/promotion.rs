@@ -39,6 +39,8 @@ fn a_promoted_document_becomes_pages_and_is_ingested_no_more() {
     let told = sandbox.json(&["promote", "lit/a.md"]);
     assert_eq!(told["count"], 1, "{told:#}");
     assert_eq!(told["diff"], dry["diff"]);
+    // The only source is not named 'default'.
+    assert_eq!(told["scopes_renamed"], false);
     assert_eq!(told["sources_added"], serde_json::json!(["literature"]));
     assert_eq!(told["commit"], sandbox.git(&["rev-parse", "HEAD"]).trim());
     let changed = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
