@@ -97,7 +97,7 @@ fn pass_on(reader: &mut PipeReader, world: &World) {
             Ok(0) | Err(_) => break,
             Ok(count) => count,
         };
-        let heard = said.take(part.get(..count).unwrap_or_default());
+        let heard = said.take(part.get(..count).expect("as many were read"));
         for said in heard {
             said.tell(world);
         }

@@ -129,7 +129,7 @@ fn mark_stale(world: &World, flags: &Flags, path: &RepoPath) -> Result<()> {
     let folder = stale_page_graphs(&session.repo);
     atomic::make_directory(&folder)?;
     let digest = blake3::hash(path.as_bytes()).to_hex();
-    let name = digest.as_str().get(..16).unwrap_or_default();
+    let name = digest.as_str().get(..16).expect("a digest has 64 digits");
     atomic::write_durably(&folder.join(name), path.as_bytes())
 }
 

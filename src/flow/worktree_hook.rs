@@ -156,7 +156,7 @@ pub(super) fn agent_name(name: &str) -> String {
     let kept = parts.collect::<Vec<_>>().join("-");
     let kept: String = kept.chars().take(MAX_KEPT).collect();
     let digest = blake3::hash(name.as_bytes()).to_hex();
-    let digest = digest.get(..8).unwrap_or_default();
+    let digest = digest.get(..8).expect("a digest has 64 digits");
     match kept.trim_end_matches('-') {
         "" => format!("worktree-{digest}"),
         kept => format!("{kept}-{digest}"),

@@ -17,9 +17,11 @@ impl Position {
         let own = before.get(start.map_or(0, |at| at + 1)..);
         Position {
             line: before.split(|&byte| byte == b'\n').count(),
-            column: String::from_utf8_lossy(own.unwrap_or_default())
-                .chars()
-                .count()
+            column: String::from_utf8_lossy(
+                own.expect("a line begins within the text before the place"),
+            )
+            .chars()
+            .count()
                 + 1,
         }
     }

@@ -110,7 +110,7 @@ pub fn cut(text: &str) -> Vec<Passage> {
     let mut from = 0;
     while from < lines.len() {
         let to = end_of(&lines, from);
-        let taken = lines.get(from..to).unwrap_or_default();
+        let taken = lines.get(from..to).expect("the end is one of the lines");
         if let (Some(first), Some(last)) = (taken.first(), taken.last()) {
             passages.push(Passage {
                 range: first.start..last.end,
@@ -166,7 +166,7 @@ fn lines(text: &str) -> Vec<Line> {
                 begins_page,
             });
             at += length;
-            rest = rest.get(length..).unwrap_or_default();
+            rest = rest.get(length..).expect("a part of the line is taken");
         }
         before = line;
     }

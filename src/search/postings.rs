@@ -59,7 +59,10 @@ impl Segment {
     pub fn add(&mut self, name: &str, text: &str) -> Vec<IndexedPassage> {
         let mut indexed = Vec::new();
         for (number, passage) in passages::cut(text).into_iter().enumerate() {
-            let length = self.count(text.get(passage.range.clone()).unwrap_or_default());
+            let length = self.count(
+                text.get(passage.range.clone())
+                    .expect("passages begin and end at characters"),
+            );
             self.flush(number);
             let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
             indexed.push(IndexedPassage {

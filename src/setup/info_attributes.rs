@@ -77,8 +77,8 @@ pub fn remove(repo: &Repo) -> Result<()> {
         return Ok(());
     };
     let (before, after) = (
-        bytes.get(..begin).unwrap_or_default(),
-        bytes.get(end..).unwrap_or_default(),
+        bytes.get(..begin).expect("our lines are in the file"),
+        bytes.get(end..).expect("our lines are in the file"),
     );
     if before.is_empty() && after.is_empty() {
         return atomic::remove_file(&path(repo));

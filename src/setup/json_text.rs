@@ -99,8 +99,8 @@ fn children(node: &Node) -> Vec<Range<usize>> {
 }
 
 fn splice(text: &str, range: Range<usize>, new: &str) -> String {
-    let before = text.get(..range.start).unwrap_or_default();
-    let after = text.get(range.end..).unwrap_or_default();
+    let before = text.get(..range.start).expect("the range is in the text");
+    let after = text.get(range.end..).expect("the range is in the text");
     [before, new, after].concat()
 }
 
@@ -126,7 +126,7 @@ impl Layout {
 
     /// Returns the white space at the beginning of the line of a position.
     fn indent_of(text: &str, at: usize) -> String {
-        let before = text.get(..at).unwrap_or_default();
+        let before = text.get(..at).expect("the place is in the text");
         let line = before.rsplit('\n').next().unwrap_or_default();
         line.chars()
             .take_while(|c| *c == ' ' || *c == '\t')
@@ -135,7 +135,7 @@ impl Layout {
 
     /// Returns the indentation of children: that of a child on a line of its own.
     fn indent_of_child(&self, text: &str, child: usize, own: &str) -> String {
-        let before = text.get(..child).unwrap_or_default();
+        let before = text.get(..child).expect("the place is in the text");
         let line = before.rsplit('\n').next().unwrap_or_default();
         if line.trim().is_empty() && before.contains('\n') {
             line.to_owned()
@@ -149,9 +149,8 @@ impl Layout {
         let formatter = serde_json::ser::PrettyFormatter::with_indent(self.unit.as_bytes());
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
         let written = serde::Serialize::serialize(value, &mut serializer);
-        // Writing a value that is in memory to memory cannot fail.
-        drop(written);
-        let text = String::from_utf8(bytes).unwrap_or_default();
+        written.expect("a value is written into memory");
+        let text = String::from_utf8(bytes).expect("only whole characters were replaced");
         text.replace('\n', &format!("{}{indent}", self.newline))
     }
 }

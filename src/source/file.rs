@@ -56,7 +56,7 @@ pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
     let whole = parts.len() == 1;
     let mut at = 0;
     let stretches = parts.into_iter().map(|part| {
-        let text = text.get(part.range).unwrap_or_default();
+        let text = text.get(part.range).expect("parts are ranges of the text");
         let length = match encoding {
             Encoding::Utf8 => text.len(),
             Encoding::Latin1 => text.chars().count(),

@@ -372,7 +372,7 @@ impl Records<'_> {
 /// (`p7`) or the heading, `#`, and 12 hex digits of the digest of the text.
 fn part(section: &Section, text: &str) -> String {
     let hex = blake3::hash(text.as_bytes()).to_hex();
-    let digest = hex.get(..12).unwrap_or_default();
+    let digest = hex.get(..12).expect("a digest has 64 digits");
     let label = match (section.page, &section.heading) {
         (Some(page), _) => format!("p{page}"),
         (None, Some(heading)) => heading.chars().take(60).collect(),

@@ -88,7 +88,9 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     fn slice(&self, start: usize, end: usize) -> &str {
-        self.text.get(start..end).unwrap_or_default()
+        self.text
+            .get(start..end)
+            .expect("units begin and end at characters")
     }
 
     /// Counts a piece without its quotes: the opening quote is a token, the closing one is not if a
@@ -189,7 +191,11 @@ fn cut(text: &str, most_bytes: usize, offset: usize) -> (usize, Ending) {
         .unwrap_or_default();
     let late = |found: Option<usize>| found.filter(|&at| at > head.len() / 2);
     let trimmed = |at: usize| {
-        let length = head.get(..at).unwrap_or_default().trim_end().len();
+        let length = head
+            .get(..at)
+            .expect("the place is in the head")
+            .trim_end()
+            .len();
         Some(length).filter(|&length| length > 0)
     };
     if let Some(at) = late(head.rfind('\n')).and_then(trimmed) {

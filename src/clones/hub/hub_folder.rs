@@ -29,7 +29,7 @@ pub(in crate::clones) struct HubPlace {
 impl HubPlace {
     pub(in crate::clones) fn of(root: &SharedRoot, address: &str) -> HubPlace {
         let hex = blake3::hash(address.as_bytes()).to_hex();
-        let hash = hex.get(..16).unwrap_or_default();
+        let hash = hex.get(..16).expect("a digest has 64 digits");
         HubPlace::at(&root.hubs().join(format!("{hash}.git")))
     }
 

@@ -195,7 +195,7 @@ fn escaped(label: &str) -> String {
 }
 
 fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).unwrap_or_default()
+    serde_json::to_string(value).expect("JSON is written into memory")
 }
 
 #[cfg(test)]

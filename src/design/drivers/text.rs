@@ -46,7 +46,10 @@ fn changes<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Change<'t>> {
     changed
         .map(|operation| Change {
             old: operation.old_range(),
-            new: new.get(operation.new_range()).unwrap_or_default().to_vec(),
+            new: new
+                .get(operation.new_range())
+                .expect("the operations cover the lines")
+                .to_vec(),
         })
         .collect()
 }
@@ -102,8 +105,12 @@ pub(super) fn marked(ours: &str, theirs: &str, marks: &Marks) -> String {
         }
     };
     for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        let one = old.get(operation.old_range()).unwrap_or_default();
-        let other = new.get(operation.new_range()).unwrap_or_default();
+        let one = old
+            .get(operation.old_range())
+            .expect("the operations cover the lines");
+        let other = new
+            .get(operation.new_range())
+            .expect("the operations cover the lines");
         if matches!(operation, DiffOp::Equal { .. }) {
             out.extend(one.iter().copied());
             continue;

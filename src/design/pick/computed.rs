@@ -76,7 +76,7 @@ impl Computed {
             if !merged.is_clean {
                 computed.stuck = Some(Stuck {
                     at: one.clone(),
-                    rest: wanted.get(at + 1..).unwrap_or_default().to_vec(),
+                    rest: wanted.get(at + 1..).expect("it is one of these").to_vec(),
                     tree: labeled(repo, one.commit, merged)?,
                     conflicts: conflicts::list(repo, &merged.stages, &merged.notes),
                     stages: merged.stages.clone(),
@@ -264,7 +264,9 @@ impl Agreed {
             };
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
             // git does not check the commits that a person settled.
-            let own = trial.get(before.len()..).unwrap_or_default();
+            let own = trial
+                .get(before.len()..)
+                .expect("the earlier ones come first");
             let from = before.len().checked_sub(1).and_then(|at| trial.get(at));
             let settled = Trial {
                 computed: &computed,

@@ -85,7 +85,7 @@ impl RuleFiles {
     /// too large.
     pub(in crate::git) fn require(&mut self, path: &[u8]) -> Result<()> {
         let above = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-        let folder = path.get(..above).unwrap_or_default();
+        let folder = path.get(..above).expect("the slash is in the path");
         let last = self.last.replace(folder.to_vec());
         let is_known = |above: &[u8]| {
             let rest = last.as_ref().and_then(|last| last.strip_prefix(above));

@@ -361,10 +361,10 @@ pub(super) fn stat_of(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt as _;
     let time = |seconds: i64, nanos: i64| gix::index::entry::stat::Time {
         // git keeps the low 32 bits too.
-        secs: u32::try_from(seconds & 0xffff_ffff).unwrap_or_default(),
+        secs: u32::try_from(seconds & 0xffff_ffff).expect("the mask leaves 32 bits"),
         nsecs: u32::try_from(nanos).unwrap_or_default(),
     };
-    let low = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or_default();
+    let low = |value: u64| u32::try_from(value & 0xffff_ffff).expect("the mask leaves 32 bits");
     Stat {
         mtime: time(metadata.mtime(), metadata.mtime_nsec()),
         ctime: time(metadata.ctime(), metadata.ctime_nsec()),

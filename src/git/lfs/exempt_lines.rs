@@ -122,8 +122,10 @@ pub fn renamed(bytes: &[u8], from: &RepoPath, is_gone: bool, to: &RepoPath) -> V
                 }
                 written.extend(pattern_of(to));
                 // Include the newline.
-                written
-                    .extend_from_slice(line.get(text.len() - values.len()..).unwrap_or_default());
+                written.extend_from_slice(
+                    line.get(text.len() - values.len()..)
+                        .expect("the values end the line"),
+                );
             }
             None => written.extend_from_slice(line),
         }

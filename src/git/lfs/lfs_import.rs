@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::git::plain_file;
+use crate::git::plain_file::{self, Symlinks};
 use crate::git::process::{Git, Output};
 use crate::git::refs::FoundRef;
 use crate::git::{BareRepo, Oid, RefChange, Repo};
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::{lfs_progress, lfs_repair};
 
@@ -187,7 +187,13 @@ fn rewrite(
     if !output.success() {
         return Err(failed(&output));
     }
-    let printed = plain_file::read_text(map).unwrap_or_default();
+    let cannot_read = || format!("cannot read '{}'", map.display());
+    // Without a commit to rewrite git-lfs writes no map; the one of a long history is large.
+    let printed = plain_file::find(map, Symlinks::Refused, u64::MAX)
+        .map_err(std::io::Error::from)
+        .or_code(Code::Io, cannot_read)?
+        .unwrap_or_default();
+    let printed = String::from_utf8(printed).or_code(Code::Io, cannot_read)?;
     let pair = |line: &str| {
         let (old, new) = line.split_once(',')?;
         let pair = Oid::parse(old.trim()).zip(Oid::parse(new.trim()));

@@ -60,7 +60,9 @@ fn relabel(bytes: &[u8], labels: &[Label]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         let text = line.trim_ascii_end();
-        let end = line.get(text.len()..).unwrap_or_default();
+        let end = line
+            .get(text.len()..)
+            .expect("the line begins with the marker");
         let found = labels.iter().find_map(|label| {
             let marker = text.strip_suffix(label.commit.to_string().as_bytes())?;
             is_marker(marker).then_some((marker, label))

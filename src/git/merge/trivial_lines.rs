@@ -116,7 +116,9 @@ fn is_conflict(
     if !borders.into_iter().all(|line| counts.is_single(line)) {
         return false;
     }
-    let replaced = base.get(start..end).unwrap_or_default();
+    let replaced = base
+        .get(start..end)
+        .expect("changes are ranges of the base");
     let of = |side: &Lines<'_>| side.get(start..side.len() - after).map(<[_]>::concat);
     let (Some(our_part), Some(their_part)) = (of(ours), of(theirs)) else {
         return false;

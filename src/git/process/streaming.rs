@@ -145,7 +145,7 @@ impl End {
     /// Cuts off the marker and everything after it.
     fn cut(&self, all: &mut Vec<u8>, fresh: usize) -> bool {
         let from = fresh.saturating_sub(self.mark.len());
-        let recent = all.get(from..).unwrap_or_default();
+        let recent = all.get(from..).expect("the place is in what was read");
         let mut windows = recent.windows(self.mark.len());
         let at = windows.position(|window| window == self.mark);
         if let Some(at) = at {

@@ -319,8 +319,8 @@ impl Looker {
     fn look(&mut self, path: &BStr) -> Result<Look> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
-                path.get(..at).unwrap_or_default(),
-                path.get(at + 1..).unwrap_or_default(),
+                path.get(..at).expect("the slash is in the path"),
+                path.get(at + 1..).expect("the slash is in the path"),
             ),
             None => (&b""[..], path.as_bytes()),
         };
@@ -367,7 +367,9 @@ fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
                 return Ok(Opened::Missing);
             }
             Err(e @ Errno::ACCESS) if above > 0 => {
-                let unsearchable = directory.get(..above - 1).unwrap_or_default();
+                let unsearchable = directory
+                    .get(..above - 1)
+                    .expect("the slash is in the path");
                 return Ok(Opened::Unsearchable(RepoPath::from(unsearchable), e));
             }
             Err(e) => {
@@ -383,7 +385,7 @@ fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
 
 fn stat_of(found: &rustix::fs::Stat) -> Stat {
     // git keeps the low 32 bits of everything.
-    let low = |value: u64| u32::try_from(value & 0xffff_ffff).unwrap_or_default();
+    let low = |value: u64| u32::try_from(value & 0xffff_ffff).expect("the mask leaves 32 bits");
     let seconds = |value: i64| low(value.cast_unsigned());
     Stat {
         mtime: stat::Time {

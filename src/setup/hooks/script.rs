@@ -131,7 +131,12 @@ fn fill(text: &[u8], place: &str, value: &[u8]) -> Vec<u8> {
         return text.to_vec();
     };
     let (before, rest) = text.split_at(at);
-    [before, value, rest.get(place.len()..).unwrap_or_default()].concat()
+    [
+        before,
+        value,
+        rest.get(place.len()..).expect("the place begins the rest"),
+    ]
+    .concat()
 }
 
 /// Writes the digest of the rest of the script into its second line.

@@ -185,7 +185,11 @@ impl<'a> Block<'a> {
         };
         // Many lines begin a function of the same kind: the next one tells them apart.
         let next = self.at((unit + 2).min(self.units.len() - 1));
-        let hash = hash(self.text.get(self.at(unit)..next).unwrap_or_default());
+        let hash = hash(
+            self.text
+                .get(self.at(unit)..next)
+                .expect("units begin at characters"),
+        );
         Score { class, hash }
     }
 
@@ -286,8 +290,11 @@ fn piece_length(rest: &str) -> usize {
     candidates
         .filter(|&at| rest.is_char_boundary(at))
         .min_by_key(|&at| {
-            let window = rest.as_bytes().get(at - 8..at).unwrap_or_default();
-            let bytes: [u8; 8] = window.try_into().unwrap_or_default();
+            let window = rest
+                .as_bytes()
+                .get(at - 8..at)
+                .expect("a candidate is at least 8 bytes in");
+            let bytes: [u8; 8] = window.try_into().expect("it has 8 bytes");
             u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         })
         .unwrap_or(LONG_LINE)

@@ -161,7 +161,10 @@ impl Stretch<'_> {
     /// Returns the first place from `from` on with at least `tokens` tokens of the stretch before
     /// it, or the end.
     fn after(&self, from: usize, tokens: usize) -> usize {
-        let inner = self.places.get(from..self.range.end).unwrap_or_default();
+        let inner = self
+            .places
+            .get(from..self.range.end)
+            .expect("a stretch is a range of the places");
         let base = self.at(self.range.start);
         from + inner.partition_point(|place| place.at - base < tokens)
     }

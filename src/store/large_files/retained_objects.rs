@@ -140,7 +140,7 @@ pub fn pool_of(repo: &Repo) -> PathBuf {
     let common_dir = repo.common_dir().as_os_str().as_encoded_bytes();
     let whose = blake3::hash(common_dir).to_hex();
     let beside = store.folder().with_file_name("colony-held");
-    beside.join(whose.get(..16).unwrap_or_default())
+    beside.join(whose.get(..16).expect("a digest has 64 digits"))
 }
 
 /// Returns the folder among the kept files; no worktree has this key.

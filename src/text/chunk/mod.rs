@@ -282,7 +282,11 @@ impl Filling<'_> {
 
     fn exactly(&self, first: usize, last: usize) -> usize {
         let (start, end) = self.range(first, last);
-        (self.count)(self.text.get(start..end).unwrap_or_default())
+        (self.count)(
+            self.text
+                .get(start..end)
+                .expect("units begin and end at characters"),
+        )
     }
 
     fn about(&self, first: usize, last: usize) -> usize {
@@ -294,7 +298,11 @@ impl Filling<'_> {
     /// Returns the FNV-1a hash of a unit: the same on every machine, and cheap.
     fn digest(&self, index: usize) -> u64 {
         let (start, end) = self.range(index, index);
-        let bytes = self.text.as_bytes().get(start..end).unwrap_or_default();
+        let bytes = self
+            .text
+            .as_bytes()
+            .get(start..end)
+            .expect("units are in the text");
         bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         })

@@ -61,7 +61,7 @@ impl Memo {
             // A piece has at least one byte for each token.
             *slot = key | (count() as u128) << 120;
         }
-        usize::try_from(*slot >> 120).unwrap_or_default()
+        usize::try_from(*slot >> 120).expect("8 bits are left")
     }
 }
 

@@ -68,7 +68,7 @@ impl Tokens {
                 *word |= bit;
             }
             for part in [left, right] {
-                let range = tokens.range(part).unwrap_or_default();
+                let range = tokens.range(part).expect("a merge joins earlier tokens");
                 tokens.bytes.extend_from_within(range);
             }
             tokens.take_in(rank);
@@ -80,8 +80,8 @@ impl Tokens {
     fn take_in(&mut self, rank: u32) {
         self.starts
             .push(u32::try_from(self.bytes.len()).unwrap_or(EMPTY));
-        let range = self.range(rank).unwrap_or_default();
-        let token = self.bytes.get(range).unwrap_or_default();
+        let range = self.range(rank).expect("its start and end were just noted");
+        let token = self.bytes.get(range).expect("tokens end within the bytes");
         for (lengths, beginning) in self.lengths.iter_mut().zip(beginnings(token)) {
             if let Some(known) = beginning.and_then(|at| lengths.get_mut(at)) {
                 *known |= 1 << token.len().min(63);
@@ -103,8 +103,8 @@ impl Tokens {
 
     /// Returns the bytes of a token.
     pub(super) fn token(&self, rank: u32) -> &[u8] {
-        let range = self.range(rank).unwrap_or_default();
-        self.bytes.get(range).unwrap_or_default()
+        let range = self.range(rank).expect("ranks are those of the table");
+        self.bytes.get(range).expect("tokens end within the bytes")
     }
 
     /// Returns the rank of these bytes, if they are a token.
@@ -252,7 +252,9 @@ impl Encoder {
                 if is_open && last.is_none_or(|last| vocabulary.may_meet(last, token, piece, at)) {
                     self.tokens.push(token);
                     at = end;
-                    let rest = piece.get(at..).unwrap_or_default();
+                    let rest = piece
+                        .get(at..)
+                        .expect("a token of the piece ends within it");
                     vocabulary.prefixes(rest, usize::MAX, &mut self.candidates);
                 }
             } else {
@@ -263,7 +265,9 @@ impl Encoder {
                 let Some(last) = self.tokens.pop() else { break };
                 let length = vocabulary.token(last).len();
                 at -= length;
-                let rest = piece.get(at..).unwrap_or_default();
+                let rest = piece
+                    .get(at..)
+                    .expect("a token of the piece begins within it");
                 vocabulary.prefixes(rest, length, &mut self.candidates);
             }
         }
@@ -302,7 +306,7 @@ fn place(hash: u64, places: usize) -> usize {
 }
 
 fn low(hash: u64) -> u32 {
-    u32::try_from(hash & u64::from(u32::MAX)).unwrap_or_default()
+    u32::try_from(hash & u64::from(u32::MAX)).expect("the mask leaves 32 bits")
 }
 
 /// Returns where it is known how long tokens are that begin with the first three, and six, bytes of a text.

@@ -241,7 +241,7 @@ pub fn redact(text: &str) -> String {
     for word in text.split_inclusive(ends) {
         let end = word.trim_end_matches(ends);
         shown.push_str(&redact_word(end));
-        shown.push_str(word.get(end.len()..).unwrap_or_default());
+        shown.push_str(word.get(end.len()..).expect("the end is in the word"));
     }
     shown
 }
@@ -253,7 +253,9 @@ fn redact_word(word: &str) -> String {
         .map(|(scheme, _)| scheme)
         .filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
     let start = scheme.map_or(0, |scheme| {
-        let slashes = word.get(scheme.len() + 1..).unwrap_or_default();
+        let slashes = word
+            .get(scheme.len() + 1..)
+            .expect("the word begins with the scheme");
         word.len() - slashes.trim_start_matches('/').len()
     });
     let (scheme, rest) = word.split_at(start);
