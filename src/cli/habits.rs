@@ -1,6 +1,7 @@
 //! What hands type from git, before the grammar reads it: global options between a command and its action, and
 //! `list` or `ls` after a noun that lists by itself.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 
 use clap::Command;
@@ -27,8 +28,7 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
     };
     let mut front = vec![program.clone()];
     let mut path = Vec::new();
-    // The actions of a command are defined when it is built.
-    let mut command = cli.clone();
+    let mut command = Cow::Borrowed(cli);
     let mut rest = typed.iter();
     while let Some(arg) = rest.as_slice().first() {
         let word = arg.to_str().unwrap_or_default();
@@ -45,8 +45,10 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
         }
         if let Some(action) = command.find_subcommand(word) {
             path.push(arg.clone());
-            command = action.clone();
-            command.build();
+            // The actions of a command are defined when it is built.
+            let mut action = action.clone();
+            action.build();
+            command = Cow::Owned(action);
         } else if !(lists(&path) && matches!(word, "list" | "ls")) {
             break;
         } else {

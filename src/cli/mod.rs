@@ -86,7 +86,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::{Command as Grammar, CommandFactory as _, FromArgMatches as _};
 
 use crate::Exit;
 use crate::env::Env;
@@ -113,8 +113,9 @@ const SIGHUP: i32 = 1;
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let args = &habits::as_grammar_has_it(&Cli::command(), args);
-    let mut cli = match parse(args) {
+    let cli = Cli::command();
+    let args = &habits::as_grammar_has_it(&cli, args);
+    let mut cli = match parse(&cli, args) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, args, wants_json, env),
     };
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 /// Runs a command line that is not of a person: its words are taken as they are, and the answer is JSON.
 fn run_words(words: Vec<OsString>, action: Option<&Action>, env: &mut Env) -> Exit {
     let args: Vec<OsString> = std::iter::once("git-colony".into()).chain(words).collect();
-    match parse(&args) {
+    match parse(&Cli::command(), &args) {
         Ok(cli) => answer(cli, &args, env),
         Err(error) => {
             let error = usage::as_error(&error, &args);
@@ -205,14 +206,25 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
 }
 
 /// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
-fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
-    let parsed = Cli::command().try_get_matches_from(args);
+fn parse(cli: &Grammar, args: &[OsString]) -> Result<Cli, clap::Error> {
+    let parsed = grammar_for(cli, args).try_get_matches_from(args);
     let parsed = parsed.or_else(|_| grammar().try_get_matches_from(args));
     parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
 }
 
+/// Returns the grammar with only one command, the first that the words name: clap copies the global options into
+/// every command that it is given, which would be half of the start. What this grammar takes, the whole one takes too.
+fn grammar_for(cli: &Grammar, args: &[OsString]) -> Grammar {
+    let mut words = args.iter().skip(1);
+    Grammar::new(cli.get_name().to_owned())
+        .disable_version_flag(true)
+        .disable_help_subcommand(true)
+        .args(cli.get_arguments())
+        .subcommands(words.find_map(|word| cli.find_subcommand(word)))
+}
+
 /// Returns the whole grammar of the command line, with our first screen as its help.
-fn grammar() -> clap::Command {
+fn grammar() -> Grammar {
     let cli = built_grammar();
     let screen = help::first_screen(&cli);
     let cli = cli.mut_subcommands(|command| match examples::as_help(command.get_name()) {
@@ -223,7 +235,7 @@ fn grammar() -> clap::Command {
 }
 
 /// Returns the grammar with all that clap adds to it: what it takes can be asked.
-fn built_grammar() -> clap::Command {
+fn built_grammar() -> Grammar {
     let mut cli = Cli::command();
     cli.build();
     cli
