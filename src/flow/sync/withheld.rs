@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::clones::sync::travelers;
-use crate::design::checkpoint::secrets::{self, Publication};
+use crate::design::checkpoint::published_secrets::{self, Publication};
 use crate::git::Oid;
 use crate::model::text::shell_word;
 use crate::model::{RepoPath, Result};
@@ -32,7 +32,7 @@ pub(super) fn keep(
         published: &published,
         allowed,
     };
-    let found = secrets::find(session, &wanted)?;
+    let found = published_secrets::find(session, &wanted)?;
     if found.is_empty() {
         return Ok(());
     }
