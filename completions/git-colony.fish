@@ -23,5 +23,5 @@ function __git_colony_in_git
 end
 
 complete -c git-colony -f -k -a '(__git_colony_offer)'
-complete -c git -n '__git_colony_in_git __fish_git_needs_command' -f -a colony -d 'Keep any state of a repository'
+complete -c git -n '__git_colony_in_git __fish_git_needs_command' -f -a colony -d 'Save and restore states of a repository, merge the work of agents'
 complete -c git -n '__git_colony_in_git __fish_git_using_command colony' -f -k -a '(__git_colony_offer)'

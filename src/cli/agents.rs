@@ -38,7 +38,7 @@ enum Action {
     /// A new clone continues where the last one of that name ended: branches, checkpoints, stashes, the
     /// operation log, and uncommitted changes. Staged changes come back unstaged.
     Restore(Restore),
-    /// Check whether an agent may change paths
+    /// Check whether an agent is allowed to change the given paths
     ///
     /// The allowed paths are the list 'scope:' at the beginning of '.colony/agents/NAME.md': in HEAD, and
     /// with --range in A, so that no change widens the list it is checked against. The exit code is 1 if

@@ -27,7 +27,7 @@ pub(super) enum ColorWhen {
     Never,
 }
 
-/// Keep any state of a git repository and restore it
+/// Save, restore and undo states of a repository; merge the work of many agents
 #[derive(Debug, Parser)]
 #[command(
     name = "git-colony",
@@ -47,7 +47,7 @@ pub(super) struct Cli {
     /// Answer with one JSON object
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) json: bool,
-    /// Act as AGENT
+    /// Act as this agent: author, lease, allowed paths
     #[arg(long, value_name = "AGENT", global = true, help_heading = EVERYWHERE)]
     pub(super) agent: Option<String>,
     /// Wait at most SECONDS for a lock (default: 10 for locks of git-colony, 2 for git's)
@@ -65,7 +65,7 @@ pub(super) struct Cli {
     /// Do not show progress
     #[arg(long, global = true, help_heading = EVERYWHERE)]
     pub(super) no_progress: bool,
-    /// Print each started process with its time on standard error
+    /// Print each child process and its time on standard error
     #[arg(short, long, global = true, help_heading = EVERYWHERE, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     // Not a comment for documentation: the name of a variable would want markup there, which help has not.

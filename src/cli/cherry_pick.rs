@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Open a conflict in the working tree, for 'git status' and 'git mergetool'
     #[arg(long)]
     resolve: bool,
-    /// Pick even if a commit changes paths outside its agent's allowed paths (refused to agents)
+    /// Pick even if a commit changes paths outside its agent's allowed paths (agents may not use it)
     #[arg(short, long)]
     force: bool,
     /// Continue when the conflict is settled; the branch moves once all commits are applied

@@ -51,7 +51,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         .or_else(|| world.text_variable("COLONY_AGENT").map(str::to_owned))
         .filter(|_| !args.read_only);
     if agent.is_none() && !args.read_only {
-        let message = "a clone is made for an agent or for reading: --agent NAME or --read-only";
+        let message = "the use of the clone is missing: --agent NAME or --read-only";
         let error = Error::new(Code::Usage, message).hint("git colony clone --agent NAME");
         return Err(error.into());
     }

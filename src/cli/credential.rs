@@ -43,7 +43,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let mut question = Vec::new();
     let stdin = &mut face.env.stdin;
     let read = stdin.take(MAX_BYTES).read_to_end(&mut question);
-    read.map_err(|error| Error::io("cannot read the question of git", error))?;
+    read.map_err(|error| Error::io("cannot read the credential request of git", error))?;
     let world = &face.env.world;
     match args.action.as_str() {
         "get" => {

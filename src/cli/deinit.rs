@@ -41,7 +41,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 impl Answer for DeinitReport {
     fn message(&self) -> String {
         match (self.removed.is_empty(), self.dry_run) {
-            (true, _) => "there is nothing to remove".to_owned(),
+            (true, _) => "there is no setup to remove".to_owned(),
             (false, true) => format!("would remove: {}", self.removed.join(", ")),
             (false, false) => format!("removed: {}", self.removed.join(", ")),
         }

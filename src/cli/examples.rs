@@ -340,7 +340,7 @@ pub const TABLE: &[Examples] = &[
         "map",
         &[
             ("git colony map check", "check the repo map"),
-            ("git colony map", "cut what it names into pages"),
+            ("git colony map", "map every source into pages"),
             (
                 "git colony map preview --url \"$(git remote get-url origin)\"",
                 "the map of a repository elsewhere",

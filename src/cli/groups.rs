@@ -33,7 +33,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let (found, mut report) = groups::groups(&world, &checkout, &paths)?;
     if args.agents {
         if !checkout.has_git() {
-            let message = "there are no agents without a repository of git";
+            let message = "--agents needs a git repository, and this directory is in none";
             return Err(Error::new(Code::NotARepository, message).into());
         }
         let session = face.session(Opening::Look)?;

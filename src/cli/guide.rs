@@ -88,7 +88,17 @@ fn filled(names: &[(&str, &str)]) -> String {
         rest = after;
     }
     text.push_str(rest);
-    text
+    text.split_inclusive('\n').map(aligned).collect()
+}
+
+/// Puts the comment of a command line back into its column, whatever names were filled in.
+fn aligned(line: &str) -> String {
+    match line.split_once("  # ") {
+        Some((command, comment)) if command.starts_with("    ") => {
+            format!("{:<44}  # {comment}", command.trim_end())
+        }
+        _ => line.to_owned(),
+    }
 }
 
 /// Describes where the agent works.

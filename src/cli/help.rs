@@ -153,7 +153,7 @@ pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
 /// Returns what `git colony -h` prints: the first commands of each group, on one screen.
 pub(super) fn first_screen(cli: &clap::Command) -> String {
     let mut text = "\
-Keep any state of a repository and restore it exactly; undo any operation
+Save, restore and undo states of a repository; merge the work of many agents
 
 Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 
@@ -167,7 +167,7 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
     }
-    text.push_str("For a model: 'map' cuts the tree into pages with a token budget\n");
+    text.push_str("Without COMMAND: the agents, their clashes, and what to merge next\n");
     text.push_str("'git colony COMMAND -h' shows more, 'git colony help --all' lists the rest\n");
     text
 }

@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// current branch)
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Combine it into one commit
+    /// Make one ordinary commit instead of a merge
     #[arg(long)]
     squash: bool,
     /// The message of the commit
@@ -63,10 +63,10 @@ pub(super) struct Args {
     /// Open the remaining conflicts in the working tree, for 'git status', 'git mergetool' and 'git commit'
     #[arg(long, conflicts_with = "squash")]
     resolve: bool,
-    /// Merge even if it changes paths outside the agent's allowed paths (refused to agents)
+    /// Merge even if it changes paths outside the agent's allowed paths (agents may not use it)
     #[arg(short, long)]
     force: bool,
-    /// Commit the merge whose conflicts are settled
+    /// Finish a merge that --resolve opened, once its conflicts are settled
     #[arg(long = "continue", conflicts_with_all = ["abort", "into", "squash", "message", "resolve", "force", "ours", "theirs", "both"])]
     go_on: bool,
     /// Undo a merge that --resolve opened

@@ -18,7 +18,7 @@ use crate::ui::text;
 /// marks is preferred. The first search makes an index; 'map' and each search keep it up to date.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The query
+    /// Words, or a phrase in quotation marks
     #[arg(required = true)]
     query: Vec<String>,
     /// At most N passages
@@ -40,7 +40,7 @@ pub(super) struct FilesArgs {
     /// Search mapped files, the knowledge base, or both
     #[arg(long = "in", value_name = "WHERE", default_value = "all")]
     origin: Origin,
-    /// Only documents of the knowledge base of this kind
+    /// Only documents of the knowledge base of this KIND
     #[arg(long, value_name = "KIND")]
     data_type: Option<String>,
     /// Only files that match GLOB; may be repeated

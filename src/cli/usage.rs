@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::Exit;
 use crate::env::Env;
-use crate::model::text::typed_word;
+use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
 
+use super::args::Cli;
 use super::look;
 use super::meanings::{self, Meaning};
 
@@ -64,6 +66,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     .into_iter()
     // clap has the most similar one last.
     .flat_map(|kind| words(error, kind).into_iter().rev())
+    .filter(|one| !is_of_command(error) || is_probable(error, one))
     .collect();
     let usage = error
         .get(ContextKind::Usage)
@@ -98,6 +101,17 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Returns `true` if a command may have been meant: clap offers hidden ones too, and such as have little in common.
+fn is_probable(error: &clap::Error, command: &str) -> bool {
+    let cli = Cli::command();
+    let is_hidden = cli
+        .find_subcommand(command)
+        .is_some_and(clap::Command::is_hide_set);
+    let typed = words(error, ContextKind::InvalidSubcommand);
+    let is_near = |typed: &String| text::nearest(typed, [command]).is_some();
+    !is_hidden && (typed.is_empty() || typed.iter().any(is_near))
 }
 
 /// Returns `true` if a group of commands was called without one.

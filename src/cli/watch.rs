@@ -27,7 +27,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often to look for it.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Watch files: write an event or map pages again when they change
+/// Watch files, and write an event or map again when one changes
 ///
 /// Watches the paths, else the files of SCOPE, else those of every row of the map that is not static. Files that
 /// git ignores are not watched. One process watches a working tree, for all of its watches: where one runs, this
@@ -41,7 +41,8 @@ pub(super) struct Args {
     /// The scope, the name of its row, or the beginning of its id
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// What to do after a change: invalidate marks pages as stale, reindex maps them again
+    /// What to do after a change: notify_only writes an event, invalidate also marks pages as stale, reindex also maps
+    /// them again
     #[arg(long, value_name = "MODE", default_value = "notify_only", value_parser = on_change())]
     on_change: String,
     /// Wait until files have been quiet for SECONDS
@@ -50,7 +51,7 @@ pub(super) struct Args {
     /// The id of the watch (default: a new one)
     #[arg(long)]
     id: Option<String>,
-    /// Only resume the watches that there are
+    /// Add no watch; resume those that are recorded
     #[arg(long, conflicts_with_all = ["scope", "paths", "on_change", "debounce", "id", "dry_run"])]
     resume: bool,
     /// Fetch the branches of 'origin' every SECONDS, and write an event for each that has moved

@@ -245,7 +245,7 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
             return Err(Error::new(Code::NestedRepository, message).detail("path", &above));
         }
         if scan.is_tracked(&above) {
-            return Err(in_the_way(&above, directory, "a file of the index"));
+            return Err(in_the_way(&above, directory, "tracked"));
         }
     }
     let mut in_index = scan
@@ -267,7 +267,7 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
         return Ok(());
     };
     if !metadata.is_dir() {
-        return Err(in_the_way(directory, directory, "no directory"));
+        return Err(in_the_way(directory, directory, "not a directory"));
     }
     let mut entries = std::fs::read_dir(&on_disk)
         .map_err(|e| Error::io(format!("cannot read '{directory}'"), e))?;

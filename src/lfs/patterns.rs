@@ -125,9 +125,7 @@ fn from_the_top(path: &RepoPath, pattern: &str) -> Result<String> {
     if below.contains(odd) || folder.contains(['*', '?', '[', '\\']) {
         return Err(Error::new(
             Code::Unsupported,
-            format!(
-                "cannot migrate to git-lfs: it cannot express the pattern '{pattern}' of '{path}'"
-            ),
+            format!("'git lfs migrate' cannot express the pattern '{pattern}' of '{path}'"),
         )
         .unchanged()
         .detail("pattern", pattern)

@@ -13,10 +13,10 @@ pub(super) struct Args {
     /// Use the repository at URL and the map it has there, without a checkout of it
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Its BRANCH (default: main, else the default branch of the remote)
+    /// The branch of --url (default: main, else the default branch of the remote)
     #[arg(long, value_name = "BRANCH", requires = "url")]
     branch: Option<String>,
-    /// Its COMMIT (default: the tip of the branch)
+    /// The commit of --url (default: the tip of the branch)
     #[arg(long, value_name = "COMMIT", requires = "url")]
     commit: Option<String>,
 }

@@ -36,19 +36,19 @@ pub(in crate::cli) struct Args {
     /// not ignore. Rows that do not come from the current branch are skipped.
     #[arg(long, conflicts_with_all = ["rev", "thaw", "url"])]
     worktree: bool,
-    /// Only the row of this NAME; may be repeated
+    /// Map only the row of this NAME; may be repeated
     #[arg(long = "source", value_name = "NAME")]
     sources: Vec<String>,
     /// Begin scope ids with ID (default: the colony, else the origin, else the first commit)
     #[arg(long, value_name = "ID")]
     base_scope: Option<String>,
-    /// Let the static row of this NAME move to a newer commit; may be repeated
+    /// Map a newer commit of the static row NAME, which stays at the first one otherwise; may be repeated
     #[arg(long, value_name = "NAME")]
     thaw: Vec<String>,
     /// Fetch nothing
     #[arg(long)]
     offline: bool,
-    /// Do not ingest the documents that the map routes to the knowledge base; only 'map' of all rows of HEAD does
+    /// Do not ingest documents that the map routes to the knowledge base; only 'map' of all rows of HEAD ingests
     #[arg(long)]
     no_ingest: bool,
     /// Show what would be mapped, and write nothing

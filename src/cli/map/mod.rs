@@ -19,8 +19,8 @@ pub(super) use check::told as told_problems;
 
 /// Map this repository into pages for a model, source by source
 ///
-/// The map in '.colony' has a row for each source. It is read from the commit that is mapped; without it
-/// the whole tree is one source. A source becomes a scope, and the scope is cut into pages with a limit of
+/// Each row of the map in '.colony' names a source, and a mapped source is a scope. The map is read from the
+/// commit that is mapped; without it the whole tree is one source. A scope is cut into pages with a limit of
 /// records and tokens. Unchanged sources are not mapped again; a row that fails does not stop the others. Rows
 /// that fail, and files that cannot be mapped, are reported on every run, and the exit code is 1.
 #[derive(Debug, clap::Args)]

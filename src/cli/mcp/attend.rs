@@ -66,7 +66,7 @@ pub(super) async fn attend(
         };
         tokio::select! {
             done = &mut work => {
-                return done.map_err(|error| Error::new(Code::Io, format!("the call broke off: {error}")));
+                return done.map_err(|error| Error::new(Code::Io, format!("the call ended unexpectedly: {error}")));
             }
             () = context.ct.cancelled(), if !is_stopped => {
                 is_stopped = true;

@@ -50,8 +50,11 @@ impl Calls {
     /// `server-busy` if there are too many.
     pub(super) fn begin(&self) -> Result<Call> {
         let mut running = self.lock();
-        if running.is_over || running.interrupts.len() >= self.limit {
-            let message = format!("{} calls are running or waiting", self.limit);
+        if running.is_over {
+            return Err(Error::new(Code::ServerBusy, "the server is shutting down"));
+        }
+        if running.interrupts.len() >= self.limit {
+            let message = format!("{} calls are running or waiting, the maximum", self.limit);
             return Err(Error::new(Code::ServerBusy, message).detail("limit", self.limit));
         }
         running.next += 1;

@@ -41,7 +41,7 @@ pub(super) fn confine(place: &Place, arguments: &mut Map<String, Value>) -> Resu
     let Some(plain) = inside.as_ref().and_then(|inside| inside.to_str()) else {
         let message = format!("'{typed}' is not a directory of this repository or of its clones");
         return Err(Error::new(Code::PathOutside, message)
-            .hint("a person maps it: git colony map repo --path DIR"));
+            .hint("ask the user to run: git colony map repo --path DIR"));
     };
     arguments.insert("local_repo_path".to_owned(), plain.into());
     Ok(())

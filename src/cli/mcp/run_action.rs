@@ -130,7 +130,10 @@ impl Place {
                 exit,
                 notes,
             },
-            _ => Answered::of_error(&Error::new(Code::Io, "the command gave no answer")),
+            _ => Answered::of_error(&Error::new(
+                Code::Io,
+                "the command printed no answer in JSON",
+            )),
         }
     }
 

@@ -270,7 +270,7 @@ fn reads_state(action: &Action) -> bool {
 }
 
 fn stale() -> Error {
-    let message = "the preview is not of this call and the present state, or was used before";
+    let message = "this 'preview_id' does not match: the arguments or the repository have changed since, or it was used before";
     Error::new(Code::PreviewStale, message)
         .hint("call again with the new 'preview_id' if its preview is right")
 }

@@ -121,7 +121,8 @@ pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
         format!("the hub keeps no work{which} of a removed agent '{agent}'"),
     )
     .unchanged()
-    .detail("removed", names))
+    .detail("removed", names)
+    .hint("git colony agents   # lists the removed ones, too"))
 }
 
 impl RemovedWork {

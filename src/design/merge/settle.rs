@@ -6,7 +6,7 @@ use crate::design::drivers::Driver;
 use crate::git::attributes::AttributesOf;
 use crate::git::merge::merge_tree::{Merged, Stages};
 use crate::git::{Oid, TreeEntry};
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 
 use super::conflicts::{self, Conflict, ConflictKind};
@@ -300,7 +300,7 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
     let here = &choice.path;
     Error::new(
         Code::InvalidValue,
-        format!("'{from_top}' and '{here}' both conflict"),
+        format!("two paths in conflict match: '{from_top}' from the root, '{here}' from here"),
     )
     .unchanged()
     .detail("paths", [from_top, here])
@@ -310,7 +310,13 @@ fn ambiguous(choice: &Choice, from_top: &RepoPath) -> Error {
 fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let path = &choice.path;
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
-    Error::new(Code::PathNotFound, format!("'{path}' is not in conflict"))
+    let count = text::count(paths.len(), "path");
+    let first = paths.first().map(|first| format!(", the first '{first}'"));
+    let message = format!(
+        "'{path}' is not in conflict; in conflict: {count}{}",
+        first.unwrap_or_default()
+    );
+    Error::new(Code::PathNotFound, message)
         .detail("path", path)
         .detail("conflicts", paths)
         .hint(

@@ -211,7 +211,7 @@ pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
     let count = text::count(kept.scan.conflicts.len(), "path");
     Err(Error::new(
         Code::UnmergedPaths,
-        format!("{count} in conflict ('{first}')"),
+        format!("{count} with unresolved conflicts, the first '{first}'"),
     )
     .detail("paths", &kept.scan.conflicts)
     .hint("resolve them, then: git add PATH"))

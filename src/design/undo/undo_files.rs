@@ -103,8 +103,7 @@ pub(in crate::design) fn back_to_branch(
         return Err(Error::new(
             Code::ExternalChange,
             format!(
-                "'{name}' has moved since {} ({}), and the files before it differed from that \
-                branch",
+                "cannot restore the files: before {} ({}) they differed from '{name}', which has moved since",
                 record.op, record.summary
             ),
         )

@@ -158,7 +158,7 @@ fn say_what_stays(session: &Session, request: &Request, hub: &Hub) -> Result<()>
         let unsaved = super::reports::status::unsaved(&session.repo.scan(world)?);
         if unsaved > 0 {
             (world.narrate)(&format!(
-                "uncommitted here, and not in the clone: {}; --with-changes copies that",
+                "uncommitted here, and not in the clone: {}; --with-changes copies them",
                 text::count(unsaved, "path")
             ));
         }

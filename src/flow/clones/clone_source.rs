@@ -132,7 +132,10 @@ impl Source {
                 format!("'{}' has no branch '{branch}' with a commit", self.url),
             )
             .unchanged()
-            .hint("git colony clone --branch BRANCH")
+            .hint(format!(
+                "git ls-remote --heads {}   # lists its branches",
+                self.url
+            ))
         })?;
         Ok(Start { branch, commit })
     }

@@ -25,7 +25,7 @@ impl Repo {
             {
                 return Err(Error::new(
                     Code::PathNotFound,
-                    format!("'{name}' is not a directory there, and a sparse checkout consists of directories"),
+                    format!("'{name}' is not a directory of that commit; a sparse checkout takes directories only"),
                 )
                 .hint("git ls-tree -d -r --name-only HEAD   # lists them"));
             }

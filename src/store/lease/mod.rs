@@ -242,17 +242,18 @@ fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
 }
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
-    let since = time::parse_rfc3339(&holder.since)
-        .map_or_else(String::new, |since| format!(" {}", time::ago(&since, now)));
+    let since = time::parse_rfc3339(&holder.since).map_or_else(String::new, |since| {
+        format!(", since {}", time::ago(&since, now))
+    });
     let who = holder.to_text();
     Error::new(
         Code::AgentBusy,
-        format!("{who} started to work in the clone of agent '{agent}'{since}"),
+        format!("the clone of agent '{agent}' is in use by {who}{since}"),
     )
     .detail("agent", agent)
     .detail("held_by", holder)
     .hint(format!(
-        "git colony agents path {agent} --takeover   # takes the lease of the clone"
+        "git colony agents path {agent} --takeover   # if that session has ended"
     ))
 }
 

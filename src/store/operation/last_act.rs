@@ -46,7 +46,9 @@ impl LastAct {
     /// Returns the entry as text.
     pub fn to_text(&self) -> String {
         let (command, way_back) = (&self.command, &self.way_back);
-        format!("'{command}' came later and stays, as undo does not cover it: {way_back}")
+        format!(
+            "not undone: '{command}', which came later and undo does not cover; to reverse it: {way_back}"
+        )
     }
 }
 

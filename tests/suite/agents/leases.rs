@@ -166,12 +166,12 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
     assert!(hint.starts_with("git colony agents path ada --takeover "));
     let said = refused["message"].as_str().unwrap();
     let words = format!(
-        "'first' (process {}) started to work in the clone",
+        "the clone of agent 'ada' is in use by 'first' (process {}), since just",
         holder["pid"]
     );
     assert!(said.starts_with(&words), "{said}");
     assert!(
-        said.ends_with(" of agent 'ada' just now; nothing has changed"),
+        said.ends_with(" just now; nothing has changed"),
         "{said}"
     );
     // What only looks, and what happens by itself, passes.

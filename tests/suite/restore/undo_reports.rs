@@ -23,7 +23,9 @@ fn assert_named(sandbox: &Sandbox, command: &str, way_back: &str) {
     let plan = sandbox.json(&["undo", "-n"]);
     assert_eq!(plan["not_undone"]["command"], command, "{plan:#}");
     let undone = sandbox.colony(&["undo"]);
-    let line = format!("'{command}' came later and stays, as undo does not cover it: {way_back}");
+    let line = format!(
+        "not undone: '{command}', which came later and undo does not cover; to reverse it: {way_back}"
+    );
     assert!(undone.contains(&line), "{undone}");
     sandbox.colony(&["redo"]);
     let again = sandbox.json(&["undo"]);
@@ -88,7 +90,7 @@ fn each_act_is_named_by_the_undo_of_the_step_before_it() {
     let screen = sandbox.colony(&["undo"]);
     for act in before {
         assert!(
-            screen.contains(&format!("'{act}' came later and stays")),
+            screen.contains(&format!("not undone: '{act}', which came later")),
             "{screen}"
         );
     }

@@ -125,7 +125,7 @@ fn make_install_puts_files_in_place_and_uninstall_removes_them() {
     for args in [&["git", "colony", "--help"][..], &["git", "help", "colony"]] {
         let shown = installed(&sandbox, args);
         assert!(
-            shown.contains("keep any state of a git repository"),
+            shown.contains("save, restore and undo states of a repository"),
             "{args:?}"
         );
     }
@@ -174,7 +174,7 @@ fn help_installs_the_manual_and_nothing_else_does() {
     assert_eq!(told["count"], count);
     let shown = run(&["git", "colony", "--help"]);
     assert!(
-        shown.contains("keep any state of a git repository"),
+        shown.contains("save, restore and undo states of a repository"),
         "{shown}"
     );
     fs::write(&page, "a page of somebody else").unwrap();

@@ -334,7 +334,7 @@ pub(in crate::flow) fn chunk_size(row: &ResolvedRow) -> Result<ChunkSize> {
     let overlap = (row.chunk.overlap as usize).min(target / 2);
     ChunkSize::new(target, overlap).map_err(|_| {
         let message = format!(
-            "pages of {} tokens have no room for chunks of prose",
+            "pages of {} tokens have no room for chunks of prose: raise 'flush_token_budget' of the row",
             row.limits.tokens
         );
         Error::new(Code::MapInvalid, message).hint("git colony map preview")

@@ -31,7 +31,15 @@ pub fn add_line(world: &World, session: &SessionId) -> Result<()> {
     let path = world.absolute(path);
     // An id has no character with a meaning for a shell.
     let line = format!("export {SESSION_VARIABLE}={}", session.as_str());
-    add(&path, &line).map_err(|e| Error::io(format!("cannot add to '{}'", path.display()), e))
+    add(&path, &line).map_err(|e| {
+        Error::io(
+            format!(
+                "cannot write the session id to '{}', which {FILE_VARIABLE} names",
+                path.display()
+            ),
+            e,
+        )
+    })
 }
 
 fn add(path: &Path, line: &str) -> std::io::Result<()> {
