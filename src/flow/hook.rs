@@ -1,5 +1,5 @@
 //! Answers our hooks, in git or in an agent. Nothing here may stop either, with one exception: a
-//! commit of an agent with changes outside its allowed paths.
+//! commit of an agent on a protected branch, or with changes outside its allowed paths.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, last_fired};
+use crate::store::agent_policy::protected_branches;
 use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration};
@@ -35,7 +36,7 @@ pub struct FiredHook {
 /// Does nothing inside an operation of our own.
 ///
 /// # Errors
-/// `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
+/// `branch-protected`, `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
 /// else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
@@ -44,6 +45,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
     let noted = last_fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
+        protected_branches::require(&session, [&session.repo.head()?.moving_ref()])?;
         path_gate::require_staged(&session)?;
         name_renamed(&session);
         return Ok(());
@@ -61,7 +63,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
 pub fn stops_git(error: &Error) -> bool {
     matches!(
         error.code(),
-        Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
+        Code::BranchProtected | Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
     )
 }
 

@@ -23,6 +23,7 @@ use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::large_files::retained_objects;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
@@ -120,6 +121,14 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let (kept, moved_lines) = look(session, request, unignored)?;
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
+    }
+    if !request.off_branch && kept.differs_from_head() {
+        let branch = kept.scan.head.moving_ref();
+        protected_branches::require(session, [&branch]).map_err(|error| {
+            error.hint(
+                "git colony checkpoint --off-branch   # keeps the state, and leaves the branch",
+            )
+        })?;
     }
     let mut draft = Draft::new(session, request, &kept, signature);
     if operation.is_planned() {

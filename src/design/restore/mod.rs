@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::large_files::retained_objects;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, Plan, Touches};
@@ -78,6 +79,10 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     let mut operation = Operation::begin(session, intent)?;
     refuse_in_progress(session, "restore")?;
     let work = Work::plan(session, request, target, &operation.unignored)?;
+    if work.start.is_none() {
+        let moved = branch_change(&work.kept.scan.head, work.branch_after());
+        protected_branches::require(session, moved.iter().map(|change| &change.name))?;
+    }
     if operation.is_planned() || work.changes_nothing() {
         return Ok(work.report);
     }

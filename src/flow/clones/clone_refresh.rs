@@ -23,7 +23,7 @@ use crate::store::membership::Role;
 use crate::store::refs::own_refs;
 use crate::store::settings::Flags;
 
-use super::colony;
+use super::{colony, commit_identity};
 
 /// A clone that was updated.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -98,6 +98,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         gave_up = given_up.and_then(|report| report.op);
         followed
     };
+    commit_identity::follow_manifest(&inside)?;
     locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);

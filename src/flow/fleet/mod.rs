@@ -17,6 +17,7 @@ use crate::design::fork::locked_paths::{self, Locked};
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
 use crate::store::large_files::large_file_locks::KnownLocks;
 
 pub use advice::{Next, Settling};
@@ -46,6 +47,9 @@ pub struct FleetReport {
     pub clashes: Vec<Clash>,
     /// The forks in the order in which merging them meets conflicts late.
     pub merge_order: Vec<String>,
+    /// The branch here, if it is protected and this process is an agent's: its commits are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedBranch>,
     /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
@@ -96,6 +100,10 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
             rows.push(row);
         }
     }
+    let protected = ProtectedBranches::read(&session.world, repo);
+    for row in &mut rows {
+        row.find_protected(&protected);
+    }
     let newest = checkpoints::newest_moment(repo, None);
     let unsaved = rows
         .iter_mut()
@@ -109,6 +117,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         operation: operation.as_ref(),
         forks: &forks,
         unsaved: &unsaved_paths(&scan).collect(),
+        protected: &protected,
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
     };
     let next = advice::next(&desk, &rows, &matrix.merge_order);
@@ -122,6 +131,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         operation,
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
+        protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),
         locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,

@@ -115,11 +115,16 @@ pub fn find(world: &World, repo: &Repo) -> FoundFiles {
     found
 }
 
+/// Returns the path of the file in a tree.
+pub fn path() -> String {
+    format!("{FOLDER}/{NAME}")
+}
+
 /// Reads the file in a tree; never fails.
 pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let path = Path::new(FOLDER).join(NAME);
     let leaf = repo
-        .leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()))
+        .leaf_in(tree, &RepoPath::from(self::path().as_str()))
         .ok()
         .flatten()
         .filter(TreeEntry::is_plain_file)?;
