@@ -19,6 +19,7 @@ use crate::store::{Session, lease, migration};
 
 use super::clones::colony;
 use super::migrate;
+use super::push_sizes::{self, Push};
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
@@ -53,6 +54,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
+        warn_of_large_files(&session, hook);
         return refuse_old_history(&session, hook);
     }
     after(&session, hook);
@@ -120,6 +122,18 @@ fn name_renamed(session: &Session) {
     // A failure here stops nothing.
     for renamed in exempt_renamed::staged(session).unwrap_or_default() {
         (session.world.narrate)(&renamed.attention());
+    }
+}
+
+/// Reports large files that a push publishes as ordinary objects.
+fn warn_of_large_files(session: &Session, hook: &FiredHook) {
+    let remote = hook.args.first().map(|name| String::from_utf8_lossy(name));
+    let push = Push {
+        remote: remote.as_deref().unwrap_or_default(),
+        lines: &String::from_utf8_lossy(&hook.input),
+    };
+    if let Some(warning) = push_sizes::warning(&session.repo, &push) {
+        (session.world.narrate)(&warning);
     }
 }
 
