@@ -16,6 +16,7 @@ use crate::store::files::places::Places;
 use crate::store::files::{atomic, moved_aside};
 use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
+use crate::store::operation::removed_worktrees::{self, Expired};
 use crate::store::operation::{Log, LogEntry, prune, recover};
 use crate::store::refs::lost_refs::LostRef;
 use crate::store::refs::ref_names;
@@ -48,6 +49,8 @@ pub struct PruneReport {
     pub of_removed_clones: usize,
     /// The number of files moved aside by these operations that were deleted.
     pub files_of_removed_clones: usize,
+    /// The number of operations of removed worktrees that were deleted.
+    pub of_removed_worktrees: usize,
     /// The number of operations that are left in this worktree.
     pub kept: usize,
     /// True if nothing was deleted because of a dry run.
@@ -101,20 +104,27 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
     let expired = prune::expired(&log, &now, days, session.settings.keep_operations);
     let orphans = prune::orphans(session, &places, &now, days)?;
     let backups = prune::backups(&session.repo, &expired)?;
+    let removed = removed_worktrees::expired(session, &now, days)?;
+    let of_removed: Vec<&LogEntry> = removed.iter().flat_map(|one| &one.entries).collect();
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let freed: u64 = folders.map(|folder| moved_aside::size_of(&folder)).sum();
+    let own: u64 = folders.map(|folder| moved_aside::size_of(&folder)).sum();
+    let freed = own + removed.iter().map(Expired::size_bytes).sum::<u64>();
     let mut automatic = if takes_automatic {
         expired_automatic(session, ref_names::AUTOMATIC, &now)?
     } else {
         Vec::new()
     };
     automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
-    let dropped = dropped_by(session, &expired, &[&backups[..], &automatic].concat());
+    let gone = [&expired[..], &of_removed].concat();
+    let dropped = dropped_by(session, &gone, &[&backups[..], &automatic].concat());
     if lock.is_some() {
         prune::remove(session, &places, &expired)?;
         for id in orphans {
             atomic::remove_folder(&places.kept_by(id))?;
+        }
+        for one in &removed {
+            one.remove(session, &places)?;
         }
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
@@ -126,6 +136,7 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         backups_removed: backups.len(),
         commits_dropped: dropped.named,
         commits_dropped_count: dropped.count,
+        of_removed_worktrees: of_removed.len(),
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
         ..PruneReport::nothing(lost, damaged, dry_run)
