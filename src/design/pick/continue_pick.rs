@@ -26,7 +26,7 @@ use super::sequence::{self, UnderWay};
 use super::{PickReport, Picked, look};
 
 /// The format of the note.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The finished and the remaining commits of a pick in progress.
 #[derive(Debug, Serialize, Deserialize)]
