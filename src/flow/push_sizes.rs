@@ -4,7 +4,7 @@
 
 use crate::git::attributes::tree_attributes::TreeAttribute;
 use crate::git::compare::tree_diff::TreeChange;
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{Oid, RefName, Repo, TreeEntry};
 use crate::model::Result;
 use crate::model::text::{count, shell_word};
 
@@ -70,7 +70,7 @@ fn large_files(repo: &Repo, commit: Oid, base: Option<Oid>) -> Result<Vec<(Strin
     let tree = repo.tree_of(Some(commit))?;
     let changes = repo.diff_trees(repo.tree_of(base)?, tree)?;
     let size_of = |change: &TreeChange| {
-        let file = change.new.filter(|new| new.is_file())?;
+        let file = change.new.filter(TreeEntry::is_file)?;
         repo.object_size(file.id).filter(|size| *size > MAX_BYTES)
     };
     let objects = repo.objects();

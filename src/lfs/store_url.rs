@@ -65,16 +65,11 @@ pub fn follow(session: &Session, wanted: Option<&str>) -> Result<bool> {
     }
     let file = ConfigFile::of_repository(&session.repo);
     let change = |args: &[&str]| file.change(&session.repo, &session.world, args);
-    match wanted {
-        // A run that is killed in between leaves a record without a value, which says nothing.
-        Some(url) => {
-            change(&["--replace-all", RECORD, url])?;
-            change(&["--replace-all", KEY, url])?;
-        }
-        None => {
-            change(&["--unset-all", KEY])?;
-            change(&["--unset-all", RECORD])?;
-        }
-    }
+    // A run that is killed in between leaves a record without a value, which says nothing.
+    let steps = wanted.map_or_else(
+        || [vec!["--unset-all", KEY], vec!["--unset-all", RECORD]],
+        |url| [RECORD, KEY].map(|key| vec!["--replace-all", key, url]),
+    );
+    steps.iter().try_for_each(|step| change(step))?;
     Ok(true)
 }

@@ -85,13 +85,8 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         Scope::Everything { lost, damaged } => (lost, damaged, true),
         Scope::Operations => (Vec::new(), Vec::new(), false),
     };
-    let places = match Places::find(&session.repo)? {
-        None if lock.is_some() && !(lost.is_empty() && damaged.is_empty()) => {
-            Some(Places::require(&session.repo, &session.world)?)
-        }
-        found => found,
-    };
-    let Some(places) = places else {
+    let has_useless = !(lost.is_empty() && damaged.is_empty());
+    let Some(places) = places_of(session, lock.as_ref().filter(|_| has_useless))? else {
         return Ok(PruneReport::nothing(lost, damaged, dry_run));
     };
     if lock.is_some() {
@@ -108,24 +103,20 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
     let of_removed: Vec<&LogEntry> = removed.iter().flat_map(|one| &one.entries).collect();
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let own: u64 = folders.map(|folder| moved_aside::size_of(&folder)).sum();
-    let freed = own + removed.iter().map(Expired::size_bytes).sum::<u64>();
-    let mut automatic = if takes_automatic {
-        expired_automatic(session, ref_names::AUTOMATIC, &now)?
-    } else {
-        Vec::new()
-    };
+    let own = folders.map(|folder| moved_aside::size_of(&folder));
+    let freed: u64 = own.chain(removed.iter().map(Expired::size_bytes)).sum();
+    let found = takes_automatic.then(|| expired_automatic(session, ref_names::AUTOMATIC, &now));
+    let mut automatic = found.transpose()?.unwrap_or_default();
     automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
     let gone = [&expired[..], &of_removed].concat();
     let dropped = dropped_by(session, &gone, &[&backups[..], &automatic].concat());
     if lock.is_some() {
         prune::remove(session, &places, &expired)?;
-        for id in orphans {
-            atomic::remove_folder(&places.kept_by(id))?;
-        }
-        for one in &removed {
-            one.remove(session, &places)?;
-        }
+        let mut folders = orphans.iter().map(|id| places.kept_by(*id));
+        folders.try_for_each(|folder| atomic::remove_folder(&folder))?;
+        removed
+            .iter()
+            .try_for_each(|one| one.remove(session, &places))?;
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
     }
@@ -141,6 +132,14 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         operations_removed: ids,
         ..PruneReport::nothing(lost, damaged, dry_run)
     })
+}
+
+/// Returns our folders here; under a lock that is given, they are created.
+fn places_of(session: &Session, lock: Option<&WorktreeLock>) -> Result<Option<Places>> {
+    match (Places::find(&session.repo)?, lock) {
+        (None, Some(_)) => Places::require(&session.repo, &session.world).map(Some),
+        (found, _) => Ok(found),
+    }
 }
 
 /// Finds the commits that become unreachable. An incomplete history is reported, and pruned

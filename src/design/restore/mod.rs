@@ -63,6 +63,11 @@ impl Request {
     }
 }
 
+const INTENT: Intent = Intent {
+    kind: Kind::Restore,
+    touches: Touches::Worktree,
+};
+
 /// Restores a state; in a dry run, says what would change.
 ///
 /// # Errors
@@ -72,17 +77,10 @@ impl Request {
 pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
     let target = request.find_target(&session.repo)?;
-    let intent = Intent {
-        kind: Kind::Restore,
-        touches: Touches::Worktree,
-    };
-    let mut operation = Operation::begin(session, intent)?;
+    let mut operation = Operation::begin(session, INTENT)?;
     refuse_in_progress(session, "restore")?;
     let work = Work::plan(session, request, target, &operation.unignored)?;
-    if work.start.is_none() {
-        let moved = branch_change(&work.kept.scan.head, work.branch_after());
-        protected_branches::require(session, moved.iter().map(|change| &change.name))?;
-    }
+    refuse_protected(session, &work)?;
     if operation.is_planned() || work.changes_nothing() {
         return Ok(work.report);
     }
@@ -134,6 +132,13 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     report.kept_late = done.late;
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
+}
+
+/// Refuses an agent to move a protected branch.
+fn refuse_protected(session: &Session, work: &Work<'_>) -> Result<()> {
+    let stays = work.start.is_some();
+    let moved = branch_change(&work.kept.scan.head, work.branch_after()).filter(|_| !stays);
+    protected_branches::require(session, moved.iter().map(|change| &change.name))
 }
 
 /// Plans the files that tell git of an operation in progress.

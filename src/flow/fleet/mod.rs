@@ -77,29 +77,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         locks,
         mut rows,
     } = Desk::look(session)?;
-    for row in &mut rows {
-        let own = forks.iter().find(|fork| row.is_on(fork));
-        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
-        let local = || forks.iter().find(is_local);
-        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
-        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
-            describe(repo, row, fork)?;
-        }
-    }
-    for fork in &forks {
-        let taken = |row: &Row| row.is_on(fork);
-        let is_own = fork.is_current && session.settings.agent.is_some();
-        // Commits that an agent has left on a branch without its own changes are not a fork.
-        let is_left = fork.agent.is_some()
-            && fork.ahead == 0
-            && rows.iter().any(|row| row.agent == fork.agent);
-        let is_told = is_own || is_left || rows.iter().any(taken);
-        if !is_told {
-            let mut row = Row::of_fork(fork);
-            describe(repo, &mut row, fork)?;
-            rows.push(row);
-        }
-    }
+    describe_all(session, &forks, &mut rows)?;
     let protected = ProtectedBranches::read(&session.world, repo);
     for row in &mut rows {
         row.find_protected(&protected);
@@ -136,6 +114,35 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// Fills in the forks of the rows, and adds a row for each fork without one.
+fn describe_all(session: &Session, forks: &[Fork], rows: &mut Vec<Row>) -> Result<()> {
+    let repo = &session.repo;
+    for row in rows.iter_mut() {
+        let own = forks.iter().find(|fork| row.is_on(fork));
+        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
+        let local = || forks.iter().find(is_local);
+        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
+        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
+            describe(repo, row, fork)?;
+        }
+    }
+    for fork in forks {
+        let taken = |row: &Row| row.is_on(fork);
+        let is_own = fork.is_current && session.settings.agent.is_some();
+        // Commits that an agent has left on a branch without its own changes are not a fork.
+        let is_left = fork.agent.is_some()
+            && fork.ahead == 0
+            && rows.iter().any(|row| row.agent == fork.agent);
+        let is_told = is_own || is_left || rows.iter().any(taken);
+        if !is_told {
+            let mut row = Row::of_fork(fork);
+            describe(repo, &mut row, fork)?;
+            rows.push(row);
+        }
+    }
+    Ok(())
 }
 
 /// Everything that takes time to find out.

@@ -321,18 +321,7 @@ impl Plan {
             Some(url) => url?,
             None => None,
         };
-        let mut files = Vec::new();
-        match theirs {
-            None => files.push((
-                manifest::PATH.into(),
-                new_manifest(session, request, lfs)?.write()?,
-            )),
-            Some(found) if lfs == Lfs::Yes && is_off(&found) => {
-                refuse_edited(session, manifest::PATH, &found.1)?;
-                files.push((manifest::PATH.into(), manifest::with_lfs(&found.1)?));
-            }
-            Some(_) => {}
-        }
+        let mut files = Vec::from_iter(manifest_file(session, request, theirs, lfs)?);
         let proposed_globs = repo_map_file::plan(session, &mut files)?;
         if existing(session, IGNORE_FILE)?.is_none() {
             files.push((IGNORE_FILE.into(), IGNORED.as_bytes().to_vec()));
@@ -400,6 +389,24 @@ impl Plan {
             dry_run: session.is_dry(),
         })
     }
+}
+
+/// Returns the manifest to write: a new one, or the existing one with git-lfs turned on.
+fn manifest_file(
+    session: &Session,
+    request: &Request,
+    theirs: Option<(Manifest, Vec<u8>)>,
+    lfs: Lfs,
+) -> Result<Option<(RepoPath, Vec<u8>)>> {
+    let bytes = match theirs {
+        None => new_manifest(session, request, lfs)?.write()?,
+        Some((found, bytes)) if lfs == Lfs::Yes && found.lfs.mode == LfsMode::Disabled => {
+            refuse_edited(session, manifest::PATH, &bytes)?;
+            manifest::with_lfs(&bytes)?
+        }
+        Some(_) => return Ok(None),
+    };
+    Ok(Some((manifest::PATH.into(), bytes)))
 }
 
 /// Returns the message of the commit: it names the file that changes the behavior of git for
