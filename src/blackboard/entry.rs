@@ -13,7 +13,7 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::store::refs::stored_name;
 
 /// The format that this version writes, and the newest that it reads.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The maximum size of a value, in bytes.
 pub const MAX_VALUE: usize = 1 << 20;

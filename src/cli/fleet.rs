@@ -6,6 +6,7 @@ use crate::design::fork::forks::MergeOutcome;
 use crate::flow::fleet::{self, Activity, FleetReport, Next, Operation, Row, Settling, Work};
 use crate::lfs::locks;
 use crate::model::time::{self, Moment};
+use crate::store::agent_policy::protected_branches::ProtectedBranch;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;
 use crate::ui::text;
@@ -114,6 +115,12 @@ impl FleetReport {
             .iter()
             .map(|line| format!("clash: {line}"))
             .collect();
+        lines.extend(
+            self.protected
+                .as_ref()
+                .map(|found| protected("this agent", found)),
+        );
+        lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
         let known_at = self.locked.locks_known_at.as_deref();
@@ -233,6 +240,19 @@ fn unseen(row: &Row) -> Option<String> {
     Some(format!(
         "uncommitted changes of {agent} are unknown: {reason}"
     ))
+}
+
+/// Reports an agent whose commits are refused because of its branch.
+fn on_protected(row: &Row) -> Option<String> {
+    let agent = row.agent.as_deref()?;
+    row.protected.as_ref().map(|found| protected(agent, found))
+}
+
+fn protected(agent: &str, found: &ProtectedBranch) -> String {
+    let ProtectedBranch { branch, origin, .. } = found;
+    format!(
+        "'{branch}' is protected ({origin}), commits of {agent} are refused: git colony fork LABEL"
+    )
 }
 
 /// Lists the paths outside an agent's allowed paths, if any.

@@ -14,9 +14,9 @@ use super::{Face, Run, Stop};
 /// Delete old operations and automatic checkpoints
 ///
 /// Operations are deleted after 90 days, or when there are more than 2,000, with the files they moved aside;
-/// automatic checkpoints after 30 days, or when a branch has more than 50. In the checkout of a person that
-/// includes the operations of removed clones, which the hub keeps. Named checkpoints stay. Unreachable
-/// objects are left to git's garbage collection.
+/// automatic checkpoints after 30 days, or when a branch has more than 50. That includes the operations of
+/// removed worktrees, and in the checkout of a person those of removed clones, which the hub keeps. Named
+/// checkpoints stay. Unreachable objects are left to git's garbage collection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Keep operations of the last DAYS days (default: colony.keepDays)
@@ -74,6 +74,10 @@ impl Answer for PruneReport {
             format!("lost: '{name}', which had '{holds}' in place of an object id")
         };
         lines.extend(self.damaged.iter().map(damaged));
+        if self.of_removed_worktrees > 0 {
+            let operations = text::count(self.of_removed_worktrees, "operation");
+            lines.push(format!("of removed worktrees: {operations}"));
+        }
         if self.of_removed_clones + self.files_of_removed_clones > 0 {
             let operations = text::count(self.of_removed_clones, "operation");
             let files = text::count(self.files_of_removed_clones, "kept file");

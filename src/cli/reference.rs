@@ -70,6 +70,7 @@ fn may_be_set(setting: &Setting) -> &'static str {
     match setting.set_by {
         SetBy::User => "no",
         SetBy::Repository => "yes",
+        SetBy::DefaultBranch => "default branch",
     }
 }
 

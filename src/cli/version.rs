@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flow::reports::formats;
 use crate::model::time::Moment;
-use crate::store::operation::operation_record;
 use crate::ui::answer::{Answer, Outcome};
 
 use super::{Face, Stop};
@@ -16,17 +16,16 @@ use super::{Face, Stop};
 pub(super) struct Args {}
 
 pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
-    let formats = BTreeMap::from([("checkpoint", 1), ("operation", operation_record::FORMAT)]);
     face.answer(&VersionReport {
         version: env!("CARGO_PKG_VERSION"),
-        formats,
+        formats: formats::formats(),
     })
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VersionReport {
     version: &'static str,
-    formats: BTreeMap<&'static str, u32>,
+    formats: BTreeMap<&'static str, u64>,
 }
 
 impl Answer for VersionReport {

@@ -1,9 +1,9 @@
 //! The default branch of a repository, into which forks are merged: one rule for all commands.
 
 use crate::git::refs::usual_default_branches;
-use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::git::{Oid, RefName, Repo};
-use crate::model::{RepoPath, Result};
+use crate::model::Result;
+use crate::store::agent_policy::default_trees;
 
 const HEADS: &str = "refs/heads/";
 const REMOTE: &str = "refs/remotes/origin/";
@@ -17,7 +17,10 @@ const REMOTE: &str = "refs/remotes/origin/";
 pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
     let usual = usual_default_branches(of_remote, repo.config("init.defaultBranch"));
-    for name in manifest_branch(repo).into_iter().chain(usual) {
+    for name in default_trees::manifest_branch(repo)
+        .into_iter()
+        .chain(usual)
+    {
         let branch = RefName::from(format!("{HEADS}{name}").as_str());
         // A manifest or a configuration may name anything, even an invalid branch name.
         if !branch.is_valid() {
@@ -31,12 +34,4 @@ pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     let head = repo.head()?;
     let branch = Some(head.moving_ref()).filter(|name| name.as_bytes().starts_with(b"refs/heads/"));
     Ok(branch.zip(head.commit()))
-}
-
-/// Returns the default branch of the manifest; an unreadable manifest counts as absent here.
-fn manifest_branch(repo: &Repo) -> Option<String> {
-    let path = RepoPath::from(".colony/manifest.json");
-    let bytes = repo.read_file(&path, MAX_RECORD_BYTES).ok()??;
-    let manifest: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-    Some(manifest.get("default_branch")?.as_str()?.to_owned())
 }

@@ -1,5 +1,5 @@
 //! Answers our hooks, in git or in an agent. Nothing here may stop either, with one exception: a
-//! commit of an agent with changes outside its allowed paths.
+//! commit of an agent on a protected branch, or with changes outside its allowed paths.
 
 use std::path::Path;
 
@@ -12,12 +12,14 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, last_fired};
+use crate::store::agent_policy::protected_branches;
 use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration};
 
 use super::clones::colony;
 use super::migrate;
+use super::push_sizes::{self, Push};
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
@@ -35,7 +37,7 @@ pub struct FiredHook {
 /// Does nothing inside an operation of our own.
 ///
 /// # Errors
-/// `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
+/// `branch-protected`, `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
 /// else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
@@ -44,6 +46,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     let session = Session::open(world, flags, ObjectWrites::Durable)?;
     let noted = last_fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
+        protected_branches::require(&session, [&session.repo.head()?.moving_ref()])?;
         path_gate::require_staged(&session)?;
         name_renamed(&session);
         return Ok(());
@@ -51,6 +54,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
+        warn_of_large_files(&session, hook);
         return refuse_old_history(&session, hook);
     }
     after(&session, hook);
@@ -61,7 +65,7 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
 pub fn stops_git(error: &Error) -> bool {
     matches!(
         error.code(),
-        Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
+        Code::BranchProtected | Code::ScopeViolation | Code::ScopeInvalid | Code::HistoryRewritten
     )
 }
 
@@ -118,6 +122,18 @@ fn name_renamed(session: &Session) {
     // A failure here stops nothing.
     for renamed in exempt_renamed::staged(session).unwrap_or_default() {
         (session.world.narrate)(&renamed.attention());
+    }
+}
+
+/// Reports large files that a push publishes as ordinary objects.
+fn warn_of_large_files(session: &Session, hook: &FiredHook) {
+    let remote = hook.args.first().map(|name| String::from_utf8_lossy(name));
+    let push = Push {
+        remote: remote.as_deref().unwrap_or_default(),
+        lines: &String::from_utf8_lossy(&hook.input),
+    };
+    if let Some(warning) = push_sizes::warning(&session.repo, &push) {
+        (session.world.narrate)(&warning);
     }
 }
 

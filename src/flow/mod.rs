@@ -16,6 +16,7 @@ pub mod merge_driver;
 pub mod migrate;
 pub mod pages;
 pub mod prune;
+mod push_sizes;
 pub mod reports;
 pub mod residency;
 pub mod search;

@@ -55,6 +55,30 @@ impl Identity {
         })
     }
 
+    /// Parses `NAME <MAIL>`.
+    pub fn parse(text: &str) -> Option<Identity> {
+        let (name, rest) = text.split_once('<')?;
+        let email = rest.strip_suffix('>')?;
+        let is_plain = |c: char| !c.is_control() && !matches!(c, '<' | '>');
+        let (name, is_address) = (name.trim(), !email.contains(char::is_whitespace));
+        if name.is_empty() || email.is_empty() || !is_address {
+            return None;
+        }
+        let plain = name.chars().chain(email.chars()).all(is_plain);
+        plain.then(|| Identity {
+            name: name.to_owned(),
+            email: email.to_owned(),
+        })
+    }
+
+    /// Returns the agent whose identity this is, by the form of its name and address.
+    pub fn agent(&self) -> Option<&str> {
+        let (agent, role) = self.name.strip_prefix("agent:")?.split_once(':')?;
+        let is_its = self.email.strip_prefix(agent)?.starts_with('@');
+        let is_valid = Identity::of_agent(agent).is_ok() && !role.is_empty();
+        (is_its && is_valid).then_some(agent)
+    }
+
     /// Returns the identity for records of git-colony when the user's is unknown.
     pub fn of_program() -> Identity {
         Identity {
@@ -120,6 +144,27 @@ fn names_revision(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_identity_says_whose_it_is() {
+        let agent = |text: &str| Identity::parse(text)?.agent().map(str::to_owned);
+        let ada = Some("ada".to_owned());
+        assert_eq!(
+            agent("agent:ada:agent <ada@external.agent.colony.local>"),
+            ada
+        );
+        assert_eq!(agent("agent:ada:reviewer <ada@acme.example.com>"), ada);
+        for other in [
+            "Ada <ada@external.agent.colony.local>",
+            "agent:ada:agent <bob@external.agent.colony.local>",
+            "agent:ada <ada@external.agent.colony.local>",
+            "agent:a b:agent <a b@x>",
+            "agent:ada:agent <adam@x>",
+            "agent:ada:agent ada@x",
+        ] {
+            assert_eq!(agent(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn agent_names_are_plain() {

@@ -26,6 +26,7 @@ pub mod refs;
 pub mod remote;
 pub mod repo;
 pub mod scratch;
+pub mod shared_access;
 pub mod worktree;
 
 pub use attributes::path_pattern::PathPattern;

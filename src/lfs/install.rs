@@ -202,8 +202,11 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
 /// The version of git-lfs's storage format, which it writes wherever it runs.
 const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
 
-/// The sections of the configuration that git-lfs writes.
-const SECTIONS: [&str; 2] = ["filter.lfs", "lfs"];
+/// The section of the filters.
+const FILTER: &str = "filter.lfs";
+
+/// The section of other settings.
+const SETTINGS: &str = "lfs";
 
 fn note_path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("lfs-installed")
@@ -229,7 +232,7 @@ fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static 
     if way == Way::NotInstalled {
         return Ok(new);
     }
-    for section in SECTIONS {
+    for section in [FILTER, SETTINGS] {
         if !has_section(session, section)? {
             new.push(section);
         }
@@ -362,20 +365,17 @@ pub fn uninstall(session: &Session) -> Result<()> {
 /// # Errors
 /// `git-failed`.
 pub fn uninstall_filters(session: &Session) -> Result<()> {
-    let noted = noted(&session.repo);
-    for section in noted
-        .iter()
-        .filter(|noted| SECTIONS.contains(&noted.as_str()))
-    {
-        // A section that is gone already needs no removal.
-        if has_section(session, section)? {
-            let file = ConfigFile::of_repository(&session.repo);
-            file.change(
-                &session.repo,
-                &session.world,
-                &["--remove-section", section],
-            )?;
-        }
+    let (repo, world) = (&session.repo, &session.world);
+    let file = ConfigFile::of_repository(repo);
+    let noted = noted(repo);
+    let is_noted = |section: &str| noted.iter().any(|noted| noted == section);
+    if is_noted(FILTER) && has_section(session, FILTER)? {
+        file.change(repo, world, &["--remove-section", FILTER])?;
+    }
+    // Other settings of git-lfs are the user's. git removes a section that becomes empty.
+    let values = ConfigFile::values(repo, world, &file.read()?, VERSION_OF_FORMAT)?;
+    if is_noted(SETTINGS) && !values.is_empty() {
+        file.change(repo, world, &["--unset-all", VERSION_OF_FORMAT])?;
     }
     Ok(())
 }

@@ -9,4 +9,5 @@ pub mod install;
 pub mod locks;
 pub mod patterns;
 pub mod status;
+pub mod store_url;
 pub mod unconverted;

@@ -17,7 +17,7 @@ use super::reading::Reader;
 use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};
 
 /// The supported format.
-const FORMAT: i128 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The maximum number of sources.
 const MAX_SOURCES: usize = 1000;
@@ -121,7 +121,7 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
     }
     let fields = reader.fields(top, "the map", TOP_KEYS)?;
     if let Some(version) = reader.required(&fields, "schema_version")
-        && version.node != Node::Integer(FORMAT)
+        && version.node != Node::Integer(i128::from(FORMAT))
     {
         let found = match &version.node {
             Node::Integer(number) => number.to_string(),

@@ -20,7 +20,7 @@ use super::resolved::ResolvedRow;
 use super::row::{SourceKind, SourceRow};
 
 /// The newest format that this version reads and writes.
-const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 2;
 
 /// The format of a record without a custom type: versions that know no other one read it.
 const PLAIN_FORMAT: u32 = 1;

@@ -212,6 +212,8 @@ codes! {
     RemoteNotFound = "remote-not-found",
     /// The remote could not be reached.
     RemoteUnreachable = "remote-unreachable",
+    /// The branch is protected: agents may not move it.
+    BranchProtected = "branch-protected",
     /// A path is outside the allowed paths of an agent.
     ScopeViolation = "scope-violation",
     /// The allowed paths of an agent cannot be read; that does not mean that all paths are allowed.
@@ -241,6 +243,7 @@ impl Code {
             | Code::ApprovalRefused
             | Code::BranchExists
             | Code::BranchInUse
+            | Code::BranchProtected
             | Code::CacheUnusable
             | Code::StateUnusable
             | Code::CloneInUse

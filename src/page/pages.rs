@@ -9,7 +9,7 @@ use crate::source::record::Record;
 
 /// Changes whenever the same records would have another id. Not with the rules of packing: a page
 /// that holds the same records keeps its id.
-const ID_FORMAT: u32 = 1;
+pub const ID_FORMAT: u32 = 1;
 
 /// The name of a page: a digest of the scope and the contents of its records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,7 @@ use crate::model::{Code, Error, Result, ResultExt as _};
 pub const PATH: &str = ".colony/manifest.json";
 
 /// The format this version writes and the newest it reads.
-const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 1;
 
 /// The whole manifest. Fields are in the order they are written: sorted, so that diffs stay small.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -21,7 +21,7 @@ pub const PATH: &str = ".colony/tool-registry.json";
 pub const MAX_BYTES: u64 = MAX_RECORD_BYTES;
 
 /// The format this version writes and the newest it reads.
-const FORMAT: u64 = 1;
+pub const FORMAT: u64 = 1;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -15,7 +15,7 @@ use super::refs::ref_names;
 
 /// The format this version writes and the newest it reads. Since 2, checkpoints are below
 /// `refs/colony/checkpoints/`; a version that does not know them would withdraw the published ones.
-const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 2;
 
 /// The role of a repository in its colony.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

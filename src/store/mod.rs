@@ -1,5 +1,6 @@
 //! Persistent state and its changes: sessions, settings, locks, atomic files, operations.
 
+pub mod agent_policy;
 pub mod cache;
 pub(crate) mod data_tree;
 pub mod files;

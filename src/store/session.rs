@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use crate::git::identity::Identity;
+use crate::git::object::commit_message;
 use crate::git::{ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
+use super::agent_policy::agent_identity;
 use super::membership::{Membership, Role};
 use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
@@ -53,8 +55,21 @@ impl Session {
     /// `identity-unknown`, `invalid-value`.
     pub fn identity(&self) -> Result<Identity> {
         match &self.settings.agent {
-            Some(agent) => Identity::of_agent(agent),
+            Some(agent) => agent_identity::of(&self.world, &self.repo, agent),
             None => Identity::of_user(&self.world, &self.repo),
+        }
+    }
+
+    /// Returns the message of a commit with the trailer of the co-author, if an agent commits and the user has
+    /// set one.
+    pub fn with_co_author(&self, message: String) -> String {
+        let person = self.settings.co_author.as_ref();
+        let person = person.filter(|_| self.settings.agent.is_some());
+        match person {
+            Some(Identity { name, email }) => {
+                commit_message::with_trailer(message, &format!("Co-authored-by: {name} <{email}>"))
+            }
+            None => message,
         }
     }
 

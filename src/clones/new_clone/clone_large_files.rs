@@ -69,6 +69,7 @@ pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
         ConfigEntry::plain("lfs", "skipdownloaderrors", "true"),
     ];
     if let Store::Separate(url) = store {
+        config.push(ConfigEntry::plain("colony", "lfsUrl", url.as_str()));
         config.push(ConfigEntry::plain("lfs", "url", url.as_str()));
     }
     config

@@ -3,7 +3,7 @@
 //! Commits, decisions, merges and picks are checked; checkpoints are not, since they keep work.
 //! Changes on the branch of an agent are refused at the latest when it is merged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::json;
 
@@ -15,53 +15,21 @@ use crate::git::compare::tree_diff::TreeChange;
 use crate::git::identity::Identity;
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
-use crate::store::lease::acting_agent::{self, AgentReason};
-use crate::store::membership::Role;
+use crate::store::lease::acting_agent;
 use crate::store::settings::agent_rule::AgentRule;
 
 use super::{Violation, path_check};
-
-/// The domain of the addresses of agents.
-const MAIL: &str = "@external.agent.colony.local";
 
 /// Lists the agents whose allowed paths bind this process: the agent that was named, the one whose
 /// clone this is, and the one from whose clone this process was started. So another name or
 /// directory loosens nothing.
 pub(in crate::design) fn acting(session: &Session) -> BTreeSet<String> {
-    bound(session).into_keys().collect()
+    acting_agent::bound(session).into_keys().collect()
 }
 
-/// Returns the agents that bind this process, and why each one does.
-fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
-    let mut agents = acting_agent::by_place(&session.world);
-    let member = session
-        .membership
-        .as_ref()
-        .filter(|member| member.role == Role::Agent);
-    if let Some(agent) = member.and_then(|member| member.agent.clone()) {
-        let here = || AgentReason::Place(session.repo.workdir().to_owned());
-        agents.entry(agent).or_insert_with(here);
-    }
-    if let Some(agent) = session.settings.agent.clone() {
-        agents.entry(agent).or_insert(AgentReason::Named);
-    }
-    agents
-}
-
-/// Returns an agent that this process acts as, as far as is known, and why; `None` for a person.
-pub fn acting_agent(session: &Session) -> Option<(String, AgentReason)> {
-    let first = bound(session).into_iter().next();
-    first.or_else(|| {
-        let more = acting_agent::by_place_or_session(&session.world);
-        more.into_iter().next()
-    })
-}
-
-/// Returns the agent that an address belongs to.
-pub(in crate::design) fn agent_of_mail(mail: &str) -> Option<String> {
-    let agent = mail.trim_end_matches('>').strip_suffix(MAIL)?;
-    let agent = agent.rsplit('<').next().unwrap_or(agent);
-    known(agent)
+/// Returns the agent that an owner or author is, given as `NAME <MAIL>`.
+pub(in crate::design) fn agent_of(who: &str) -> Option<String> {
+    Identity::parse(who)?.agent().map(str::to_owned)
 }
 
 /// Returns a name if an agent can have it; a recorded name may be anything.
@@ -91,7 +59,7 @@ pub(in crate::design) fn require(
         if !found.is_empty() {
             let error = refusal(&rule, &found);
             // No allowed paths bind this process: it merges the work of another agent.
-            return Err(if acting_agent(session).is_none() {
+            return Err(if acting_agent::of_session(session).is_none() {
                 let file = text::shell_word(&rule.path.to_string());
                 error.hint(format!(
                     "run it again with --force to allow them anyway, or widen {file} in a commit \
@@ -197,7 +165,7 @@ impl OthersRules {
         owners: BTreeSet<String>,
     ) -> BTreeSet<String> {
         match self {
-            OthersRules::Lifted if acting_agent(session).is_none() => BTreeSet::new(),
+            OthersRules::Lifted if acting_agent::of_session(session).is_none() => BTreeSet::new(),
             _ => owners,
         }
     }
@@ -205,7 +173,7 @@ impl OthersRules {
     /// Adds to a refusal why `--force` did not lift the allowed paths.
     pub(in crate::design) fn explain(self, session: &Session, error: Error) -> Error {
         let is_meant = self == OthersRules::Lifted && error.code() == Code::ScopeViolation;
-        let Some((agent, reason)) = acting_agent(session).filter(|_| is_meant) else {
+        let Some((agent, reason)) = acting_agent::of_session(session).filter(|_| is_meant) else {
             return error;
         };
         let why = reason.to_text();
@@ -225,10 +193,10 @@ pub(in crate::design) fn owner_of(session: &Session, named: &Named) -> Option<St
             .as_ref()
             .map(|record| record.owner.as_str());
         let agent = published.agent.as_deref().and_then(known);
-        return agent.or_else(|| owner.and_then(agent_of_mail));
+        return agent.or_else(|| owner.and_then(agent_of));
     }
     let record = fork_record::of_branch(&session.repo, &named.fork_label()?)?;
-    agent_of_mail(&record.owner)
+    agent_of(&record.owner)
 }
 
 /// Refuses to commit staged changes that this process may not make; for plain git's hook.

@@ -6,7 +6,7 @@ use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result};
 use crate::store::settings::agent_rule::AgentRule;
 
-use super::path_gate::agent_of_mail;
+use super::path_gate::agent_of;
 
 /// Lists the paths for which merging a fork would be refused, sorted: those that its agent has
 /// changed outside the allowed paths, as the target branch defines them. An unreadable file of
@@ -15,7 +15,7 @@ use super::path_gate::agent_of_mail;
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
-    let by_mail = || fork.owner.as_deref().and_then(agent_of_mail);
+    let by_mail = || fork.owner.as_deref().and_then(agent_of);
     let agent = fork.agent.clone().or_else(by_mail);
     let into = fork.into.as_ref().filter(|into| {
         let is_open = !matches!(

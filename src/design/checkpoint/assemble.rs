@@ -151,7 +151,7 @@ impl Draft {
             tree: kept.snapshot.worktree_tree,
             parents: head.into_iter().collect(),
             signature: &self.signature,
-            message,
+            message: session.with_co_author(message),
         };
         let commit = self.write_commit(session, commit)?;
         let name = kept.scan.head.moving_ref();

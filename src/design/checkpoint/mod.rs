@@ -24,6 +24,7 @@ use crate::git::{Oid, RefChange, Repo};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::large_files::retained_objects;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
@@ -122,6 +123,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     if !request.off_branch {
         operation.unignored = unignored::after_checkpoint(session, &kept, unignored);
     }
+    refuse_protected(session, request, &kept)?;
     let mut draft = Draft::new(session, request, &kept, signature);
     if operation.is_planned() {
         moved_lines.tell(session);
@@ -167,6 +169,17 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     report.branch_moved = branch_moved;
     report.op = done.op;
     Ok(report)
+}
+
+/// Refuses an agent to commit on a protected branch; a state is kept beside it nevertheless.
+fn refuse_protected(session: &Session, request: &Request, kept: &Kept) -> Result<()> {
+    if request.off_branch || !kept.differs_from_head() {
+        return Ok(());
+    }
+    let branch = kept.scan.head.moving_ref();
+    protected_branches::require(session, [&branch]).map_err(|error| {
+        error.hint("git colony checkpoint --off-branch   # keeps the state, and leaves the branch")
+    })
 }
 
 fn intent(request: &Request) -> Intent {

@@ -16,6 +16,7 @@ use crate::store::files::places::Places;
 use crate::store::files::{atomic, moved_aside};
 use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
+use crate::store::operation::removed_worktrees::{self, Expired};
 use crate::store::operation::{Log, LogEntry, prune, recover};
 use crate::store::refs::lost_refs::LostRef;
 use crate::store::refs::ref_names;
@@ -48,6 +49,8 @@ pub struct PruneReport {
     pub of_removed_clones: usize,
     /// The number of files moved aside by these operations that were deleted.
     pub files_of_removed_clones: usize,
+    /// The number of operations of removed worktrees that were deleted.
+    pub of_removed_worktrees: usize,
     /// The number of operations that are left in this worktree.
     pub kept: usize,
     /// True if nothing was deleted because of a dry run.
@@ -82,13 +85,8 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         Scope::Everything { lost, damaged } => (lost, damaged, true),
         Scope::Operations => (Vec::new(), Vec::new(), false),
     };
-    let places = match Places::find(&session.repo)? {
-        None if lock.is_some() && !(lost.is_empty() && damaged.is_empty()) => {
-            Some(Places::require(&session.repo, &session.world)?)
-        }
-        found => found,
-    };
-    let Some(places) = places else {
+    let has_useless = !(lost.is_empty() && damaged.is_empty());
+    let Some(places) = places_of(session, lock.as_ref().filter(|_| has_useless))? else {
         return Ok(PruneReport::nothing(lost, damaged, dry_run));
     };
     if lock.is_some() {
@@ -101,21 +99,24 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
     let expired = prune::expired(&log, &now, days, session.settings.keep_operations);
     let orphans = prune::orphans(session, &places, &now, days)?;
     let backups = prune::backups(&session.repo, &expired)?;
+    let removed = removed_worktrees::expired(session, &now, days)?;
+    let of_removed: Vec<&LogEntry> = removed.iter().flat_map(|one| &one.entries).collect();
     let ids: Vec<_> = expired.iter().map(|entry| entry.record.op).collect();
     let folders = ids.iter().chain(&orphans).map(|id| places.kept_by(*id));
-    let freed: u64 = folders.map(|folder| moved_aside::size_of(&folder)).sum();
-    let mut automatic = if takes_automatic {
-        expired_automatic(session, ref_names::AUTOMATIC, &now)?
-    } else {
-        Vec::new()
-    };
+    let own = folders.map(|folder| moved_aside::size_of(&folder));
+    let freed: u64 = own.chain(removed.iter().map(Expired::size_bytes)).sum();
+    let found = takes_automatic.then(|| expired_automatic(session, ref_names::AUTOMATIC, &now));
+    let mut automatic = found.transpose()?.unwrap_or_default();
     automatic.retain(|(name, _)| lost.iter().all(|lost| lost.name != *name));
-    let dropped = dropped_by(session, &expired, &[&backups[..], &automatic].concat());
+    let gone = [&expired[..], &of_removed].concat();
+    let dropped = dropped_by(session, &gone, &[&backups[..], &automatic].concat());
     if lock.is_some() {
         prune::remove(session, &places, &expired)?;
-        for id in orphans {
-            atomic::remove_folder(&places.kept_by(id))?;
-        }
+        let mut folders = orphans.iter().map(|id| places.kept_by(*id));
+        folders.try_for_each(|folder| atomic::remove_folder(&folder))?;
+        removed
+            .iter()
+            .try_for_each(|one| one.remove(session, &places))?;
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
     }
@@ -126,10 +127,19 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         backups_removed: backups.len(),
         commits_dropped: dropped.named,
         commits_dropped_count: dropped.count,
+        of_removed_worktrees: of_removed.len(),
         kept: log.entries.len() - ids.len(),
         operations_removed: ids,
         ..PruneReport::nothing(lost, damaged, dry_run)
     })
+}
+
+/// Returns our folders here; under a lock that is given, they are created.
+fn places_of(session: &Session, lock: Option<&WorktreeLock>) -> Result<Option<Places>> {
+    match (Places::find(&session.repo)?, lock) {
+        (None, Some(_)) => Places::require(&session.repo, &session.world).map(Some),
+        (found, _) => Ok(found),
+    }
 }
 
 /// Finds the commits that become unreachable. An incomplete history is reported, and pruned

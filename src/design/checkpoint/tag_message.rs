@@ -69,7 +69,12 @@ pub struct TagMessage {
     pub secrets: Vec<RepoPath>,
 }
 
-const FORMAT: &str = "Colony-Format: 1";
+/// The format this version writes and the newest it reads.
+pub const FORMAT: u32 = 1;
+
+fn format_line() -> String {
+    format!("Colony-Format: {FORMAT}")
+}
 
 impl TagMessage {
     /// Writes the message.
@@ -86,7 +91,7 @@ impl TagMessage {
             text.push_str(self.rationale.trim_matches('\n'));
         }
         text.push_str("\n\n");
-        text.push_str(FORMAT);
+        text.push_str(&format_line());
         let mut trailer = |name: &str, value: &str| {
             text.extend(["\nColony-", name, ": ", value]);
         };
@@ -117,14 +122,14 @@ impl TagMessage {
 
     /// Returns `true` if git-colony wrote the message.
     pub fn is_ours(message: &str) -> bool {
-        message.contains(&format!("\n\n{FORMAT}\n"))
+        message.contains(&format!("\n\n{}\n", format_line()))
     }
 
     /// Reads a message; a message of another program gives its first line as label and the rest as
     /// reason.
     pub fn read(message: &str) -> TagMessage {
         let message = message.trim_end_matches('\n');
-        let marker = format!("\n\n{FORMAT}");
+        let marker = format!("\n\n{}", format_line());
         let (body, trailers) = match message.rfind(&marker) {
             Some(at) => (message.get(..at), message.get(at + 2..)),
             None => (Some(message), None),

@@ -20,6 +20,7 @@ use crate::git::{Oid, RefChange, Signature};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result, Untouched};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::atomic;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
@@ -65,7 +66,7 @@ pub struct CommitReport {
 ///
 /// # Errors
 /// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
-/// `unmerged-paths`, `scope-violation`, `scope-invalid`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
+/// `unmerged-paths`, `branch-protected`, `scope-violation`, `scope-invalid`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let command = Kind::Commit.as_str();
     refuse_in_progress(session, command)?;
@@ -85,6 +86,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     if !report.changed {
         return Ok(report);
     }
+    protected_branches::require(session, [&chosen.scan.head.moving_ref()])?;
     let before = chosen.scan.head_tree;
     path_gate::require_step(session, before, tree)?;
     if operation.is_planned() {
@@ -154,7 +156,7 @@ pub(super) fn write_commit(
         tree,
         parents: chosen.scan.head.commit().into_iter().collect(),
         signature,
-        message,
+        message: session.with_co_author(message),
     };
     if session.repo.signs_commits()? {
         return session.repo.write_signed_commit(&session.world, commit);

@@ -9,6 +9,7 @@ use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
@@ -36,7 +37,7 @@ pub struct Committed {
 /// Refuses, before anything happens, whatever would stop [`commit_files`].
 ///
 /// # Errors
-/// `operation-in-progress`, `identity-unknown`, `path-in-the-way` if a path of `files` leads
+/// `operation-in-progress`, `branch-protected`, `identity-unknown`, `path-in-the-way` if a path of `files` leads
 /// through something other than a directory.
 pub fn check<'a>(
     session: &Session,
@@ -44,6 +45,7 @@ pub fn check<'a>(
     files: impl IntoIterator<Item = &'a RepoPath>,
 ) -> Result<()> {
     refuse_in_progress(session, command)?;
+    protected_branches::require(session, [&session.repo.head()?.moving_ref()])?;
     session.identity()?;
     for path in files {
         for directory in path.ancestors() {
@@ -100,7 +102,7 @@ pub fn commit_files(
             tree,
             parents: head.into_iter().collect(),
             signature: &signature,
-            message: request.message.clone(),
+            message: session.with_co_author(request.message.clone()),
         },
     )?;
     let before = scan.index();

@@ -17,6 +17,7 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
@@ -101,6 +102,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let record = NewRecord::plan(session, request)?;
     let made = Made::write(session, request, record, &operation.unignored)?;
     let mut report = made.report;
+    protected_branches::require(session, [&made.chosen.scan.head.moving_ref()])?;
     if operation.is_planned() || !report.changed {
         return Ok(report);
     }

@@ -14,7 +14,7 @@ use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
 use crate::store::refs::{ref_names, superseded};
 
 /// The format that this version writes, and the newest one that it reads.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The file of a record.
 const FILE: &str = "fork.json";

@@ -17,6 +17,7 @@ use crate::git::object::NewCommit;
 use crate::git::{Oid, RefChange, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{FileMoves, Kind, Log, Operation, StateFile, StateName};
@@ -67,6 +68,7 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     };
     let mut operation = Operation::begin(session, intent)?;
     let (kept, merge) = look(session)?;
+    protected_branches::require(session, [&kept.scan.head.moving_ref()])?;
     if operation.is_planned() {
         let mut report = report(&kept, &merge, None);
         report.dry_run = true;

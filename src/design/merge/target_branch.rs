@@ -8,6 +8,7 @@ use crate::git::refs::lost_race::is_lost_race;
 use crate::git::{Oid, RefChange, RefName};
 use crate::model::{Code, Error, Result, text};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::plan::{Intent, Touches};
@@ -99,16 +100,17 @@ impl Goal {
         })
     }
 
-    /// Refuses a branch that cannot be changed now; conflicts can only be opened in a worktree.
+    /// Refuses a branch that cannot be changed now, or by an agent; conflicts can only be opened in a worktree.
     ///
     /// # Errors
-    /// `operation-in-progress`, `branch-in-use`, `invalid-value`.
+    /// `branch-protected`, `operation-in-progress`, `branch-in-use`, `invalid-value`.
     pub(in crate::design) fn refuse_unusable(
         &self,
         session: &Session,
         what: &str,
         opens: bool,
     ) -> Result<()> {
+        protected_branches::require(session, [&self.branch])?;
         let branch = self.branch.short();
         if self.is_here {
             return refuse_in_progress(session, what);

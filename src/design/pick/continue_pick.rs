@@ -16,6 +16,7 @@ use crate::design::worktree::run_post_checkout;
 use crate::git::{Oid, RefChange};
 use crate::model::{Code, Result, ResultExt as _, text};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::operation::plan::{Intent, Touches};
 use crate::store::operation::{Kind, Operation, StateFile, StateName, external_changes};
 
@@ -25,7 +26,7 @@ use super::sequence::{self, UnderWay};
 use super::{PickReport, Picked, look};
 
 /// The format of the note.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// The finished and the remaining commits of a pick in progress.
 #[derive(Debug, Serialize, Deserialize)]
@@ -134,6 +135,7 @@ fn go_on(session: &Session) -> Result<PickReport> {
     let kept = look(session, &operation)?;
     refuse_unmerged(&kept)?;
     let going_on = under_way.go_on(session, &kept)?;
+    protected_branches::require(session, [&kept.scan.head.moving_ref()])?;
     if operation.is_planned() {
         return rehearsed(session, &kept, going_on);
     }

@@ -2,7 +2,7 @@
 
 mod allowed;
 mod computed;
-mod continue_pick;
+pub mod continue_pick;
 mod pick_list;
 mod sequence;
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::git::{Head, Oid, RefChange, Repo};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::large_files::retained_objects;
 use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, Plan, Touches};
@@ -62,6 +63,11 @@ impl Request {
     }
 }
 
+const INTENT: Intent = Intent {
+    kind: Kind::Restore,
+    touches: Touches::Worktree,
+};
+
 /// Restores a state; in a dry run, says what would change.
 ///
 /// # Errors
@@ -71,13 +77,10 @@ impl Request {
 pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
     let target = request.find_target(&session.repo)?;
-    let intent = Intent {
-        kind: Kind::Restore,
-        touches: Touches::Worktree,
-    };
-    let mut operation = Operation::begin(session, intent)?;
+    let mut operation = Operation::begin(session, INTENT)?;
     refuse_in_progress(session, "restore")?;
     let work = Work::plan(session, request, target, &operation.unignored)?;
+    refuse_protected(session, &work)?;
     if operation.is_planned() || work.changes_nothing() {
         return Ok(work.report);
     }
@@ -129,6 +132,13 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     report.kept_late = done.late;
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
+}
+
+/// Refuses an agent to move a protected branch.
+fn refuse_protected(session: &Session, work: &Work<'_>) -> Result<()> {
+    let stays = work.start.is_some();
+    let moved = branch_change(&work.kept.scan.head, work.branch_after()).filter(|_| !stays);
+    protected_branches::require(session, moved.iter().map(|change| &change.name))
 }
 
 /// Plans the files that tell git of an operation in progress.

@@ -15,6 +15,7 @@ pub mod undo_steps;
 use crate::git::index::Index;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::Result;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
 use crate::store::lock::WorktreeLock;
@@ -211,6 +212,8 @@ impl Step {
         }
         let current = session.repo.load_trusted_index()?;
         let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;
+        let moved = refs.iter().filter(|change| change.old != change.new);
+        protected_branches::require(session, moved.map(|change| &change.name))?;
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);

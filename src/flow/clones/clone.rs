@@ -22,7 +22,7 @@ use crate::store::settings::approved_commands::Approvals;
 use super::clone_source::Source;
 use super::cone::Cone;
 use super::setup_commands::{self, SetupCommand};
-use super::shared_clone;
+use super::{commit_identity, shared_clone};
 
 /// The options of a clone.
 #[derive(Clone, Debug, Default)]
@@ -222,6 +222,7 @@ pub(in crate::flow) fn set_up(
     let inside = staged.session(world)?;
     hooks::install::run(&inside, Act::Install, Target::Git)?;
     setup.push("hooks of git".to_owned());
+    commit_identity::follow_manifest(&inside)?;
     if staged.uses_lfs {
         let way = install::plan(&inside)?;
         install::install(&inside, way)?;

@@ -23,7 +23,7 @@ use crate::store::membership::Role;
 use crate::store::refs::own_refs;
 use crate::store::settings::Flags;
 
-use super::colony;
+use super::{colony, commit_identity, large_file_store};
 
 /// A clone that was updated.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -35,6 +35,9 @@ pub struct RefreshReport {
     pub path: PathBuf,
     /// The new URL of the repository, without credentials, if it has changed.
     pub url_changed: Option<String>,
+    /// The new store of large files, if the manifest names another one than before; empty for the remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lfs_url: Option<String>,
     /// Remote branches that moved.
     pub moved: Vec<String>,
     /// The commit that was checked out before.
@@ -98,6 +101,8 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         gave_up = given_up.and_then(|report| report.op);
         followed
     };
+    commit_identity::follow_manifest(&inside)?;
+    let lfs_url = large_file_store::follow_manifest(&inside)?;
     locks::ask_beside(&inside, "origin");
     let prefix = "refs/remotes/";
     let short = |change: &RefChange| change.name.to_string().replacen(prefix, "", 1);
@@ -105,6 +110,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         id: clone.member.id,
         path: clone.path,
         url_changed,
+        lfs_url,
         moved: changes.iter().map(short).collect(),
         from,
         followed: followed.and_then(|report| report.op),
@@ -186,6 +192,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         id: clone.member.id,
         path: clone.path,
         url_changed: None,
+        lfs_url: None,
         moved,
         from,
         followed: None,

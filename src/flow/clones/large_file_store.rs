@@ -5,8 +5,12 @@ use std::path::Path;
 use crate::clones::new_clone::clone_large_files::Store;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::{Oid, Repo, TreeEntry};
-use crate::model::{RepoPath, World};
-use crate::setup::manifest::{self, LfsMode, Manifest};
+use crate::lfs::store_url;
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::setup::manifest::{self, Lfs, LfsMode, Manifest};
+use crate::store::Session;
+use crate::store::agent_policy::default_trees;
+use crate::store::lock::WorktreeLock;
 
 /// A larger manifest is not read.
 const LIMIT_BYTES: u64 = 1024 * 1024;
@@ -36,23 +40,56 @@ pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
         }
         None => return Store::ByAttributes,
     };
+    let url = url_of(&lfs).unwrap_or_else(|error| {
+        let said = error.message();
+        (world.narrate)(&format!("warning: {said}"));
+        None
+    });
     match lfs.mode {
-        LfsMode::SameRemote => Store::Remote,
         LfsMode::Disabled => Store::Git,
-        LfsMode::Separate => separate(world, &lfs.separate_url.unwrap_or_default()),
+        LfsMode::SameRemote | LfsMode::Separate => url.map_or(Store::Remote, Store::Separate),
     }
 }
 
-fn separate(world: &World, url: &str) -> Store {
+/// Returns the address of the separate store that a manifest names, without credentials; `None` for another mode.
+///
+/// # Errors
+/// `url-refused` for one that a repository may not name.
+pub(in crate::flow) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
+    if lfs.mode != LfsMode::Separate {
+        return Ok(None);
+    }
+    let url = lfs.separate_url.as_deref().unwrap_or_default();
     match RemoteUrl::parse(url, Provenance::Repository, Path::new("/")) {
-        Ok(url) => Store::Separate(url.without_credentials()),
+        Ok(url) => Ok(Some(url.without_credentials())),
         Err(error) => {
-            (world.narrate)(&format!(
-                "warning: the store of large files that '{}' names is not used: {}",
+            let message = format!(
+                "the store of large files that '{}' names is not used: {}",
                 manifest::PATH,
                 error.message()
-            ));
-            Store::Remote
+            );
+            Err(Error::new(Code::UrlRefused, message).caused_by(error))
         }
     }
+}
+
+/// Sets the store in a clone as the manifest of the default branch wants it; returns the new URL, empty for the
+/// remote, if that has changed anything.
+///
+/// # Errors
+/// `locked`, `git-failed`, `io`, `no-space`.
+pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String>> {
+    let (repo, world) = (&inside.repo, &inside.world);
+    let trees = default_trees::find(world, repo)?;
+    let tree = match trees.first() {
+        Some(found) => found.tree,
+        None => repo.tree_of(repo.head()?.commit())?,
+    };
+    let wanted = match of_tree(world, repo, tree) {
+        Store::Separate(url) => Some(url),
+        Store::Remote | Store::Git | Store::ByAttributes => None,
+    };
+    let _lock = WorktreeLock::take(world, repo, inside.lock_timeout())?;
+    let has_changed = store_url::follow(inside, wanted.as_deref())?;
+    Ok(has_changed.then(|| wanted.unwrap_or_default()))
 }

@@ -7,6 +7,7 @@ pub mod clone_refresh;
 mod clone_source;
 pub mod colonies;
 pub mod colony;
+mod commit_identity;
 pub mod cone;
 pub(crate) mod inherited_files;
 pub(crate) mod large_file_store;

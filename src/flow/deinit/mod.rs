@@ -18,6 +18,7 @@ use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::refs::ReflogReason;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, Repo};
 use crate::lfs::install;
+use crate::lfs::store_url::{self, StoreUrl};
 use crate::model::{Code, Error, Result, text};
 use crate::setup::hooks::{self, Act, HookState, HookStatus, Target};
 use crate::setup::{info_attributes, merge_drivers};
@@ -107,6 +108,9 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if found.lfs_goes {
         install::uninstall(session)?;
     }
+    if found.store_url_goes {
+        store_url::follow(session, None)?;
+    }
     info_attributes::remove(&session.repo)?;
     merge_drivers::remove(session)?;
     super::init::forget_shown(session)?;
@@ -149,6 +153,8 @@ fn refuse_kept_files(kept: usize) -> Error {
 struct FoundSetup {
     hooks: Vec<(Target, Vec<String>)>,
     lfs_goes: bool,
+    /// Whether the store of large files that the manifest named is removed from the configuration.
+    store_url_goes: bool,
     /// The keys of our settings to remove, as git lists them.
     settings: Vec<String>,
     refs: Vec<(RefName, Oid)>,
@@ -164,6 +170,7 @@ impl FoundSetup {
         let mut found = FoundSetup {
             hooks: installed_hooks(session)?,
             lfs_goes: false,
+            store_url_goes: false,
             settings: settings(session)?,
             refs: Vec::new(),
             folders: Vec::new(),
@@ -180,6 +187,9 @@ impl FoundSetup {
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
         let pointers = tracked_pointers(session)?;
         found.lfs_goes = install::is_ours(&session.repo) && pointers == 0;
+        if let StoreUrl::Ours(url) = StoreUrl::look(session)? {
+            found.look_at_store(&url, pointers);
+        }
         let keeps_hooks = calls_lfs && pointers > 0 && found.has_hooks_of_git();
         if keeps_hooks {
             found.keep_hooks_of_git();
@@ -203,6 +213,23 @@ impl FoundSetup {
 
     fn has_hooks_of_git(&self) -> bool {
         self.hooks.iter().any(|(target, _)| *target == Target::Git)
+    }
+
+    /// Without it the large files of the tree could not be found.
+    fn look_at_store(&mut self, url: &str, pointers: usize) {
+        self.store_url_goes = pointers == 0;
+        let what = format!("{} = {url}", store_url::KEY);
+        if self.store_url_goes {
+            let record = store_url::RECORD;
+            self.settings
+                .retain(|name| !name.eq_ignore_ascii_case(record));
+            self.removed.push(what);
+        } else {
+            let files = text::count(pointers, "file");
+            self.report
+                .stays
+                .push(format!("{what}: {files} of the tree may be there"));
+        }
     }
 
     /// Without them a push would publish pointers without objects.

@@ -1,10 +1,15 @@
 //! Checks the configuration: the manifest, the merge lines, the hooks, the settings, the remotes.
 
+use std::path::Path;
+
 use super::Check;
+use crate::flow::clones::large_file_store;
 use crate::git::attributes::AttributesOf;
 use crate::git::lfs::exempt_lines;
+use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::worktree::safe_open::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
 use crate::lfs::status;
+use crate::lfs::store_url::{self, StoreUrl};
 use crate::model::{RepoPath, Result};
 use crate::setup::attributes::{MERGE_LINES, gives_to_lfs};
 use crate::setup::hooks::{self, FolderSort, HookState, HookStatus};
@@ -82,6 +87,9 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks.extend(whole_in_git(session));
+    if let Ok(manifest) = Manifest::parse(&bytes) {
+        checks.extend(large_file_store(session, &manifest));
+    }
     if !in_tree && info_attributes::is_there(&session.repo) {
         checks.push(Check::well(
             "merge-lines",
@@ -137,6 +145,50 @@ fn whole_in_git(session: &Session) -> Option<Check> {
             "git add --renormalize . && git commit   # gives them to git-lfs; or keep them in git by lines in .gitattributes: {first}"
         ),
     ))
+}
+
+/// Compares the store of large files with the one that the manifest names.
+fn large_file_store(session: &Session, manifest: &Manifest) -> Option<Check> {
+    const NAME: &str = "git-lfs-store";
+    let wanted = match large_file_store::url_of(&manifest.lfs) {
+        Ok(wanted) => wanted,
+        Err(error) => {
+            let fix = format!("edit {}", manifest::PATH);
+            return Some(Check::ill(NAME, error.message(), fix));
+        }
+    };
+    let now = StoreUrl::look(session).ok()?;
+    let wanted = wanted.as_deref();
+    let shown = wanted.unwrap_or("the remote");
+    match &now {
+        _ if now.differs(wanted) => Some(Check::ill(
+            NAME,
+            format!(
+                "the manifest keeps large files at {shown}, and '{}' does not",
+                store_url::KEY
+            ),
+            "git colony init",
+        )),
+        StoreUrl::Theirs(url) if Some(url.as_str()) != wanted && wanted.is_some() => {
+            let (key, url) = (store_url::KEY, shown_url(url));
+            let found = format!("'{key}' is '{url}', and the manifest names {shown}");
+            Some(Check::ill(
+                NAME,
+                found,
+                format!("git config --unset {key} && git colony init"),
+            ))
+        }
+        _ => wanted.map(|url| Check::well(NAME, format!("large files are at {url}"))),
+    }
+}
+
+/// Returns a URL of the user without credentials.
+fn shown_url(url: &str) -> String {
+    let parsed = RemoteUrl::parse(url, Provenance::User, Path::new("/"));
+    parsed.map_or_else(
+        |_| "a URL of its own".to_owned(),
+        |url| url.without_credentials(),
+    )
 }
 
 /// Reports a file that exists and cannot be read.

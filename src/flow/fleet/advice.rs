@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::fork::forks::{Fork, Into, MergeOutcome};
+use crate::git::RefName;
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
+use crate::store::agent_policy::protected_branches::ProtectedBranches;
 
 use super::git_in_progress::Operation;
 use super::row::Row;
@@ -57,6 +59,8 @@ pub(super) struct DeskView<'a> {
     pub(super) forks: &'a [Fork],
     /// The uncommitted paths here, untracked ones included.
     pub(super) unsaved: &'a BTreeSet<RepoPath>,
+    /// The branches that an agent may not move.
+    pub(super) protected: &'a ProtectedBranches,
     /// The paths that merging a fork would change.
     pub(super) coming_in: &'a dyn Fn(&Fork) -> BTreeSet<RepoPath>,
 }
@@ -122,7 +126,10 @@ fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
             )
     };
     let row = order.iter().find_map(|name| {
-        let mut ready = open.iter().filter(is_ready);
+        let mut ready = open
+            .iter()
+            .filter(is_ready)
+            .filter(|row| desk.may_merge(row));
         ready.find(|row| is_named(row, name))
     })?;
     Some(Next {
@@ -173,6 +180,17 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
 }
 
 impl DeskView<'_> {
+    /// Returns `false` for an agent and a protected target branch.
+    fn may_merge(&self, row: &Row) -> bool {
+        let into = row
+            .into
+            .as_ref()
+            .map(|into| format!("refs/heads/{}", into.branch));
+        let is_protected =
+            |name: String| self.protected.find(&RefName::from(name.as_str())).is_some();
+        self.agent.is_none() || !into.is_some_and(is_protected)
+    }
+
     fn is_own(&self, row: &Row) -> bool {
         self.agent.is_some() && row.agent.as_deref() == self.agent
     }

@@ -17,6 +17,7 @@ use crate::design::fork::locked_paths::{self, Locked};
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
 use crate::store::large_files::large_file_locks::KnownLocks;
 
 pub use advice::{Next, Settling};
@@ -46,6 +47,9 @@ pub struct FleetReport {
     pub clashes: Vec<Clash>,
     /// The forks in the order in which merging them meets conflicts late.
     pub merge_order: Vec<String>,
+    /// The branch here, if it is protected and this process is an agent's: its commits are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedBranch>,
     /// The changed files that others have locked.
     #[serde(flatten)]
     pub locked: Locked,
@@ -73,28 +77,10 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         locks,
         mut rows,
     } = Desk::look(session)?;
+    describe_all(session, &forks, &mut rows)?;
+    let protected = ProtectedBranches::read(&session.world, repo);
     for row in &mut rows {
-        let own = forks.iter().find(|fork| row.is_on(fork));
-        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
-        let local = || forks.iter().find(is_local);
-        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
-        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
-            describe(repo, row, fork)?;
-        }
-    }
-    for fork in &forks {
-        let taken = |row: &Row| row.is_on(fork);
-        let is_own = fork.is_current && session.settings.agent.is_some();
-        // Commits that an agent has left on a branch without its own changes are not a fork.
-        let is_left = fork.agent.is_some()
-            && fork.ahead == 0
-            && rows.iter().any(|row| row.agent == fork.agent);
-        let is_told = is_own || is_left || rows.iter().any(taken);
-        if !is_told {
-            let mut row = Row::of_fork(fork);
-            describe(repo, &mut row, fork)?;
-            rows.push(row);
-        }
+        row.find_protected(&protected);
     }
     let newest = checkpoints::newest_moment(repo, None);
     let unsaved = rows
@@ -109,6 +95,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         operation: operation.as_ref(),
         forks: &forks,
         unsaved: &unsaved_paths(&scan).collect(),
+        protected: &protected,
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
     };
     let next = advice::next(&desk, &rows, &matrix.merge_order);
@@ -122,10 +109,40 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         operation,
         agents: rows,
         damaged: agent_places::damaged_here(session)?,
+        protected: protected_branches::find_refused(session, [&repo.head()?.moving_ref()]),
         locked: locked_paths::of_forks(repo, locks, &forks, unsaved)?,
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// Fills in the forks of the rows, and adds a row for each fork without one.
+fn describe_all(session: &Session, forks: &[Fork], rows: &mut Vec<Row>) -> Result<()> {
+    let repo = &session.repo;
+    for row in rows.iter_mut() {
+        let own = forks.iter().find(|fork| row.is_on(fork));
+        let is_local = |fork: &&Fork| fork.is_current && fork.agent.is_none();
+        let local = || forks.iter().find(is_local);
+        let is_here = session.settings.agent.is_some() && session.settings.agent == row.agent;
+        if let Some(fork) = own.or_else(|| is_here.then(local).flatten()) {
+            describe(repo, row, fork)?;
+        }
+    }
+    for fork in forks {
+        let taken = |row: &Row| row.is_on(fork);
+        let is_own = fork.is_current && session.settings.agent.is_some();
+        // Commits that an agent has left on a branch without its own changes are not a fork.
+        let is_left = fork.agent.is_some()
+            && fork.ahead == 0
+            && rows.iter().any(|row| row.agent == fork.agent);
+        let is_told = is_own || is_left || rows.iter().any(taken);
+        if !is_told {
+            let mut row = Row::of_fork(fork);
+            describe(repo, &mut row, fork)?;
+            rows.push(row);
+        }
+    }
+    Ok(())
 }
 
 /// Everything that takes time to find out.

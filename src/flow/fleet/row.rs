@@ -14,11 +14,12 @@ use crate::design::fork::fork_problem::ForkProblem;
 use crate::design::fork::forks::{self, Fork, Into, MergeOutcome};
 use crate::flow::agents::agent_state;
 use crate::flow::reports::status;
-use crate::git::Repo;
 use crate::git::worktree::foreign_worktree::OwnConfig;
 use crate::git::worktree::scan::Scan;
+use crate::git::{RefName, Repo};
 use crate::model::{RepoPath, Result, World, time};
 use crate::setup::hooks::agents::{self as hooks, Doing};
+use crate::store::agent_policy::protected_branches::{ProtectedBranch, ProtectedBranches};
 use crate::store::files::places::Places;
 use crate::store::large_files::large_file_locks::KnownLocks;
 use crate::store::lease;
@@ -99,6 +100,9 @@ pub struct Row {
     pub into: Option<Into>,
     /// The paths outside the agent's allowed paths, for which the merge would be refused.
     pub outside_scope: Vec<RepoPath>,
+    /// The branch that the agent has checked out, if it is protected: its commits are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<ProtectedBranch>,
     /// Why nothing more is known about its fork: the content is too large, damaged or missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<ForkProblem>,
@@ -115,6 +119,13 @@ impl Row {
     pub(super) fn take_unsaved_locked(&mut self) -> Option<(String, BTreeSet<RepoPath>)> {
         let name = self.fork.clone().or_else(|| self.agent.clone())?;
         Some((name, std::mem::take(&mut self.unsaved_locked)))
+    }
+
+    /// Finds out whether the branch of an agent is protected.
+    pub(super) fn find_protected(&mut self, protected: &ProtectedBranches) {
+        let branch = self.fork.as_ref().filter(|_| self.path.is_some());
+        let name = branch.map(|branch| RefName::from(format!("refs/heads/{branch}").as_str()));
+        self.protected = name.and_then(|name| protected.find(&name));
     }
 
     /// Returns `true` if the row is about a fork.

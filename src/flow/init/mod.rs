@@ -8,6 +8,7 @@ mod side_effects;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::clones::large_file_store;
 use super::migrate::{self, Publication};
 use crate::design::commit::scaffold;
 use crate::git::attributes::AttributesOf;
@@ -16,6 +17,7 @@ use crate::git::{Head, Oid};
 use crate::lfs::exempt::LeftOut;
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
+use crate::lfs::store_url::{self, StoreUrl};
 use crate::map::data_globs::DataGlob;
 use crate::model::id::OperationId;
 use crate::model::{Error, RepoPath, Result};
@@ -195,6 +197,7 @@ fn set_up(
     }
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     install::install(session, plan.way)?;
+    store_url::follow(session, plan.store_url.as_deref())?;
     if plan.attributes.merge_lines == MergeLines::InInfo {
         info_attributes::add(&session.repo, attributes::MERGE_LINES)?;
     }
@@ -214,6 +217,7 @@ struct BeforeInit {
     has_lines: bool,
     has_drivers: bool,
     has_hooks: bool,
+    store_url: Option<StoreUrl>,
 }
 
 impl BeforeInit {
@@ -223,6 +227,7 @@ impl BeforeInit {
             has_lines: info_attributes::is_there(&session.repo),
             has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
             has_hooks: hooks::install::is_recorded(session, Target::Git),
+            store_url: StoreUrl::look(session).ok(),
         }
     }
 
@@ -247,13 +252,18 @@ impl BeforeInit {
             merge_drivers::remove(session)
         };
         let lfs = self.lfs.restore(session);
+        let store_url = match &self.store_url {
+            Some(StoreUrl::Unset) => store_url::follow(session, None),
+            Some(StoreUrl::Ours(url)) => store_url::follow(session, Some(url)),
+            Some(StoreUrl::Theirs(_)) | None => Ok(false),
+        };
         drop(lock);
         let hooks = if self.has_hooks {
             Ok(())
         } else {
             side_effects::take_hooks_out(&undisturbed)
         };
-        for undone in [lines, drivers, lfs, hooks] {
+        for undone in [lines, drivers, lfs, store_url.map(drop), hooks] {
             if let Err(error) = undone {
                 (session.world.narrate)(&format!("cannot revert: {}", error.message()));
             }
@@ -276,6 +286,8 @@ struct Plan {
     way: Way,
     lfs: Lfs,
     wanted: Lfs,
+    /// The separate store of large files.
+    store_url: Option<String>,
     attributes: Attributes,
     proposed_globs: Vec<DataGlob>,
 }
@@ -304,18 +316,12 @@ impl Plan {
         } else {
             Lfs::Yes
         };
-        let mut files = Vec::new();
-        match theirs {
-            None => files.push((
-                manifest::PATH.into(),
-                new_manifest(session, request, lfs)?.write()?,
-            )),
-            Some(found) if lfs == Lfs::Yes && is_off(&found) => {
-                refuse_edited(session, manifest::PATH, &found.1)?;
-                files.push((manifest::PATH.into(), manifest::with_lfs(&found.1)?));
-            }
-            Some(_) => {}
-        }
+        let named = theirs.as_ref().filter(|_| lfs == Lfs::Yes);
+        let store_url = match named.map(|(found, _)| large_file_store::url_of(&found.lfs)) {
+            Some(url) => url?,
+            None => None,
+        };
+        let mut files = Vec::from_iter(manifest_file(session, request, theirs, lfs)?);
         let proposed_globs = repo_map_file::plan(session, &mut files)?;
         if existing(session, IGNORE_FILE)?.is_none() {
             files.push((IGNORE_FILE.into(), IGNORED.as_bytes().to_vec()));
@@ -336,6 +342,7 @@ impl Plan {
             way,
             lfs,
             wanted,
+            store_url,
             attributes,
             proposed_globs,
         })
@@ -369,7 +376,7 @@ impl Plan {
             history_rewritten: false,
             migrate_error: None,
             would_migrate: Vec::new(),
-            set_up: side_effects::set_up(session, self.way, self.attributes.merge_lines)?,
+            set_up: side_effects::set_up(session, self)?,
             lines_were_shown: side_effects::were_shown(session, &self.attributes.to_add)?,
             lines_to_add: self.attributes.to_add.clone(),
             exempt: self.attributes.exempt.files.clone(),
@@ -382,6 +389,24 @@ impl Plan {
             dry_run: session.is_dry(),
         })
     }
+}
+
+/// Returns the manifest to write: a new one, or the existing one with git-lfs turned on.
+fn manifest_file(
+    session: &Session,
+    request: &Request,
+    theirs: Option<(Manifest, Vec<u8>)>,
+    lfs: Lfs,
+) -> Result<Option<(RepoPath, Vec<u8>)>> {
+    let bytes = match theirs {
+        None => new_manifest(session, request, lfs)?.write()?,
+        Some((found, bytes)) if lfs == Lfs::Yes && found.lfs.mode == LfsMode::Disabled => {
+            refuse_edited(session, manifest::PATH, &bytes)?;
+            manifest::with_lfs(&bytes)?
+        }
+        Some(_) => return Ok(None),
+    };
+    Ok(Some((manifest::PATH.into(), bytes)))
 }
 
 /// Returns the message of the commit: it names the file that changes the behavior of git for

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::git::ObjectWrites;
 use crate::git::plain_file;
 use crate::lfs::install::{self, Way};
+use crate::lfs::store_url::{self, StoreUrl};
 use crate::model::{RepoPath, Result, World, text};
 use crate::setup::hooks::{self, Act, Target};
 use crate::setup::manifest::{self, Manifest};
@@ -14,10 +15,11 @@ use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::settings::Flags;
 
-use super::{MergeLines, Request, existing};
+use super::{MergeLines, Plan, Request, existing};
 
 /// Lists the parts outside the tree that are missing and that init configures, as text.
-pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<Vec<String>> {
+pub(super) fn set_up(session: &Session, plan: &Plan) -> Result<Vec<String>> {
+    let (way, lines) = (plan.way, plan.attributes.merge_lines);
     let mut found = Vec::new();
     if let Way::Chained(hook) = way {
         let kept = hook
@@ -28,6 +30,15 @@ pub(super) fn set_up(session: &Session, way: Way, lines: MergeLines) -> Result<V
         ));
     }
     found.extend(install::would_add(session, way)?);
+    let now = StoreUrl::look(session)?;
+    match (&plan.store_url, now.differs(plan.store_url.as_deref())) {
+        (Some(url), true) => found.push(format!("{}: large files are at {url}", store_url::KEY)),
+        (None, true) => found.push(format!(
+            "no {}: large files are at the remote",
+            store_url::KEY
+        )),
+        (_, false) => {}
+    }
     let there = crate::setup::info_attributes::is_there(&session.repo);
     if lines == MergeLines::InInfo && !there {
         found.push("merge lines in info/attributes".to_owned());

@@ -33,6 +33,7 @@ use crate::git::{Oid, Repo};
 use crate::lfs::install::{self, Way};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
@@ -239,6 +240,7 @@ fn begin(
         tidy(session)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
+    protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
     let Some(children) = children else {
         return Ok((report::of_look(session, &look)?, None));
     };

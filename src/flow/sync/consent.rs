@@ -14,7 +14,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::clones::hub::desk_note;
-use crate::design::allowed_paths::path_gate;
 use crate::git::plain_file;
 use crate::git::remote::Remote;
 use crate::git::{RemoteUrl, config};
@@ -22,6 +21,7 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::config_file::ConfigFile;
+use crate::store::lease::acting_agent;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
 
@@ -120,7 +120,7 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
 /// # Errors
 /// `approval-refused`.
 pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
-    let Some((agent, reason)) = path_gate::acting_agent(session) else {
+    let Some((agent, reason)) = acting_agent::of_session(session) else {
         return Ok(());
     };
     Err(Error::new(

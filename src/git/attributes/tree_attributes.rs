@@ -88,6 +88,29 @@ impl<'a> TreeAttribute<'a> {
     /// # Errors
     /// `object-missing`.
     pub fn is_set(&mut self, path: &RepoPath) -> Result<bool> {
+        self.is_in_state(path, |state| match state {
+            StateRef::Set => true,
+            StateRef::Value(value) => value.as_bstr() == "true",
+            StateRef::Unset | StateRef::Unspecified => false,
+        })
+    }
+
+    /// Returns `true` if a file has the attribute with a value.
+    ///
+    /// # Errors
+    /// `object-missing`.
+    pub fn has_value(&mut self, path: &RepoPath, wanted: &str) -> Result<bool> {
+        self.is_in_state(
+            path,
+            |state| matches!(state, StateRef::Value(value) if value.as_bstr() == wanted),
+        )
+    }
+
+    fn is_in_state(
+        &mut self,
+        path: &RepoPath,
+        is_it: impl Fn(StateRef<'_>) -> bool,
+    ) -> Result<bool> {
         let directory = path.parent().unwrap_or_default();
         let nearest = self.directory(&directory)?.nearest.clone();
         self.go_to(nearest)?;
@@ -97,13 +120,8 @@ impl<'a> TreeAttribute<'a> {
         let outcome = &mut self.outcome;
         self.search
             .pattern_matching_relative_path(path, case, Some(false), outcome);
-        let is_set = |state: StateRef<'_>| match state {
-            StateRef::Set => true,
-            StateRef::Value(value) => value.as_bstr() == "true",
-            StateRef::Unset | StateRef::Unspecified => false,
-        };
         let mut selected = self.outcome.iter_selected();
-        Ok(selected.any(|found| is_set(found.assignment.state)))
+        Ok(selected.any(|found| is_it(found.assignment.state)))
     }
 
     /// Loads the rules of a file and of those above it; keeps the rules of the previous path that

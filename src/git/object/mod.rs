@@ -1,5 +1,6 @@
 //! Reading and writing objects: blobs, trees, commits, annotated tags.
 
+pub mod commit_message;
 pub mod message;
 pub(crate) mod peel;
 pub mod picked_commit;

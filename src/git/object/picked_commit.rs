@@ -5,6 +5,8 @@ use gix::bstr::ByteSlice as _;
 use crate::git::{Oid, Repo, Signature};
 use crate::model::{Code, Result, ResultExt as _, World};
 
+use super::commit_message;
+
 /// A commit to create from another.
 pub struct Pick<'a> {
     /// The original commit.
@@ -78,15 +80,7 @@ impl Repo {
 /// Adds the line in which git records the origin of a pick.
 fn with_origin(message: &[u8], original: Oid) -> Vec<u8> {
     let mut text = message.trim_end().to_vec();
-    let last = text.rsplit_str("\n\n").next().unwrap_or_default();
-    let is_trailer = |line: &[u8]| {
-        let key = line.split(|&byte| byte == b':').next().unwrap_or_default();
-        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        line.starts_with(b"(cherry picked from commit ")
-            || (key.len() < line.len() && !key.is_empty() && key.iter().all(plain))
-    };
-    let ends_in_trailers = last.len() < text.len() && last.lines().all(is_trailer);
-    text.extend_from_slice(if ends_in_trailers { b"\n" } else { b"\n\n" });
+    text.extend_from_slice(commit_message::gap_before_trailer(&text));
     text.extend(format!("(cherry picked from commit {original})\n").bytes());
     text
 }

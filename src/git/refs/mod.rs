@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::process::{Git, OPERATION_VARIABLE};
-use super::{Oid, Repo, Signature};
+use super::{Oid, Repo, Signature, shared_access};
 pub use ref_transaction::PreparedRefs;
 
 /// A full ref name in bytes, because a branch name need not be UTF-8.
@@ -145,7 +145,7 @@ impl Repo {
         let mut attempts = 0;
         loop {
             // `git pack-refs` may remove an empty directory between the two steps.
-            std::fs::create_dir_all(parent).map_err(cannot)?;
+            shared_access::make_all_directories(parent).map_err(cannot)?;
             match self.link_ref(parent, &path, id) {
                 Ok(()) => return Ok(()),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound && attempts < 5 => attempts += 1,
@@ -166,6 +166,7 @@ impl Repo {
             .permissions(as_umask_says())
             .tempfile_in(self.git_dir().join("colony"))?;
         writeln!(file, "{id}")?;
+        shared_access::share(file.as_file(), parent)?;
         file.as_file().sync_all()?;
         std::fs::hard_link(file.path(), path)?;
         let durable = std::fs::File::open(parent).and_then(|directory| directory.sync_all());

@@ -211,6 +211,8 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        // SQLite gives its further files the access of this one. A failure is that of the next line as well.
+        drop(atomic::create_new(path));
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(wait)?;
         // Derived data: what a power cut loses is computed again.

@@ -12,8 +12,8 @@ use crate::git::Repo;
 
 use super::database::{Database, Unusable};
 
-/// The number in the name is that of the format.
-const FILE: &str = "colony/cache/search-1.db";
+/// The version of the schema, which is in the name of the file.
+pub const SCHEMA_VERSION: u32 = 1;
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS documents (
@@ -256,7 +256,8 @@ fn digest(value: &[u8]) -> [u8; DIGEST] {
 }
 
 fn place(repo: &Repo, hub: Option<&std::path::Path>) -> PathBuf {
-    hub.unwrap_or_else(|| repo.common_dir()).join(FILE)
+    let file = format!("colony/cache/search-{SCHEMA_VERSION}.db");
+    hub.unwrap_or_else(|| repo.common_dir()).join(file)
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::model::World;
 use super::database::{Database, Unusable};
 
 /// The table has the name of the first kind in all files.
+/// The version of the schema, which is in the names of the files.
+pub const SCHEMA_VERSION: u32 = 1;
+
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
     key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
 
@@ -29,12 +32,13 @@ pub enum UserCacheKind {
 }
 
 impl UserCacheKind {
-    /// Returns the file; its number is that of its format.
-    fn file(self) -> &'static str {
-        match self {
-            UserCacheKind::Cuts => "cuts-1.db",
-            UserCacheKind::Texts => "texts-1.db",
-        }
+    /// Returns the name of the file.
+    fn file(self) -> String {
+        let name = match self {
+            UserCacheKind::Cuts => "cuts",
+            UserCacheKind::Texts => "texts",
+        };
+        format!("{name}-{SCHEMA_VERSION}.db")
     }
 
     /// Returns the size in bytes above which the oldest half is deleted.

@@ -1,10 +1,11 @@
 //! The gate for files of our own: written completely or not at all, and durable where that is asked for.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::git::shared_access;
 use crate::model::{Error, Result};
 
 /// Writes a file of ours. A reader sees all of it or the old content, and it survives a power cut.
@@ -31,6 +32,7 @@ pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()>
         .tempfile_in(stage)
         .map_err(cannot)?;
     file.write_all(bytes).map_err(cannot)?;
+    shared_access::share(file.as_file(), folder).map_err(cannot)?;
     file.as_file().sync_all().map_err(cannot)?;
     file.persist(path).map_err(|e| cannot(e.error))?;
     sync_directory(folder)
@@ -41,7 +43,11 @@ pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()>
 /// # Errors
 /// `no-space`, `io`.
 pub fn write_plainly(path: &Path, bytes: &[u8]) -> Result<()> {
-    let write = || File::create(path)?.write_all(bytes);
+    let write = || {
+        let mut file = File::create(path)?;
+        shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
+        file.write_all(bytes)
+    };
     write().map_err(|e| Error::io(format!("cannot write '{}'", path.display()), e))
 }
 
@@ -79,7 +85,7 @@ pub fn sync_file_system(path: &Path) -> Result<()> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn make_directory(path: &Path) -> Result<()> {
-    fs::create_dir_all(path)
+    shared_access::make_all_directories(path)
         .map_err(|e| Error::io(format!("cannot make directory '{}'", path.display()), e))
 }
 
@@ -88,8 +94,8 @@ pub fn make_directory(path: &Path) -> Result<()> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn make_last_directory(path: &Path) -> Result<()> {
-    match fs::create_dir(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::io(
+    match shared_access::make_directory(path) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(Error::io(
             format!("cannot make directory '{}'", path.display()),
             e,
         )),
@@ -146,6 +152,7 @@ pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -
         .tempfile_in(folder)
         .map_err(cannot)?;
     file.write_all(bytes).map_err(cannot)?;
+    shared_access::share(file.as_file(), folder).map_err(cannot)?;
     file.persist(path).map_err(|e| cannot(e.error))?;
     Ok(())
 }
@@ -155,11 +162,13 @@ pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -
 /// # Errors
 /// What the file system says.
 pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
-    std::fs::OpenOptions::new()
+    let file = std::fs::OpenOptions::new()
         .read(true)
         .write(true)
         .create_new(true)
-        .open(path)
+        .open(path)?;
+    shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
+    Ok(file)
 }
 
 /// Removes an empty folder; returns `true` if the folder is gone.
@@ -193,7 +202,6 @@ pub fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// `io`.
 pub fn remove_folder(path: &Path) -> Result<()> {
-    use std::io::ErrorKind;
     /// The child of a dead owner may write there until it finds its folder gone.
     const MAX_ATTEMPTS: usize = 100;
     let mut tries = 0..MAX_ATTEMPTS;
@@ -215,7 +223,6 @@ pub fn remove_folder(path: &Path) -> Result<()> {
 /// # Errors
 /// `io`.
 pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
-    use std::io::ErrorKind;
     let cannot = |e| Error::io(format!("cannot remove '{}'", path.display()), e);
     let found = match fs::symlink_metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),

@@ -13,7 +13,7 @@ use crate::git::plain_file;
 use crate::model::World;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::membership::{self, Membership, Role};
-use crate::store::{key, lease};
+use crate::store::{Session, key, lease};
 
 use super::lease_holder::SESSION_VARIABLE;
 use super::{process_tree, processes};
@@ -104,6 +104,33 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
         }
     }
     agents
+}
+
+/// Returns the agents that bind this process, and why each one does: the agent that was named, the one whose clone
+/// this is, and those of [`by_place`].
+pub fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
+    let mut agents = by_place(&session.world);
+    let member = session
+        .membership
+        .as_ref()
+        .filter(|member| member.role == Role::Agent);
+    if let Some(agent) = member.and_then(|member| member.agent.clone()) {
+        let here = || AgentReason::Place(session.repo.workdir().to_owned());
+        agents.entry(agent).or_insert_with(here);
+    }
+    if let Some(agent) = session.settings.agent.clone() {
+        agents.entry(agent).or_insert(AgentReason::Named);
+    }
+    agents
+}
+
+/// Returns an agent that this process acts as, as far as is known, and why; `None` for a person.
+pub fn of_session(session: &Session) -> Option<(String, AgentReason)> {
+    let first = bound(session).into_iter().next();
+    first.or_else(|| {
+        let more = by_place_or_session(&session.world);
+        more.into_iter().next()
+    })
 }
 
 /// Returns the agent whose clone contains a directory.

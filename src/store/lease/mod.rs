@@ -30,7 +30,7 @@ use super::membership::Role;
 use lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
 
 /// The format that this version writes, and the newest that it reads.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// A lease is renewed at most this often.
 const RENEWAL_SECONDS: i64 = 30;

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::Repo;
+use crate::git::{Repo, shared_access};
 use crate::model::{Code, Error, Result, World, text};
 
 use super::files::atomic;
@@ -122,6 +122,10 @@ impl WorktreeLock {
             .truncate(false)
             .write(true)
             .open(path)
+            .and_then(|file| {
+                shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
+                Ok(file)
+            })
             .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
         let mut wait = Wait::new(timeout);
         loop {

@@ -8,7 +8,7 @@
 //! not count: only git moves refs.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -45,13 +45,7 @@ impl Children {
         if let Some(folder) = path.parent() {
             atomic::make_directory(folder)?;
         }
-        let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(cannot)?;
+        let file = atomic::create_new(&path).map_err(cannot)?;
         file.lock().map_err(cannot)?;
         Ok(Children {
             file: Some(file),

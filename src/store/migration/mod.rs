@@ -28,7 +28,7 @@ pub use object_map::ObjectMap;
 pub use published_migrations::{explain, published_by_desks, was_undone};
 
 /// The format this version writes and the newest it reads.
-pub(super) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 const ABOUT: &str = "migration.json";
 /// The file of a migration with its map.

@@ -11,6 +11,7 @@ use crate::git::index::Index;
 use crate::git::refs::ReflogReason;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result, time};
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock, ref_locks};
@@ -215,6 +216,7 @@ impl<'a> Operation<'a> {
     pub fn commit(mut self, plan: Plan) -> Result<Done> {
         let (session, world) = (self.session, &self.session.world);
         world.interrupt.check()?;
+        self.refuse_protected(&plan)?;
         // The record is a commit like any other: it holds every object that undo or recovery needs, and
         // nothing points to it yet.
         let signature = session.record_signature();
@@ -281,6 +283,16 @@ impl<'a> Operation<'a> {
             record,
             late,
         })
+    }
+
+    /// Refuses a plan of an agent that moves a protected branch. A migration moves all branches, and those of a
+    /// clone that follows it.
+    fn refuse_protected(&self, plan: &Plan) -> Result<()> {
+        if matches!(self.intent.kind, Kind::LfsMigrate | Kind::LfsMigrateAbort) {
+            return Ok(());
+        }
+        let moved = plan.refs.iter().filter(|change| change.old != change.new);
+        protected_branches::require(self.session, moved.map(|change| &change.name))
     }
 
     /// Protects the large files of the new commit, including those that its files are read from here.

@@ -32,6 +32,7 @@ pub mod plan;
 pub mod prune;
 pub mod recover;
 mod ref_moves;
+pub mod removed_worktrees;
 pub mod state_files;
 
 pub use commit_point::{Done, Operation};

@@ -89,6 +89,24 @@ pub fn path_of(agent: &str) -> RepoPath {
     RepoPath::from(format!("{}/{agent}.md", FOLDERS[0]).as_str())
 }
 
+/// Returns the role of an agent: `role` of its file in a tree. One that is not a plain word, or cannot be read,
+/// counts as absent.
+pub fn role_of(repo: &Repo, tree: Oid, agent: &str) -> Option<String> {
+    let found = |folder: &str| find_file(repo, tree, folder, agent).ok().flatten();
+    let (path, blob) = FOLDERS.into_iter().find_map(found)?;
+    let text = read_text(repo, &path, blob).ok()?;
+    let read = yaml::read_placed(front_matter(&text).ok()?).ok()?;
+    let Node::Map(entries) = read.node else {
+        return None;
+    };
+    let is_role = |(key, _): &&(Placed, Placed)| key.node == Node::Text("role".to_owned());
+    let Node::Text(role) = &entries.iter().find(is_role)?.1.node else {
+        return None;
+    };
+    // A role is written as an agent's name is: nothing in it can end the name in a commit.
+    Identity::of_agent(role).ok().map(|_| role.clone())
+}
+
 fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option<(RepoPath, Oid)>> {
     let path = RepoPath::from(folder);
     let above = path.ancestors().chain([path.clone()]);
@@ -129,6 +147,11 @@ fn find_file(repo: &Repo, tree: Oid, folder: &str, agent: &str) -> Result<Option
 }
 
 fn read(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<Vec<PathPattern>> {
+    let text = read_text(repo, path, blob)?;
+    patterns_of(&text).map_err(|fault| invalid(path, fault.position, &fault.message))
+}
+
+fn read_text(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<String> {
     if repo
         .object_size(blob)
         .is_some_and(|size| size > LIMIT_BYTES)
@@ -136,11 +159,10 @@ fn read(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<Vec<PathPattern>> {
         return Err(invalid(path, None, "it is larger than 64 KiB"));
     }
     let bytes = repo.read_blob(blob)?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let position = Position::of(&bytes, error.valid_up_to());
+    String::from_utf8(bytes).map_err(|error| {
+        let position = Position::of(error.as_bytes(), error.utf8_error().valid_up_to());
         invalid(path, Some(position), "it is not UTF-8")
-    })?;
-    patterns_of(text).map_err(|fault| invalid(path, fault.position, &fault.message))
+    })
 }
 
 fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error {

@@ -21,6 +21,15 @@ use super::affinity_groups;
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
 
+/// The keys that are not settings: each has a reader of its own, which also reports their problems.
+const TABLES: [&str; 3] = [affinity_groups::KEY, PROJECTS, PLANS];
+
+/// The table of projects.
+pub const PROJECTS: &str = "projects";
+
+/// The table of plans.
+pub const PLANS: &str = "plans";
+
 const FOLDER: &str = ".colony";
 const NAME: &str = "colony.toml";
 
@@ -106,11 +115,16 @@ pub fn find(world: &World, repo: &Repo) -> FoundFiles {
     found
 }
 
+/// Returns the path of the file in a tree.
+pub fn path() -> String {
+    format!("{FOLDER}/{NAME}")
+}
+
 /// Reads the file in a tree; never fails.
 pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> Option<ColonyToml> {
     let path = Path::new(FOLDER).join(NAME);
     let leaf = repo
-        .leaf_in(tree, &RepoPath::from(format!("{FOLDER}/{NAME}").as_str()))
+        .leaf_in(tree, &RepoPath::from(self::path().as_str()))
         .ok()
         .flatten()
         .filter(TreeEntry::is_plain_file)?;
@@ -172,7 +186,7 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let mut found = Vec::new();
     for (name, value) in table.get_ref() {
         let top: &str = name.get_ref().as_ref();
-        if top == affinity_groups::KEY {
+        if TABLES.contains(&top) {
             continue;
         }
         match value.get_ref() {

@@ -18,8 +18,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::git::identity::Identity;
 use crate::model::Result;
 
+use super::agent_policy::protected_branches;
 use colony_toml::SettingsProblem;
 use setting_kind::{
     check, parse_list, parse_number, parse_range, parse_seconds, parse_truth, wanted,
@@ -37,6 +39,8 @@ pub enum SetBy {
     User,
     /// The user, and the repository in `.colony/colony.toml`.
     Repository,
+    /// The user, and the repository in `.colony/colony.toml` of its default branch; all sources count together.
+    DefaultBranch,
 }
 
 /// One row of the table.
@@ -148,6 +152,24 @@ pub const TABLE: &[Setting] = &[
         set_by: SetBy::User,
         default: "false",
         help: "whether a checkpoint is a git tag as well, 'checkpoint/<id>'",
+    },
+    Setting {
+        key: "colony.commit.coAuthor",
+        variable: "COLONY_COMMIT_CO_AUTHOR",
+        flag: None,
+        kind: Kind::Person,
+        set_by: SetBy::User,
+        default: "",
+        help: "'NAME <MAIL>' of the person whom a trailer names in commits of agents",
+    },
+    Setting {
+        key: protected_branches::KEY,
+        variable: protected_branches::VARIABLE,
+        flag: None,
+        kind: Kind::Branches,
+        set_by: SetBy::DefaultBranch,
+        default: "",
+        help: "branches that agents may not move, as in 'main release/*'; all sources count together",
     },
     Setting {
         key: "colony.clone.copy",
@@ -399,6 +421,8 @@ pub struct Settings {
     pub checkpoint_off_branch: bool,
     /// Whether checkpoints are git tags as well.
     pub checkpoint_git_tags: bool,
+    /// The person whom commits of agents name as co-author.
+    pub co_author: Option<Identity>,
     /// Ignored paths that are copied into a new clone.
     pub clone_copy: Vec<String>,
     /// Ignored paths that are hard-linked into a new clone.
@@ -511,6 +535,7 @@ impl Settings {
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
             checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
             checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
+            co_author: co_author(layers)?,
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,
@@ -526,6 +551,14 @@ impl Settings {
             events_namespace: layers.require("colony.events.namespace")?.value,
             repository_problems: layers.repository_problems().to_vec(),
         })
+    }
+}
+
+fn co_author(layers: &Layers<'_>) -> Result<Option<Identity>> {
+    let found = layers.require("colony.commit.coAuthor")?;
+    match Identity::parse(&found.value) {
+        None if !found.value.is_empty() => Err(found.invalid(&wanted(Kind::Person))),
+        person => Ok(person),
     }
 }
 

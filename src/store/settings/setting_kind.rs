@@ -2,7 +2,12 @@
 
 use std::time::Duration;
 
+use crate::git::PathPattern;
+use crate::git::identity::Identity;
 use crate::git::worktree::sparse::is_cone_directory;
+
+/// The maximum number of patterns for branches in one value.
+const MAX_BRANCH_PATTERNS: usize = 100;
 
 /// The form of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +30,10 @@ pub enum Kind {
     Truth,
     /// One of these words.
     OneOf(&'static [&'static str]),
+    /// Patterns for branches: a list in a file of the repository, else separated by blanks or commas.
+    Branches,
+    /// A name and an address, as in `Ada <ada@example.com>`; may be empty.
+    Person,
 }
 
 pub(in crate::store) fn wanted(kind: Kind) -> String {
@@ -36,6 +45,10 @@ pub(in crate::store) fn wanted(kind: Kind) -> String {
         Kind::Directories => "a list of directories below the top, as in 'docs/api'",
         Kind::Commands => "commands without NUL",
         Kind::Truth => "true or false",
+        Kind::Branches => {
+            "at most 100 patterns for branches, as in 'main release/*', none with '!'"
+        }
+        Kind::Person => "a name and an address, as in 'Ada <ada@example.com>'",
         Kind::Range(least, most) => return format!("a whole number from {least} to {most}"),
         Kind::OneOf(words) => return format!("one of {}", words.join(", ")),
     };
@@ -53,6 +66,8 @@ pub(in crate::store) fn check(kind: Kind, value: &str) -> Result<(), String> {
         Kind::Truth => parse_truth(value).is_some(),
         Kind::Range(..) => return parse_range(kind, value).map(drop),
         Kind::OneOf(words) => words.contains(&value),
+        Kind::Branches => return branch_patterns(value).map(drop),
+        Kind::Person => value.is_empty() || Identity::parse(value).is_some(),
     };
     if fits { Ok(()) } else { Err(wanted(kind)) }
 }
@@ -65,6 +80,24 @@ pub(in crate::store) fn parse_list(value: &str) -> Vec<String> {
         .filter(|part| !part.is_empty())
         .map(str::to_owned)
         .collect()
+}
+
+/// Parses patterns for branches. Each is anchored at the top, as `/` in front of it would do in a file of patterns.
+pub(in crate::store) fn branch_patterns(value: &str) -> Result<Vec<PathPattern>, String> {
+    let words = value.split(|c: char| c.is_whitespace() || c == ',');
+    let mut patterns = Vec::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        let name = word.strip_prefix("refs/heads/").unwrap_or(word);
+        // Without this, one source could lift the protection of another.
+        let is_negative = name.starts_with('!');
+        match PathPattern::parse(&format!("/{name}")) {
+            Ok(pattern) if !is_negative && patterns.len() < MAX_BRANCH_PATTERNS => {
+                patterns.push(pattern);
+            }
+            _ => return Err(wanted(Kind::Branches)),
+        }
+    }
+    Ok(patterns)
 }
 
 pub(in crate::store) fn parse_number(value: &str) -> Option<u64> {

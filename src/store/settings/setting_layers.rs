@@ -19,6 +19,7 @@ use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{Kind, check, wanted};
 use super::source_commands::{self, SourceCommand};
 use super::{Flags, SetBy, Setting, TABLE};
+use crate::store::agent_policy::protected_branches::{ProtectedBranches, ProtectingSource};
 
 /// The layer of a value, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -131,6 +132,7 @@ impl<'a> Layers<'a> {
     /// of the user. For `config` and `doctor`.
     pub fn problems(&self) -> Vec<SettingsProblem> {
         let mut problems = self.files.problems.clone();
+        problems.extend(ProtectedBranches::read(self.world, self.repo).problems);
         for found in TABLE.iter().map(|row| self.find(row)) {
             if let Err(wanted) = check(found.setting.kind, &found.value) {
                 let Effective {
@@ -181,6 +183,10 @@ impl<'a> Layers<'a> {
             value,
             source,
         };
+        if setting.set_by == SetBy::DefaultBranch {
+            let sources = ProtectedBranches::read(self.world, self.repo).sources;
+            return Resolved::of_all(setting, &sources);
+        }
         let flag = match setting.key {
             "colony.agent" => self.flags.agent.clone(),
             "colony.timeout" => self.flags.timeout_seconds.clone(),
@@ -231,6 +237,20 @@ enum Source {
     File(Level, PathBuf, Position),
     Environment,
     Flag,
+    /// Several, with the level of the strongest and all origins.
+    All(Level, String),
+}
+
+impl From<ConfigLevel> for Level {
+    fn from(level: ConfigLevel) -> Level {
+        match level {
+            ConfigLevel::System => Level::System,
+            ConfigLevel::Global => Level::Global,
+            ConfigLevel::Local => Level::Local,
+            ConfigLevel::Worktree => Level::Worktree,
+            ConfigLevel::Command => Level::Command,
+        }
+    }
 }
 
 impl Source {
@@ -238,7 +258,7 @@ impl Source {
         match self {
             Source::Git(value) => value.path.as_deref(),
             Source::File(_, path, _) => Some(path),
-            Source::BuiltIn | Source::Environment | Source::Flag => None,
+            Source::BuiltIn | Source::Environment | Source::Flag | Source::All(..) => None,
         }
     }
 
@@ -247,21 +267,15 @@ impl Source {
         match self {
             Source::Git(value) => value.position(key),
             Source::File(_, _, position) => Some(*position),
-            Source::BuiltIn | Source::Environment | Source::Flag => None,
+            Source::BuiltIn | Source::Environment | Source::Flag | Source::All(..) => None,
         }
     }
 
     fn level(&self) -> Level {
         match self {
             Source::BuiltIn => Level::Default,
-            Source::Git(value) => match value.level {
-                ConfigLevel::System => Level::System,
-                ConfigLevel::Global => Level::Global,
-                ConfigLevel::Local => Level::Local,
-                ConfigLevel::Worktree => Level::Worktree,
-                ConfigLevel::Command => Level::Command,
-            },
-            Source::File(level, _, _) => *level,
+            Source::Git(value) => value.level.into(),
+            Source::File(level, _, _) | Source::All(level, _) => *level,
             Source::Environment => Level::Environment,
             Source::Flag => Level::Flag,
         }
@@ -269,6 +283,23 @@ impl Source {
 }
 
 impl Resolved {
+    /// Joins the values of all sources, the weakest first.
+    fn of_all(setting: &'static Setting, sources: &[ProtectingSource]) -> Resolved {
+        let origins: Vec<_> = sources.iter().map(|source| source.origin.clone()).collect();
+        let patterns: Vec<_> = sources
+            .iter()
+            .map(|source| source.patterns.join(" "))
+            .collect();
+        let level = sources.last().map(|source| source.level);
+        Resolved {
+            setting,
+            value: patterns.join(" "),
+            source: level.map_or(Source::BuiltIn, |level| {
+                Source::All(level, origins.join(", "))
+            }),
+        }
+    }
+
     /// Returns `true` if the repository sets it, and not the user.
     pub(in crate::store) fn is_of_repository(&self) -> bool {
         matches!(self.source, Source::File(..))
@@ -293,6 +324,7 @@ impl Resolved {
                 format!("file:{path}:{line}:{column}")
             }
             (_, Some(path), None) => format!("file:{path}"),
+            (Source::All(_, origins), ..) => origins.clone(),
             (Source::BuiltIn, ..) => "default".to_owned(),
             (_, None, _) => "command".to_owned(),
         };
@@ -341,7 +373,7 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
     let (name, key) = (&entry.name, key_of(entry));
     let allowed: Vec<_> = TABLE
         .iter()
-        .filter(|row| row.set_by == SetBy::Repository)
+        .filter(|row| row.set_by != SetBy::User)
         .map(|row| format!("'{}'", row.key.trim_start_matches("colony.")))
         .collect();
     if name == "source" || name.starts_with(source_commands::PREFIX) {

@@ -48,6 +48,9 @@ const BURST: i64 = 4;
 /// How often a transaction is tried while other processes delete the file.
 pub(super) const ATTEMPTS: usize = 4;
 
+/// The version of the schema, which is in the name of the file.
+pub const SCHEMA_VERSION: u32 = 1;
+
 pub(super) const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS log (
         one INTEGER PRIMARY KEY CHECK (one = 1), epoch TEXT NOT NULL,
@@ -130,7 +133,7 @@ pub(super) fn path(session: &Session) -> PathBuf {
 
 /// Returns the path of the log in a folder of state.
 pub(super) fn path_in(folder: &Path) -> PathBuf {
-    folder.join("events-1.db")
+    folder.join(format!("events-{SCHEMA_VERSION}.db"))
 }
 
 /// Writes events in one transaction. While others write, it tries again and again: a writer that sleeps for longer each

@@ -40,6 +40,9 @@ pub const MAX_LOCK_SECONDS: u32 = 31_536_000;
 /// How often a transaction is tried while other processes delete the file.
 const ATTEMPTS: usize = 4;
 
+/// The version of the schema, which is the name of the file.
+pub const SCHEMA_VERSION: u32 = 1;
+
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS pages (
         id BLOB PRIMARY KEY, scope TEXT NOT NULL, place BLOB, tokens INTEGER NOT NULL,
@@ -191,7 +194,7 @@ impl State {
 
 /// Returns the path of the database.
 pub fn path(session: &Session) -> PathBuf {
-    folder(session).join("1.db")
+    folder(session).join(format!("{SCHEMA_VERSION}.db"))
 }
 
 /// Deletes the pages that nobody has or locks.

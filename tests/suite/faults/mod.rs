@@ -12,4 +12,5 @@ mod leftovers;
 mod odd_repositories;
 mod paths_outside;
 mod recovery;
+mod shared_repository;
 mod tree_bombs;

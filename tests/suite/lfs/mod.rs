@@ -2,6 +2,7 @@
 
 mod exempt_files;
 pub(crate) mod hydrate;
+mod manifest_store;
 pub(crate) mod migrate;
 mod other_store;
 pub(crate) mod prune_race;

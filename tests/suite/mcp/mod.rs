@@ -70,7 +70,7 @@ fn result(messages: &[Value], id: impl Into<Value>) -> &Value {
 }
 
 /// Calls one tool, and returns its structured answer.
-fn tool_at(sandbox: &Sandbox, world: World, tool: &str, arguments: &Value) -> Value {
+pub(crate) fn tool_at(sandbox: &Sandbox, world: World, tool: &str, arguments: &Value) -> Value {
     let input = conversation(&[(tool, arguments.clone())]);
     let messages = serve_at(sandbox, world, &[], input);
     let found = messages.iter().find(|message| message["id"] == 0);

@@ -4,6 +4,7 @@ mod late_files;
 mod plain_git;
 mod racily_clean;
 mod random_commands;
+mod removed_worktrees;
 mod restore_states;
 mod undo_redo;
 mod undo_reports;

@@ -5,3 +5,4 @@ mod identity;
 mod layouts;
 mod named_root;
 mod places;
+mod shapes;

@@ -19,6 +19,9 @@ use rows::{
     remove_one, scope_row, seal, totals, write_scope,
 };
 
+/// The version of the schema, which is in the path.
+pub const SCHEMA_VERSION: u32 = 1;
+
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS scopes (
         id INTEGER PRIMARY KEY, worktree TEXT NOT NULL, scope TEXT NOT NULL,
@@ -375,5 +378,6 @@ impl PageTable {
 }
 
 pub(in crate::store) fn place(repo: &Repo) -> PathBuf {
-    repo.common_dir().join("colony/cache/1/derived.db")
+    let name = format!("colony/cache/{SCHEMA_VERSION}/derived.db");
+    repo.common_dir().join(name)
 }
