@@ -45,7 +45,7 @@ pub(super) struct Args {
     /// Only events whose key begins with GLOB, or matches it if it has '*' or '?' [several times: any of them]
     #[arg(long = "key", value_name = "GLOB")]
     keys: Vec<String>,
-    /// Only events about the scope, or the branch, ID
+    /// Only events about the branch ID, or the scope: its id, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
     /// Also the agent's own events
