@@ -11,7 +11,7 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::key;
 use crate::store::refs::{ref_names, shared_record, stored_name};
 
-use super::entry::Entry;
+use super::entry::{Entry, NEWER};
 
 /// The maximum number of keys of a blackboard.
 pub const MAX_KEYS: usize = 10_000;
@@ -61,8 +61,8 @@ impl Board {
     /// Reads a key; `None` if it has no value.
     ///
     /// # Errors
-    /// `invalid-value` for a name that cannot be a key; `repository-broken` for an entry that cannot be read;
-    /// `object-missing`.
+    /// `invalid-value` for a name that cannot be a key; `repository-broken` for an entry that cannot be read, and
+    /// `newer-format` for one of a newer version; `object-missing`.
     pub fn find(&self, repo: &Repo, key: &str) -> Result<Option<Entry>> {
         check_name("key", key)?;
         let name = RepoPath::from(stored_name::of(key).as_str());
@@ -73,6 +73,9 @@ impl Board {
             .map(Some)
             .map_err(|reason| {
                 let message = format!("cannot read the key '{key}': {reason}");
+                if reason.ends_with(NEWER) {
+                    return Error::new(Code::NewerFormat, message).unchanged();
+                }
                 let words = words_after_options(&[&self.scope, key]);
                 let hint = format!("git colony blackboard delete {words}");
                 Error::new(Code::RepositoryBroken, message).hint(hint)

@@ -12,6 +12,9 @@ use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::store::refs::stored_name;
 
+/// The reason why a value in a newer format is not read.
+pub(super) const NEWER: &str = "it was written by a newer git-colony";
+
 /// The format that this version writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -168,7 +171,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<StoredValue, String> {
         serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
     if format > Some(u64::from(FORMAT)) {
-        return Err("it was written by a newer git-colony".to_owned());
+        return Err(NEWER.to_owned());
     }
     let stored: StoredValue = serde_json::from_value(value).map_err(|error| error.to_string())?;
     if stored.value.len() > MAX_VALUE {

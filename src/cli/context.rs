@@ -1,10 +1,12 @@
 //! `git colony context`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::search::FilesArgs;
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
+use crate::model::text::shell_word;
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -59,6 +61,11 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     } else {
         About::Paths(paths.collect::<Result<_, _>>()?)
     };
+    if let [word] = args.words.as_slice()
+        && let Some(note) = file_note(&session, word)
+    {
+        (session.world.narrate)(&note);
+    }
     let request = ContextRequest {
         about,
         files: args.files.files(&session)?,
@@ -67,6 +74,17 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     };
     let report = context::context(&session, &request)?;
     face.answer(&report)
+}
+
+/// Returns a note on a question that is the path of a file.
+fn file_note(session: &Session, word: &str) -> Option<String> {
+    let path = typed_path::repo_path(session, Path::new(word)).ok()?;
+    let there = path.under(session.repo.workdir()).symlink_metadata();
+    let is_there = there.is_ok() && !path.as_bytes().is_empty();
+    let word = shell_word(word);
+    is_there.then(|| {
+        format!("'{path}' is a path, and was taken for a question; its text: git colony context -- {word}")
+    })
 }
 
 impl Answer for ContextReport {
@@ -83,9 +101,14 @@ impl Answer for ContextReport {
             0 => String::new(),
             some => format!("; {} did not fit", text::count(some, "more passage")),
         };
+        let needed = self
+            .needed_tokens
+            .map(|needed| format!("; '--budget {needed}' has space for one"));
         format!(
-            "{parts}, {} of {} tokens{left_out}",
-            self.used_tokens, self.budget_tokens
+            "{parts}, {} of {} tokens{left_out}{}",
+            self.used_tokens,
+            self.budget_tokens,
+            needed.unwrap_or_default()
         )
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::flow::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
 use crate::model::escape;
@@ -15,6 +15,12 @@ use crate::ui::theme::{Role, Span};
 
 use super::checkpoints::age;
 use super::{Face, Run, Stop};
+
+/// The most members of a value that a line has.
+const MAX_MEMBERS: usize = 4;
+
+/// The most letters of each.
+const MAX_MEMBER_LETTERS: usize = 48;
 
 /// How many events are listed if `-n` does not say it.
 const USUAL_LIMIT: usize = 100;
@@ -45,7 +51,7 @@ pub(super) struct Args {
     /// Only events whose key begins with GLOB, or matches it if it has '*' or '?' [several times: any of them]
     #[arg(long = "key", value_name = "GLOB")]
     keys: Vec<String>,
-    /// Only events about the scope, or the branch, ID
+    /// Only events about the branch ID, or the scope: its id, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
     /// Also the agent's own events
@@ -147,7 +153,9 @@ fn print(face: &mut Face<'_>, report: &EventsReport) -> Result<(), Stop> {
             lines.extend(gap(report));
             lines.extend(report.events.iter().map(|event| {
                 let agent = event.agent.as_deref().unwrap_or("-");
-                format!("{}  {agent}  {}", event.ts, event.key)
+                let value = summary(&event.key, &event.value);
+                let line = format!("{}  {agent}  {}  {value}", event.ts, event.key);
+                line.trim_end().to_owned()
             }));
             lines = lines.iter().map(|line| escape::line(line)).collect();
         }
@@ -192,6 +200,7 @@ impl Answer for EventsReport {
                 Span::new(Role::Dim, when(&event.ts, now)),
                 Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
                 event.key.clone().into(),
+                Span::new(Role::Dim, summary(&event.key, &event.value)),
             ]
         };
         vec![Block::Table(self.events.iter().map(row).collect())]
@@ -203,6 +212,40 @@ impl Answer for EventsReport {
         } else {
             Outcome::Yes
         }
+    }
+}
+
+/// Formats the value of an event in a few words: the members that its key does not have already.
+fn summary(key: &str, value: &Value) -> String {
+    let members = value.as_object().into_iter().flatten();
+    let words = members.filter_map(|(name, member)| {
+        let text = match member {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(is_so) => is_so.to_string(),
+            Value::Array(all) => listed(all)?,
+            Value::Object(_) | Value::Null => return None,
+        };
+        let is_known = name == "ts" || text.is_empty() || key.ends_with(&text);
+        (!is_known).then(|| format!("{name}: {}", shortened(&text)))
+    });
+    words.take(MAX_MEMBERS).collect::<Vec<_>>().join(", ")
+}
+
+fn listed(all: &[Value]) -> Option<String> {
+    let first = all.first()?.as_str()?;
+    Some(match all.len() {
+        1 => first.to_owned(),
+        count => format!("{first} and {} more", count - 1),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    let start: String = text.chars().take(MAX_MEMBER_LETTERS).collect();
+    if start.len() < text.len() {
+        format!("{start}...")
+    } else {
+        start
     }
 }
 

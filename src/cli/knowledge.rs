@@ -4,6 +4,7 @@ use crate::flow::knowledge::clear::{self, Choice, ClearReport, ClearedSource};
 use crate::flow::knowledge::listing::{self, KnowledgeReport, KnowledgeSource};
 use crate::model::Result;
 use crate::model::time::Moment;
+use crate::store::Session;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -29,7 +30,7 @@ struct ChoiceArgs {
     /// Documents: paths, or names as in 'repo:docs/a.md'
     #[arg(value_name = "SOURCE")]
     sources: Vec<String>,
-    /// All whose path begins with PREFIX
+    /// All whose path begins with PREFIX: from the current directory, as SOURCE, or as in 'repo:docs/'
     #[arg(long, value_name = "PREFIX", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     prefix: Option<String>,
     /// All that the routing row N of the map matches, from 1
@@ -64,7 +65,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     } = args.choice;
     let choice = match (prefix, row) {
         _ if unused => Choice::Unused,
-        (Some(prefix), _) => Choice::Prefix(prefix),
+        (Some(prefix), _) => Choice::Prefix(prefix_from_root(&session, prefix)?),
         (None, Some(row)) => Choice::Row(row),
         (None, None) => {
             let names = sources.into_iter().map(|source| {
@@ -79,6 +80,20 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     };
     let report = clear::clear(&session, &choice)?;
     face.answer(&report)
+}
+
+/// Returns the beginning of paths from the root of the repository.
+fn prefix_from_root(session: &Session, typed: String) -> Result<String> {
+    if typed.starts_with("repo:") {
+        return Ok(typed);
+    }
+    let path = typed_path::repo_path(session, typed.as_ref())?;
+    let is_folder = typed.ends_with('/') && !path.as_bytes().is_empty();
+    let end = if is_folder { "/" } else { "" };
+    Ok(format!(
+        "{}{end}",
+        crate::knowledge::record::source_uri(&path)
+    ))
 }
 
 impl Answer for KnowledgeReport {
@@ -119,6 +134,9 @@ impl Answer for KnowledgeReport {
 
 impl Answer for ClearReport {
     fn message(&self) -> String {
+        if let Some(problem) = &self.problem {
+            return problem.clone();
+        }
         let verb = if self.dry_run {
             "would clear"
         } else {
@@ -134,5 +152,12 @@ impl Answer for ClearReport {
             vec![source.path.to_string(), chunks]
         };
         text::table(&self.cleared.iter().map(row).collect::<Vec<_>>())
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self.problem {
+            Some(_) => Outcome::No,
+            None => Outcome::Yes,
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Args {
 /// The files that are searched.
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesArgs {
-    /// Only files of the scope ID, or of the row of that name
+    /// Only files of the scope ID, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
     /// Search mapped files, the knowledge base, or both

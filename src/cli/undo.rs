@@ -3,9 +3,8 @@
 use crate::design::restore::abandoned_commits::LeavingCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
-use crate::design::undo::undo_steps::{self, Request, Steps};
-use crate::flow::agents::agent_places;
-use crate::flow::shared;
+use crate::design::undo::undo_steps::{Request, Steps};
+use crate::flow::undo;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
@@ -27,6 +26,9 @@ use super::{Face, Run, Stop};
 #[derive(Debug, clap::Args)]
 pub(super) struct UndoArgs {
     /// The number of steps to undo, or 'op-12': undo it if it is the newest (default: 1)
+    ///
+    /// One that changed only shared records, as 'map' does, is undone by itself if only plain git has changed anything
+    /// since.
     #[arg(value_name = "N")]
     steps: Option<String>,
     /// Undo changes by plain git, too, and commits that are on a remote
@@ -73,11 +75,8 @@ pub(super) fn redo(face: &mut Face<'_>, args: &RedoArgs) -> Result<Outcome, Stop
 
 fn run(face: &mut Face<'_>, request: Request, run: Run) -> Result<Outcome, Stop> {
     let session = face.session(run)?;
-    // Another clone may have changed a shared record since.
-    shared::refresh(&session);
-    let report = undo_steps::run(&session, request);
-    let explained = |error| agent_places::explain_nothing(&session, error);
-    face.answer(&report.map_err(explained)?)
+    let report = undo::run(&session, request)?;
+    face.answer(&report)
 }
 
 fn steps(typed: Option<&str>) -> Result<Steps, Error> {
@@ -124,8 +123,8 @@ pub(super) fn leaving(commits: &LeavingCommits, run: Run) -> Vec<String> {
 impl Answer for UndoReport {
     fn message(&self) -> String {
         let back = match self.direction {
-            Direction::Undo | Direction::Abort | Direction::AbortMigration => "undo",
             Direction::Redo => "redo",
+            _ => "undo",
         };
         let verb = match (self.dry_run, self.direction) {
             (true, _) => format!("would {back}"),
@@ -142,6 +141,13 @@ impl Answer for UndoReport {
             ""
         };
         format!("{verb} {}: {}{cut_off}", self.undone, self.what)
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let scopes = text::count(self.scopes_without_pages.len(), "scope");
+        let note = format!("the pages of {scopes} are not here; run 'git colony map'");
+        let is_due = !self.scopes_without_pages.is_empty();
+        is_due.then_some(note).into_iter().collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -174,8 +180,8 @@ fn told(step: &UndoReport) -> Vec<String> {
     let left = step.leaving_commits.iter();
     lines.extend(left.flat_map(|left| leaving(left, step.dry_run.into())));
     let back = match step.direction {
-        Direction::Undo | Direction::Abort | Direction::AbortMigration => "redo",
         Direction::Redo => "undo",
+        _ => "redo",
     };
     let would = if step.dry_run { "would be" } else { "is" };
     lines.extend(step.checkpoints_gone.iter().map(|gone| {

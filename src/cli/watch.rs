@@ -217,6 +217,10 @@ fn line_of(done: &Done) -> String {
 /// Starts a process of its own for the watches of a working tree. It outlives this one.
 fn start_detached(session: &Session, options: &Options) -> Result<()> {
     let mut args: Vec<OsString> = vec!["-C".into(), session.repo.workdir().into()];
+    // The identity that '--agent' gave to this command.
+    if let Some(agent) = &session.settings.agent {
+        args.extend(["--agent".into(), agent.into()]);
+    }
     args.extend(["--quiet", "watch", "--resume"].map(OsString::from));
     for (flag, time) in [
         ("--remote", options.remote),

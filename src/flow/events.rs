@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::flow::pages::scopes;
+use crate::git::RefName;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
@@ -225,7 +227,8 @@ impl Follower {
 struct Filter {
     since: Option<Position>,
     keys: Vec<String>,
-    scope: Option<String>,
+    /// The things that the events are about.
+    about: Option<Vec<String>>,
     namespace: String,
     /// The agent whose events are hidden.
     hidden: Option<String>,
@@ -248,7 +251,7 @@ impl Filter {
         Ok(Filter {
             since: request.since.as_deref().map(parse).transpose()?,
             keys: request.keys.clone(),
-            scope: request.scope.clone(),
+            about: about(session, request)?,
             namespace: session.settings.events_namespace.clone(),
             hidden: agent.filter(|_| request.own == OwnEvents::Hidden),
         })
@@ -259,10 +262,30 @@ impl Filter {
             && self.hidden.as_ref() != Some(&event.agent)
             && (self.keys.is_empty() || self.keys.iter().any(|key| matches(key, &event.key)))
             && self
-                .scope
+                .about
                 .as_ref()
-                .is_none_or(|scope| is_about(event, scope))
+                .is_none_or(|about| about.iter().any(|one| is_about(event, one)))
     }
+}
+
+/// Returns what the wanted events are about: the branch with the given name, else the scope that it stands for. A
+/// scope that is no longer mapped is known by its id alone.
+fn about(session: &Session, request: &Request) -> Result<Option<Vec<String>>> {
+    let Some(word) = &request.scope else {
+        return Ok(None);
+    };
+    let mut about = vec![word.clone()];
+    let branch = RefName::from(format!("refs/heads/{word}").as_str());
+    if branch.is_valid() && session.repo.find_ref(&branch)?.is_some() {
+        return Ok(Some(about));
+    }
+    let recorded = scopes::recorded_ids(&session.repo).unwrap_or_default();
+    let meant = scopes::meant(session, &recorded.iter().map(String::as_str), word);
+    if meant.len() > 1 {
+        return Err(scopes::not_one(word, &meant).unchanged());
+    }
+    about.extend(meant);
+    Ok(Some(about))
 }
 
 fn parse(text: &str) -> Result<Position> {

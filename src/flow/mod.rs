@@ -24,6 +24,7 @@ pub mod shared;
 pub mod sync;
 pub mod tools;
 pub mod tour;
+pub mod undo;
 pub mod watch;
 pub mod workspace;
 pub mod worktree_hook;

@@ -221,6 +221,7 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
             summary: format!("tools new {tool}"),
             message: format!("bootstrap tool {tool} (template={template})"),
             files,
+            form: scaffold::FileForm::Worktree,
         },
         files: paths,
         ignored,

@@ -53,10 +53,14 @@ pub fn committed(scope_id: &str) -> Option<&str> {
     scope_id.strip_suffix(OF_WORKTREE)
 }
 
-/// Finds the scopes that a typed word matches: the one with that id, otherwise those of a row with
-/// that name, otherwise those that begin with it. A scope and its uncommitted files count as one:
-/// the scope.
-pub fn meant<'a>(ids: &(impl Iterator<Item = &'a str> + Clone), word: &str) -> Vec<String> {
+/// Finds the scopes that a typed word matches: the one with that id, otherwise that of the row with
+/// that name, which `row` returns, otherwise those whose id ends with that name, otherwise those
+/// that begin with the word. A scope and its uncommitted files count as one: the scope.
+pub fn meant<'a>(
+    ids: &(impl Iterator<Item = &'a str> + Clone),
+    word: &str,
+    row: impl FnOnce() -> Option<String>,
+) -> Vec<String> {
     let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<String> {
         let all: BTreeSet<&str> = ids.clone().filter(|id| fits(id)).collect();
         let is_own = |id: &&&str| committed(id).is_none_or(|of| !all.contains(of));
@@ -65,18 +69,20 @@ pub fn meant<'a>(ids: &(impl Iterator<Item = &'a str> + Clone), word: &str) -> V
             .map(|id| (*id).to_owned())
             .collect()
     };
-    let of_row = |id: &str| {
+    let exact = fitting(&|id| id == word);
+    if !exact.is_empty() {
+        return exact;
+    }
+    let row = row();
+    let of_row = |id: &str| row.is_some() && committed(id).or(Some(id)) == row.as_deref();
+    let ends = |id: &str| {
         id.strip_suffix(word)
             .is_some_and(|base| base.ends_with(':'))
     };
-    let ways: [&dyn Fn(&str) -> bool; 3] = [&|id| id == word, &of_row, &|id| {
-        !word.is_empty() && id.starts_with(word)
-    }];
-    let found = ways.iter().map(|fits| fitting(fits));
-    found
-        .into_iter()
-        .find(|ids| !ids.is_empty())
-        .unwrap_or_default()
+    let begins = |id: &str| !word.is_empty() && id.starts_with(word);
+    let ways: [&dyn Fn(&str) -> bool; 3] = [&of_row, &ends, &begins];
+    let mut found = ways.iter().map(|fits| fitting(fits));
+    found.find(|ids| !ids.is_empty()).unwrap_or_default()
 }
 
 /// A mapped scope.

@@ -43,7 +43,7 @@ pub struct Recorded {
     /// The refs with changed records.
     pub refs: Vec<RefName>,
     /// The scopes with a new record.
-    pub written: usize,
+    pub scopes: BTreeSet<String>,
     /// The operation; `None` if nothing changed, in a dry run, and outside of operations.
     pub op: Option<OperationId>,
 }
@@ -61,13 +61,30 @@ pub fn record(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resul
     lost_race::retried(|| record_once(session, kind, records))
 }
 
-/// Applies changes at a ref outside of any operation; returns whether anything changed.
+/// Returns what changes at a ref would do; without a ref, nothing is recorded yet.
+///
+/// # Errors
+/// `repository-broken`, `object-missing`.
+pub fn outlook(session: &Session, name: Option<&RefName>, changes: &[Change]) -> Result<Recorded> {
+    let known = name.map(|name| Scopes::load(&session.repo, name));
+    let known = known.transpose()?;
+    let changes = changes.iter().filter(|change| {
+        let known = known.as_ref();
+        known.is_none_or(|known| has_effect(known, change))
+    });
+    Ok(Recorded {
+        scopes: put(changes),
+        ..Recorded::default()
+    })
+}
+
+/// Applies changes at a ref outside of any operation; returns the scopes with a new record.
 ///
 /// If another process moves the ref meanwhile, the changes are applied again on top.
 ///
 /// # Errors
 /// `ref-moved` after the last attempt; `locked`, `no-space`, `io`, `git-failed`.
-pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<bool> {
+pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<BTreeSet<String>> {
     lost_race::retried(|| write_once(session, &Scopes::load(&session.repo, name)?, changes))
 }
 
@@ -146,7 +163,7 @@ impl Recorded {
         let changes = parts.iter().flat_map(|part| &part.changes);
         Recorded {
             refs: parts.iter().map(|part| part.scopes.name.clone()).collect(),
-            written: changes.filter(|change| is_put(change)).count(),
+            scopes: put(changes),
             op: None,
         }
     }
@@ -176,9 +193,10 @@ fn has_effect(scopes: &Scopes, change: &Change) -> bool {
     }
 }
 
-fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<bool> {
-    if !changes.iter().any(|change| has_effect(scopes, change)) {
-        return Ok(false);
+fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<BTreeSet<String>> {
+    let effective = changes.iter().filter(|change| has_effect(scopes, change));
+    if effective.clone().next().is_none() {
+        return Ok(BTreeSet::new());
     }
     let commit = new_version(session, scopes, changes)?;
     let change = RefChange {
@@ -201,7 +219,7 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
     };
     object_check::move_ref(session, &change, &why, &written)?;
     session.note_change();
-    Ok(true)
+    Ok(put(effective))
 }
 
 /// Writes a new version of the records as a commit that no ref points to yet.
@@ -255,6 +273,12 @@ fn without(repo: &Repo, tree: Oid, changes: &[Change]) -> Result<Oid> {
     kept.retain(|(name, _)| !gone.contains(name));
     let kept = kept.iter().map(|(name, entry)| (name, Some(*entry)));
     repo.edit_tree(repo.empty_tree(), kept)
+}
+
+/// Returns the scopes of the changes that write a record.
+fn put<'a>(changes: impl Iterator<Item = &'a Change>) -> BTreeSet<String> {
+    let put = changes.filter(|change| is_put(change));
+    put.map(|change| change_id(change).clone()).collect()
 }
 
 fn is_put(change: &Change) -> bool {

@@ -49,6 +49,17 @@ pub struct RecordEntry {
     pub text: Option<String>,
 }
 
+/// A lock on a page, as reports have it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LockEntry {
+    /// Who has locked it; null for the user.
+    pub owner: Option<String>,
+    /// When it ends.
+    pub locked_until: String,
+    /// The reason that was given.
+    pub reason: String,
+}
+
 /// A page in a list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PageEntry {
@@ -63,6 +74,9 @@ pub struct PageEntry {
     pub pinned: bool,
     /// When the last lock on it ends; null if there is none.
     pub locked_until: Option<String>,
+    /// The locks on it; left out if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockEntry>,
     /// Whether it is in the resident set of the agent that asks.
     pub resident: bool,
     /// Its records; left out if they were not wanted.
@@ -125,6 +139,7 @@ impl PageEntry {
             tokens: page.tokens,
             pinned: false,
             locked_until: None,
+            locks: Vec::new(),
             resident: false,
             records: page.records.iter().map(RecordEntry::from).collect(),
         }

@@ -778,7 +778,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     described(
         "Count pages, records and tokens, resident and locked pages, by scope",
-        action("get_vcm_stats", Pages, Reads, "pages stats", &[]),
+        action(
+            "get_vcm_stats",
+            Pages,
+            Reads,
+            "pages stats",
+            &[as_arg("scope_id", "scope")],
+        ),
     ),
     described(
         "Put pages into your resident set, within its budget: all of them, or nothing changes. Others leave, the least recently used first, unless they are locked or pinned",

@@ -45,7 +45,8 @@ impl Answer for MapBlackboardReport {
         let keys = text::count(count(self.records), "key");
         let pages = text::count(count(self.pages), "page");
         let what = match self.status {
-            MapStatus::AlreadyMapped => "nothing has changed".to_owned(),
+            MapStatus::AlreadyMapped if self.op.is_some() => super::RECORDED.to_owned(),
+            MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
             _ => format!("{} new, {} gone", self.pages_added, self.pages_removed),
         };
         let would = if self.dry_run {

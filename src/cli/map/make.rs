@@ -217,7 +217,8 @@ fn left_out_line(left_out: &LeftOut) -> String {
 fn told(result: &MapResult) -> Vec<String> {
     let what = match result.status {
         MapStatus::Error => format!("error: {}", result.message),
-        MapStatus::AlreadyMapped => "nothing has changed".to_owned(),
+        MapStatus::AlreadyMapped if result.recorded => super::RECORDED.to_owned(),
+        MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
         MapStatus::Skipped => format!("skipped: {}", result.message),
         MapStatus::Mapped => format!("{} new, {} gone", result.pages_added, result.pages_removed),
     };

@@ -17,6 +17,12 @@ use super::{Face, Stop};
 
 pub(super) use check::told as told_problems;
 
+/// The result of a row whose pages and record are as they were.
+const NOTHING: &str = "nothing has changed";
+
+/// The result of a row whose pages are as they were, and whose record had to be written.
+const RECORDED: &str = "recorded, no page has changed";
+
 /// Map this repository into pages for a model, source by source
 ///
 /// Each row of the map in '.colony' names a source, and a mapped source is a scope. The map is read from the

@@ -67,7 +67,8 @@ impl Answer for MapRepoReport {
     fn message(&self) -> String {
         let pages = text::count(usize::try_from(self.pages).unwrap_or(usize::MAX), "page");
         let what = match self.status {
-            MapStatus::AlreadyMapped => "nothing has changed".to_owned(),
+            MapStatus::AlreadyMapped if self.op.is_some() => super::RECORDED.to_owned(),
+            MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
             _ => format!("{} new, {} gone", self.pages_added, self.pages_removed),
         };
         let would = if self.dry_run {

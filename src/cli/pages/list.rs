@@ -15,7 +15,7 @@ pub(super) struct Args {
     /// List the pages of the working tree, which 'map --worktree' made
     #[arg(long)]
     worktree: bool,
-    /// Only pages of the scope ID, or of the row of that name
+    /// Only pages of the scope ID, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID")]
     scope: Option<String>,
     /// Only pages of sources that contain TEXT, in any case
@@ -120,11 +120,12 @@ fn notes(page: &PageEntry) -> String {
     let notes = [
         (page.resident, "resident"),
         (page.pinned, "pinned"),
-        (page.locked_until.is_some(), "locked"),
         (is_generated(page), "generated"),
     ];
     let notes = notes.into_iter().filter(|(holds, _)| *holds);
-    notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")
+    let notes = notes.map(|(_, note)| note.to_owned());
+    let locks = page.locks.iter().map(super::lock_note);
+    notes.chain(locks).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns `true` if nobody has written what a page holds.

@@ -53,7 +53,8 @@ pub(in crate::cli) struct UnlockArgs {
 
 /// Extend one's own lock on a page
 ///
-/// A lock that has ended is not extended: take a new one with 'pages lock'. No lock ends later than a year from now.
+/// A lock that has ended is not extended: take a new one with 'pages lock'. No lock ends later than a year from now,
+/// however often it is extended.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct ExtendArgs {
     /// Its id, or a unique prefix of it
@@ -89,6 +90,12 @@ fn verb(dry_run: bool, would: &'static str, did: &'static str) -> &'static str {
     if dry_run { would } else { did }
 }
 
+/// Names the flag whose value an error is about, by its name in messages.
+fn flag_note(error: &str, name: &str, flag: &str) -> Option<String> {
+    let is_about = error.split(' ').next() == Some(name);
+    is_about.then(|| format!("{name} is the value of '{flag}'"))
+}
+
 fn failed_part(failed: &[FailedPage]) -> String {
     match failed.len() {
         0 => String::new(),
@@ -113,6 +120,20 @@ impl Answer for LockReport {
         let verb = verb(self.dry_run, "would lock", "locked");
         let count = text::count(self.locked.len(), "page");
         format!("{verb} {count}{}", failed_part(&self.failed))
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let absent = self.locked.iter().filter(|page| !page.resident);
+        let absent: Vec<String> = absent.map(|page| super::short(page.page_id)).collect();
+        let absent = (!absent.is_empty()).then(|| {
+            let ids = text::list(&absent);
+            format!(
+                "not resident: {ids}; the lock holds it once 'git colony pages request' loads it"
+            )
+        });
+        let errors = self.failed.iter().map(|page| &page.error);
+        let flag = errors.filter_map(|error| flag_note(error, page_locks::LOCK_SECONDS, "--ttl"));
+        absent.into_iter().chain(flag.take(1)).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -154,6 +175,12 @@ impl Answer for UnlockReport {
 }
 
 impl Answer for ExtendReport {
+    fn narration(&self) -> Vec<String> {
+        let problem = self.problem.as_ref();
+        let note = problem.and_then(|why| flag_note(why, page_locks::ADDED_SECONDS, "--by"));
+        note.into_iter().collect()
+    }
+
     fn message(&self) -> String {
         match (&self.problem, &self.locked_until) {
             (Some(problem), _) => problem.clone(),

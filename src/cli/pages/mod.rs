@@ -10,6 +10,7 @@ mod stats;
 
 use crate::flow::pages::no_pages::NoPages;
 use crate::map::scope_record;
+use crate::page::listing::LockEntry;
 use crate::page::pages::PageId;
 use crate::ui::answer::Outcome;
 
@@ -65,6 +66,16 @@ pub(in crate::cli) fn moved_on(scopes: &[String]) -> &'static str {
 pub(in crate::cli) fn narration(stale_scopes: &[String]) -> Vec<String> {
     let stale = (!stale_scopes.is_empty()).then(|| moved_on(stale_scopes).to_owned());
     stale.into_iter().collect()
+}
+
+/// Says who has locked a page, until when and why.
+fn lock_note(lock: &LockEntry) -> String {
+    let owner = lock.owner.as_deref().unwrap_or("the user");
+    let until = &lock.locked_until;
+    match lock.reason.as_str() {
+        "" => format!("locked by {owner} until {until}"),
+        reason => format!("locked by {owner} until {until}: {reason}"),
+    }
 }
 
 /// Says why there is no page to show.

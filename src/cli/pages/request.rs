@@ -111,8 +111,7 @@ impl Answer for PageRequestReport {
 
 fn held_row(page: &HeldPage) -> Vec<String> {
     let by = match &page.lock {
-        Some(lock) if lock.reason.is_empty() => format!("locked until {}", lock.locked_until),
-        Some(lock) => format!("locked until {}: {}", lock.locked_until, lock.reason),
+        Some(lock) => super::lock_note(lock),
         None => "pinned".to_owned(),
     };
     let tokens = format!("{} tokens", page.tokens);

@@ -81,11 +81,7 @@ fn row(page: &ResidentPage) -> Vec<String> {
     if page.pinned {
         notes.push("pinned".to_owned());
     }
-    notes.extend(
-        page.locked_until
-            .as_ref()
-            .map(|until| format!("locked until {until}")),
-    );
+    notes.extend(page.locks.iter().map(super::lock_note));
     if page.stale == Some(true) {
         notes.push(format!("stale{}", successors(page)));
     }

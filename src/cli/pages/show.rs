@@ -32,7 +32,7 @@ pub(in crate::cli) struct Args {
     /// With --path: pages of the working tree, which 'map --worktree' made
     #[arg(long, requires = "path", conflicts_with = "ids")]
     worktree: bool,
-    /// With --path: only pages of the scope ID, or of the row of that name
+    /// With --path: only pages of the scope ID, a prefix of it, or the name of its row
     #[arg(long, value_name = "ID", requires = "path", conflicts_with = "ids")]
     scope: Option<String>,
     /// Print as FORMAT: text, as it stands in the files, or json, an object for each record, one on a line

@@ -2,35 +2,47 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::pages::page_stats::{self, PageStatsReport, ScopeStats};
+use crate::flow::residency::ResidencyStats;
 use crate::model::time::Moment;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 /// Count pages, records and tokens of each scope
 ///
-/// The pages that 'map --worktree' made are a scope of their own. Resident pages and their counts are those of
-/// the agent that asks: hits are requests of pages that were resident, faults of pages that were not.
+/// The pages that 'map --worktree' made are a scope of their own, and are summed up apart. Resident pages and their
+/// counts are those of the agent that asks: hits are requests of pages that were resident, faults of pages that were
+/// not. A resident page is stale if the mapping no longer has it.
 #[derive(Debug, clap::Args)]
-pub(in crate::cli) struct Args {}
+pub(in crate::cli) struct Args {
+    /// Only the scope ID, a prefix of it, or the name of its row
+    #[arg(long, value_name = "ID")]
+    scope: Option<String>,
+}
 
-pub(super) fn run(face: &mut Face<'_>, _args: &Args) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let report = page_stats::stats(&session)?;
+    let report = page_stats::stats(&session, args.scope.as_deref())?;
     face.answer(&report)
+}
+
+/// Formats the number of resident pages; `None` if there are none.
+fn resident(stats: ResidencyStats) -> Option<String> {
+    let stale = match stats.stale {
+        0 => String::new(),
+        stale => format!(" ({stale} stale)"),
+    };
+    (stats.resident > 0).then(|| format!("{} resident{stale}", stats.resident))
 }
 
 fn notes(scope: &ScopeStats) -> String {
     let stats = scope.stats.unwrap_or_default();
-    let counts = [
-        (stats.resident, "resident"),
-        (stats.pinned, "pinned"),
-        (stats.locked, "locked"),
-    ];
+    let counts = [(stats.pinned, "pinned"), (stats.locked, "locked")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     let stale = scope.stale.then(|| "stale".to_owned());
     let counts = counts.map(|(count, word)| format!("{count} {word}"));
     stale
         .into_iter()
+        .chain(resident(stats))
         .chain(counts)
         .collect::<Vec<_>>()
         .join(", ")
@@ -49,13 +61,20 @@ impl Answer for PageStatsReport {
         if let Some(nothing) = self.nothing {
             return super::nothing(nothing);
         }
-        let total = &self.total;
-        let (pages, tokens) = (counted(total.pages, "page"), counted(total.tokens, "token"));
-        let resident = match &self.stats {
-            Some(stats) if stats.resident > 0 => format!(", {} resident", stats.resident),
-            _ => String::new(),
+        let size = |total: &ScopeStats| {
+            let (pages, tokens) = (counted(total.pages, "page"), counted(total.tokens, "token"));
+            format!("{pages}, {tokens}")
         };
-        format!("{pages}, {tokens}{resident}")
+        let private = self.worktree_total.as_ref();
+        let private = private.map(|total| format!("; in the working tree {}", size(total)));
+        let resident = self.stats.and_then(resident);
+        let resident = resident.map(|resident| format!("; {resident}"));
+        format!(
+            "{}{}{}",
+            size(&self.total),
+            private.unwrap_or_default(),
+            resident.unwrap_or_default()
+        )
     }
 
     fn narration(&self) -> Vec<String> {

@@ -15,6 +15,15 @@ use crate::store::operation::operation_record::IndexTarget;
 use crate::store::operation::plan::{Intent, NewIndex, Plan, Touches};
 use crate::store::operation::{Kind, Operation, recover};
 
+/// The form of the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileForm {
+    /// As in the working tree: the clean filters are applied.
+    Worktree,
+    /// As git stores them.
+    Stored,
+}
+
 /// The files to commit.
 pub struct Request {
     /// A short summary of the operation, for people.
@@ -24,6 +33,8 @@ pub struct Request {
     /// The files with their bytes. A file at one of these paths is moved aside: the caller has made
     /// sure that it may be.
     pub files: Vec<(RepoPath, Vec<u8>)>,
+    /// The form of their bytes.
+    pub form: FileForm,
 }
 
 /// The files that were committed.
@@ -91,8 +102,8 @@ pub fn commit_files(
         request.files.iter().map(|(path, _)| path),
     )?;
     let repo = &session.repo;
-    let entries = write_blobs(session, request)?;
     let scan = repo.scan(&session.world)?;
+    let entries = write_blobs(session, request, scan.head_tree)?;
     let index_tree = repo.write_index_tree(&scan)?;
     let tree = edit(session, scan.head_tree, &entries)?;
     let head = scan.head.commit();
@@ -156,10 +167,25 @@ pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Re
     let is_committed = session.repo.leaf_in(scan.head_tree, path)?.is_some();
     let is_there = || std::fs::symlink_metadata(path.under(session.repo.workdir())).is_ok();
     let is_untracked = !is_committed && is_there();
-    if !is_untracked && !changed.any(|changed| changed == path) {
-        return Ok(());
-    }
     let word = shell_word(&path.to_string());
+    if !is_untracked && !changed.any(|changed| changed == path) {
+        let (repo, world) = (&session.repo, &session.world);
+        if repo
+            .hidden_edits(world, scan, |hidden| hidden == path)?
+            .is_empty()
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot change '{path}': it has edits that 'assume-unchanged' or 'skip-worktree' hides from git"
+        );
+        return Err(Error::new(Code::UncommittedEdits, message)
+            .hint(format!(
+                "git update-index --no-assume-unchanged {word} && git update-index --no-skip-worktree {word}"
+            ))
+            .detail("path", path)
+            .unchanged());
+    }
     let message = format!("cannot change '{path}': it has uncommitted edits");
     Err(Error::new(Code::UncommittedEdits, message)
         .hint(format!(
@@ -176,17 +202,29 @@ pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Re
 /// `repository-broken`, `no-space`.
 pub fn preview_index(session: &Session, request: &Request) -> Result<Index> {
     let mut index = session.repo.load_index()?;
-    index.set_files(&write_blobs(session, request)?);
+    let head_tree = session.repo.tree_of(session.repo.head()?.commit())?;
+    index.set_files(&write_blobs(session, request, head_tree)?);
     Ok(index)
 }
 
-fn write_blobs(session: &Session, request: &Request) -> Result<Vec<(RepoPath, TreeEntry)>> {
+/// Writes the files. One that HEAD has stays executable.
+fn write_blobs(
+    session: &Session,
+    request: &Request,
+    head_tree: Oid,
+) -> Result<Vec<(RepoPath, TreeEntry)>> {
+    let repo = &session.repo;
     let files = request.files.iter();
     files
         .map(|(path, bytes)| {
-            let repo = &session.repo;
-            let id = repo.write_cleaned(&session.world, path, bytes)?;
-            Ok((path.clone(), TreeEntry::file(id)))
+            let id = match request.form {
+                FileForm::Worktree => repo.write_cleaned(&session.world, path, bytes)?,
+                FileForm::Stored => repo.write_blob(bytes)?,
+            };
+            let known = repo.leaf_in(head_tree, path)?;
+            let known = known.filter(TreeEntry::is_file);
+            let entry = known.map_or(TreeEntry::file(id), |known| known.with(id));
+            Ok((path.clone(), entry))
         })
         .collect()
 }

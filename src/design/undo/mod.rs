@@ -15,6 +15,7 @@ pub mod undo_steps;
 use crate::git::index::Index;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::Result;
+use crate::model::id::OperationId;
 use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::large_files::retained_objects;
@@ -40,6 +41,8 @@ use undo_report::{Gone, UndoReport};
 pub enum Direction {
     /// Undo the newest operation in effect.
     Undo,
+    /// Undo this entry of the log, which changed only shared records: plain git's changes since stay.
+    Alone(OperationId),
     /// Redo the newest undo.
     Redo,
     /// Undo the newest operation that changed HEAD, index or files; refs moved since stay.
@@ -51,7 +54,7 @@ pub enum Direction {
 impl Direction {
     pub(super) fn kind(self) -> Kind {
         match self {
-            Direction::Undo | Direction::Abort => Kind::Undo,
+            Direction::Undo | Direction::Alone(_) | Direction::Abort => Kind::Undo,
             Direction::Redo => Kind::Redo,
             Direction::AbortMigration => Kind::LfsMigrateAbort,
         }
@@ -79,15 +82,7 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
         kind: direction.kind(),
         touches: Touches::Worktree,
     };
-    // A refusal records nothing; a forced undo needs the change of plain git in the log.
-    let takes_all = force && direction == Direction::Undo;
-    let mut operation = Operation::begin_after(session, intent, |places, tail| {
-        let log = Log::read(&session.repo, places)?;
-        let found = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
-        found
-            .map(|found| record_external(session, places, tail.next, found))
-            .transpose()
-    })?;
+    let mut operation = begin(session, intent, direction, force)?;
     let log = Log::read(&session.repo, &operation.places)?;
     let step = Step::plan(session, &operation.places, &log, direction, force)?;
     let entry = &step.entry;
@@ -125,6 +120,27 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     report.kept_late.extend(done.late);
     run_post_checkout(session, &done.record, old, new);
     Ok(report)
+}
+
+/// Takes the locks. A refusal records no change of plain git; a forced undo needs it in the log, and a step that is
+/// undone alone comes after it.
+fn begin(
+    session: &Session,
+    intent: Intent,
+    direction: Direction,
+    force: bool,
+) -> Result<Operation<'_>> {
+    if let Direction::Alone(_) = direction {
+        return Operation::begin(session, intent);
+    }
+    let takes_all = force && direction == Direction::Undo;
+    Operation::begin_after(session, intent, |places, tail| {
+        let log = Log::read(&session.repo, places)?;
+        let found = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
+        found
+            .map(|found| record_external(session, places, tail.next, found))
+            .transpose()
+    })
 }
 
 /// Completes an undo or redo that was interrupted past its commit point. A user who runs it again
@@ -235,7 +251,10 @@ impl Step {
                 old_index(session, places, record, &current)?,
             ),
         };
-        let mut head = record.before.head.clone();
+        let mut head = match direction {
+            Direction::Alone(_) => HeadRecord::from(&kept.scan.head),
+            _ => record.before.head.clone(),
+        };
         head.commit = home.or(head.commit);
         let gone = Gone {
             published,

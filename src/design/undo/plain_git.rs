@@ -21,6 +21,7 @@ use crate::store::operation::operation_record::{ExternalChange, HeadRecord};
 use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, recover};
 
 use super::Direction;
+use super::undo_refs::changes_only_records;
 
 /// How long a hook waits for another command of ours: git waits with it.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
@@ -74,12 +75,15 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
 ///
 /// Usually that is any change since the newest operation. For an undo it is also a change since the
 /// step that it would undo: commits added to a branch while HEAD was elsewhere, or a gap in a log
-/// of an older version. A redo is not affected by those.
+/// of an older version. A redo is not affected by those, and a step that is undone alone by none.
 pub(in crate::design) fn unrecorded<'a>(
     session: &Session,
     log: &'a Log,
     direction: Direction,
 ) -> Result<Option<Unrecorded<'a>>> {
+    if let Direction::Alone(_) = direction {
+        return Ok(None);
+    }
     let newest = log.newest_settled();
     let next = log
         .next_undo()
@@ -121,6 +125,10 @@ pub(in crate::design) fn refuse_unrecorded(
         }
         Kind::Redo => format!(
             "git colony restore {}   # restores the state before that operation",
+            since.op
+        ),
+        _ if changes_only_records(since) => format!(
+            "git colony undo --force   # undoes it; git colony undo {} undoes that operation alone",
             since.op
         ),
         _ => format!(

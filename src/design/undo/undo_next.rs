@@ -36,6 +36,7 @@ pub(in crate::design) fn require_next<'a>(
 ) -> Result<&'a LogEntry> {
     let next = match direction {
         Direction::Undo | Direction::AbortMigration => log.next_undo(),
+        Direction::Alone(operation) => log.find(operation),
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };

@@ -73,6 +73,14 @@ pub(in crate::design) fn refs_back(
     Ok(wanted)
 }
 
+/// Returns `true` for an operation that changed nothing but shared records: it has nothing in common with what plain
+/// git changes.
+pub(in crate::design) fn changes_only_records(record: &Record) -> bool {
+    let mut refs = record.refs.iter();
+    let is_shared = |change: &RefChange| is_by_key(record, &change.name);
+    !record.refs.is_empty() && record.leaves_head_and_index() && refs.all(is_shared)
+}
+
 /// Returns `true` for a record that is undone key by key. A migration of history moves all refs, and its
 /// abort restores them all as they were.
 fn is_by_key(record: &Record, name: &RefName) -> bool {

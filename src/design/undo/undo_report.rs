@@ -64,6 +64,9 @@ pub struct UndoReport {
     pub not_undone: Option<LastAct>,
     /// All commands since then that undo does not cover, the newest first.
     pub acts_since: Vec<LastAct>,
+    /// Scopes that are mapped again, and whose pages must be made again here: 'map' makes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes_without_pages: Vec<String>,
     /// True if this completed an interrupted command: nothing else was done.
     pub completed: bool,
     /// The steps that the same command took before this one, in that order.
@@ -187,6 +190,7 @@ impl UndoReport {
             kept_late: back.kept_late.clone(),
             not_undone: None,
             acts_since: Vec::new(),
+            scopes_without_pages: Vec::new(),
             completed: false,
             earlier: Vec::new(),
             dry_run: false,
@@ -262,6 +266,7 @@ impl UndoReport {
             kept_late: Vec::new(),
             not_undone: None,
             acts_since: Vec::new(),
+            scopes_without_pages: Vec::new(),
             completed: true,
             earlier: Vec::new(),
             dry_run: false,

@@ -13,6 +13,7 @@ use crate::store::operation::log::LogEntry;
 use crate::store::operation::{Kind, Log};
 
 use super::undo_next::origin_of;
+use super::undo_refs::changes_only_records;
 use super::undo_report::UndoReport;
 use super::{Direction, plain_git};
 
@@ -42,10 +43,12 @@ pub struct Request {
 /// Those of [`super::run`]; `nothing-to-undo` where there are fewer steps, `operation-not-found`, `invalid-value` for
 /// an operation that is not the newest step.
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
-    let Request {
-        direction, force, ..
-    } = request;
-    let (log, wanted) = plan(session, request)?;
+    let force = request.force;
+    let Planned {
+        log,
+        wanted,
+        direction,
+    } = plan(session, request)?;
     let mut report = super::run(session, direction, force)?;
     if session.is_dry() {
         return Ok(with_later(report, &log, direction, wanted));
@@ -78,24 +81,36 @@ fn with_later(
     report
 }
 
-/// Returns the log and how many steps to go; if the log shows that a later step would be refused, refuses before the first.
-fn plan(session: &Session, request: Request) -> Result<(Log, usize)> {
+/// Returns the log, how many steps to go, and which way; if the log shows that a later step would be refused, refuses before the first.
+fn plan(session: &Session, request: Request) -> Result<Planned> {
     let places = Places::find(&session.repo)?;
     let log = places
         .map(|places| Log::read(&session.repo, &places))
         .transpose()?
         .unwrap_or_default();
-    let wanted = match request.steps {
-        Steps::Newest(count) => count,
-        Steps::Of(operation) => {
-            require_newest(&log, request.direction, operation)?;
-            1
-        }
-    };
+    let (mut wanted, mut direction) = (1, request.direction);
+    match request.steps {
+        Steps::Newest(count) => wanted = count,
+        Steps::Of(operation) => match alone(session, &log, direction, operation)? {
+            Some(entry) => direction = Direction::Alone(entry),
+            None => require_newest(&log, direction, operation)?,
+        },
+    }
     if wanted > 1 {
         refuse_later(session, &log, wanted, request)?;
     }
-    Ok((log, wanted))
+    Ok(Planned {
+        log,
+        wanted,
+        direction,
+    })
+}
+
+/// The steps that are taken.
+struct Planned {
+    log: Log,
+    wanted: usize,
+    direction: Direction,
 }
 
 fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -> Result<()> {
@@ -127,6 +142,29 @@ fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -
         }
     }
     Ok(())
+}
+
+/// Returns the entry of the log that is undone for an operation, if only plain git has changed anything since and the
+/// operation changed only shared records: then it is undone by itself.
+fn alone(
+    session: &Session,
+    log: &Log,
+    direction: Direction,
+    operation: OperationId,
+) -> Result<Option<OperationId>> {
+    if direction != Direction::Undo {
+        return Ok(None);
+    }
+    let stack = log.steps(direction.kind());
+    let is_git = |entry: &&&LogEntry| origin_of(log, &entry.record).kind == Kind::External;
+    let above = stack.iter().take_while(is_git).count();
+    let next = stack.get(above);
+    let next = next.filter(|entry| origin_of(log, &entry.record).op == operation);
+    let Some(entry) = next.filter(|entry| changes_only_records(&entry.record)) else {
+        return Ok(None);
+    };
+    let is_newest = above == 0 && plain_git::unrecorded(session, log, direction)?.is_none();
+    Ok((!is_newest).then_some(entry.record.op))
 }
 
 /// Refuses an operation that others stand upon: taking it back alone would not be the state before it.
@@ -172,7 +210,9 @@ fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
     let list: Vec<_> = done_ops.iter().map(ToString::to_string).collect();
     let past = match report.direction {
         Direction::Redo => "redone",
-        Direction::Undo | Direction::Abort | Direction::AbortMigration => "undone",
+        Direction::Undo | Direction::Alone(_) | Direction::Abort | Direction::AbortMigration => {
+            "undone"
+        }
     };
     let told = format!(
         "{done} of {wanted} steps {past} ({}); then",

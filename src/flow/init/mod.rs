@@ -336,6 +336,7 @@ impl Plan {
             summary: "init".to_owned(),
             message: message_for(&files).to_owned(),
             files,
+            form: scaffold::FileForm::Worktree,
         });
         Ok(Plan {
             commit,

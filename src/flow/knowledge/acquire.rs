@@ -64,6 +64,7 @@ pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> 
                 summary: format!("commit {documents} from '{}'", wanted.source_uri),
                 message: format!("Add {documents}\n\nSource: {}", wanted.source_uri),
                 files: new,
+                form: scaffold::FileForm::Worktree,
             }))
         })?;
         acquired_op = done.map(|done| done.op);

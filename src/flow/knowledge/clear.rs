@@ -28,6 +28,18 @@ pub enum Choice {
     Unused,
 }
 
+impl Choice {
+    /// Returns why it chooses nothing, if it must choose something.
+    fn without_match(&self) -> Option<String> {
+        let what = match self {
+            Choice::Prefix(prefix) => format!("begins with '{prefix}'"),
+            Choice::Row(row) => format!("matches routing row {row}"),
+            Choice::Named(_) | Choice::Unused => return None,
+        };
+        Some(format!("no document of the knowledge base {what}"))
+    }
+}
+
 /// A document that was deleted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClearedSource {
@@ -50,6 +62,8 @@ pub struct ClearReport {
     pub count: usize,
     /// The number of deleted records that could not be read.
     pub unreadable: usize,
+    /// Why nothing was chosen, if a prefix or a row matches no document; null otherwise.
+    pub problem: Option<String>,
     /// The operation; null if nothing had to change, and in a dry run.
     pub op: Option<OperationId>,
     /// Whether nothing was written.
@@ -97,6 +111,11 @@ pub fn clear(session: &Session, choice: &Choice) -> Result<ClearReport> {
     shared::refresh(session);
     Ok(ClearReport {
         count: cleared.len(),
+        problem: if cleared.is_empty() {
+            choice.without_match()
+        } else {
+            None
+        },
         cleared,
         unreadable,
         op,

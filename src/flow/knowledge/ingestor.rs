@@ -206,7 +206,7 @@ impl<'a> Ingestor<'a> {
         // Others may have written it.
         if let Some(record) = known.filter(|record| record.is_whole(self.repo())) {
             let outcome = SourceOutcome::new(path, SourceStatus::Unchanged);
-            return Ok(outcome.with_record(record, false));
+            return Ok(outcome.with_record(record, false).noting_no_text());
         }
         let started_at = time::rfc3339(&self.session.world.now());
         let chunks = match self.chunks(job)? {
@@ -229,7 +229,8 @@ impl<'a> Ingestor<'a> {
         } else {
             SourceStatus::Replaced
         };
-        Ok(SourceOutcome::new(path, status).with_record(&record, false))
+        let outcome = SourceOutcome::new(path, status).with_record(&record, false);
+        Ok(outcome.noting_no_text())
     }
 
     /// Reads and cuts a document; the inner error is the reason why that is not possible.

@@ -87,7 +87,7 @@ pub struct SourceOutcome {
     pub extractor: Option<String>,
     /// Whether its record is of another content than the commit has.
     pub stale: bool,
-    /// The name of the reason why it has no new record.
+    /// The name of the reason why it has no new record, or no chunk.
     pub code: Option<String>,
     /// The reason as text.
     pub error: Option<String>,
@@ -158,6 +158,17 @@ impl SourceOutcome {
             extractor: Some(record.extractor.clone()),
             stale: is_stale,
             ..self
+        }
+    }
+
+    /// Names a document that has no text, and so no chunk.
+    fn noting_no_text(self) -> SourceOutcome {
+        match self.chunks {
+            0 => self.because(
+                "no_text",
+                "it has no text: nothing of it is found".to_owned(),
+            ),
+            _ => self,
         }
     }
 

@@ -100,6 +100,8 @@ pub fn route(
                     Direction::Demote => format!("Demote {what} to the knowledge base"),
                 },
                 files: vec![(PATH.into(), planned.after.text.clone().into_bytes())],
+                // The text is that of HEAD.
+                form: scaffold::FileForm::Stored,
             };
             Ok(planned.has_changed().then_some(request))
         })?;

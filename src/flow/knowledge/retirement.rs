@@ -93,6 +93,12 @@ impl<'a> Retirement<'a> {
                 }
             }
         }
+        // A worktree with a detached HEAD has no branch. A commit that is gone has no content.
+        for commit in self.repo.detached_heads_of_others() {
+            if let Some(commit) = self.repo.peel_to_commit(commit) {
+                trees.insert(self.repo.tree_of(Some(commit))?);
+            }
+        }
         Ok(self.trees.get_or_init(|| trees))
     }
 }

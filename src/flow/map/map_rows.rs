@@ -209,6 +209,18 @@ fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<R
     })
 }
 
+/// Returns the scope of the row with this name in the map at HEAD. A map that cannot be read names none.
+pub(in crate::flow) fn scope_of_row(session: &Session, name: &str) -> Option<String> {
+    let home = Home::here(session, &MapState::Head);
+    let map = home.require_map().ok()?;
+    let mut rows = map.sources.iter();
+    rows.find(|row| row.name == name)?;
+    let commit = session.repo.head().ok()?.commit()?;
+    let origin = home.origin().ok()?;
+    let base = base_of(&home, None, commit, origin.as_ref()).ok()?;
+    Some(resolve::scope_id(&map, &base, name))
+}
+
 /// Returns `true` if uncommitted changes affect a row: it comes from the current branch and follows
 /// it.
 pub fn takes_worktree(row: &SourceRow, branch: Option<&str>) -> bool {

@@ -5,6 +5,8 @@
 //! ref of its own that keeps the objects of its pages; it is not pushed. It follows the files, so its
 //! record is written outside of operations: undo would take it back, and leave the files.
 
+use std::collections::BTreeSet;
+
 use super::custom_source::Commands;
 use super::kept_files::keep_alive;
 use super::map_rows::{self, Request, Rows};
@@ -52,27 +54,25 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         follows: format!("{FOLLOWS}{}", found.look),
         changes: Vec::new(),
     };
-    let results = making.map_all(outcomes, &rows)?;
-    Ok(report(rows, found, results, making.record()?, dry_run))
+    let mut results = making.map_all(outcomes, &rows)?;
+    let recorded = making.record()?;
+    for result in &mut results {
+        result.note_record(&recorded);
+    }
+    Ok(report(rows, found, results, dry_run))
 }
 
-fn report(
-    rows: Rows,
-    found: Uncommitted,
-    results: Vec<MapResult>,
-    recorded: bool,
-    dry_run: bool,
-) -> MapReport {
+fn report(rows: Rows, found: Uncommitted, results: Vec<MapResult>, dry_run: bool) -> MapReport {
     MapReport {
         commit: rows.commit,
         branch: rows.branch,
         origin_url: None,
         count: results.len(),
+        recorded: results.iter().any(|result| result.recorded),
         results,
         retired: Vec::new(),
         knowledge: RoutedReport::default(),
         map_uncommitted: false,
-        recorded,
         op: None,
         worktree: true,
         left_out: found.left_out,
@@ -132,9 +132,9 @@ impl Making<'_> {
         Ok(result)
     }
 
-    /// Records the mapped scopes, if they have changed.
-    fn record(&self) -> Result<bool> {
-        self.places.map_or(Ok(false), |places| {
+    /// Records the mapped scopes that have changed, and returns them.
+    fn record(&self) -> Result<BTreeSet<String>> {
+        self.places.map_or(Ok(BTreeSet::new()), |places| {
             let name = ref_names::local_scopes(&places.key);
             scope_writing::write(self.session, &name, &self.changes)
         })

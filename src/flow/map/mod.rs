@@ -103,10 +103,13 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let taken = Taken::by_others(session, request, &rows)?;
     // The rows are used up by mapping them.
     let rules = request.routes().then(|| Rules::of(session, &rows));
-    let (results, changes) = map_each(how, request, &mut rows, &taken, &worktree)?;
+    let (mut results, changes) = map_each(how, request, &mut rows, &taken, &worktree)?;
     let mapped: Vec<String> = results.iter().map(|row| row.scope_id.clone()).collect();
     let retirement = Retirement::plan(session, request, &rows, &mapped)?;
     let recorded = record(session, &rows, places.as_ref(), changes, &retirement)?;
+    for result in &mut results {
+        result.note_record(&recorded.scopes);
+    }
     let retired = retirement.carry_out(session)?;
     let knowledge = match rules {
         Some(rules) => knowledge::ingest_routed(session, &rows, rules, request.network)?,
@@ -121,7 +124,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
         branch: rows.branch.clone(),
         count: results.len(),
         results,
-        recorded: recorded.written > 0,
+        recorded: !dry_run && !recorded.scopes.is_empty(),
         op: recorded.op,
         worktree: false,
         left_out: Vec::new(),
@@ -199,12 +202,13 @@ fn record(
     retirement: &Retirement,
 ) -> Result<Recorded> {
     let own = places.map(|places| ref_names::local_scopes(&places.key));
-    let Some(name) = rows.records.clone().or(own) else {
+    let name = rows.records.clone().or(own);
+    if !session.repo.keeps_objects() {
+        return scope_writing::outlook(session, name.as_ref(), &changes);
+    }
+    let Some(name) = name else {
         return Ok(Recorded::default());
     };
-    if !session.repo.keeps_objects() {
-        return Ok(Recorded::default());
-    }
     let mut records = vec![RecordChanges { name, changes }];
     match (&retirement.records, records.first_mut()) {
         (Some(gone), Some(first)) if gone.name == first.name => {

@@ -68,8 +68,9 @@ impl Opened {
     }
 
     /// Returns `true` if one of the scopes has a page.
-    pub(super) fn has(&self, page: PageId) -> Result<bool> {
-        let found = self.table.find_pages(&self.scopes, page.0, page.0);
+    pub(super) fn has(&self, scope: &ScopeRow, page: PageId) -> Result<bool> {
+        let scope = std::slice::from_ref(scope);
+        let found = self.table.find_pages(scope, page.0, page.0);
         Ok(!found.map_err(unusable)?.is_empty())
     }
 

@@ -4,8 +4,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::no_pages::NoPages;
+use super::wanted_scopes::retain_meant;
 use super::{Freshness, Opened, delete_damaged, open};
-use crate::flow::residency::{PageState, ResidencyStats};
+use crate::flow::residency::{PageState, ResidencyStats, Tally};
+use crate::map::scope_record;
 use crate::model::Result;
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
@@ -38,9 +40,12 @@ pub struct ScopeStats {
 pub struct PageStatsReport {
     /// Each scope.
     pub scopes: Vec<ScopeStats>,
-    /// Their sum.
+    /// The sum over those of commits.
     pub total: ScopeStats,
-    /// What the state of the colony says of all pages; null if that cannot be read.
+    /// The sum over those of the working tree, which have most pages of the commit, too; null if there are none.
+    pub worktree_total: Option<ScopeStats>,
+    /// What the state of the colony says of all pages, each counted once; without a scope of all resident pages. Null
+    /// if that cannot be read.
     pub stats: Option<ResidencyStats>,
     /// Why it cannot be read.
     pub problem: Option<String>,
@@ -48,28 +53,50 @@ pub struct PageStatsReport {
     pub nothing: Option<NoPages>,
 }
 
-/// Counts pages.
+/// Counts the pages of a scope, or of all.
 ///
 /// # Errors
-/// `cache-unusable`.
-pub fn stats(session: &Session) -> Result<PageStatsReport> {
-    let (opened, mut scopes) = sizes(session)?;
+/// `scope-not-found`, `name-ambiguous`, `cache-unusable`.
+pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport> {
+    let (opened, sizes) = sizes(session)?;
     let state = PageState::of(session);
-    for (row, scope) in opened.scopes.iter().zip(&mut scopes) {
-        let held = Held::of(&opened.table, row)?;
-        scope.bytes = held.bytes;
-        scope.stats = state.stats(&scope.scope_id, &held.pages);
+    let stale = state.stale(session, &opened)?;
+    let mut rows = opened.scopes.clone();
+    if let Some(word) = wanted {
+        retain_meant(session, &mut rows, word)?;
     }
-    let total = scopes.iter().fold(ScopeStats::default(), sum);
+    let mut all = wanted.map_or_else(|| state.tally_residents(&stale), |_| Tally::default());
+    let (mut scopes, mut committed, mut private) = (Vec::new(), Sum::default(), Sum::default());
+    let is_wanted = |scope: &ScopeStats| rows.iter().any(|row| row.scope == scope.scope_id);
+    for (row, scope) in opened
+        .scopes
+        .iter()
+        .zip(sizes)
+        .filter(|(_, scope)| is_wanted(scope))
+    {
+        let held = Held::of(&opened.table, row)?;
+        let tally = state.tally(&row.scope, &held.pages, &stale);
+        let scope = ScopeStats {
+            bytes: held.bytes,
+            stats: state.problem.is_none().then(|| tally.stats()),
+            ..scope
+        };
+        all.add(tally.clone());
+        match scope_record::committed(&row.scope) {
+            Some(_) => private.add(&scope, tally),
+            None => committed.add(&scope, tally),
+        }
+        scopes.push(scope);
+    }
+    let is_known = state.problem.is_none();
+    let has_pages = scopes.iter().any(|scope| scope.pages > 0);
     Ok(PageStatsReport {
-        nothing: (total.pages == 0).then(|| NoPages::of(session, &opened.scopes)),
-        stats: state
-            .problem
-            .is_none()
-            .then(|| total.stats.unwrap_or_default()),
+        nothing: (!has_pages).then(|| NoPages::of(session, &rows)),
+        total: committed.total(is_known),
+        worktree_total: private.has_some.then(|| private.total(is_known)),
+        stats: is_known.then(|| all.stats()),
         problem: state.problem,
         scopes,
-        total,
     })
 }
 
@@ -94,17 +121,30 @@ pub(super) fn sizes(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
     Ok((opened, scopes))
 }
 
-fn sum(total: ScopeStats, scope: &ScopeStats) -> ScopeStats {
-    let mut stats = total.stats.unwrap_or_default();
-    stats += scope.stats.unwrap_or_default();
-    ScopeStats {
-        pages: total.pages + scope.pages,
-        records: total.records + scope.records,
-        tokens: total.tokens + scope.tokens,
-        bytes: total.bytes + scope.bytes,
-        stale: total.stale || scope.stale,
-        stats: scope.stats.map(|_| stats),
-        ..total
+/// The sum over scopes.
+#[derive(Default)]
+struct Sum {
+    sizes: ScopeStats,
+    tally: Tally,
+    has_some: bool,
+}
+
+impl Sum {
+    fn add(&mut self, scope: &ScopeStats, tally: Tally) {
+        self.has_some = true;
+        self.sizes.pages += scope.pages;
+        self.sizes.records += scope.records;
+        self.sizes.tokens += scope.tokens;
+        self.sizes.bytes += scope.bytes;
+        self.sizes.stale |= scope.stale;
+        self.tally.add(tally);
+    }
+
+    fn total(self, is_known: bool) -> ScopeStats {
+        ScopeStats {
+            stats: is_known.then(|| self.tally.stats()),
+            ..self.sizes
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::design::default_branch;
-use crate::flow::map::map_rows::manifest_of;
+use crate::flow::map::map_rows::{self, manifest_of};
 use crate::flow::shared;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{
@@ -21,6 +21,9 @@ use crate::store::refs::{ref_names, shared_record};
 use crate::store::state::event_log;
 
 use super::page_stats::{self, ScopeStats};
+
+/// The most scopes that the message about an ambiguous word names.
+const MAX_NAMED: usize = 10;
 
 /// The owner of a mapping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -249,7 +252,7 @@ pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     Ok(MappedReport {
         scope_id: id.to_owned(),
         mapped: ids.contains(id),
-        meant: scope_record::meant(&ids.iter().map(String::as_str), id),
+        meant: meant(session, &ids.iter().map(String::as_str), id),
     })
 }
 
@@ -311,7 +314,7 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
         all.reverse();
     }
     let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
-    let meant = scope_record::meant(&ids.map(String::as_str), id);
+    let meant = meant(session, &ids.map(String::as_str), id);
     let [one] = meant.as_slice() else {
         return Err(not_one(id, &meant));
     };
@@ -321,13 +324,32 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     found.ok_or_else(|| not_one(id, &[]))
 }
 
+/// Finds those of some scopes that a word stands for, as [`scope_record::meant`] does with the rows of the map at
+/// HEAD.
+pub(in crate::flow) fn meant<'a>(
+    session: &Session,
+    ids: &(impl Iterator<Item = &'a str> + Clone),
+    word: &str,
+) -> Vec<String> {
+    scope_record::meant(ids, word, || map_rows::scope_of_row(session, word))
+}
+
 /// Makes the error for a word that stands for no scope, or for several.
 pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
     if meant.is_empty() {
         let message = format!("no scope '{word}' is mapped");
         return Error::new(Code::ScopeNotFound, message).hint("git colony scopes");
     }
-    let message = format!("'{word}' may be any of {} scopes", meant.len());
+    let named: Vec<String> = meant.iter().take(MAX_NAMED).cloned().collect();
+    let more = match meant.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "'{word}' may be any of {} scopes: {}{more}",
+        meant.len(),
+        named.join(", ")
+    );
     Error::new(Code::NameAmbiguous, message)
         .detail("scopes", meant)
         .hint("git colony scopes   # then use a full id")

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::flow::map::kept_files;
 use crate::flow::{pages, shared};
-use crate::map::scope_record;
 use crate::map::scope_writing::{self, Change, RecordChanges};
 use crate::model::Result;
 use crate::model::id::OperationId;
@@ -14,7 +13,7 @@ use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::operation::Kind;
 
-use super::scopes::{all, announce_unmapped, not_one, recorded_ids};
+use super::scopes::{all, announce_unmapped, meant, not_one, recorded_ids};
 
 /// The result of an unmap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -109,7 +108,7 @@ fn to_unmap(session: &Session, word: &str) -> Result<String> {
     let mut ids = recorded_ids(&session.repo)?;
     let opened = pages::open_kept(session)?;
     ids.extend(opened.scopes.into_iter().map(|scope| scope.scope));
-    let meant = scope_record::meant(&ids.iter().map(String::as_str), word);
+    let meant = meant(session, &ids.iter().map(String::as_str), word);
     match meant.as_slice() {
         [] => Ok(word.to_owned()),
         [one] => Ok(one.clone()),

@@ -18,7 +18,7 @@ pub(super) fn retain_meant(
     wanted: &str,
 ) -> Result<()> {
     let ids = scopes.iter().map(|scope| scope.scope.as_str());
-    let meant = scope_record::meant(&ids, wanted);
+    let meant = scopes::meant(session, &ids, wanted);
     match meant.as_slice() {
         [one] => scopes.retain(|scope| scope.scope == *one),
         [] => return Err(no_scope(session, wanted)),
@@ -55,7 +55,7 @@ pub(super) fn retain_wanted(
                 let ids = scopes
                     .iter()
                     .filter_map(|scope| scope_record::committed(&scope.scope));
-                let meant = scope_record::meant(&ids, word);
+                let meant = scopes::meant(session, &ids, word);
                 let private = match meant.as_slice() {
                     [one] => scope_record::of_worktree(one),
                     [] => return Err(no_scope(session, &scope_record::of_worktree(word))),
@@ -94,7 +94,7 @@ pub(super) fn retain_source(
 /// Makes the error for a scope without pages here: it may still be recorded.
 fn no_scope(session: &Session, wanted: &str) -> Error {
     let recorded = scopes::mapped_ids(&session.repo);
-    let meant = scope_record::meant(&recorded.keys().map(String::as_str), wanted);
+    let meant = scopes::meant(session, &recorded.keys().map(String::as_str), wanted);
     match meant.as_slice() {
         [] => {
             let message = format!("no scope of this worktree is '{wanted}'");

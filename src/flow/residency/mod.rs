@@ -11,35 +11,23 @@ mod wanted_pages;
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::clones::found::FoundClone;
-use crate::flow::pages::{self, Opened, scopes};
+use crate::flow::pages::{self, Freshness, Opened, scopes};
+use crate::map::scope_record;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, Result};
+use crate::page::listing::LockEntry;
 use crate::page::pages::{Page, PageId};
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
 use crate::store::state::{MAX_LOCK_SECONDS, PageLock, Resident, State, StoredPage};
 
-pub(in crate::flow) use page_state::PageState;
 pub use page_state::ResidencyStats;
+pub(in crate::flow) use page_state::{PageState, Tally};
 pub(in crate::flow) use resident_pages::{find_kept, successors_of};
 
 /// The longest reason for a lock.
 const MAX_REASON_BYTES: usize = 1_000;
-
-/// A lock as reports have it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct LockEntry {
-    /// Who has locked it; null for the user.
-    pub owner: Option<String>,
-    /// When it ends.
-    pub locked_until: String,
-    /// The reason that was given.
-    pub reason: String,
-}
 
 impl From<&PageLock> for LockEntry {
     fn from(lock: &PageLock) -> Self {
@@ -133,20 +121,36 @@ fn pinned_pages(session: &Session, residents: &[Resident]) -> Result<BTreeSet<[u
         return Ok(BTreeSet::new());
     }
     let opened = pages::open_mapped(session)?;
+    let freshness = Freshness::of(session);
     let mut found = BTreeSet::new();
     for page in pinned {
-        if is_stale(&opened, page)? != Some(true) {
+        if is_stale(&opened, &freshness, page)? != Some(true) {
             found.insert(page.id);
         }
     }
     Ok(found)
 }
 
-/// Returns `true` if the mapping no longer has a page; `None` if its scope has no pages here.
-fn is_stale(opened: &Opened, page: &Resident) -> Result<Option<bool>> {
-    let is_here = opened.scopes.iter().any(|row| row.scope == page.scope);
-    let has = is_here.then(|| opened.has(PageId(page.id))).transpose()?;
-    Ok(has.map(|has| !has))
+/// Returns `true` if the mapping of a page's scope no longer has it; `None` if the scope has no pages here. HEAD and
+/// the working tree have the same pages for the same files: a page that the other one has is not stale either, while
+/// that mapping is up to date.
+fn is_stale(opened: &Opened, freshness: &Freshness<'_>, page: &Resident) -> Result<Option<bool>> {
+    let row = |scope: &str| opened.scopes.iter().find(|row| row.scope == scope);
+    let Some(own) = row(&page.scope) else {
+        return Ok(None);
+    };
+    let id = PageId(page.id);
+    if opened.has(own, id)? {
+        return Ok(Some(false));
+    }
+    let other = match scope_record::committed(&page.scope) {
+        Some(committed) => row(committed),
+        None => row(&scope_record::of_worktree(&page.scope)),
+    };
+    let has_other = other.map_or(Ok(false), |other| {
+        Ok(opened.has(other, id)? && !freshness.is_stale(other))
+    });
+    has_other.map(|has| Some(!has))
 }
 
 /// Returns a page that the state has stored.

@@ -4,12 +4,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::wanted_pages::{Finder, MissingPage};
-use super::{LockEntry, check_reason, ids, milliseconds, now, owner, written};
+use super::{check_reason, ids, milliseconds, now, owner, written};
 use crate::model::Result;
+use crate::page::listing::LockEntry;
 use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
-use crate::store::state::{Extended, NewLock, State, Unlocked, Wanted};
+use crate::store::state::{Extended, NewLock, Resident, State, Unlocked, Wanted};
+
+/// The name of the time of a lock in messages: that of the action.
+pub const LOCK_SECONDS: &str = "ttl_s";
+
+/// The name of the time by which a lock is extended.
+pub const ADDED_SECONDS: &str = "additional_s";
 
 /// A page for which something failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,6 +55,9 @@ pub struct LockedPage {
     pub page_id: PageId,
     /// When the lock ends: no earlier than a lock that was held before.
     pub locked_until: String,
+    /// Whether it is in the resident set of the agent that locks it: a lock holds a page there once a request has
+    /// loaded it.
+    pub resident: bool,
 }
 
 /// The result of unlocking pages.
@@ -90,7 +100,7 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
         dry_run: session.is_dry(),
         ..LockReport::default()
     };
-    let time = match milliseconds(seconds, "ttl_s") {
+    let time = match milliseconds(seconds, LOCK_SECONDS) {
         Ok(time) => time,
         Err(why) => {
             report.failed = all_failed(names, &why);
@@ -106,16 +116,18 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
     };
     let (wanted, missing) = Finder::new(session).find(&mut state, names)?;
     report.failed = missing.into_iter().map(FailedPage::from).collect();
-    let now = now(session);
+    let (owner, now) = (owner(session), now(session));
     let new = NewLock {
         until: now + time,
         reason,
     };
-    match state.lock(&owner(session), &wanted, new, now) {
-        Ok(ends) => wanted
+    let locked = state.lock(&owner, &wanted, new, now);
+    let locked = locked.and_then(|ends| Ok((ends, state.residents(&owner)?)));
+    match locked {
+        Ok((ends, residents)) => wanted
             .iter()
             .zip(ends)
-            .for_each(|(page, end)| report.add(page, end)),
+            .for_each(|(page, end)| report.add(page, end, &residents)),
         Err(why) => {
             let pages = wanted.iter().map(|page| PageId(page.id).to_string());
             let failed = all_failed(&pages.collect::<Vec<_>>(), &unusable(&why));
@@ -126,12 +138,13 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
 }
 
 impl LockReport {
-    fn add(&mut self, page: &Wanted, end: Option<i64>) {
+    fn add(&mut self, page: &Wanted, end: Option<i64>, residents: &[Resident]) {
         let page_id = PageId(page.id);
         match end {
             Some(end) => self.locked.push(LockedPage {
                 page_id,
                 locked_until: written(end),
+                resident: residents.iter().any(|resident| resident.id == page.id),
             }),
             None => self.failed.push(FailedPage {
                 page_id: page_id.to_string(),
@@ -206,7 +219,7 @@ pub fn extend(session: &Session, name: &str, seconds: f64) -> Result<ExtendRepor
         problem: None,
         dry_run: session.is_dry(),
     };
-    let time = match milliseconds(seconds, "additional_s") {
+    let time = match milliseconds(seconds, ADDED_SECONDS) {
         Ok(time) => time,
         Err(why) => {
             report.problem = Some(why);

@@ -7,8 +7,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::wanted_pages::{Finder, MissingPage};
-use super::{LockEntry, check_reason, ids, milliseconds, now, owner, pinned_pages, written};
+use super::{check_reason, ids, milliseconds, now, owner, pinned_pages, written};
 use crate::model::{Code, Error, Result};
+use crate::page::listing::LockEntry;
 use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -111,7 +112,12 @@ fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
     check_reason(&request.reason)?;
     let lock_time = request.lock_seconds.map(|seconds| {
         let time = milliseconds(seconds, "lock_duration_s");
-        time.map_err(|why| Error::new(Code::InvalidValue, why).unchanged())
+        let refused = |why| Error::new(Code::InvalidValue, why).unchanged();
+        time.map_err(|why| {
+            refused(why).hint(
+                "git colony pages request --lock 300 ID   # a number of seconds, at most a year",
+            )
+        })
     });
     let lock_time = lock_time.transpose()?;
     let mut report = PageRequestReport::empty(session);

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{now, owner, written};
-use crate::flow::pages::scopes;
-use crate::page::listing::PageEntry;
+use super::{is_stale, now, owner, written};
+use crate::flow::pages::{Freshness, Opened, scopes};
+use crate::model::Result;
+use crate::page::listing::{LockEntry, PageEntry};
 use crate::page::pages::PageId;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -16,8 +17,10 @@ use crate::store::state::{Counters, PageKey, PageLock, Resident, State};
 /// Numbers of the resident set of the agent that asks, for a scope or for all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ResidencyStats {
-    /// Its resident pages.
+    /// Its resident pages, with the stale ones.
     pub resident: u64,
+    /// Those of them that the mapping no longer has.
+    pub stale: u64,
     /// Pages of pinned scopes, which never leave a resident set.
     pub pinned: u64,
     /// Pages that an agent or the user has locked.
@@ -71,6 +74,8 @@ impl PageState {
             page.resident = self.residents.contains_key(&page.page_id.0);
             page.pinned = self.pinned.contains(&page.scope_id);
             page.locked_until = self.locked_until(page.page_id.0).map(written);
+            let locks = self.locks.iter().filter(|lock| lock.page == page.page_id.0);
+            page.locks = locks.map(LockEntry::from).collect();
         }
     }
 
@@ -85,34 +90,110 @@ impl PageState {
         locks.map(|lock| lock.until).max()
     }
 
-    fn is_pinned(&self, scope: &str) -> bool {
-        self.pinned.contains(scope)
+    /// Returns the resident pages that the mapping no longer has.
+    ///
+    /// # Errors
+    /// `cache-unusable`.
+    pub(in crate::flow) fn stale(
+        &self,
+        session: &Session,
+        opened: &Opened,
+    ) -> Result<BTreeSet<PageKey>> {
+        let freshness = Freshness::of(session);
+        let mut stale = BTreeSet::new();
+        for page in self.residents.values() {
+            if is_stale(opened, &freshness, page)? == Some(true) {
+                stale.insert(page.id);
+            }
+        }
+        Ok(stale)
     }
 
-    /// Counts the pages of a scope; `None` if the state cannot be read.
-    pub(in crate::flow) fn stats(&self, scope: &str, pages: &[PageKey]) -> Option<ResidencyStats> {
-        if self.problem.is_some() {
-            return None;
-        }
-        let locked: BTreeSet<PageKey> = self.locks.iter().map(|lock| lock.page).collect();
-        let counters = self.counters.get(scope).copied().unwrap_or_default();
-        let count = |wanted: &dyn Fn(&PageKey) -> bool| {
-            pages.iter().filter(|page| wanted(page)).count() as u64
+    /// Counts the pages of a scope; `stale` are the resident pages that the mapping no longer has.
+    pub(in crate::flow) fn tally(
+        &self,
+        scope: &str,
+        pages: &[PageKey],
+        stale: &BTreeSet<PageKey>,
+    ) -> Tally {
+        let left = self.residents.values();
+        let left = left.filter(|page| page.scope == scope && stale.contains(&page.id));
+        let left: BTreeSet<PageKey> = left.map(|page| page.id).collect();
+        let is_resident = |page: &&PageKey| self.residents.contains_key(*page);
+        let is_locked = |page: &&PageKey| self.locks.iter().any(|lock| lock.page == **page);
+        let pinned: &[PageKey] = if self.pinned.contains(scope) {
+            pages
+        } else {
+            &[]
         };
-        Some(ResidencyStats {
-            resident: count(&|page| self.residents.contains_key(page)),
-            pinned: count(&|_| self.is_pinned(scope)),
-            locked: count(&|page| locked.contains(page)),
-            hits: counters.hits,
-            faults: counters.faults,
-            evictions: counters.evictions,
-        })
+        Tally {
+            resident: pages
+                .iter()
+                .filter(is_resident)
+                .chain(&left)
+                .copied()
+                .collect(),
+            locked: pages
+                .iter()
+                .chain(&left)
+                .filter(is_locked)
+                .copied()
+                .collect(),
+            pinned: pinned.iter().copied().collect(),
+            stale: left,
+            counters: self.counters.get(scope).copied().unwrap_or_default(),
+        }
+    }
+
+    /// Counts the resident pages, whatever scope they belong to.
+    pub(in crate::flow) fn tally_residents(&self, stale: &BTreeSet<PageKey>) -> Tally {
+        Tally {
+            resident: self.residents.keys().copied().collect(),
+            stale: stale.clone(),
+            ..Tally::default()
+        }
+    }
+}
+
+/// The pages of scopes, each counted once: HEAD and the working tree have the same pages for the same files.
+#[derive(Clone, Debug, Default)]
+pub(in crate::flow) struct Tally {
+    resident: BTreeSet<PageKey>,
+    stale: BTreeSet<PageKey>,
+    pinned: BTreeSet<PageKey>,
+    locked: BTreeSet<PageKey>,
+    counters: Counters,
+}
+
+impl Tally {
+    /// Adds the pages of another scope.
+    pub(in crate::flow) fn add(&mut self, other: Tally) {
+        self.resident.extend(other.resident);
+        self.stale.extend(other.stale);
+        self.pinned.extend(other.pinned);
+        self.locked.extend(other.locked);
+        self.counters.hits += other.counters.hits;
+        self.counters.faults += other.counters.faults;
+        self.counters.evictions += other.counters.evictions;
+    }
+
+    /// Returns the numbers.
+    pub(in crate::flow) fn stats(&self) -> ResidencyStats {
+        ResidencyStats {
+            resident: self.resident.len() as u64,
+            stale: self.stale.len() as u64,
+            pinned: self.pinned.len() as u64,
+            locked: self.locked.len() as u64,
+            hits: self.counters.hits,
+            faults: self.counters.faults,
+            evictions: self.counters.evictions,
+        }
     }
 }
 
 type Read = (Vec<Resident>, Vec<PageLock>, BTreeMap<String, Counters>);
 
-fn read(session: &Session) -> Result<Option<Read>, Unusable> {
+fn read(session: &Session) -> std::result::Result<Option<Read>, Unusable> {
     let Some(mut state) = State::find(session)? else {
         return Ok(None);
     };
@@ -120,15 +201,4 @@ fn read(session: &Session) -> Result<Option<Read>, Unusable> {
     let residents = state.residents(&agent)?;
     let locks = state.locks(now(session))?;
     Ok(Some((residents, locks, state.counters(&agent)?)))
-}
-
-impl std::ops::AddAssign for ResidencyStats {
-    fn add_assign(&mut self, other: Self) {
-        self.resident += other.resident;
-        self.pinned += other.pinned;
-        self.locked += other.locked;
-        self.hits += other.hits;
-        self.faults += other.faults;
-        self.evictions += other.evictions;
-    }
 }

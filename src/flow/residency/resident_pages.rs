@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::{is_stale, now, owner, pinned_pages, unpack, written};
 use crate::flow::map::mapping::Reading;
-use crate::flow::pages::{self, Opened};
+use crate::flow::pages::{self, Freshness, Opened};
 use crate::model::{Code, Error, RepoPath, Result};
-use crate::page::listing::unusable;
+use crate::page::listing::{LockEntry, unusable};
 use crate::page::mapping::read_pages;
 use crate::page::page_text::{PageTexts, Rendering};
 use crate::page::pages::{self as page_ids, Page, PageId};
@@ -61,6 +61,9 @@ pub struct ResidentPage {
     pub pinned: bool,
     /// When the last lock on it ends; null if there is none.
     pub locked_until: Option<String>,
+    /// The locks on it; left out if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockEntry>,
     /// Whether the mapping has other pages for its files now; null if the scope has no pages here.
     pub stale: Option<bool>,
     /// The pages that have its files now, if it is stale.
@@ -114,6 +117,7 @@ pub fn list(session: &Session, rendering: Option<Rendering>) -> Result<ResidentR
     let opened = pages::open_mapped(session)?;
     let residents: Vec<Resident> = facts.pages.iter().map(|(page, _)| page.clone()).collect();
     let pinned = pinned_pages(session, &residents)?;
+    let freshness = Freshness::of(session);
     let mut kept = Vec::new();
     for (resident, stored) in &facts.pages {
         let Some(page) = unpack(stored) else {
@@ -124,7 +128,8 @@ pub fn list(session: &Session, rendering: Option<Rendering>) -> Result<ResidentR
         report.pages.push(ResidentPage {
             pinned: is_pinned,
             locked_until: facts.locked_until(resident.id).map(written),
-            ..describe(&opened, resident, &page)?
+            locks: facts.locks_on(resident.id).map(LockEntry::from).collect(),
+            ..describe(&opened, &freshness, resident, &page)?
         });
         kept.push(KeptPage {
             is_held: is_pinned || facts.is_locked(session, resident.id),
@@ -169,9 +174,12 @@ impl Facts {
         })
     }
 
+    fn locks_on(&self, page: [u8; 16]) -> impl Iterator<Item = &PageLock> {
+        self.locks.iter().filter(move |lock| lock.page == page)
+    }
+
     fn locked_until(&self, page: [u8; 16]) -> Option<i64> {
-        let locks = self.locks.iter().filter(|lock| lock.page == page);
-        locks.map(|lock| lock.until).max()
+        self.locks_on(page).map(|lock| lock.until).max()
     }
 
     fn is_locked(&self, session: &Session, page: [u8; 16]) -> bool {
@@ -191,8 +199,13 @@ struct KeptPage<'a> {
 }
 
 /// Describes a page; locks and pins, the caller adds.
-fn describe(opened: &Opened, resident: &Resident, page: &Page) -> Result<ResidentPage> {
-    let stale = is_stale(opened, resident)?;
+fn describe(
+    opened: &Opened,
+    freshness: &Freshness<'_>,
+    resident: &Resident,
+    page: &Page,
+) -> Result<ResidentPage> {
+    let stale = is_stale(opened, freshness, resident)?;
     let successors = match stale {
         Some(true) => successors_of(opened, &resident.scope, page)?,
         _ => Vec::new(),
@@ -205,6 +218,7 @@ fn describe(opened: &Opened, resident: &Resident, page: &Page) -> Result<Residen
         priority: resident.priority,
         pinned: false,
         locked_until: None,
+        locks: Vec::new(),
         stale,
         successors,
         loaded_at: written(resident.loaded_at),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::SearchedFiles;
 use super::documents::StoredDocument;
-use super::indexing::{Indexer, literature, unusable_index};
+use super::indexing::{IndexKept, Indexer, literature, unusable_index};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::no_pages::NoPages;
@@ -80,7 +80,11 @@ pub(super) struct Candidate {
 ///
 /// # Errors
 /// As [`super::search`].
-pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Searched<'a>> {
+pub(super) fn open<'a>(
+    session: &'a Session,
+    files: &SearchedFiles,
+    kept: IndexKept,
+) -> Result<Searched<'a>> {
     let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs));
     let globs = globs.transpose().map_err(|fault| {
         let glob = files
@@ -102,9 +106,12 @@ pub(super) fn open<'a>(session: &'a Session, files: &SearchedFiles) -> Result<Se
     let has_known = known
         .as_ref()
         .is_some_and(|known| !known.documents.is_empty());
-    let mut indexer = Indexer::open(session)?;
+    let mut indexer = match kept {
+        IndexKept::OnDisk => Indexer::open(session)?,
+        IndexKept::InMemory => Indexer::in_memory(session)?,
+    };
     let mut views = views_of(&mut indexer, &opened, known.as_ref())?;
-    if indexer.is_overgrown(&views)? {
+    if kept == IndexKept::OnDisk && indexer.is_overgrown(&views)? {
         // Most of it is of files that nobody has any more.
         indexer = Indexer::recreate(session)?;
         views = views_of(&mut indexer, &opened, known.as_ref())?;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::indexing::IndexKept;
 use super::packing::Packing;
 use super::{SearchedFiles, candidates, indexing};
 use crate::flow::pages::no_pages::NoPages;
@@ -106,6 +107,8 @@ pub struct ContextReport {
     pub count: usize,
     /// The number of passages that match, or were requested, and did not fit.
     pub left_out: usize,
+    /// A budget that has space for one passage, if none fits; null if some do.
+    pub needed_tokens: Option<usize>,
     /// The number of files that were added to the index.
     pub indexed: usize,
     /// Whether files have changed since they were mapped: the text is theirs as it was.
@@ -121,11 +124,15 @@ pub struct ContextReport {
 /// # Errors
 /// `path-not-found` for a path without a mapped file; as [`super::search`].
 pub fn context(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
-    indexing::again_if_damaged(session, || context_once(session, request))
+    indexing::again_if_unusable(session, |kept| context_once(session, request, kept))
 }
 
-fn context_once(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
-    let searched = candidates::open(session, &request.files)?;
+fn context_once(
+    session: &Session,
+    request: &ContextRequest,
+    kept: IndexKept,
+) -> Result<ContextReport> {
+    let searched = candidates::open(session, &request.files, kept)?;
     let resident = resident_pages(session, request.excludes_resident);
     let mut packing = Packing::new(&searched, request.budget, resident);
     match &request.about {
@@ -140,6 +147,7 @@ fn context_once(session: &Session, request: &ContextRequest) -> Result<ContextRe
         text,
         budget_tokens: request.budget,
         count: parts.len(),
+        needed_tokens: packing.needed.filter(|_| parts.is_empty()),
         parts,
         left_out,
         indexed: searched.indexed,

@@ -75,23 +75,42 @@ pub fn keep_up_to_date(session: &Session) {
     }
 }
 
-/// Does some work; if the index is damaged, deletes it and does the work once more: it is derived data.
+/// Where the index of a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IndexKept {
+    /// In its file, for the next command, too.
+    OnDisk,
+    /// In memory, for this command only.
+    InMemory,
+}
+
+/// Does some work; if the index is damaged, deletes it and does the work once more: it is derived data. If another
+/// process holds the index for long, the work is done with one of its own.
 ///
 /// # Errors
 /// Those of the work.
-pub(super) fn again_if_damaged<T>(session: &Session, work: impl Fn() -> Result<T>) -> Result<T> {
-    let is_unusable = |done: &Result<T>| {
+pub(super) fn again_if_unusable<T>(
+    session: &Session,
+    work: impl Fn(IndexKept) -> Result<T>,
+) -> Result<T> {
+    let failed_as = |done: &Result<T>, code: Code| {
         let error = done.as_ref().err();
-        error.is_some_and(|error| error.code() == Code::CacheUnusable)
+        error.is_some_and(|error| error.code() == code)
     };
-    let mut done = work();
-    if is_unusable(&done) {
+    let mut done = work(IndexKept::OnDisk);
+    if failed_as(&done, Code::CacheUnusable) {
         // Another process may have made it again, and then it must not be deleted once more.
-        done = work();
+        done = work(IndexKept::OnDisk);
     }
-    if is_unusable(&done) {
+    if failed_as(&done, Code::CacheUnusable) {
         drop(Indexer::recreate(session)?);
-        done = work();
+        done = work(IndexKept::OnDisk);
+    }
+    if failed_as(&done, Code::Locked) {
+        (session.world.narrate)(
+            "warning: another process holds the index; it is made for this command only",
+        );
+        done = work(IndexKept::InMemory);
     }
     done
 }
@@ -127,6 +146,18 @@ impl<'a> Indexer<'a> {
         Ok(Indexer {
             session,
             index: index.map_err(unusable_index)?,
+            added: 0,
+        })
+    }
+
+    /// Opens an index for this command only.
+    ///
+    /// # Errors
+    /// `cache-unusable` if there is not enough memory.
+    pub(super) fn in_memory(session: &'a Session) -> Result<Indexer<'a>> {
+        Ok(Indexer {
+            session,
+            index: SearchIndex::in_memory().map_err(unusable_index)?,
             added: 0,
         })
     }

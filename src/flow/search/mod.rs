@@ -24,6 +24,7 @@ use crate::page::pages::PageId;
 use crate::search::query::{Query, Syntax};
 use crate::store::Session;
 
+use indexing::IndexKept;
 pub use indexing::keep_up_to_date;
 
 /// The passages to find.
@@ -162,12 +163,16 @@ pub fn refresh(session: &Session, work: Work) -> Result<()> {
 /// # Errors
 /// `scope-not-found`, `invalid-value` for a glob, `cache-unusable`, `locked`, `object-missing`, `interrupted`.
 pub fn search(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
-    indexing::again_if_damaged(session, || search_once(session, request))
+    indexing::again_if_unusable(session, |kept| search_once(session, request, kept))
 }
 
-fn search_once(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
+fn search_once(
+    session: &Session,
+    request: &SearchRequest,
+    kept: IndexKept,
+) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
-    let searched = candidates::open(session, &request.files)?;
+    let searched = candidates::open(session, &request.files, kept)?;
     let ranked = searched.rank(&query)?;
     let best = ranked.iter().take(request.limit);
     let hits = best.map(|it| searched.hit(&query, &searched.candidate(it)?));

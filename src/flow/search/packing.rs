@@ -69,6 +69,8 @@ pub(super) struct Packing<'a, 's> {
     used: usize,
     /// The number of wanted passages that did not fit.
     pub(super) left_out: usize,
+    /// The smallest budget, about, for one of the passages that did not fit into an empty text.
+    pub(super) needed: Option<usize>,
     /// Whether a passage of whole files did not fit.
     is_full: bool,
 }
@@ -87,6 +89,7 @@ impl<'a, 's> Packing<'a, 's> {
             texts: BTreeSet::new(),
             used: 0,
             left_out: 0,
+            needed: None,
             is_full: false,
         }
     }
@@ -238,6 +241,7 @@ impl<'a, 's> Packing<'a, 's> {
         let heading = if is_joined { 0 } else { HEADING_TOKENS };
         let tokens = Tokenizer::default().count(body) + heading;
         if self.used + tokens > self.budget {
+            self.note_needed(tokens);
             self.left_out += usize::from(from != PartOrigin::Surroundings);
             return Ok(false);
         }
@@ -259,6 +263,11 @@ impl<'a, 's> Packing<'a, 's> {
         Ok(true)
     }
 
+    /// Notes the tokens of a passage that does not fit.
+    fn note_needed(&mut self, tokens: usize) {
+        self.needed = Some(self.needed.map_or(tokens, |needed| needed.min(tokens)));
+    }
+
     /// Writes the text. The passages that were chosen last are dropped until it fits.
     pub(super) fn fitted(&mut self) -> Result<(String, Vec<ContextPart>)> {
         loop {
@@ -267,6 +276,7 @@ impl<'a, 's> Packing<'a, 's> {
             if tokens <= self.budget || self.chosen.is_empty() {
                 return Ok((text, parts));
             }
+            self.note_needed(tokens);
             let mut excess = tokens - self.budget;
             while excess > 0 {
                 let last = self.chosen.iter().max_by_key(|(_, chosen)| chosen.order);

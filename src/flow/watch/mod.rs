@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::flow::pages::scopes;
 use crate::flow::residency::written;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
@@ -287,23 +288,21 @@ fn scope_of(session: &Session, request: &Request, by_map: bool) -> Result<Option
         }
         return Ok(None);
     };
-    let rows = Rows::read(session).unwrap_or_default();
-    let mut found = rows.meant(word);
-    match (found.pop(), found.is_empty()) {
-        (Some(id), true) => Ok(Some(id)),
-        (None, _) if !by_map => Ok(Some(word.clone())),
-        (None, _) => Err(Error::new(
+    let mut found = Rows::read(session).unwrap_or_default().meant(word);
+    if found.is_empty() && !by_map {
+        let recorded = scopes::recorded_ids(&session.repo)?;
+        found = scopes::meant(session, &recorded.iter().map(String::as_str), word);
+    }
+    match found.as_slice() {
+        [one] => Ok(Some(one.clone())),
+        [] if !by_map => Ok(Some(word.clone())),
+        [] => Err(Error::new(
             Code::ScopeNotFound,
             format!("no row of the map has the scope '{word}': at least one path is necessary"),
         )
         .unchanged()
         .hint("git colony map show")),
-        (Some(_), false) => Err(Error::new(
-            Code::Usage,
-            format!("'{word}' can mean several scopes"),
-        )
-        .unchanged()
-        .hint("git colony scopes")),
+        many => Err(scopes::not_one(word, many).unchanged()),
     }
 }
 

@@ -32,13 +32,13 @@ impl Rows {
         self.outcomes.iter().map(|row| row.scope_id.as_str())
     }
 
-    /// Returns the scopes that a word means: of the row with that name, else as every command finds them.
+    /// Returns the scopes that a word means, as every command finds them; the rows are those on disk.
     pub(super) fn meant(&self, word: &str) -> Vec<String> {
-        let mut rows = self.outcomes.iter();
-        match rows.find(|row| row.row.name == word) {
-            Some(row) => vec![row.scope_id.clone()],
-            None => scope_record::meant(&self.ids(), word),
-        }
+        scope_record::meant(&self.ids(), word, || {
+            let mut rows = self.outcomes.iter();
+            let row = rows.find(|row| row.row.name == word);
+            row.map(|row| row.scope_id.clone())
+        })
     }
 
     /// Returns the names of the rows that a watch is for: of its scope, else those that are not static.

@@ -1,5 +1,5 @@
-//! Attributes of paths, with git as the referee. Left out: `info/attributes`, which gix ranks below the files of
-//! directories, and git above them.
+//! Attributes of paths, with git as the referee. Left out: a line of `info/attributes` that takes a macro away from
+//! the lines of directories; there the macro still counts for us.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,8 +20,13 @@ use crate::model::World;
 use crate::model::progress::Progress;
 use crate::model::world::{Changes, Interrupt, UserConfiguration};
 
-/// Where rules are.
-const FILES: [&str; 3] = [".gitattributes", "d/.gitattributes", "d/e/.gitattributes"];
+/// Where rules are; the last one is of no directory.
+const FILES: [&str; 4] = [
+    ".gitattributes",
+    "d/.gitattributes",
+    "d/e/.gitattributes",
+    ".git/info/attributes",
+];
 
 const PATHS: [&str; 18] = [
     "f",
@@ -221,7 +226,21 @@ impl Place {
 fn attributes_are_those_that_git_finds() {
     let folder = tempfile::tempdir().unwrap();
     let place = Place::new(&folder.path().canonicalize().unwrap());
-    let rules = proptest::collection::vec(proptest::collection::vec(line(), 0..5), FILES.len());
+    let lines = || proptest::collection::vec(line(), 0..5);
+    let takes_macro = |line: &String| {
+        let words = ["-both", "!both", "both=v", "-nested", "!nested"];
+        line.split_ascii_whitespace()
+            .any(|word| words.contains(&word))
+    };
+    let of_info = lines().prop_map(move |mut lines| {
+        lines.retain(|line| !takes_macro(line));
+        lines
+    });
+    let directories = proptest::collection::vec(lines(), FILES.len() - 1);
+    let rules = (directories, of_info).prop_map(|(mut rules, info)| {
+        rules.push(info);
+        rules
+    });
     let mut runner = TestRunner::new(Config {
         cases: 128,
         failure_persistence: None,

@@ -2,6 +2,7 @@
 
 pub mod attribute_lines;
 pub mod attribute_patterns;
+mod info_attributes;
 pub mod path_pattern;
 pub(crate) mod rule_files;
 pub mod tree_attributes;
@@ -14,7 +15,9 @@ use gix::worktree::stack::state::attributes::Source;
 use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 use super::index::Index;
+use super::worktree::safe_open::MAX_RULES_BYTES;
 use super::{Oid, Repo};
+use info_attributes::InfoAttributes;
 use rule_files::{RuleFile, RuleFiles};
 
 /// A file that an attributes line assigns to a filter.
@@ -68,6 +71,8 @@ const CANNOT: fn() -> &'static str = || "cannot read the attributes";
 /// Looks up one attribute of paths, by git's own rules: cheapest in the order of the paths.
 pub(in crate::git) struct AttributeLookup<'a> {
     stack: gix::AttributeStack<'a>,
+    /// Asked before the others.
+    info: Option<InfoAttributes>,
     /// Checks the files of the working tree before they are read.
     rules: Option<RuleFiles>,
     outcome: Outcome,
@@ -81,6 +86,10 @@ impl AttributeLookup<'_> {
     pub(in crate::git) fn find(&mut self, path: &[u8], mode: Mode) -> Result<Option<Match<'_>>> {
         if let Some(rules) = &mut self.rules {
             rules.require(path)?;
+        }
+        let info = self.info.as_mut();
+        if info.is_some_and(|info| info.decides(path, mode)) {
+            return Ok(self.info.as_ref().and_then(InfoAttributes::found));
         }
         let platform = self.stack.at_entry(BStr::new(path), Some(mode));
         self.outcome.reset();
@@ -148,10 +157,29 @@ impl Repo {
         let stack = self.inner.attributes_only(index, attributes_of.source());
         let stack = stack.or_code(Code::RepositoryBroken, CANNOT)?;
         Ok(AttributeLookup {
+            info: InfoAttributes::read(self, attribute, || self.root_rules(index, attributes_of))?,
             outcome: stack.selected_attribute_matches([attribute]),
             stack,
             rules: attributes_of.rules(self),
         })
+    }
+
+    /// Returns the text of the attributes file of the root: of the working tree, else of the index.
+    fn root_rules(&self, index: &gix::index::State, attributes_of: AttributesOf) -> Vec<u8> {
+        let name = RepoPath::from(RuleFile::Attributes.name());
+        let there = name.under(self.workdir()).symlink_metadata();
+        if attributes_of == AttributesOf::Worktree && there.is_ok_and(|there| there.is_file()) {
+            return self.root_attributes().into_bytes();
+        }
+        let entry = index.entry_by_path(BStr::new(name.as_bytes()));
+        let entry = entry.filter(|entry| matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE));
+        let id = entry.map(|entry| Oid::from(entry.id));
+        let id = id.filter(|id| {
+            self.object_size(*id)
+                .is_some_and(|size| size <= MAX_RULES_BYTES)
+        });
+        id.and_then(|id| self.read_blob(id).ok())
+            .unwrap_or_default()
     }
 
     /// Lists the regular files of `index` at stage 0 with `filter=<filter>`, sorted by path.

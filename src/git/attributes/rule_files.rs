@@ -17,7 +17,7 @@ pub(in crate::git) enum RuleFile {
 }
 
 impl RuleFile {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             RuleFile::Attributes => ".gitattributes",
             RuleFile::Ignore => ".gitignore",

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::git::plain_file;
-use crate::git::{RefName, Repo};
+use crate::git::{Oid, RefName, Repo};
 
 /// Another worktree.
 #[derive(Clone, Debug)]
@@ -32,6 +32,29 @@ impl Repo {
     /// Returns the root of another worktree that has the branch checked out or rebases it; for one
     /// whose files are gone, its git directory.
     pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
+        let mut others = self.other_git_dirs();
+        let found = others.find(|git_dir| works_on(git_dir, branch))?;
+        Some(self.root_of(&found).unwrap_or(found))
+    }
+
+    /// Lists the other worktrees, by their roots.
+    pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
+        let others = self.other_git_dirs();
+        let mut found: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
+        found.sort_by(|one, other| one.root.cmp(&other.root));
+        found
+    }
+
+    /// Returns the commits of the other worktrees whose HEAD is detached.
+    pub fn detached_heads_of_others(&self) -> Vec<Oid> {
+        let heads = self.other_git_dirs().filter_map(|git_dir| {
+            let head = plain_file::read_text(git_dir.join("HEAD")).ok()?;
+            Oid::parse(head.trim())
+        });
+        heads.collect()
+    }
+
+    fn other_git_dirs(&self) -> impl Iterator<Item = PathBuf> {
         let linked = std::fs::read_dir(self.common_dir().join("worktrees"))
             .into_iter()
             .flatten()
@@ -40,28 +63,9 @@ impl Repo {
         // A bare repository has a HEAD but nothing checked out.
         let is_bare = self.config_bool("core.bare") == Some(true);
         let main = (!is_bare).then(|| self.common_dir().to_owned());
-        let mut others = linked
+        linked
             .chain(main)
-            .filter(|git_dir| git_dir != self.git_dir());
-        let found = others.find(|git_dir| works_on(git_dir, branch))?;
-        Some(self.root_of(&found).unwrap_or(found))
-    }
-
-    /// Lists the other worktrees, by their roots.
-    pub fn other_worktrees(&self) -> Vec<OtherWorktree> {
-        let linked = std::fs::read_dir(self.common_dir().join("worktrees"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
-        let is_bare = self.config_bool("core.bare") == Some(true);
-        let main = (!is_bare).then(|| self.common_dir().to_owned());
-        let others = linked
-            .chain(main)
-            .filter(|git_dir| git_dir != self.git_dir());
-        let mut found: Vec<_> = others.map(|git_dir| self.describe(git_dir)).collect();
-        found.sort_by(|one, other| one.root.cmp(&other.root));
-        found
+            .filter(|git_dir| git_dir != self.git_dir())
     }
 
     fn describe(&self, git_dir: PathBuf) -> OtherWorktree {

@@ -199,10 +199,12 @@ fn matches(globs: &Globs, start: &RepoPath, file: &RepoPath) -> bool {
     below.is_some_and(|below| globs.verdict(&below) == GlobVerdict::In)
 }
 
-/// Returns a map without the faults of its rows: their positions move with the lines above them.
+/// Returns a map without the faults of its rows, whose positions move with the lines above them, and without lists
+/// that exclude nothing.
 fn without_faults(mut map: RepoMap) -> RepoMap {
     for row in &mut map.sources {
         row.fault = None;
+        row.exclude_globs = row.exclude_globs.take().filter(|globs| !globs.is_empty());
     }
     map
 }

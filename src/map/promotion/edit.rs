@@ -75,6 +75,16 @@ impl GlobList {
         globs.map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Removes an empty list that says the same as none.
+    fn drop_if_needless(self, map: &mut RepoMap) {
+        if let GlobList::Exclude(row) = self
+            && self.globs(map).is_empty()
+            && let Some(row) = map.sources.get_mut(row)
+        {
+            row.exclude_globs = None;
+        }
+    }
+
     fn globs_mut(self, map: &mut RepoMap) -> Option<&mut Vec<String>> {
         match self {
             GlobList::Paths(row) => Some(&mut map.knowledge_routing.get_mut(row)?.paths),
@@ -103,6 +113,7 @@ impl Edit {
                 if let Some(known) = list.globs_mut(map).filter(|known| *index < known.len()) {
                     known.remove(*index);
                 }
+                list.drop_if_needless(map);
             }
             Edit::Send(row, to) => {
                 if let Some(row) = map.knowledge_routing.get_mut(*row) {

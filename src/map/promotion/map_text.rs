@@ -172,7 +172,9 @@ impl MapText<'_> {
                 .members()?
                 .iter()
                 .find(|entry| entry.key == list.key())?;
-            return self.empty(key);
+            let is_needless = matches!(list, GlobList::Exclude(_));
+            let whole = self.without(row, key).filter(|_| is_needless);
+            return whole.or_else(|| self.empty(key));
         }
         if node.is_block() {
             return Some((item.whole.clone(), String::new()));
@@ -182,6 +184,15 @@ impl MapText<'_> {
             None => item.value.span.start..items.get(index + 1)?.value.span.start,
         };
         Some((range, String::new()))
+    }
+
+    /// Removes a key of a row with its lines, unless the row begins with it or it has a comment.
+    fn without(&self, row: &Entry, key: &Entry) -> Option<Splice> {
+        let is_first = row.value.members()?.first()?.start == key.start;
+        let lines = key.start - self.document.column(key.start)..key.whole.end;
+        let has_comment = self.document.at(lines.clone()).contains('#');
+        let is_whole = row.value.is_block() && !is_first && !has_comment;
+        is_whole.then_some((lines, String::new()))
     }
 
     /// Replaces the list of a key by an empty one.

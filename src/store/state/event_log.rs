@@ -30,6 +30,9 @@ const MAX_EVENTS: i64 = 100_000;
 /// How long an event stays, in milliseconds.
 const MAX_AGE: i64 = 90 * 86_400_000;
 
+/// Events that stay however old they are: a process whose clock is far ahead must not empty the log.
+const MIN_EVENTS: i64 = if cfg!(test) { 2 } else { 1_000 };
+
 /// Maximum bytes of a value as JSON; lists in a longer one are cut.
 const MAX_VALUE_BYTES: usize = 16_384;
 
@@ -226,7 +229,8 @@ fn take_token(connection: &Connection, now: i64) -> Result<bool, Unusable> {
     Ok(is_allowed)
 }
 
-/// Deletes the oldest events where there are too many, and those before the first that is young enough.
+/// Deletes the oldest events where there are too many, and those before the first that is young enough; never the
+/// newest [`MIN_EVENTS`].
 fn trim(connection: &Connection, now: i64) -> Result<(), Unusable> {
     let newest = connection.last_insert_rowid();
     let sql = "DELETE FROM events WHERE number <= ?1";
@@ -234,8 +238,10 @@ fn trim(connection: &Connection, now: i64) -> Result<(), Unusable> {
         .prepare_cached(sql)?
         .execute([newest - MAX_EVENTS])?;
     let sql = "DELETE FROM events WHERE number <
-        (SELECT number FROM events WHERE at >= ?1 ORDER BY number LIMIT 1)";
-    connection.prepare_cached(sql)?.execute([now - MAX_AGE])?;
+        (SELECT number FROM events WHERE at >= ?1 ORDER BY number LIMIT 1) AND number <= ?2";
+    connection
+        .prepare_cached(sql)?
+        .execute([now - MAX_AGE, newest - MIN_EVENTS])?;
     Ok(())
 }
 

@@ -139,6 +139,20 @@ fn events_of_ninety_days_stay() {
 }
 
 #[test]
+fn a_clock_far_ahead_leaves_the_newest_events() {
+    const DAY: i64 = 86_400;
+    let (_folder, log) = place();
+    for number in 0..4 {
+        emit(&log, &format!("k:{number}"), number);
+    }
+    emit(&log, "k:ahead", 91 * DAY);
+    emit(&log, "k:now", 5);
+    let mut reader = EventReader::at(log.clone());
+    let batch = all(&mut reader, &Position::FIRST);
+    assert_eq!(keys(&batch), ["k:3", "k:ahead", "k:now"]);
+}
+
+#[test]
 fn quiescences_come_at_most_once_a_second() {
     let (_folder, log) = place();
     for number in 0..10 {

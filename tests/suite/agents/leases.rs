@@ -170,10 +170,7 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
         holder["pid"]
     );
     assert!(said.starts_with(&words), "{said}");
-    assert!(
-        said.ends_with(" just now; nothing has changed"),
-        "{said}"
-    );
+    assert!(said.ends_with(" just now; nothing has changed"), "{said}");
     // What only looks, and what happens by itself, passes.
     assert_eq!(second.colony(&clone, "status")["ok"], true);
     let kept = second.colony(&clone, "checkpoint --auto");

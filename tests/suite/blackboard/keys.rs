@@ -412,3 +412,30 @@ fn asked_for_nothing_it_shows_what_it_can_be_asked_for() {
     assert_eq!(bare["message"], "'git colony blackboard' needs a command");
     assert_eq!(bare["hint"], "git colony blackboard -h");
 }
+
+#[test]
+fn a_value_of_a_newer_version_is_named_and_kept() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["blackboard", "put", "plan", "key", "one"]);
+    let leaf = sandbox.git(&["ls-tree", "-r", "--name-only", REF]);
+    let text = sandbox.git(&["show", &format!("{REF}:{}", leaf.trim())]);
+    let newer = text.replacen("\"format\": 1", "\"format\": 99", 1);
+    assert_ne!(newer, text);
+    sandbox.write("value.json", newer);
+    let blob = sandbox.git(&["hash-object", "-w", "value.json"]);
+    let (folder, _) = leaf.trim().split_once('/').unwrap();
+    let file = format!("100644 blob {}\t{}.json\n", blob.trim(), blob.trim());
+    let inner = sandbox.make_tree(&file);
+    let tree = sandbox.make_tree(&format!("040000 tree {}\t{folder}\n", inner.trim()));
+    let commit = sandbox.git(&["commit-tree", tree.trim(), "-p", REF, "-m", "newer"]);
+    sandbox.git(&["update-ref", REF, commit.trim()]);
+    for args in [
+        &["blackboard", "get", "plan", "key"][..],
+        &["blackboard", "put", "plan", "key", "two"],
+        &["blackboard", "delete", "plan", "key"],
+    ] {
+        let refused = sandbox.json(args);
+        assert_eq!(refused["code"], "newer-format", "{args:?}: {refused:#}");
+    }
+    assert_eq!(sandbox.git(&["rev-parse", REF]), commit);
+}

@@ -359,3 +359,17 @@ fn an_undo_of_a_mapping_is_heard() {
     let expected = [format!("unmapped:{scope}"), format!("mapped:{scope}")];
     assert_eq!(keys_of(&heard), expected);
 }
+
+#[test]
+fn a_line_of_an_event_has_its_value() {
+    let sandbox = Sandbox::new();
+    let page = {
+        sandbox.colony(&["map"]);
+        sandbox.json(&["pages"])["pages"][0]["page_id"].clone()
+    };
+    sandbox.colony(&["pages", "request", page.as_str().unwrap()]);
+    let told = sandbox.colony(&["events", "--key", "page_fault:"]);
+    let wanted = format!("page_ids: {}, ", page.as_str().unwrap());
+    assert!(told.contains(&wanted), "{told}");
+    assert!(told.contains("loaded: true"), "{told}");
+}

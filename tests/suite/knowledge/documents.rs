@@ -351,3 +351,41 @@ fn an_ingest_that_is_stopped_leaves_no_part_of_it() {
     let told = sandbox.json(&["ingest"]);
     assert_eq!((&told["count"], &told["ok"]), (&json!(22), &json!(true)));
 }
+
+#[test]
+fn a_document_without_text_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.md", "\n");
+    commit(&sandbox);
+    let told = sandbox.json(&["ingest", "a.md"]);
+    assert_eq!(outcomes(&told), ["a.md ingested no_text"]);
+    let again = sandbox.json(&["ingest", "a.md"]);
+    assert_eq!(outcomes(&again), ["a.md unchanged no_text"]);
+}
+
+#[test]
+fn a_prefix_is_typed_from_the_directory_and_must_match() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lit/a.md", "# A\n");
+    sandbox.write("lit/sub/b.md", "# B\n");
+    sandbox.write("a.md", "# Root\n");
+    commit(&sandbox);
+    sandbox.colony(&["ingest", "a.md", "lit/a.md", "lit/sub/b.md"]);
+    let below = sandbox.at(sandbox.path("lit"));
+    let cleared = |args: &[&str]| {
+        let told = below.json(&[&["knowledge", "clear", "-n", "--prefix"], args].concat());
+        let all = told["cleared"].as_array().unwrap().iter();
+        all.map(|one| one["path"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(cleared(&["a"]), ["lit/a.md"]);
+    assert_eq!(cleared(&["sub/"]), ["lit/sub/b.md"]);
+    assert_eq!(cleared(&["../a"]), ["a.md"]);
+    assert_eq!(cleared(&["repo:a"]), ["a.md"]);
+    let none = below.run(&["knowledge", "clear", "--prefix", "x"]);
+    assert_eq!(none.code, 1);
+    assert_eq!(
+        none.stdout,
+        "no document of the knowledge base begins with 'repo:lit/x'\n"
+    );
+}

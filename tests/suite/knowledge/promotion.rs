@@ -199,3 +199,74 @@ fn files_that_no_source_reads_are_not_promoted_in_silence() {
     assert_eq!(told["count"], 1, "{told:#}");
     assert_eq!(ingest(&sandbox), ["lit/t.csv ingested"]);
 }
+
+#[test]
+fn a_hidden_edit_of_the_map_stops_a_promotion() {
+    for flag in ["--assume-unchanged", "--skip-worktree"] {
+        let sandbox = routed();
+        let own = format!("{}# mine\n", sandbox.read(MAP));
+        sandbox.git(&["update-index", flag, MAP]);
+        // Unchanged, it is changed as any other.
+        assert_eq!(sandbox.json(&["promote", "lit/a.md", "-n"])["count"], 1);
+        sandbox.write(MAP, &own);
+        let before = state(&sandbox);
+        for dry in [&["-n"][..], &[]] {
+            let refused = sandbox.json(&[&["promote", "lit/a.md"], dry].concat());
+            assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
+            assert_eq!(state(&sandbox), before);
+        }
+        assert_eq!(sandbox.read(MAP), own);
+        let refused = sandbox.json(&["promote", "lit/a.md"]);
+        for command in refused["hint"].as_str().unwrap().split(" && ") {
+            let words = command.split(' ').skip(1);
+            let words: Vec<&str> = words.map(|word| word.trim_matches('\'')).collect();
+            sandbox.git(&words);
+        }
+        let refused = sandbox.json(&["promote", "lit/a.md"]);
+        assert!(
+            refused["hint"].as_str().unwrap().starts_with("git add "),
+            "{refused:#}"
+        );
+    }
+}
+
+#[test]
+fn a_promoted_map_keeps_its_encoding_and_its_mode() {
+    let sandbox = routed();
+    let text = sandbox.read(MAP);
+    let line = format!("/{MAP} text working-tree-encoding=UTF-16LE-BOM\n");
+    sandbox.write(".gitattributes", line);
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    sandbox.write(MAP, bytes);
+    sandbox.set_mode(MAP, 0o755);
+    commit(&sandbox);
+    let told = sandbox.json(&["promote", "lit/a.md"]);
+    assert_eq!(told["count"], 1, "{told:#}");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let listed = sandbox.git(&["ls-tree", "HEAD", MAP]);
+    assert!(listed.starts_with("100755 "), "{listed}");
+    let stored = sandbox.git(&["show", &format!("HEAD:{MAP}")]);
+    assert!(
+        stored.contains("- \"/lit/a.md\"") || stored.contains("/lit/a.md"),
+        "{stored}"
+    );
+    let there = std::fs::read(sandbox.path(MAP)).unwrap();
+    assert_eq!(there[..2], [0xff, 0xfe]);
+}
+
+#[test]
+fn a_source_of_all_files_is_the_same_after_a_round_trip() {
+    let sandbox = routed();
+    let rows = "\n  - paths: [\"lit/**\"]\n    ingest_to: vcm";
+    let source = "sources:\n  - name: papers\n    type: literature\n    start_dir: lit\n";
+    let map = super::map(rows).replacen("sources:\n", source, 1);
+    sandbox.write(MAP, &map);
+    commit(&sandbox);
+    let told = sandbox.json(&["demote", "lit/a.md"]);
+    assert_eq!(told["count"], 1, "{told:#}");
+    assert!(sandbox.read(MAP).contains("exclude_globs: [\"/a.md\"]"));
+    let back = sandbox.json(&["promote", "lit/a.md"]);
+    assert_eq!(back["count"], 1, "{back:#}");
+    assert!(!sandbox.read(MAP).contains("exclude_globs"));
+}

@@ -161,3 +161,22 @@ fn versions_of_deleted_branches_are_cleared_on_request() {
     sandbox.colony(&["undo"]);
     assert_eq!(listed(&sandbox).len(), 3);
 }
+
+#[test]
+fn the_version_of_a_detached_worktree_is_not_unused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.md", "# Old\n");
+    commit(&sandbox);
+    sandbox.git(&["switch", "-q", "-c", "tried"]);
+    sandbox.write("a.md", "# New\n");
+    commit(&sandbox);
+    sandbox.colony(&["ingest", "a.md"]);
+    let place = sandbox.outside().join("beside").display().to_string();
+    sandbox.git(&["worktree", "add", "-q", "--detach", &place, "tried"]);
+    sandbox.git(&["switch", "-q", "-"]);
+    sandbox.git(&["branch", "-q", "-D", "tried"]);
+    let clear = ["knowledge", "clear", "--unused"];
+    assert_eq!(sandbox.json(&clear)["count"], 0);
+    sandbox.git(&["worktree", "remove", &place]);
+    assert_eq!(sandbox.json(&clear)["count"], 1);
+}

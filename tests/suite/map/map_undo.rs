@@ -344,3 +344,78 @@ fn with_a_sparse_index_a_map_is_recorded_and_is_no_operation() {
     assert_eq!(gone["copies"], json!(["shared", "pages"]), "{gone:#}");
     assert!(!sandbox.path(".git/colony/pending").exists());
 }
+
+#[test]
+fn a_mapping_recorded_again_says_that() {
+    let (sandbox, _) = mapped();
+    done(&sandbox.json(&["undo"]));
+    let run = sandbox.run(&["map"]);
+    assert!(
+        run.stdout.contains("recorded, no page has changed"),
+        "{}",
+        run.stdout
+    );
+    done(&sandbox.json(&["undo"]));
+    let map = sandbox.json(&["map"]);
+    let result = &map["results"][0];
+    assert_eq!(
+        (&result["recorded"], &result["message"]),
+        (&json!(true), &json!("recorded, no page has changed")),
+        "{map:#}"
+    );
+    let again = sandbox.json(&["map"]);
+    let result = &again["results"][0];
+    assert_eq!(
+        (&result["recorded"], &result["message"]),
+        (&json!(false), &json!("nothing has changed"))
+    );
+}
+
+#[test]
+fn an_undone_unmap_says_that_pages_are_missing() {
+    let (sandbox, scope) = mapped();
+    sandbox.colony(&["scopes", "unmap", &scope]);
+    let would = sandbox.json(&["undo", "-n"]);
+    assert_eq!(would["scopes_without_pages"], json!([scope]), "{would:#}");
+    let run = sandbox.run(&["undo"]);
+    assert_eq!(
+        run.stderr,
+        "the pages of 1 scope are not here; run 'git colony map'\n"
+    );
+    sandbox.colony(&["map"]);
+    // Where the pages are here, nothing is missing.
+    done(&sandbox.json(&["undo"]));
+    let back = sandbox.json(&["redo"]);
+    assert_eq!(back["scopes_without_pages"], json!(null), "{back:#}");
+}
+
+#[test]
+fn a_mapping_is_undone_alone_after_changes_by_git() {
+    let (sandbox, scope) = mapped();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "two"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let refused = sandbox.json(&["undo"]);
+    assert_eq!(refused["code"], "external-change", "{refused:#}");
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(
+        hint.contains("git colony undo op-2 undoes that operation alone"),
+        "{hint}"
+    );
+    let would = sandbox.json(&["undo", "op-2", "-n"]);
+    assert_eq!(would["undone"], "op-2", "{would:#}");
+    assert_eq!(scopes(&sandbox), [scope.as_str()]);
+    let undone = sandbox.json(&["undo", "op-2"]);
+    assert_eq!(undone["undone"], "op-2", "{undone:#}");
+    assert_eq!(scopes(&sandbox), [""; 0]);
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    done(&sandbox.json(&["redo"]));
+    assert_eq!(scopes(&sandbox), [scope.as_str()]);
+    // The change by plain git is the next step then, and still needs '--force'.
+    done(&sandbox.json(&["undo", "op-2"]));
+    assert_eq!(sandbox.error(&["undo"]), "external-change");
+    // An operation below one that changed HEAD is not undone alone.
+    assert_eq!(sandbox.error(&["undo", "op-1"]), "invalid-value");
+    sandbox.check_invariants_of_git();
+}

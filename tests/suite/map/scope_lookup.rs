@@ -296,3 +296,67 @@ fn a_page_holds_each_text_once_in_json() {
     let lines = sandbox.colony(&["pages", "show", id, "--format", "json"]);
     assert_eq!(lines.lines().count(), 1);
 }
+
+#[test]
+fn the_only_row_of_a_map_is_found_by_its_name() {
+    let sandbox = Sandbox::new();
+    let id = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
+    sandbox.json(&["map", "--worktree"]);
+    let of = |args: &[&str]| {
+        let answer = sandbox.json(args);
+        assert_eq!(answer["ok"], true, "{args:?}: {answer:#}");
+        answer
+    };
+    let listed = of(&["pages", "--scope", "default"]);
+    assert_eq!(listed["pages"][0]["scope_id"], id);
+    let private = of(&["pages", "--worktree", "--scope", "default"]);
+    let name = format!("{}@worktree", id.as_str().unwrap());
+    assert_eq!(private["pages"][0]["scope_id"], name);
+    assert_eq!(of(&["scopes", "show", "default"])["scope_id"], id);
+    assert_eq!(of(&["scopes", "unmap", "-n", "default"])["scope_id"], id);
+    let meant = sandbox.json(&["scopes", "mapped", "default"]);
+    assert_eq!(meant["meant"], json!([id]));
+    of(&["search", "bee", "--scope", "default"]);
+    of(&["pages", "show", "--path", "a.txt", "--scope", "default"]);
+    of(&["pages", "graph", "--scope", "default"]);
+    let stats = of(&["pages", "stats", "--scope", "default"]);
+    assert_eq!(stats["scopes"].as_array().unwrap().len(), 1, "{stats:#}");
+    assert_eq!(stats["scopes"][0]["scope_id"], id);
+    let watch = of(&["watch", "--scope", "default", "-n"]);
+    assert_eq!(watch["scope_id"], id);
+    let events = of(&["events", "--all", "--scope", "default"]);
+    assert_eq!(events["events"][0]["value"]["scope_id"], id, "{events:#}");
+    let call = ["call", "get_vcm_stats", "{\"scope_id\": \"default\"}"];
+    let by_action: Value = serde_json::from_str(&sandbox.run(&call).stdout).unwrap();
+    assert_eq!(by_action["scopes"], stats["scopes"]);
+    assert_eq!(
+        sandbox.error(&["pages", "--scope", "defaults"]),
+        "scope-not-found"
+    );
+}
+
+#[test]
+fn an_ambiguous_word_for_a_scope_names_the_candidates() {
+    let sandbox = Sandbox::new();
+    sandbox.write(MAP, ROWS);
+    commit(&sandbox);
+    let mapped = sandbox.json(&["map"]);
+    let ids = [0, 1].map(|at| mapped["results"][at]["scope_id"].as_str().unwrap());
+    let base = ids[0].strip_suffix(":code").unwrap();
+    for args in [
+        &["pages", "--scope", base][..],
+        &["pages", "stats", "--scope", base],
+        &["pages", "graph", "--scope", base],
+        &["scopes", "show", base],
+        &["scopes", "unmap", base],
+        &["search", "bee", "--scope", base],
+        &["watch", "--scope", base, "-n"],
+        &["events", "--scope", base],
+    ] {
+        let refused = sandbox.json(args);
+        assert_eq!(refused["code"], "name-ambiguous", "{args:?}: {refused:#}");
+        assert_eq!(refused["detail"]["scopes"], json!(ids), "{args:?}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(ids[0]) && message.contains(ids[1]));
+    }
+}

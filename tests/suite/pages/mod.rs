@@ -11,3 +11,4 @@ mod page_show;
 mod page_sources;
 mod page_streams;
 mod residency;
+mod resident_facts;

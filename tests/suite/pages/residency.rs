@@ -97,7 +97,7 @@ fn the_least_recently_used_page_leaves_first() {
     assert_eq!(fifth["evicted"], json!([ids[3]]), "{fifth:#}");
     let stats = sandbox.json(&["pages", "stats"]);
     let counts = json!({
-        "resident": 3, "pinned": 0, "locked": 0, "hits": 2, "faults": 5, "evictions": 2
+        "resident": 3, "stale": 0, "pinned": 0, "locked": 0, "hits": 2, "faults": 5, "evictions": 2
     });
     assert_eq!(stats["stats"], counts, "{stats:#}");
     assert_eq!(stats["scopes"][0]["stats"], counts, "{stats:#}");

@@ -185,3 +185,26 @@ fn a_budget_is_a_number_of_tokens() {
         assert_eq!(run.code, 129, "{budget}: {}", output(&run));
     }
 }
+
+#[test]
+fn a_budget_for_no_passage_names_one_that_has_space() {
+    let sandbox = mapped();
+    let none = context(&sandbox, &["merge base", "--budget", "3"]);
+    assert_eq!(none["count"], 0, "{none:#}");
+    let needed = none["needed_tokens"].as_u64().unwrap().to_string();
+    let run = sandbox.run(&["context", "merge base", "--budget", "3"]);
+    let hint = format!("'--budget {needed}' has space for one");
+    assert!(run.stderr.contains(&hint), "{}", run.stderr);
+    let some = context(&sandbox, &["merge base", "--budget", &needed]);
+    assert_ne!(some["count"], 0, "{some:#}");
+    assert_eq!(some["needed_tokens"], Value::Null);
+}
+
+#[test]
+fn a_file_that_was_taken_for_a_question_is_noted() {
+    let sandbox = mapped();
+    sandbox.write("notes.md", "# Notes\n");
+    let run = sandbox.run(&["context", "notes.md", "--budget", "300"]);
+    let note = "'notes.md' is a path, and was taken for a question; its text: git colony context -- 'notes.md'\n";
+    assert!(run.stderr.starts_with(note), "{}", run.stderr);
+}

@@ -175,3 +175,22 @@ fn a_file_that_cannot_be_read_is_indexed_later() {
         (&1.into(), &"src/other.rs".into())
     );
 }
+
+#[test]
+fn a_search_needs_no_index_that_another_process_holds() {
+    let sandbox = mapped();
+    answer(&sandbox);
+    sandbox.write("src/new.rs", "fn merge_base() {}\n");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "new"]);
+    let held = rusqlite::Connection::open(sandbox.path(INDEX)).unwrap();
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let run = sandbox.run(&["search", "merge base", "--refresh"]);
+    assert!(
+        run.stderr.contains("another process holds the index"),
+        "{}",
+        output(&run)
+    );
+    held.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(sandbox.run(&["search", "merge base"]).stdout, run.stdout);
+}

@@ -101,6 +101,28 @@ fn a_detached_process_watches_after_its_command() {
 }
 
 #[test]
+fn a_detached_process_acts_as_the_agent_of_its_command() {
+    let sandbox = mapped();
+    let started = sandbox
+        .program()
+        .args(["--json", "--agent", "ada", "watch", "code", "--detach"])
+        .args(["--on-change", "reindex", "--debounce", SOON])
+        .output()
+        .unwrap();
+    assert!(started.status.success());
+    sandbox.write("src/a.rs", "fn other() {}\n");
+    sandbox.git(&["commit", "-qam", "other"]);
+    let newest = || {
+        let heard = sandbox.json(&["events", "--all", "--key", "mapped:", "-n", "1"]);
+        heard["events"][0]["agent"].clone()
+    };
+    until(|| newest() == "ada");
+    let id = sandbox.json(&["watches"])["watches"][0]["watch_id"].clone();
+    sandbox.colony(&["watches", "stop", id.as_str().unwrap()]);
+    until(|| sandbox.json(&["watches"])["running"] == false);
+}
+
+#[test]
 fn a_deleted_or_damaged_state_loses_no_running_watch() {
     let sandbox = mapped();
     let mut watcher = Watcher::start(&sandbox, &["code", "--debounce", SOON, "--id", "one"]);

@@ -1,5 +1,7 @@
 //! The result of mapping a row.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +15,9 @@ const MAX_NAMED: usize = 100;
 
 /// The message for unchanged pages.
 const NOTHING: &str = "nothing has changed";
+
+/// The message for unchanged pages of a scope whose record had to be written.
+const RECORDED: &str = "recorded, no page has changed";
 
 /// The status of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -39,6 +44,8 @@ pub struct MapResult {
     pub scope_id: String,
     /// The status.
     pub status: MapStatus,
+    /// Whether its record was written, or would be: it had none, as after an undo, or another one.
+    pub recorded: bool,
     /// The number of pages of the scope.
     pub pages: u64,
     /// The number of records of the scope.
@@ -125,6 +132,14 @@ impl MapResult {
         self.left_out = left_out;
         self.left_out_count = count;
         self
+    }
+
+    /// Notes that the record of the scope was written, if it is one of these.
+    pub(in crate::flow) fn note_record(&mut self, recorded: &BTreeSet<String>) {
+        self.recorded = recorded.contains(&self.scope_id);
+        if self.recorded && self.status == MapStatus::AlreadyMapped {
+            self.message = self.message.replacen(NOTHING, RECORDED, 1);
+        }
     }
 
     /// Returns the result of a row that could not be mapped.

@@ -1,0 +1,63 @@
+//! `undo` and `redo`: the steps, and the scopes that are mapped again by them without pages here.
+//!
+//! An operation has the record of a scope, and pages are derived data: undo of `scopes unmap` returns the record alone.
+
+use std::collections::BTreeSet;
+
+use super::agents::agent_places;
+use super::{pages, shared};
+use crate::design::undo::undo_report::UndoReport;
+use crate::design::undo::undo_steps::{self, Request};
+use crate::git::Oid;
+use crate::map::scope_record;
+use crate::model::Result;
+use crate::store::refs::{ref_names, shared_record};
+use crate::store::{Session, key};
+
+/// Takes the steps, and names the scopes whose pages must be made again.
+///
+/// # Errors
+/// Those of [`undo_steps::run`].
+pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
+    // Another clone may have changed a shared record since.
+    shared::refresh(session);
+    let report = undo_steps::run(session, request);
+    let mut report = report.map_err(|error| agent_places::explain_nothing(session, error))?;
+    report.scopes_without_pages = without_pages(session, &report)?;
+    Ok(report)
+}
+
+/// Returns the scopes that have a record again and no pages here.
+fn without_pages(session: &Session, report: &UndoReport) -> Result<Vec<String>> {
+    let mut returned = BTreeSet::new();
+    let changes = report.all().flat_map(|step| &step.refs);
+    for change in changes {
+        let is_of_worktree = || {
+            let place = ref_names::LOCAL_SCOPES.as_bytes();
+            change.name.as_bytes().starts_with(place)
+        };
+        if change.name.as_bytes() != ref_names::SCOPES.as_bytes() && !is_of_worktree() {
+            continue;
+        }
+        let ids = |commit: Option<Oid>| -> Result<BTreeSet<String>> {
+            let keys = shared_record::keys(&session.repo, &change.name, commit)?;
+            let text = |key: &[u8]| std::str::from_utf8(key).ok().and_then(key::decode);
+            Ok(keys
+                .keys()
+                .filter_map(|name| text(name.as_bytes()))
+                .collect())
+        };
+        let before = ids(change.old)?;
+        returned.extend(ids(change.new)?.difference(&before).cloned());
+    }
+    if returned.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Scopes of the working tree have no step of undo.
+    returned.retain(|id| scope_record::committed(id).is_none());
+    let opened = pages::open_kept(session)?;
+    for scope in &opened.scopes {
+        returned.remove(&scope.scope);
+    }
+    Ok(returned.into_iter().collect())
+}
