@@ -14,7 +14,7 @@ pub use crate::git::remote::url::{Provenance, RemoteUrl};
 pub use crate::git::{BareRepo, ObjectWrites, Objects, Oid, RefName, Repo};
 pub use crate::knowledge::record::{KnowledgeChunk, SourceRecord};
 pub use crate::knowledge::sources::Sources;
-pub use crate::map::problem::MapProblem;
+pub use crate::store::yaml::problem::YamlProblem;
 pub use crate::map::row::SourceKind;
 pub use crate::map::schema::RepoMap;
 pub use crate::map::scope_record::{ScopeRecord, Scopes};

@@ -2,7 +2,7 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
-use crate::map::problem::MapProblem;
+use crate::store::yaml::problem::YamlProblem;
 use crate::map::show::MapCheckReport;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
@@ -80,13 +80,13 @@ impl Answer for MapCheckReport {
 /// Returns problems as compilers tell them.
 pub(in crate::cli) fn told(
     path: &str,
-    problems: &[MapProblem],
-    warnings: &[MapProblem],
+    problems: &[YamlProblem],
+    warnings: &[YamlProblem],
 ) -> Vec<String> {
     let problems = problems.iter().map(|problem| ("", problem));
     let warnings = warnings.iter().map(|problem| ("warning: ", problem));
-    let line = |(word, problem): (&str, &MapProblem)| {
-        let MapProblem {
+    let line = |(word, problem): (&str, &YamlProblem)| {
+        let YamlProblem {
             line,
             column,
             message,
