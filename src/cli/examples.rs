@@ -517,6 +517,17 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "catalog",
+        &[
+            ("git colony catalog add .", "this repository is one of them"),
+            ("git colony catalog", "its repositories, and where they are"),
+            (
+                "git colony catalog check",
+                "every problem in it, with its line",
+            ),
+        ],
+    ),
+    of(
         "config",
         &[
             (

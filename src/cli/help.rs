@@ -99,6 +99,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "id", All),
     ("Inspect and maintain", "paths", All),
     ("Inspect and maintain", "groups", All),
+    ("Inspect and maintain", "catalog", All),
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),
     ("Inspect and maintain", "prune", All),

@@ -9,6 +9,7 @@ mod agents;
 mod args;
 mod blackboard;
 mod call;
+mod catalog;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
@@ -338,6 +339,7 @@ impl Face<'_> {
             Command::Id(_) => id::run(self),
             Command::Paths(_) => paths::run(self),
             Command::Groups(args) => groups::run(self, &args),
+            Command::Catalog(args) => catalog::run(self, args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

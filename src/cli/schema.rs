@@ -66,6 +66,8 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
+use crate::flow::workspace::catalog_edit::CatalogChangeReport;
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
 use crate::flow::workspace::paths::PathsReport;
@@ -111,6 +113,13 @@ const REPORTS: &[(&str, Make)] = &[
     ("blackboard list", answer::<BlackboardReport>),
     ("blackboard put", answer::<ChangeReport>),
     ("call", answer::<call::ActionsReport>),
+    ("catalog", answer::<CatalogReport>),
+    ("catalog add", answer::<CatalogChangeReport>),
+    ("catalog check", answer::<CatalogCheckReport>),
+    ("catalog focus", answer::<CatalogChangeReport>),
+    ("catalog list", answer::<CatalogReport>),
+    ("catalog refresh", answer::<CatalogReport>),
+    ("catalog remove", answer::<CatalogChangeReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     (

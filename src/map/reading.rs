@@ -81,7 +81,8 @@ impl MapReader {
                 let at = items
                     .get(fault.index)
                     .map_or(value.position, |item| item.position);
-                self.yaml.problem(at, format!("'{key}': the list {}", fault.message));
+                self.yaml
+                    .problem(at, format!("'{key}': the list {}", fault.message));
                 None
             }
         }

@@ -154,7 +154,9 @@ impl SourceRow {
         let Some(fields) = reader.yaml.fields(value, "a source", SOURCE_KEYS) else {
             return (None, None);
         };
-        let name = reader.yaml.required(&fields, "name")
+        let name = reader
+            .yaml
+            .required(&fields, "name")
             .and_then(|name| reader.yaml.as_text(name, "name"));
         if let Some(name) = name {
             check_name(reader, name);
@@ -162,7 +164,9 @@ impl SourceRow {
             let places = ["type", "submodule", "chunk_overlap_tokens"].map(place);
             reader.places.extend(places.into_iter().flatten());
         }
-        let kind = reader.yaml.required(&fields, "type")
+        let kind = reader
+            .yaml
+            .required(&fields, "type")
             .and_then(|kind| SourceKind::read(reader, kind));
         let start = SourceRow::new(
             name.map_or("", |name| name.text),
@@ -238,11 +242,19 @@ impl SourceRow {
             ("include", BinaryPolicy::Include),
         ];
         let row = SourceRow {
-            binary_policy: reader.yaml.optional_choice(fields, "binary_policy", &binary),
-            chunk_target_tokens: reader.yaml.number(fields, "chunk_target_tokens", 16..=100_000),
-            chunk_overlap_tokens: reader.yaml.number(fields, "chunk_overlap_tokens", 0..=99_999),
+            binary_policy: reader
+                .yaml
+                .optional_choice(fields, "binary_policy", &binary),
+            chunk_target_tokens: reader
+                .yaml
+                .number(fields, "chunk_target_tokens", 16..=100_000),
+            chunk_overlap_tokens: reader
+                .yaml
+                .number(fields, "chunk_overlap_tokens", 0..=99_999),
             flush_threshold: reader.yaml.number(fields, "flush_threshold", 1..=100_000),
-            flush_token_budget: reader.yaml.number(fields, "flush_token_budget", 16..=10_000_000),
+            flush_token_budget: reader
+                .yaml
+                .number(fields, "flush_token_budget", 16..=10_000_000),
             ..self
         };
         if let (Some(target), Some(overlap)) = (row.chunk_target_tokens, row.chunk_overlap_tokens)
@@ -294,11 +306,17 @@ impl SourceRow {
 impl RouteRow {
     pub(super) fn read(reader: &mut MapReader, value: &Placed) -> Option<RouteRow> {
         let before = reader.yaml.problems.len();
-        let fields = reader.yaml.fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
-        let paths = reader.yaml.required(&fields, "paths")
+        let fields = reader
+            .yaml
+            .fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
+        let paths = reader
+            .yaml
+            .required(&fields, "paths")
             .and_then(|paths| reader.as_globs(paths, "paths"));
         if let (Some([]), Some(at)) = (paths.as_deref(), fields.place_of("paths")) {
-            reader.yaml.warn(at, "'paths' is an empty list, which matches nothing");
+            reader
+                .yaml
+                .warn(at, "'paths' is an empty list, which matches nothing");
         }
         let choices = [
             ("knowledge_base", Destination::KnowledgeBase),
@@ -309,7 +327,9 @@ impl RouteRow {
         if let Some(word) = profile
             && (word.text.trim().is_empty() || word.text.contains(char::is_control))
         {
-            reader.yaml.problem(word.at, "'profile' is not a printable word");
+            reader
+                .yaml
+                .problem(word.at, "'profile' is not a printable word");
         }
         let row = RouteRow {
             paths: paths.unwrap_or_default(),
@@ -351,7 +371,9 @@ fn directory(reader: &mut MapReader, key: &str, word: Word<'_>) -> Option<RepoPa
         None => Some(RepoPath::from(path)),
         Some(why) => {
             let text = quoted(word.text);
-            reader.yaml.problem(word.at, format!("'{key}' is {text}, which {why}"));
+            reader
+                .yaml
+                .problem(word.at, format!("'{key}' is {text}, which {why}"));
             None
         }
     }

@@ -116,7 +116,9 @@ fn read_top(top: &Placed) -> Read {
 fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
     if top.node == Node::Nothing {
         let message = "it is empty, expected 'schema_version: 1' and 'sources'";
-        reader.yaml.problem(Position { line: 1, column: 1 }, message);
+        reader
+            .yaml
+            .problem(Position { line: 1, column: 1 }, message);
         return None;
     }
     let fields = reader.yaml.fields(top, "the map", TOP_KEYS)?;
@@ -132,7 +134,9 @@ fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
         let message = format!("'schema_version' is {found}, expected {FORMAT}");
         reader.yaml.problem(version.position, message);
     }
-    let sources = reader.yaml.required(&fields, "sources")
+    let sources = reader
+        .yaml
+        .required(&fields, "sources")
         .map(|list| sources_of(reader, list));
     let has_routing = fields.place_of("knowledge_routing").is_some();
     let routing = has_routing

@@ -163,6 +163,16 @@ codes! {
     RecoveryNeeded = "recovery-needed",
     /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
     GroupsInvalid = "groups-invalid",
+    /// The workspace has no catalog of repositories, or it was not refreshed yet.
+    CatalogMissing = "catalog-missing",
+    /// The catalog of repositories is malformed.
+    CatalogInvalid = "catalog-invalid",
+    /// The catalog of repositories is valid, but a command cannot make this change of it: it says what to change.
+    CatalogNotEditable = "catalog-not-editable",
+    /// The catalog has that repository already.
+    CatalogRowExists = "catalog-row-exists",
+    /// The catalog has no repository of that name.
+    RepositoryNotFound = "repository-not-found",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.
@@ -242,6 +252,10 @@ impl Code {
             | Code::BranchExists
             | Code::BranchInUse
             | Code::CacheUnusable
+            | Code::CatalogInvalid
+            | Code::CatalogMissing
+            | Code::CatalogNotEditable
+            | Code::CatalogRowExists
             | Code::StateUnusable
             | Code::CloneInUse
             | Code::DecisionNotFound
@@ -270,6 +284,7 @@ impl Code {
             | Code::PathNotFound
             | Code::PublishedCommits
             | Code::ReadOnlyClone
+            | Code::RepositoryNotFound
             | Code::ScopeInvalid
             | Code::ScopeNotFound
             | Code::ScopeViolation
@@ -298,6 +313,7 @@ impl Code {
             Code::BranchInUse => Some(
                 "git worktree list   # run the command there, or switch that worktree to another branch",
             ),
+            Code::RepositoryNotFound => Some("git colony catalog"),
             Code::CheckpointNotFound => Some("git colony checkpoints"),
             Code::CloneNotFound => {
                 Some("git colony agents   # lists agents, and removed ones whose work is kept")

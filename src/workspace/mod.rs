@@ -3,6 +3,7 @@
 //! Works without git. Everything it reads may come from a stranger: files up to a limit, directories up to a
 //! number, and nothing behind a symlink.
 
+pub mod catalog;
 mod detected_groups;
 pub mod groups;
 pub mod layout;

@@ -2,10 +2,10 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
-use crate::store::yaml::problem::YamlProblem;
 use crate::map::show::MapCheckReport;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::store::yaml::problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

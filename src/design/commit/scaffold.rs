@@ -45,6 +45,17 @@ pub fn check<'a>(
 ) -> Result<()> {
     refuse_in_progress(session, command)?;
     session.identity()?;
+    require_directories(session, files)
+}
+
+/// Refuses a path that leads through something other than a directory.
+///
+/// # Errors
+/// `path-in-the-way`.
+pub fn require_directories<'a>(
+    session: &Session,
+    files: impl IntoIterator<Item = &'a RepoPath>,
+) -> Result<()> {
     for path in files {
         for directory in path.ancestors() {
             let standing = std::fs::symlink_metadata(directory.under(session.repo.workdir()));

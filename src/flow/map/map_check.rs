@@ -8,13 +8,13 @@ use super::map_overlaps;
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
-use crate::store::yaml::problem::{self, YamlProblem};
 use crate::map::row::SourceRow;
 use crate::map::schema::Read;
 use crate::map::show::MapCheckReport;
 use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
+use crate::store::yaml::problem::{self, YamlProblem};
 
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 ///

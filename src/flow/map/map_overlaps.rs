@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::map_home::Home;
 use crate::flow::knowledge;
 use crate::git::Oid;
-use crate::store::yaml::problem::YamlProblem;
 use crate::map::routing::Routing;
 use crate::map::row::Destination;
 use crate::map::schema::{Read, place_of_route};
 use crate::model::{Code, RepoPath, Result, text};
+use crate::store::yaml::problem::YamlProblem;
 
 /// The number of files that a warning names.
 const MAX_NAMED: usize = 3;

@@ -1,5 +1,7 @@
 //! Which checkout this is, where its state is, and which groups its files belong to. Reads only.
 
+pub mod catalog;
+pub mod catalog_edit;
 pub mod groups;
 pub mod id;
 pub mod paths;

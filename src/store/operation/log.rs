@@ -220,6 +220,7 @@ impl Log {
                 | Kind::Demote
                 | Kind::Map
                 | Kind::Unmap
+                | Kind::Catalog
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::testing::{YamlProblem, RepoMap, SourceKind, escape};
+use git_colony::testing::{RepoMap, SourceKind, YamlProblem, escape};
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/repo_maps");

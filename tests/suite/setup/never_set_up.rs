@@ -67,6 +67,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["decide", "-m", "it is so", "a.txt"],
     &["restore", "kept", "--force"],
     &["restore", "kept", "--mode", "fork", "--label", "back"],
+    &["catalog", "add", "."],
     &["undo"],
     &["redo"],
     &["fleet"],

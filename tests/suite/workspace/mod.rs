@@ -1,6 +1,8 @@
 //! Which checkout this is, and the layout of its workspace.
 
 mod affinity_groups;
+mod catalog;
+mod catalog_changes;
 mod identity;
 mod layouts;
 mod named_root;
