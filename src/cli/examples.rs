@@ -510,6 +510,24 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "query",
+        &[
+            (
+                "git colony query text one",
+                "lines with a word, in every repository",
+            ),
+            ("git colony query file a.txt", "one file of each"),
+            ("git colony query log -n 3", "the newest commits of each"),
+        ],
+    ),
+    of(
+        "index",
+        &[
+            ("git colony index", "how many files of which kind"),
+            ("git colony index --refresh", "count again, and keep it"),
+        ],
+    ),
+    of(
         "groups",
         &[
             ("git colony groups --agents", "who works in which part"),

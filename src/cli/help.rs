@@ -100,6 +100,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "paths", All),
     ("Inspect and maintain", "groups", All),
     ("Inspect and maintain", "catalog", All),
+    ("Inspect and maintain", "query", All),
+    ("Inspect and maintain", "index", All),
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),
     ("Inspect and maintain", "prune", All),

@@ -43,6 +43,7 @@ mod help;
 mod hook;
 mod hooks;
 mod id;
+mod index;
 mod ingest;
 mod init;
 mod knowledge;
@@ -63,6 +64,7 @@ mod pages;
 mod paths;
 mod promote;
 mod prune;
+mod query;
 pub mod reference;
 mod restore;
 mod roff;
@@ -340,6 +342,8 @@ impl Face<'_> {
             Command::Paths(_) => paths::run(self),
             Command::Groups(args) => groups::run(self, &args),
             Command::Catalog(args) => catalog::run(self, args),
+            Command::Query(args) => query::run(self, args),
+            Command::Index(args) => index::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

@@ -70,7 +70,11 @@ use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
 use crate::flow::workspace::catalog_edit::CatalogChangeReport;
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
+use crate::flow::workspace::index::IndexReport;
 use crate::flow::workspace::paths::PathsReport;
+use crate::flow::workspace::query::query_file::QueryFileReport;
+use crate::flow::workspace::query::query_log::QueryLogReport;
+use crate::flow::workspace::query::query_text::QueryTextReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -171,6 +175,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
     ("id", answer::<IdReport>),
+    ("index", answer::<IndexReport>),
     ("ingest", answer::<IngestReport>),
     ("init", answer::<InitReport>),
     ("knowledge", answer::<KnowledgeReport>),
@@ -205,6 +210,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
+    ("query file", answer::<QueryFileReport>),
+    ("query log", answer::<QueryLogReport>),
+    ("query text", answer::<QueryTextReport>),
     ("restore", answer::<RestoreReport>),
     ("schema", answer::<SchemaReport>),
     ("scopes", answer::<ScopesReport>),

@@ -8,4 +8,5 @@ mod detected_groups;
 pub mod groups;
 pub mod layout;
 mod member_patterns;
+pub mod query;
 pub mod root_files;

@@ -4,4 +4,6 @@ pub mod catalog;
 pub mod catalog_edit;
 pub mod groups;
 pub mod id;
+pub mod index;
 pub mod paths;
+pub mod query;

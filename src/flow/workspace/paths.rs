@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::catalog;
+use super::{catalog, index};
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{RepoPath, Result, World};
@@ -90,7 +90,7 @@ pub struct PathsReport {
 /// `interrupted`.
 pub fn paths(world: &World, checkout: &Checkout, session: Option<&Session>) -> Result<PathsReport> {
     let mut places = of_tree(&checkout.root);
-    places.push(catalog_snapshot(checkout));
+    places.extend(caches_in_tree(checkout));
     if let (Some(git_dir), Some(common_dir)) = (&checkout.git_dir, &checkout.common_dir) {
         places.extend(of_git(git_dir, common_dir));
     }
@@ -133,14 +133,15 @@ fn of_tree(root: &Path) -> Vec<StatePlace> {
     files.map(place).into()
 }
 
-/// Returns the file of the catalog as it was resolved last. The folder around it holds files that are not deletable, too.
-fn catalog_snapshot(checkout: &Checkout) -> StatePlace {
+/// Returns derived files in the working tree. The folder around them holds files that are not deletable, too.
+fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 2] {
     let folder = folder_of(&checkout.repository_id()).under(&checkout.root);
-    Keep::Deletable.place(
-        "catalog-snapshot",
-        folder.join(catalog::SNAPSHOT),
-        PlaceOf::Tree,
-    )
+    let place = |(name, file)| Keep::Deletable.place(name, folder.join(file), PlaceOf::Tree);
+    [
+        ("catalog-snapshot", catalog::SNAPSHOT),
+        ("file-overview", index::FILE),
+    ]
+    .map(place)
 }
 
 fn of_git(git_dir: &Path, common_dir: &Path) -> Vec<StatePlace> {

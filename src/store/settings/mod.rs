@@ -150,6 +150,15 @@ pub const TABLE: &[Setting] = &[
         help: "whether a checkpoint is a git tag as well, 'checkpoint/<id>'",
     },
     Setting {
+        key: "colony.catalog.roots",
+        variable: "COLONY_CATALOG_ROOTS",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::User,
+        default: "",
+        help: "directories below which agents may query repositories of the catalog by MCP, besides the workspace",
+    },
+    Setting {
         key: "colony.clone.copy",
         variable: "COLONY_CLONE_COPY",
         flag: None,
@@ -399,6 +408,8 @@ pub struct Settings {
     pub checkpoint_off_branch: bool,
     /// Whether checkpoints are git tags as well.
     pub checkpoint_git_tags: bool,
+    /// Directories below which agents may query repositories of the catalog.
+    pub catalog_roots: Vec<String>,
     /// Ignored paths that are copied into a new clone.
     pub clone_copy: Vec<String>,
     /// Ignored paths that are hard-linked into a new clone.
@@ -511,6 +522,7 @@ impl Settings {
             keep_auto_per_branch: number("colony.keepAutoPerBranch")?,
             checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
             checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
+            catalog_roots: list("colony.catalog.roots")?,
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,

@@ -28,6 +28,16 @@ pub struct Manifest {
     pub repositories: Vec<ManifestRow>,
 }
 
+impl Manifest {
+    /// Returns the catalog of a workspace without one: itself.
+    pub fn of_workspace() -> Manifest {
+        Manifest {
+            repositories: vec![ManifestRow::of_workspace()],
+            ..Manifest::default()
+        }
+    }
+}
+
 /// Parses a file.
 ///
 /// # Errors

@@ -11,4 +11,4 @@ pub mod resolve;
 mod row;
 
 pub use resolve::CatalogRepository;
-pub use row::AccessMode;
+pub use row::{AccessMode, Capability};

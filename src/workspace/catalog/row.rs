@@ -141,6 +141,23 @@ pub struct ManifestRow {
 }
 
 impl ManifestRow {
+    /// Returns the row of the workspace itself.
+    pub(super) fn of_workspace() -> ManifestRow {
+        ManifestRow {
+            repository_id: None,
+            display_name: Some("this repository".to_owned()),
+            root_path: Some(".".to_owned()),
+            origin_url: None,
+            provider: None,
+            default_ref: None,
+            access_mode: AccessMode::Local,
+            capabilities: AccessMode::Local.usual_capabilities(),
+            remote: Map::new(),
+            metadata: Value::Null,
+            at: Position { line: 1, column: 1 },
+        }
+    }
+
     /// Reads a row; problems are reported.
     pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<ManifestRow> {
         let before = reader.problems.len();

@@ -98,6 +98,26 @@ const SPECIFIED: &[(&str, &[&str])] = &[
         &["origin_url", "branch", "commit", "base_scope_id"],
     ),
     ("check_repo_map", &["origin_url", "branch", "commit"]),
+    ("repo_status", &[]),
+    ("repo_index_status", &[]),
+    ("repo_index_refresh", &[]),
+    ("catalog_list", &[]),
+    ("catalog_refresh", &[]),
+    (
+        "query_text",
+        &[
+            "query",
+            "repositories",
+            "regex",
+            "case_sensitive",
+            "max_matches",
+        ],
+    ),
+    ("query_file", &["path", "repositories", "max_bytes"]),
+    (
+        "query_log",
+        &["path", "contains", "repositories", "max_commits"],
+    ),
 ];
 
 /// A repository with something of everything.
@@ -147,6 +167,7 @@ fn every_action_of_the_specification_has_its_arguments() {
 
 /// Actions that read, their arguments, and the command of the same answer. Names in capitals stand for ids.
 const SAME: &[(&str, &str, &str)] = &[
+    ("repo_index_status", "{}", "index"),
     ("get_repo_state", "{}", "status"),
     ("list_checkpoints", r#"{"all":true}"#, "checkpoints --all"),
     (
@@ -328,7 +349,17 @@ const SAME: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs more than the repository of these tests has.
-const ELSEWHERE: [&str; 3] = ["agent_path", "diff_pages", "doctor"];
+const ELSEWHERE: [&str; 9] = [
+    "agent_path",
+    "catalog_list",
+    "catalog_refresh",
+    "diff_pages",
+    "doctor",
+    "query_file",
+    "query_log",
+    "query_text",
+    "repo_index_refresh",
+];
 
 #[test]
 fn every_face_answers_the_same() {

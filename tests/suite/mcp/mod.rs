@@ -12,6 +12,7 @@ mod resources;
 mod same_changes;
 mod stories;
 mod versions;
+mod workspace;
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -6,4 +6,6 @@ mod catalog_changes;
 mod identity;
 mod layouts;
 mod named_root;
+mod overview;
 mod places;
+mod query;
