@@ -29,7 +29,7 @@ pub use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 pub use crate::store::files::shared_root::SharedRoot;
 pub use crate::store::operation::{EXTERNAL_STEPS, STEPS};
 pub use crate::store::settings::Flags;
-pub use crate::store::yaml::problem::YamlProblem;
+pub use crate::store::yaml_problem::YamlProblem;
 pub use crate::text::chunk::ChunkSize;
 pub use crate::text::count::{Measured, json_string, json_tokens};
 pub use crate::text::readers::pdf_extractor::Extractor;

@@ -7,10 +7,10 @@ use clap::{Parser, Subcommand};
 use super::{
     agents, blackboard, call, catalog, checkpoint, checkpoints, cherry_pick, clone, clones, colony,
     commit, complete, completions, config, context, credential, decide, decisions, deinit, diff,
-    doctor, events, fleet, fork, forks, groups, help, hook, hooks, id, index, ingest, init,
+    doctor, events, fleet, fork, forks, git, groups, help, hook, hooks, id, index, ingest, init,
     knowledge, lfs, log, map, mcp, merge, merge_driver, ops, pages, paths, promote, prune, query,
-    restore, schema, scopes, search, status, sync, tag, tools, topology, tour, undo, version,
-    watch,
+    restore, schema, scopes, search, status, sync, tag, tools, topology, tour, undo, validate,
+    version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -128,6 +128,8 @@ pub(super) enum Command {
     Catalog(catalog::Args),
     Query(query::Args),
     Index(index::Args),
+    Git(git::Args),
+    Validate(validate::Args),
     Init(init::Args),
     Lfs(lfs::Args),
     #[command(flatten)]

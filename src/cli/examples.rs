@@ -528,6 +528,24 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "git",
+        &[
+            (
+                "git colony git status",
+                "staged, changed and untracked files",
+            ),
+            ("git colony git diff a.txt", "the change of one file"),
+            ("git colony git log -n 3", "the newest commits"),
+        ],
+    ),
+    of(
+        "validate",
+        &[
+            ("git colony validate a.txt", "whether it can be read"),
+            ("git colony validate --json a.txt", "as JSON"),
+        ],
+    ),
+    of(
         "groups",
         &[
             ("git colony groups --agents", "who works in which part"),

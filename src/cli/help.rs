@@ -102,6 +102,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "catalog", All),
     ("Inspect and maintain", "query", All),
     ("Inspect and maintain", "index", All),
+    ("Inspect and maintain", "git", All),
+    ("Inspect and maintain", "validate", All),
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),
     ("Inspect and maintain", "prune", All),

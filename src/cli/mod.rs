@@ -36,6 +36,7 @@ pub mod examples;
 mod fleet;
 mod fork;
 mod forks;
+mod git;
 mod groups;
 mod guide;
 mod habits;
@@ -81,6 +82,7 @@ mod typed_line;
 mod typed_path;
 mod undo;
 mod usage;
+mod validate;
 mod version;
 mod watch;
 
@@ -344,6 +346,8 @@ impl Face<'_> {
             Command::Catalog(args) => catalog::run(self, args),
             Command::Query(args) => query::run(self, args),
             Command::Index(args) => index::run(self, &args),
+            Command::Git(args) => git::run(self, args),
+            Command::Validate(args) => validate::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

@@ -68,6 +68,7 @@ use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
 use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
 use crate::flow::workspace::catalog_edit::CatalogChangeReport;
+use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
 use crate::flow::workspace::index::IndexReport;
@@ -75,6 +76,7 @@ use crate::flow::workspace::paths::PathsReport;
 use crate::flow::workspace::query::query_file::QueryFileReport;
 use crate::flow::workspace::query::query_log::QueryLogReport;
 use crate::flow::workspace::query::query_text::QueryTextReport;
+use crate::flow::workspace::validate::ValidateReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -167,6 +169,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
+    ("git blame", answer::<GitTextReport>),
+    ("git diff", answer::<GitTextReport>),
+    ("git log", answer::<GitLogReport>),
+    ("git status", answer::<GitTextReport>),
     ("groups", answer::<GroupsReport>),
     ("help", answer::<help::CommandsReport>),
     ("help --install", answer::<ManualReport>),
@@ -230,6 +236,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("topology", answer::<TopologyReport>),
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
+    ("validate", answer::<ValidateReport>),
     ("version", answer::<version::VersionReport>),
     ("watch", answer::<WatchReport>),
     ("watches", answer::<WatchesReport>),

@@ -10,7 +10,7 @@ use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml::MAX_BYTES;
-use crate::store::yaml::problem::YamlProblem;
+use crate::store::yaml_problem::YamlProblem;
 
 use super::schema::{Read, RepoMap, too_large};
 use super::show::MapState;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::model::text::Position;
 use crate::source::globs::Globs;
-use crate::store::yaml::problem::quoted;
-use crate::store::yaml::reading::{Fields, Reader};
 use crate::store::yaml::{Node, Placed};
+use crate::store::yaml_problem::quoted;
+use crate::store::yaml_reading::{Fields, Reader};
 
 /// The maximum number of globs in a map file: more would be slow and unreadable.
 const MAX_GLOBS: usize = 2000;

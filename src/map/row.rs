@@ -11,8 +11,8 @@ use crate::git::worktree::safe_path;
 use crate::model::RepoPath;
 use crate::source::selection::BinaryPolicy;
 use crate::store::yaml::Placed;
-use crate::store::yaml::problem::{YamlProblem, quoted};
-use crate::store::yaml::reading::{Fields, Word};
+use crate::store::yaml_problem::{YamlProblem, quoted};
+use crate::store::yaml_reading::{Fields, Word};
 
 use super::reading::MapReader;
 pub use super::source_kind::SourceKind;

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::model::text::Position;
-use crate::store::yaml::problem::{YamlProblem, in_order, quoted};
 use crate::store::yaml::{self, Node, Placed};
+use crate::store::yaml_problem::{YamlProblem, in_order, quoted};
 
 use super::reading::MapReader;
 use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};

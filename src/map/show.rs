@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::git::{Oid, Repo};
 use crate::model::Result;
-use crate::store::yaml::problem::YamlProblem;
+use crate::store::yaml_problem::YamlProblem;
 
 use super::load::{self, Loaded, MapSource, PATH};
 use super::schema::RepoMap;

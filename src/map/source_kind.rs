@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::store::yaml::Placed;
-use crate::store::yaml::problem::{one_of, quoted};
+use crate::store::yaml_problem::{one_of, quoted};
 
 use super::reading::MapReader;
 

@@ -6,7 +6,8 @@
 pub mod catalog;
 mod detected_groups;
 pub mod groups;
+pub mod hidden_files;
 pub mod layout;
+pub mod listing;
 mod member_patterns;
-pub mod query;
 pub mod root_files;

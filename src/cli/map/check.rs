@@ -5,7 +5,7 @@ use crate::flow::map::map_check;
 use crate::map::show::MapCheckReport;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
-use crate::store::yaml::problem::YamlProblem;
+use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

@@ -14,7 +14,7 @@ use crate::map::show::MapCheckReport;
 use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
-use crate::store::yaml::problem::{self, YamlProblem};
+use crate::store::yaml_problem::{YamlProblem, in_order};
 
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 ///
@@ -44,7 +44,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
     }
     let mut warnings = read.warnings.clone();
     warnings.extend(map_overlaps::find(home, commit, &read)?);
-    let problems = problem::in_order(problems);
+    let problems = in_order(problems);
     Ok(MapCheckReport {
         path: PATH,
         origin_url: home.url(),
@@ -52,7 +52,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
         has_repo_map_file: has_file,
         count: problems.len(),
         problems,
-        warnings: problem::in_order(warnings),
+        warnings: in_order(warnings),
         sources: read.map.map(|map| map.sources.len()),
     })
 }

@@ -9,7 +9,7 @@ use crate::map::routing::Routing;
 use crate::map::row::Destination;
 use crate::map::schema::{Read, place_of_route};
 use crate::model::{Code, RepoPath, Result, text};
-use crate::store::yaml::problem::YamlProblem;
+use crate::store::yaml_problem::YamlProblem;
 
 /// The number of files that a warning names.
 const MAX_NAMED: usize = 3;

@@ -8,7 +8,7 @@ use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::{TreeFolder, folder_of};
-use crate::store::yaml::problem::{YamlProblem, in_order};
+use crate::store::yaml_problem::{YamlProblem, in_order};
 use crate::workspace::catalog::load::{self, Loaded};
 use crate::workspace::catalog::manifest::Manifest;
 use crate::workspace::catalog::resolve::{LastKnown, Workspace, resolve};

@@ -2,8 +2,10 @@
 
 pub mod catalog;
 pub mod catalog_edit;
+pub mod git_tools;
 pub mod groups;
 pub mod id;
 pub mod index;
 pub mod paths;
 pub mod query;
+pub mod validate;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::git::worktree::safe_open::look_at;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml;
-use crate::store::yaml::problem::YamlProblem;
+use crate::store::yaml_problem::YamlProblem;
 
 use super::manifest::{self, Manifest};
 use crate::workspace::root_files::RootFiles;

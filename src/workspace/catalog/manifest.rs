@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::text::Position;
-use crate::store::yaml::problem::{YamlProblem, in_order, quoted};
-use crate::store::yaml::reading::Reader;
 use crate::store::yaml::{self, Node, Placed};
+use crate::store::yaml_problem::{YamlProblem, in_order, quoted};
+use crate::store::yaml_reading::Reader;
 
 use super::row::{ManifestRow, short_text};
 

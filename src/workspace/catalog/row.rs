@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::git::remote::url::{Provenance, RemoteUrl, redact, redact_refused};
 use crate::model::text::Position;
-use crate::store::yaml::problem::quoted;
-use crate::store::yaml::reading::{Fields, Reader, Word};
 use crate::store::yaml::{Node, Placed};
+use crate::store::yaml_problem::quoted;
+use crate::store::yaml_reading::{Fields, Reader, Word};
 
 /// The keys of a row.
 pub(super) const ROW_KEYS: &[&str] = &[

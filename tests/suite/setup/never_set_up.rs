@@ -71,6 +71,8 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["catalog"],
     &["query", "text", "a"],
     &["index"],
+    &["git", "diff"],
+    &["validate", "a.txt"],
     &["undo"],
     &["redo"],
     &["fleet"],

@@ -3,9 +3,11 @@
 mod affinity_groups;
 mod catalog;
 mod catalog_changes;
+mod git_answers;
 mod identity;
 mod layouts;
 mod named_root;
 mod overview;
 mod places;
 mod query;
+mod validation;

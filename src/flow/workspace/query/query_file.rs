@@ -9,8 +9,8 @@ use crate::design::checkpoint::left_out::is_named_as_secret;
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::workspace::query::hidden::HiddenFiles;
-use crate::workspace::query::listing;
+use crate::workspace::hidden_files::HiddenFiles;
+use crate::workspace::listing;
 
 /// The file to read.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use crate::git::worktree::plain_walk::WalkedFiles;
 use crate::git::worktree::safe_open::read_below;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
-use crate::workspace::query::hidden::HiddenFiles;
-use crate::workspace::query::listing;
+use crate::workspace::hidden_files::HiddenFiles;
+use crate::workspace::listing;
 
 /// The number of files that a thread searches before it looks whether enough was found.
 const FILES_AT_ONCE: usize = 256;

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use crate::model::text::{Position, nearest};
 
-use super::problem::{YamlProblem, one_of, quoted};
-use super::{Node, Placed};
+use super::yaml::{Node, Placed};
+use super::yaml_problem::{YamlProblem, one_of, quoted};
 
 /// The problems found so far.
 #[derive(Default)]

@@ -1,8 +1,5 @@
 //! The gate to the YAML parser: text to values, with limits. It writes nothing.
 
-pub mod problem;
-pub mod reading;
-
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
