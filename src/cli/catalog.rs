@@ -4,12 +4,17 @@ use clap::Subcommand;
 
 use crate::flow::workspace::catalog::{self, CatalogCheckReport, CatalogReport, CatalogState};
 use crate::flow::workspace::catalog_edit::{self, Addition, CatalogChangeReport, Change, Changed};
+use crate::git::Checkout;
 use crate::model::time::Moment;
+use crate::model::world::Plane;
+use crate::model::{Result, World};
+use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+use crate::workspace::catalog::resolve::{Reach, Workspace};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 
-use super::{Face, Run, Stop};
+use super::{Face, Opening, Run, Stop};
 
 /// List and change the repositories that belong to this workspace
 ///
@@ -54,7 +59,7 @@ struct AddArgs {
     /// Show it as NAME (default: the last part of the path or URL)
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Reach it by MODE (default: remote_git_host for a URL)
+    /// Reach it by MODE (default: that of a git host, for a URL)
     #[arg(long, value_name = "MODE", value_enum)]
     mode: Option<Mode>,
     /// Show the change of the file, and write nothing
@@ -134,15 +139,18 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             } else {
                 CatalogState::Now
             };
-            face.answer(&catalog::list(&world, &checkout, state)?)
+            let reach = face.reach(&checkout)?;
+            face.answer(&catalog::list(workspace(&world, &checkout, &reach), state)?)
         }
         CatalogCommand::Refresh(_) => {
             let (world, checkout) = face.checkout()?;
-            face.answer(&catalog::refresh(&world, &checkout)?)
+            let reach = face.reach(&checkout)?;
+            face.answer(&catalog::refresh(workspace(&world, &checkout, &reach))?)
         }
         CatalogCommand::Check(_) => {
             let (world, checkout) = face.checkout()?;
-            face.answer(&catalog::check(&world, &checkout)?)
+            let reach = face.reach(&checkout)?;
+            face.answer(&catalog::check(workspace(&world, &checkout, &reach))?)
         }
         CatalogCommand::Add(args) => {
             let addition = Addition {
@@ -159,6 +167,32 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         CatalogCommand::Focus(args) => {
             change(face, &Change::Focus(args.repository), args.dry_run.into())
         }
+    }
+}
+
+/// Puts together what the catalog of a checkout is read with.
+pub(super) fn workspace<'a>(
+    world: &'a World,
+    checkout: &'a Checkout,
+    reach: &'a Reach,
+) -> Workspace<'a> {
+    Workspace {
+        world,
+        checkout,
+        reach,
+    }
+}
+
+impl Face<'_> {
+    /// Returns the places that a catalog may lead to: for a call by MCP those that the user allows.
+    pub(super) fn reach(&self, checkout: &Checkout) -> Result<Reach> {
+        Ok(match self.env.world.plane {
+            Plane::Cli => Reach::Anywhere,
+            Plane::Mcp if checkout.git_root.is_some() => {
+                Reach::Below(self.session(Opening::Look)?.settings.catalog_roots)
+            }
+            Plane::Mcp => Reach::Below(Vec::new()),
+        })
     }
 }
 
@@ -220,7 +254,7 @@ impl Answer for CatalogCheckReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let problems = self.problems.iter();
-        problems.map(|problem| problem.sentence()).collect()
+        problems.map(YamlProblem::sentence).collect()
     }
 
     fn outcome(&self) -> Outcome {

@@ -71,7 +71,7 @@ struct BlameArgs {
 /// Where an answer begins.
 #[derive(Debug, clap::Args)]
 struct From {
-    /// Continue a longer answer at byte N, its 'next_offset'
+    /// Continue a longer answer at byte N, where it was cut
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     offset: usize,
 }

@@ -9,8 +9,8 @@ use super::{Face, Stop};
 
 /// Count the files of this checkout, by extension and purpose
 ///
-/// Counts at most 50,000 files, without '.git', 'target', 'node_modules', 'dist', 'build', '.venv', '.vox' and '.next'. Shows
-/// what the last refresh has counted, if there was one.
+/// Counts at most 50,000 files, without '.git' and the directories of build tools. Shows what the last refresh has counted, if
+/// there was one.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Count again, and keep the result

@@ -9,12 +9,11 @@ use crate::flow::workspace::query::query_text::{
 };
 use crate::flow::workspace::query::{Answered, Asked};
 use crate::model::time::Moment;
-use crate::model::world::Plane;
 use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Opening, Stop};
+use super::{Face, Stop, catalog};
 
 /// Ask the repositories of the catalog for text, a file or commits
 ///
@@ -100,16 +99,11 @@ struct LogArgs {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
-    let roots = match world.plane {
-        Plane::Mcp if checkout.git_root.is_some() => {
-            face.session(Opening::Look)?.settings.catalog_roots
-        }
-        Plane::Mcp | Plane::Cli => Vec::new(),
-    };
+    let reach = face.reach(&checkout)?;
+    let workspace = catalog::workspace(&world, &checkout, &reach);
     let asked = |common: Common| Asked {
         repositories: common.repositories,
         conversation_id: common.conversation,
-        roots,
     };
     match args.command {
         QueryCommand::Text(args) => {
@@ -132,7 +126,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                     file_bytes: args.max_file_bytes,
                 },
             };
-            face.answer(&query_text::query_text(&world, &checkout, &request)?)
+            face.answer(&query_text::query_text(workspace, &request)?)
         }
         QueryCommand::File(args) => {
             let request = FileRequest {
@@ -140,7 +134,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 asked: asked(args.common),
                 most_bytes: args.max_bytes,
             };
-            face.answer(&query_file::query_file(&world, &checkout, &request)?)
+            face.answer(&query_file::query_file(workspace, &request)?)
         }
         QueryCommand::Log(args) => {
             let request = LogRequest {
@@ -149,7 +143,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 asked: asked(args.common),
                 most_commits: args.max_commits,
             };
-            face.answer(&query_log::query_log(&world, &checkout, &request)?)
+            face.answer(&query_log::query_log(workspace, &request)?)
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::flow::workspace::validate::{self, CheckedAs, ValidateReport};
 use crate::model::time::Moment;
+use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -46,7 +47,7 @@ impl Answer for ValidateReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let problems = self.problems.iter();
-        problems.map(|problem| problem.sentence()).collect()
+        problems.map(YamlProblem::sentence).collect()
     }
 
     fn outcome(&self) -> Outcome {

@@ -19,7 +19,9 @@ pub struct Reader {
 /// A text with its position.
 #[derive(Clone, Copy)]
 pub struct Word<'a> {
+    /// The text.
     pub text: &'a str,
+    /// Its position.
     pub at: Position,
 }
 
@@ -53,10 +55,12 @@ impl<'a> Fields<'a> {
 }
 
 impl Reader {
+    /// Adds a problem.
     pub fn problem(&mut self, at: Position, message: impl Into<String>) {
         self.problems.push(YamlProblem::at(at, message));
     }
 
+    /// Adds a warning.
     pub fn warn(&mut self, at: Position, message: impl Into<String>) {
         self.warnings.push(YamlProblem::at(at, message));
     }
@@ -118,11 +122,13 @@ impl Reader {
         Some(value)
     }
 
+    /// Reads the text of a key; `None` without one.
     pub fn text<'a>(&mut self, fields: &Fields<'a>, key: &str) -> Option<Word<'a>> {
         let value = fields.find(key)?;
         self.as_text(value, key)
     }
 
+    /// Reads a value as text.
     pub fn as_text<'a>(&mut self, value: &'a Placed, key: &str) -> Option<Word<'a>> {
         let at = value.position;
         match &value.node {
@@ -162,6 +168,7 @@ impl Reader {
         found.map(|(_, value)| *value)
     }
 
+    /// Reads one of several words; `None` without the key.
     pub fn optional_choice<T: Copy>(
         &mut self,
         fields: &Fields<'_>,
@@ -199,6 +206,7 @@ impl Reader {
         None
     }
 
+    /// Reads true or false; `None` without the key.
     pub fn truth(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
         let value = fields.find(key)?;
         let truth = match &value.node {

@@ -61,7 +61,10 @@ pub enum CatalogState {
 ///
 /// # Errors
 /// `catalog-missing`, `catalog-invalid`, `interrupted`.
-pub fn list(world: &World, checkout: &Checkout, state: CatalogState) -> Result<CatalogReport> {
+pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let digest = digest_of(&loaded.text);
     let snapshot = snapshot(world, checkout);
@@ -76,7 +79,7 @@ pub fn list(world: &World, checkout: &Checkout, state: CatalogState) -> Result<C
             Err(Error::new(Code::CatalogMissing, message).hint("git colony catalog refresh"))
         }
         (CatalogState::Now, snapshot) => {
-            let mut report = resolved(world, checkout, &loaded, &manifest)?;
+            let mut report = resolved(workspace, &loaded, &manifest)?;
             if let Some(snapshot) = snapshot {
                 report.recall(&snapshot);
             }
@@ -89,9 +92,12 @@ pub fn list(world: &World, checkout: &Checkout, state: CatalogState) -> Result<C
 ///
 /// # Errors
 /// As [`list`]; `path-in-the-way`, `no-space`, `io`.
-pub fn refresh(world: &World, checkout: &Checkout) -> Result<CatalogReport> {
+pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
-    let mut report = resolved(world, checkout, &loaded, &manifest)?;
+    let mut report = resolved(workspace, &loaded, &manifest)?;
     let id = checkout.repository_id();
     let folder = TreeFolder::of_repository(&checkout.root, &id)?;
     let name = RepoPath::from(SNAPSHOT);
@@ -112,12 +118,14 @@ pub(super) fn files<'a>(world: &'a World, checkout: &'a Checkout) -> RootFiles<'
 }
 
 fn resolved(
-    world: &World,
-    checkout: &Checkout,
+    workspace: Workspace<'_>,
     loaded: &Loaded,
     manifest: &Manifest,
 ) -> Result<CatalogReport> {
-    let repositories = resolve(Workspace { world, checkout }, manifest)?;
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
+    let repositories = resolve(workspace, manifest)?;
     let declared = manifest.primary_repository_id.clone();
     let primary = declared.unwrap_or_else(|| checkout.repository_id());
     let is_primary = |one: &&CatalogRepository| one.is_here() && one.has_id(&primary);
@@ -185,7 +193,10 @@ pub struct CatalogCheckReport {
 ///
 /// # Errors
 /// `catalog-missing`, `interrupted`.
-pub fn check(world: &World, checkout: &Checkout) -> Result<CatalogCheckReport> {
+pub fn check(workspace: Workspace<'_>) -> Result<CatalogCheckReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
     let files = files(world, checkout);
     let loaded = match load::find(files) {
         Some(loaded) => loaded,
@@ -194,7 +205,7 @@ pub fn check(world: &World, checkout: &Checkout) -> Result<CatalogCheckReport> {
     let (repositories, problems) = match &loaded.read {
         Err(problems) => (None, problems.clone()),
         Ok(manifest) => {
-            let report = resolved(world, checkout, &loaded, manifest)?;
+            let report = resolved(workspace, &loaded, manifest)?;
             (Some(report.count), problems_of(&report, manifest))
         }
     };

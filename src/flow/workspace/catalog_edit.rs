@@ -13,13 +13,14 @@ use crate::design::file_edit::{self, FileEdit};
 use crate::git::remote::url::{Provenance, RemoteUrl, Transport};
 use crate::git::{Checkout, checkout};
 use crate::model::id::OperationId;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Kind;
 use crate::workspace::catalog::edit::{self, Edit, NewRow};
 use crate::workspace::catalog::load::{self, PLACES};
 use crate::workspace::catalog::manifest::Manifest;
-use crate::workspace::catalog::resolve::{Workspace, resolve};
+use crate::workspace::catalog::resolve::{Reach, Workspace, resolve};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 
 /// A change.
@@ -140,7 +141,13 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
         Some(loaded) => loaded.manifest()?,
         None => Manifest::default(),
     };
-    let known = resolve(Workspace { world, checkout }, &manifest)?;
+    let reach = &Reach::Anywhere;
+    let workspace = Workspace {
+        world,
+        checkout,
+        reach,
+    };
+    let known = resolve(workspace, &manifest)?;
     let before = loaded.as_ref().map(|loaded| loaded.text.clone());
     let path = loaded.map_or_else(|| RepoPath::from(PLACES[0]), |loaded| loaded.path);
     let before = before.unwrap_or_default();
@@ -283,15 +290,16 @@ impl Plan {
                 "cannot add '{}': it is not the root of a repository",
                 addition.place
             );
-            return Err(Error::new(Code::NotARepository, message).unchanged().hint(
-                match found.has_git() {
-                    true => format!(
-                        "git colony catalog add {}",
-                        crate::model::text::shell_word(&found.root.to_string_lossy())
-                    ),
-                    false => "git init   # creates one there".to_owned(),
-                },
-            ));
+            let hint = if found.has_git() {
+                format!(
+                    "git colony catalog add {}",
+                    shell_word(&found.root.to_string_lossy())
+                )
+            } else {
+                "git init   # creates one there".to_owned()
+            };
+            let error = Error::new(Code::NotARepository, message);
+            return Err(error.unchanged().hint(hint));
         }
         let below = root.strip_prefix(&checkout.root).ok();
         let written = match below {

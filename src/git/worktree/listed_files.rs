@@ -6,6 +6,7 @@ use gix::index::entry::{Flags, Mode};
 use gix::worktree::stack::state::ignore::Source;
 
 use crate::git::Repo;
+use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
 use super::scan::UntrackedKind;
@@ -41,7 +42,7 @@ impl Repo {
     /// Returns `true` if [`Repo::listed_files`] would list a file at this path.
     ///
     /// # Errors
-    /// `unsupported`, `repository-broken`.
+    /// `unsupported`, `repository-broken`; `path-in-the-way` for an ignore file that must not be read.
     pub fn lists_file(&self, path: &RepoPath) -> Result<bool> {
         let index = self.read_index()?;
         let name = BStr::new(path.as_bytes());
@@ -51,6 +52,9 @@ impl Repo {
         if self.repository_around(path).is_some() {
             return Ok(false);
         }
+        // gix reads rule files, so they are checked first.
+        rule_files::require_own(self, RuleFile::Ignore)?;
+        RuleFiles::of(self, RuleFile::Ignore).require(path.as_bytes())?;
         let cannot = || format!("cannot read the ignore rules for '{path}'");
         let source = Source::WorktreeThenIdMappingIfNotSkipped;
         let mut excludes = self

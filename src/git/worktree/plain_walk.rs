@@ -1,7 +1,7 @@
 //! A walk of a directory without the help of git: regular files, sorted by path, up to a number. Symlinks are not
 //! followed, and nothing is opened but directories.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};

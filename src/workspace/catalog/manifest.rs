@@ -76,14 +76,14 @@ fn read_top(reader: &mut Reader, top: &Placed) -> Option<Manifest> {
     Some(Manifest {
         primary_repository_id: short_text(reader, &fields, "primary_repository_id", 256),
         primary_at: fields.place_of_value("primary_repository_id"),
-        repositories: match fields.find("repositories") {
-            Some(list) => rows(reader, list),
-            None => {
-                if fields.place_of("repositories").is_none() {
-                    reader.required(&fields, "repositories");
-                }
-                Vec::new()
-            }
+        repositories: if fields.find("repositories").is_none()
+            && fields.place_of("repositories").is_some()
+        {
+            // A key without a value is an empty list.
+            Vec::new()
+        } else {
+            let list = reader.required(&fields, "repositories");
+            list.map_or_else(Vec::new, |list| rows(reader, list))
         },
     })
 }

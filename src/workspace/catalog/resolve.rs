@@ -90,6 +90,15 @@ pub struct LastKnown {
     pub resolved_at: String,
 }
 
+/// The places that rows may lead to.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// Any repository of the user.
+    Anywhere,
+    /// The workspace, and repositories below these directories: for an agent, which could write the catalog itself.
+    Below(Vec<String>),
+}
+
 /// The workspace that has the catalog.
 #[derive(Clone, Copy)]
 pub struct Workspace<'a> {
@@ -97,6 +106,8 @@ pub struct Workspace<'a> {
     pub world: &'a World,
     /// Its checkout.
     pub checkout: &'a Checkout,
+    /// The places that its rows may lead to.
+    pub reach: &'a Reach,
 }
 
 /// Why a row has no checkout.
@@ -189,7 +200,16 @@ impl Workspace<'_> {
             let error = format!("'{path}' has '..': a path that leaves the workspace is absolute");
             return Err(not_found(Status::LocalResolutionFailed, error));
         }
-        let root = match self.checkout.root.join(typed).canonicalize() {
+        let joined = self.checkout.root.join(typed);
+        let found = joined.canonicalize();
+        // What exists elsewhere stays unknown to an agent.
+        if !self.reaches(found.as_ref().unwrap_or(&joined)) {
+            let error = format!(
+                "'{path}' is outside of the workspace, and the user's 'colony.catalog.roots' does not allow agents to reach it"
+            );
+            return Err(not_found(Status::LocalResolutionFailed, error));
+        }
+        let root = match found {
             Ok(root) => root,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(not_found(
@@ -211,6 +231,18 @@ impl Workspace<'_> {
             return Err(not_found(Status::LocalNotARoot, error));
         }
         self.checkout_at(path, &root)
+    }
+
+    /// Returns `true` if rows may lead to a path.
+    fn reaches(self, path: &Path) -> bool {
+        let Reach::Below(roots) = self.reach else {
+            return true;
+        };
+        let holds = |root: &String| {
+            let root = Path::new(root).canonicalize();
+            root.is_ok_and(|root| path.starts_with(root))
+        };
+        path.starts_with(&self.checkout.root) || roots.iter().any(holds)
     }
 
     fn checkout_at(self, path: &str, root: &PathBuf) -> Result<Checkout, NotFound> {

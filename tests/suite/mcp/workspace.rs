@@ -70,6 +70,23 @@ fn an_agent_asks_outside_only_where_the_user_allows_it() {
 }
 
 #[test]
+fn an_agent_does_not_learn_what_exists_elsewhere() {
+    let sandbox = workspace();
+    let outside = sandbox.outside().join("outside");
+    let of = |path: &str| {
+        let text = format!("schema_version: 1\nrepositories:\n  - root_path: {path}\n");
+        sandbox.write(".colony/repositories.yaml", text);
+        let told = tool_at(&sandbox, sandbox.world(), "catalog_list", &json!({}));
+        let told = told["repositories"][0].to_string();
+        assert!(told.contains("local_resolution_failed"), "{told}");
+        told.replace(path, "PATH")
+            .replace("\"outside\"", "NAME")
+            .replace("\"place\"", "NAME")
+    };
+    assert_eq!(of(outside.to_str().unwrap()), of("/no/such/place"));
+}
+
+#[test]
 fn every_action_about_a_workspace_answers_as_its_command() {
     let sandbox = workspace();
     sandbox.git(&[

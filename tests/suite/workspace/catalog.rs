@@ -34,6 +34,30 @@ fn row(sandbox: &Sandbox, lines: &str) -> Value {
     sandbox.json(&["catalog"])["repositories"][0].clone()
 }
 
+/// Texts that a catalog refuses.
+const INVALID: &[&str] = &[
+    "",
+    "repositories: []\n",
+    "schema_version: 2\nrepositories: []\n",
+    "schema_version: '1'\nrepositories: []\n",
+    "schema_version: 1\n",
+    "schema_version: 1\nrepositories: {}\n",
+    "schema_version: 1\nrepositores: []\n",
+    "schema_version: 1\nrepositories:\n  - root_path: a\n    root: b\n",
+    "schema_version: 1\nrepositories:\n  - access_mode: lokal\n",
+    "schema_version: 1\nrepositories:\n  - capabilities: [write]\n",
+    "schema_version: 1\nrepositories:\n  - capabilities: [read_file, read_file]\n",
+    "schema_version: 1\nrepositories:\n  - root_path: a\n  - root_path: ./a/\n",
+    "schema_version: 1\nrepositories:\n  - repository_id: a\n  - repository_id: a\n",
+    "schema_version: 1\nrepositories:\n  - display_name: \"a\\nb\"\n",
+    "schema_version: 1\nrepositories:\n  - root_path: ''\n",
+    "schema_version: 1\nrepositories:\n  - root_path: 7\n",
+    "schema_version: 1\nrepositories:\n  - remote:\n      mcp: x\n",
+    "schema_version: 1\nrepositories: [\n",
+    "schema_version: 1\n---\nschema_version: 1\n",
+    "- a\n",
+];
+
 #[test]
 fn a_catalog_that_cannot_be_used_says_where() {
     let sandbox = Sandbox::new();
@@ -42,29 +66,7 @@ fn a_catalog_that_cannot_be_used_says_where() {
         "schema_version: 1\nrepositories: []\n#{}",
         "x".repeat(1 << 20)
     );
-    for text in [
-        "",
-        "repositories: []\n",
-        "schema_version: 2\nrepositories: []\n",
-        "schema_version: '1'\nrepositories: []\n",
-        "schema_version: 1\n",
-        "schema_version: 1\nrepositories: {}\n",
-        "schema_version: 1\nrepositores: []\n",
-        "schema_version: 1\nrepositories:\n  - root_path: a\n    root: b\n",
-        "schema_version: 1\nrepositories:\n  - access_mode: lokal\n",
-        "schema_version: 1\nrepositories:\n  - capabilities: [write]\n",
-        "schema_version: 1\nrepositories:\n  - capabilities: [read_file, read_file]\n",
-        "schema_version: 1\nrepositories:\n  - root_path: a\n  - root_path: ./a/\n",
-        "schema_version: 1\nrepositories:\n  - repository_id: a\n  - repository_id: a\n",
-        "schema_version: 1\nrepositories:\n  - display_name: \"a\\nb\"\n",
-        "schema_version: 1\nrepositories:\n  - root_path: ''\n",
-        "schema_version: 1\nrepositories:\n  - root_path: 7\n",
-        "schema_version: 1\nrepositories:\n  - remote:\n      mcp: x\n",
-        "schema_version: 1\nrepositories: [\n",
-        "schema_version: 1\n---\nschema_version: 1\n",
-        "- a\n",
-        &long,
-    ] {
+    for text in INVALID.iter().copied().chain([&*long]) {
         sandbox.write(FILE, text);
         let answer = sandbox.json(&["catalog"]);
         assert_eq!(answer["code"], "catalog-invalid", "{text}");
@@ -80,19 +82,6 @@ fn a_catalog_that_cannot_be_used_says_where() {
             )
             .unwrap();
         }
-    }
-    for (key, most) in [
-        ("display_name", 256),
-        ("default_ref", 512),
-        ("provider", 128),
-        ("root_path", 4096),
-    ] {
-        let text = "x".repeat(most);
-        let rows = |text: &str| format!("schema_version: 1\nrepositories:\n  - {key}: {text}\n");
-        sandbox.write(FILE, rows(&text));
-        assert_eq!(sandbox.run(&["catalog"]).code, 0, "{key}");
-        sandbox.write(FILE, rows(&format!("{text}x")));
-        assert_eq!(sandbox.error(&["catalog"]), "catalog-invalid", "{key}");
     }
     insta::assert_snapshot!(told, @r"
     1:1 it is empty, expected 'schema_version: 1' and 'repositories'
@@ -118,6 +107,24 @@ fn a_catalog_that_cannot_be_used_says_where() {
     1:1 the catalog is a list, expected a map
     1:1 it is larger than 1 MiB
     ");
+}
+
+#[test]
+fn texts_of_a_row_have_a_maximum_length() {
+    let sandbox = Sandbox::new();
+    for (key, most) in [
+        ("display_name", 256),
+        ("default_ref", 512),
+        ("provider", 128),
+        ("root_path", 4096),
+    ] {
+        let text = "x".repeat(most);
+        let rows = |text: &str| format!("schema_version: 1\nrepositories:\n  - {key}: {text}\n");
+        sandbox.write(FILE, rows(&text));
+        assert_eq!(sandbox.run(&["catalog"]).code, 0, "{key}");
+        sandbox.write(FILE, rows(&format!("{text}x")));
+        assert_eq!(sandbox.error(&["catalog"]), "catalog-invalid", "{key}");
+    }
 }
 
 #[test]
@@ -162,27 +169,10 @@ fn without_a_catalog_its_place_is_named() {
     assert_eq!(sandbox.error(&["catalog"]), "catalog-invalid");
 }
 
-#[test]
-fn a_row_is_the_root_of_a_repository_or_nothing() {
-    let sandbox = Sandbox::new();
-    let other = repository(&sandbox, "other");
-    other.git(&[
-        "remote",
-        "add",
-        "origin",
-        "https://ada:secret@github.com/acme/other.git",
-    ]);
-    fs::create_dir(sandbox.path("plain")).unwrap();
-    fs::create_dir_all(sandbox.path("empty/.git")).unwrap();
-    fs::create_dir(sandbox.outside().join("nothing")).unwrap();
-    symlink(&other.root, sandbox.path("away")).unwrap();
-    symlink(&other.root, sandbox.outside().join("by-link")).unwrap();
-    let nested = sandbox.at(sandbox.path("nested"));
-    fs::create_dir(&nested.root).unwrap();
-    nested.git(&["init", "-q"]);
+/// Paths of rows, good and bad.
+fn paths(sandbox: &Sandbox) -> Vec<String> {
     let absolute = |name: &str| sandbox.outside().join(name).to_str().unwrap().to_owned();
-    let mut told = String::new();
-    for path in [
+    vec![
         "nested".to_owned(),
         ".".to_owned(),
         absolute("other"),
@@ -201,7 +191,24 @@ fn a_row_is_the_root_of_a_repository_or_nothing() {
         "/".to_owned(),
         "/etc".to_owned(),
         "/proc".to_owned(),
-    ] {
+    ]
+}
+
+#[test]
+fn a_row_is_the_root_of_a_repository_or_nothing() {
+    let sandbox = Sandbox::new();
+    let other = repository(&sandbox, "other");
+    fs::create_dir(sandbox.path("plain")).unwrap();
+    fs::create_dir_all(sandbox.path("empty/.git")).unwrap();
+    fs::create_dir(sandbox.outside().join("nothing")).unwrap();
+    symlink(&other.root, sandbox.path("away")).unwrap();
+    symlink(&other.root, sandbox.outside().join("by-link")).unwrap();
+    let nested = sandbox.at(sandbox.path("nested"));
+    fs::create_dir(&nested.root).unwrap();
+    nested.git(&["init", "-q"]);
+    let absolute = |name: &str| sandbox.outside().join(name).to_str().unwrap().to_owned();
+    let mut told = String::new();
+    for path in paths(&sandbox) {
         let found = row(&sandbox, &format!("root_path: {path}"));
         let status = found["resolution_status"].as_str().unwrap();
         let error = found["resolution_error"].as_str().unwrap_or_default();
@@ -239,6 +246,19 @@ fn a_row_is_the_root_of_a_repository_or_nothing() {
     /etc: local_not_a_root '/etc' is not a repository of git
     /proc: local_not_a_root '/proc' is not a repository of git
     ");
+}
+
+#[test]
+fn an_id_that_is_not_that_of_the_checkout_is_a_mismatch() {
+    let sandbox = Sandbox::new();
+    let other = repository(&sandbox, "other");
+    other.git(&[
+        "remote",
+        "add",
+        "origin",
+        "https://ada:secret@github.com/acme/other.git",
+    ]);
+    let absolute = |name: &str| sandbox.outside().join(name).to_str().unwrap().to_owned();
     let found = row(
         &sandbox,
         &format!("root_path: {}\nrepository_id: mine", absolute("other")),

@@ -1,5 +1,6 @@
 //! `git log`, `diff`, `status` and `blame` for agents: git's answer within limits, or its message.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::json;
@@ -87,9 +88,10 @@ fn a_git_that_fails_is_an_error_with_its_message() {
 fn a_long_answer_is_continued_by_its_offset() {
     let sandbox = Sandbox::new();
     let line = "x".repeat(99);
-    let long: String = (0..25_000)
-        .map(|number| format!("{number:05} {line}\n"))
-        .collect();
+    let mut long = String::new();
+    for number in 0..25_000 {
+        writeln!(long, "{number:05} {line}").unwrap();
+    }
     sandbox.write("a.txt", &long);
     let whole = sandbox.git(&["diff"]) + "\n";
     let (mut text, mut offset) = (String::new(), "0".to_owned());

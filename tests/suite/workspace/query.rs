@@ -184,9 +184,8 @@ fn a_row_is_asked_only_for_what_it_has() {
     }
 }
 
-#[test]
-fn hidden_and_secret_files_are_in_no_answer() {
-    let (sandbox, one, _) = workspace();
+/// Files that ignore files hide, or that look like a secret, and two that are neither.
+fn write_hidden_files(one: &View) {
     let token = format!("ghp_{}", "a1B2".repeat(9));
     for (path, text) in [
         (".gitignore", "ignored.txt\nbuilt/\n".to_owned()),
@@ -207,6 +206,12 @@ fn hidden_and_secret_files_are_in_no_answer() {
     ] {
         one.write(path, text);
     }
+}
+
+#[test]
+fn hidden_and_secret_files_are_in_no_answer() {
+    let (sandbox, one, _) = workspace();
+    write_hidden_files(&one);
     one.write("big.txt", format!("needle\n{}", "x".repeat(262_144)));
     one.write("binary", b"needle\n\xff\xfe");
     symlink("/etc/passwd", one.path("link")).unwrap();

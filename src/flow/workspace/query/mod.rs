@@ -5,8 +5,6 @@ pub mod query_file;
 pub mod query_log;
 pub mod query_text;
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +13,7 @@ use super::catalog_edit::not_in_catalog;
 use crate::git::Checkout;
 use crate::model::time::{Moment, rfc3339};
 use crate::model::world::Plane;
-use crate::model::{RepoPath, Result, World};
+use crate::model::{Code, RepoPath, Result, World};
 use crate::workspace::catalog::load;
 use crate::workspace::catalog::manifest::Manifest;
 use crate::workspace::catalog::resolve::{Workspace, resolve};
@@ -28,36 +26,36 @@ pub struct Asked {
     pub repositories: Vec<String>,
     /// The conversation that the query is part of.
     pub conversation_id: Option<String>,
-    /// The directories below which an agent may ask repositories outside of the workspace.
-    pub roots: Vec<String>,
 }
 
 /// The kind of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
 pub enum QueryKind {
     /// Lines that match.
-    QueryText,
+    #[serde(rename = "query_text")]
+    Text,
     /// A file.
-    QueryFile,
+    #[serde(rename = "query_file")]
+    File,
     /// Commits.
-    QueryLog,
+    #[serde(rename = "query_log")]
+    Log,
 }
 
 impl QueryKind {
     fn backend(self) -> QueryBackend {
         match self {
-            QueryKind::QueryText | QueryKind::QueryFile => QueryBackend::WorkingTree,
-            QueryKind::QueryLog => QueryBackend::GitLog,
+            QueryKind::Text | QueryKind::File => QueryBackend::WorkingTree,
+            QueryKind::Log => QueryBackend::GitLog,
         }
     }
 
     /// Returns what a repository has to allow.
     fn capability(self) -> Capability {
         match self {
-            QueryKind::QueryText => Capability::TextSearch,
-            QueryKind::QueryFile => Capability::ReadFile,
-            QueryKind::QueryLog => Capability::HistorySearch,
+            QueryKind::Text => Capability::TextSearch,
+            QueryKind::File => Capability::ReadFile,
+            QueryKind::Log => Capability::HistorySearch,
         }
     }
 }
@@ -161,14 +159,10 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     /// `catalog-invalid`, `repository-not-found`, `interrupted`.
-    fn begin(
-        world: &'a World,
-        workspace: &Checkout,
-        asked: &Asked,
-        kind: QueryKind,
-    ) -> Result<Query<'a>> {
+    fn begin(workspace: Workspace<'a>, asked: &Asked, kind: QueryKind) -> Result<Query<'a>> {
+        let world = workspace.world;
         let started = world.now();
-        let known = repositories(world, workspace)?;
+        let known = repositories(workspace)?;
         for name in &asked.repositories {
             if !known.iter().any(|one| one.is_called(name)) {
                 return Err(not_in_catalog(name));
@@ -186,7 +180,7 @@ impl<'a> Query<'a> {
                 trace_id: format!("query-{id}"),
                 correlation_id: format!("query-{id}"),
                 conversation_id: asked.conversation_id.clone(),
-                workspace_repository_id: workspace.repository_id(),
+                workspace_repository_id: workspace.checkout.repository_id(),
                 target_repository_ids: Vec::new(),
                 source_plane: world.plane,
                 query_backend: kind.backend(),
@@ -201,8 +195,7 @@ impl<'a> Query<'a> {
         };
         for repository in known.into_iter().filter(is_meant) {
             query.considered += 1;
-            let reason = refusal(&repository, kind.capability())
-                .or_else(|| query.outside(&repository, workspace, asked));
+            let reason = refusal(&repository, kind.capability());
             match (reason, repository.resolved_root.clone()) {
                 (None, Some(root)) => query.targets.push(Target { repository, root }),
                 (reason, _) => query.skip(&repository, reason.unwrap_or_default()),
@@ -223,25 +216,22 @@ impl<'a> Query<'a> {
         });
     }
 
-    /// Says why an agent that reaches this repository alone may not ask one outside of it.
-    fn outside(
-        &self,
-        repository: &CatalogRepository,
-        workspace: &Checkout,
-        asked: &Asked,
-    ) -> Option<String> {
-        if self.world.plane != Plane::Mcp {
-            return None;
+    /// Asks each repository, in order; one that cannot answer is skipped, with the reason.
+    fn each<T>(&mut self, mut ask: impl FnMut(&Target) -> Result<T>) -> Result<Vec<T>> {
+        let (mut answers, mut queried) = (Vec::new(), Vec::new());
+        for target in std::mem::take(&mut self.targets) {
+            self.world.interrupt.check()?;
+            match ask(&target) {
+                Ok(answer) => {
+                    answers.push(answer);
+                    queried.push(target);
+                }
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                Err(error) => self.skip(&target.repository, error.message()),
+            }
         }
-        let root = repository.resolved_root.as_ref()?.as_path();
-        let allowed = |allowed: &String| {
-            let allowed = Path::new(allowed).canonicalize();
-            allowed.is_ok_and(|allowed| root.starts_with(allowed))
-        };
-        let is_in = root.starts_with(&workspace.root) || asked.roots.iter().any(allowed);
-        (!is_in).then(|| {
-            format!("it is outside of the workspace, and 'colony.catalog.roots' of the user does not allow agents '{}'", root.display())
-        })
+        self.targets = queried;
+        Ok(answers)
     }
 
     /// Ends the query.
@@ -276,14 +266,10 @@ impl Target {
 }
 
 /// Returns the repositories of the catalog; without one, this alone.
-fn repositories(world: &World, workspace: &Checkout) -> Result<Vec<CatalogRepository>> {
-    let manifest = match load::find(files(world, workspace)) {
+fn repositories(workspace: Workspace<'_>) -> Result<Vec<CatalogRepository>> {
+    let manifest = match load::find(files(workspace.world, workspace.checkout)) {
         Some(loaded) => loaded.manifest()?,
         None => Manifest::of_workspace(),
-    };
-    let workspace = Workspace {
-        world,
-        checkout: workspace,
     };
     resolve(workspace, &manifest)
 }

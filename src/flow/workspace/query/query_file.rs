@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::query_text::holds_secret;
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
 use crate::design::checkpoint::left_out::is_named_as_secret;
-use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::workspace::catalog::resolve::Workspace;
 use crate::workspace::hidden_files::HiddenFiles;
 use crate::workspace::listing;
 
@@ -55,33 +55,17 @@ pub struct QueryFileReport {
 ///
 /// # Errors
 /// `path-outside` for a path that is in no repository; `catalog-invalid`, `repository-not-found`, `interrupted`.
-pub fn query_file(
-    world: &World,
-    workspace: &Checkout,
-    request: &FileRequest,
-) -> Result<QueryFileReport> {
+pub fn query_file(workspace: Workspace<'_>, request: &FileRequest) -> Result<QueryFileReport> {
+    let world = workspace.world;
     let typed = RepoPath::from(request.path.trim_start_matches("./"));
     let is_absolute = request.path.starts_with('/');
     if !is_absolute && !typed.is_safe() {
         let message = format!("'{}' is not a path inside of a repository", request.path);
         return Err(Error::new(Code::PathOutside, message));
     }
-    let kind = QueryKind::QueryFile;
-    let mut query = Query::begin(world, workspace, &request.asked, kind)?;
-    let mut files = Vec::new();
-    let mut queried = Vec::new();
-    for target in std::mem::take(&mut query.targets) {
-        world.interrupt.check()?;
-        match read(world, &target, &request.path, request.most_bytes) {
-            Ok(file) => {
-                files.push(file);
-                queried.push(target);
-            }
-            Err(error) if error.code() == Code::Interrupted => return Err(error),
-            Err(error) => query.skip(&target.repository, error.message()),
-        }
-    }
-    query.targets = queried;
+    let kind = QueryKind::File;
+    let mut query = Query::begin(workspace, &request.asked, kind)?;
+    let files = query.each(|target| read(world, target, &request.path, request.most_bytes))?;
     let is_cut = files.iter().any(|file| file.truncated);
     Ok(QueryFileReport {
         answered: query.end(files.len(), is_cut),
@@ -94,13 +78,12 @@ pub fn query_file(
 fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<FileText> {
     let refused = |why: String| Error::new(Code::PathNotFound, why);
     let root = target.root.to_string();
-    let path = match typed.strip_prefix('/') {
-        None => typed.trim_start_matches("./"),
-        Some(_) => {
-            let below = typed.strip_prefix(&*root);
-            let below = below.and_then(|rest| rest.strip_prefix('/'));
-            below.ok_or_else(|| refused(format!("'{typed}' is not in it")))?
-        }
+    let path = if typed.starts_with('/') {
+        let below = typed.strip_prefix(&*root);
+        let below = below.and_then(|rest| rest.strip_prefix('/'));
+        below.ok_or_else(|| refused(format!("'{typed}' is not in it")))?
+    } else {
+        typed.trim_start_matches("./")
     };
     let path = RepoPath::from(path);
     if !path.is_safe() {

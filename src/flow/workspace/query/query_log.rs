@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
-use crate::git::{Checkout, Repo};
+use crate::git::Repo;
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::workspace::catalog::resolve::Workspace;
 
 /// How long git may take for one repository.
 const LOG_TIMEOUT: Duration = Duration::from_secs(30);
@@ -79,11 +80,8 @@ pub struct QueryLogReport {
 ///
 /// # Errors
 /// `path-outside`, `invalid-value`, `catalog-invalid`, `repository-not-found`, `interrupted`.
-pub fn query_log(
-    world: &World,
-    workspace: &Checkout,
-    request: &LogRequest,
-) -> Result<QueryLogReport> {
+pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<QueryLogReport> {
+    let world = workspace.world;
     let path = request.path.as_deref();
     let path = path.map(|path| RepoPath::from(path.trim_start_matches("./")));
     if let Some(path) = path.as_ref().filter(|path| !path.is_safe()) {
@@ -95,31 +93,25 @@ pub fn query_log(
         let message = "the text to find has control characters";
         return Err(Error::new(Code::InvalidValue, message));
     }
-    let kind = QueryKind::QueryLog;
-    let mut query = Query::begin(world, workspace, &request.asked, kind)?;
-    let (mut commits, mut is_cut) = (Vec::new(), false);
-    let mut queried = Vec::new();
+    let kind = QueryKind::Log;
+    let mut query = Query::begin(workspace, &request.asked, kind)?;
     let filter = LogFilter {
         contains: request.contains.as_deref(),
         path: path.as_ref(),
         most_commits: request.most_commits,
     };
-    for target in std::mem::take(&mut query.targets) {
-        match log_of(world, &target, filter) {
-            Ok(found) => {
-                is_cut |= found.len() > request.most_commits;
-                let found = found.into_iter().take(request.most_commits);
-                commits.extend(found.map(|commit| CommitOf {
-                    of: target.result_of(),
-                    commit,
-                }));
-                queried.push(target);
-            }
-            Err(error) if error.code() == Code::Interrupted => return Err(error),
-            Err(error) => query.skip(&target.repository, error.message()),
-        }
-    }
-    query.targets = queried;
+    let mut is_cut = false;
+    let found = query.each(|target| {
+        let found = log_of(world, target, filter)?;
+        is_cut |= found.len() > filter.most_commits;
+        let found = found.into_iter().take(filter.most_commits);
+        let found = found.map(|commit| CommitOf {
+            of: target.result_of(),
+            commit,
+        });
+        Ok(found.collect::<Vec<_>>())
+    })?;
+    let commits = found.concat();
     Ok(QueryLogReport {
         answered: query.end(commits.len(), is_cut),
         count: commits.len(),

@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
 use crate::design::checkpoint::left_out::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
-use crate::git::Checkout;
 use crate::git::worktree::plain_walk::WalkedFiles;
 use crate::git::worktree::safe_open::read_below;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
+use crate::workspace::catalog::resolve::Workspace;
 use crate::workspace::hidden_files::HiddenFiles;
 use crate::workspace::listing;
 
@@ -83,38 +83,24 @@ struct Found {
 ///
 /// # Errors
 /// `invalid-value` for a query that cannot be used, `catalog-invalid`, `repository-not-found`, `interrupted`.
-pub fn query_text(
-    world: &World,
-    workspace: &Checkout,
-    request: &TextRequest,
-) -> Result<QueryTextReport> {
+pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<QueryTextReport> {
+    let world = workspace.world;
     let lines = LineQuery::parse(&request.query, request.reading, request.case);
     let lines = lines.map_err(|why| {
         let message = format!("cannot search for '{}': {why}", request.query);
         Error::new(Code::InvalidValue, message)
     })?;
-    let kind = QueryKind::QueryText;
-    let mut query = Query::begin(world, workspace, &request.asked, kind)?;
+    let kind = QueryKind::Text;
+    let mut query = Query::begin(workspace, &request.asked, kind)?;
     let search = Search {
         world,
         lines: &lines,
         limits: request.limits,
     };
-    let found = search.all(&query.targets);
-    let (mut hits, mut is_cut) = (Vec::new(), false);
-    let mut queried = Vec::new();
-    for (target, found) in std::mem::take(&mut query.targets).into_iter().zip(found) {
-        match found {
-            Ok(found) => {
-                is_cut |= found.is_cut;
-                hits.extend(found.hits);
-                queried.push(target);
-            }
-            Err(error) if error.code() == Code::Interrupted => return Err(error),
-            Err(error) => query.skip(&target.repository, error.message()),
-        }
-    }
-    query.targets = queried;
+    let mut found = search.all(&query.targets).into_iter();
+    let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Found::default())))?;
+    let is_cut = found.iter().any(|found| found.is_cut);
+    let hits: Vec<TextHit> = found.into_iter().flat_map(|found| found.hits).collect();
     Ok(QueryTextReport {
         answered: query.end(hits.len(), is_cut),
         count: hits.len(),
@@ -156,13 +142,10 @@ impl Search<'_> {
     /// Searches one repository.
     fn one(self, target: &Target, threads: usize) -> Result<Found> {
         let checkout = target.checkout(self.world)?;
-        let WalkedFiles { files, is_cut } =
+        let WalkedFiles { mut files, is_cut } =
             listing::files_of(self.world, &checkout, self.limits.files)?;
         let mut hidden = HiddenFiles::of(&self.world.interrupt, &checkout.root);
-        let shown = |path: &RepoPath| !hidden.hides(path) && !is_named_as_secret(path);
-        let mut files = files;
-        let mut shown = shown;
-        files.retain(|path| shown(path));
+        files.retain(|path| !hidden.hides(path) && !is_named_as_secret(path));
         let mut found = Found {
             hits: Vec::new(),
             is_cut,
