@@ -546,6 +546,16 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "cargo",
+        &[
+            (
+                "git colony cargo check -n",
+                "show the command line, and run nothing",
+            ),
+            ("git colony cargo test one -n", "that of one package"),
+        ],
+    ),
+    of(
         "groups",
         &[
             ("git colony groups --agents", "who works in which part"),

@@ -103,6 +103,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "query", All),
     ("Inspect and maintain", "index", All),
     ("Inspect and maintain", "git", All),
+    ("Inspect and maintain", "cargo", All),
     ("Inspect and maintain", "validate", All),
     ("Inspect and maintain", "config", All),
     ("Inspect and maintain", "doctor", First),

@@ -9,6 +9,7 @@ mod agents;
 mod args;
 mod blackboard;
 mod call;
+mod cargo;
 mod catalog;
 mod checkpoint;
 mod checkpoints;
@@ -347,6 +348,7 @@ impl Face<'_> {
             Command::Query(args) => query::run(self, args),
             Command::Index(args) => index::run(self, &args),
             Command::Git(args) => git::run(self, args),
+            Command::Cargo(args) => cargo::run(self, args),
             Command::Validate(args) => validate::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),

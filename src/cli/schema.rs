@@ -66,6 +66,7 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::cargo::CargoReport;
 use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
 use crate::flow::workspace::catalog_edit::CatalogChangeReport;
 use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
@@ -119,6 +120,12 @@ const REPORTS: &[(&str, Make)] = &[
     ("blackboard list", answer::<BlackboardReport>),
     ("blackboard put", answer::<ChangeReport>),
     ("call", answer::<call::ActionsReport>),
+    ("cargo build", answer::<CargoReport>),
+    ("cargo check", answer::<CargoReport>),
+    ("cargo coverage", answer::<CargoReport>),
+    ("cargo lint", answer::<CargoReport>),
+    ("cargo test", answer::<CargoReport>),
+    ("cargo test-all", answer::<CargoReport>),
     ("catalog", answer::<CatalogReport>),
     ("catalog add", answer::<CatalogChangeReport>),
     ("catalog check", answer::<CatalogCheckReport>),

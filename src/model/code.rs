@@ -163,6 +163,12 @@ codes! {
     RecoveryNeeded = "recovery-needed",
     /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
     GroupsInvalid = "groups-invalid",
+    /// cargo would run code of the repository, which the user has not allowed.
+    CargoNotAllowed = "cargo-not-allowed",
+    /// The root of the checkout is neither a Cargo package nor a Cargo workspace.
+    NotACargoPackage = "not-a-cargo-package",
+    /// A program that the command needs is not installed.
+    ToolMissing = "tool-missing",
     /// The workspace has no catalog of repositories, or it was not refreshed yet.
     CatalogMissing = "catalog-missing",
     /// The catalog of repositories is malformed.

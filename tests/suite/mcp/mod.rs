@@ -1,5 +1,6 @@
 //! The actions of agents: by `git colony call`, and by the MCP server.
 
+mod cargo;
 mod client;
 mod clones;
 mod contract;

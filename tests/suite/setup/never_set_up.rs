@@ -72,6 +72,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["query", "text", "a"],
     &["index"],
     &["git", "diff"],
+    &["cargo", "check", "-n"],
     &["validate", "a.txt"],
     &["undo"],
     &["redo"],
