@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::model::World;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
-use crate::model::world::{Changes, Interrupt, UserConfiguration};
+use crate::model::world::{Changes, Interrupt, Plane, UserConfiguration};
 use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
 
@@ -109,6 +109,7 @@ impl Env {
             program: program(),
             die_at: die_at(),
             stdout_is_terminal: streams.stdout.is_terminal(),
+            plane: Plane::Cli,
         };
         Ok(Env {
             world,

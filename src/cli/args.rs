@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::{
-    agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
-    complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
-    events, fleet, fork, forks, groups, help, hook, hooks, id, ingest, init, knowledge, lfs, log,
-    map, mcp, merge, merge_driver, ops, pages, paths, promote, prune, restore, schema, scopes,
-    search, status, sync, tag, tools, topology, tour, undo, version, watch,
+    agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
+    colony, commit, complete, completions, config, context, credential, decide, decisions, deinit,
+    diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks, id, index, ingest,
+    init, knowledge, lfs, log, map, mcp, merge, merge_driver, ops, pages, paths, promote, prune,
+    query, restore, schema, scopes, search, status, sync, tag, tools, topology, tour, undo,
+    validate, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -124,6 +125,12 @@ pub(super) enum Command {
     Id(id::Args),
     Paths(paths::Args),
     Groups(groups::Args),
+    Catalog(catalog::Args),
+    Query(query::Args),
+    Index(index::Args),
+    Git(git::Args),
+    Cargo(cargo::Args),
+    Validate(validate::Args),
     Init(init::Args),
     Lfs(lfs::Args),
     #[command(flatten)]

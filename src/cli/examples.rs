@@ -510,10 +510,67 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "query",
+        &[
+            (
+                "git colony query text one",
+                "lines with a word, in every repository",
+            ),
+            ("git colony query file a.txt", "one file of each"),
+            ("git colony query log -n 3", "the newest commits of each"),
+        ],
+    ),
+    of(
+        "index",
+        &[
+            ("git colony index", "how many files of which kind"),
+            ("git colony index --refresh", "count again, and keep it"),
+        ],
+    ),
+    of(
+        "git",
+        &[
+            (
+                "git colony git status",
+                "staged, changed and untracked files",
+            ),
+            ("git colony git diff a.txt", "the change of one file"),
+            ("git colony git log -n 3", "the newest commits"),
+        ],
+    ),
+    of(
+        "validate",
+        &[
+            ("git colony validate a.txt", "whether it can be read"),
+            ("git colony validate --json a.txt", "as JSON"),
+        ],
+    ),
+    of(
+        "cargo",
+        &[
+            (
+                "git colony cargo check -n",
+                "show the command line, and run nothing",
+            ),
+            ("git colony cargo test one -n", "that of one package"),
+        ],
+    ),
+    of(
         "groups",
         &[
             ("git colony groups --agents", "who works in which part"),
             ("git colony groups a.txt dir", "the parts of these paths"),
+        ],
+    ),
+    of(
+        "catalog",
+        &[
+            ("git colony catalog add .", "this repository is one of them"),
+            ("git colony catalog", "its repositories, and where they are"),
+            (
+                "git colony catalog check",
+                "every problem in it, with its line",
+            ),
         ],
     ),
     of(

@@ -9,6 +9,8 @@ mod agents;
 mod args;
 mod blackboard;
 mod call;
+mod cargo;
+mod catalog;
 mod checkpoint;
 mod checkpoints;
 mod cherry_pick;
@@ -35,6 +37,7 @@ pub mod examples;
 mod fleet;
 mod fork;
 mod forks;
+mod git;
 mod groups;
 mod guide;
 mod habits;
@@ -42,6 +45,7 @@ mod help;
 mod hook;
 mod hooks;
 mod id;
+mod index;
 mod ingest;
 mod init;
 mod knowledge;
@@ -62,6 +66,7 @@ mod pages;
 mod paths;
 mod promote;
 mod prune;
+mod query;
 pub mod reference;
 mod restore;
 mod roff;
@@ -78,6 +83,7 @@ mod typed_line;
 mod typed_path;
 mod undo;
 mod usage;
+mod validate;
 mod version;
 mod watch;
 
@@ -350,6 +356,12 @@ impl Face<'_> {
             Command::Id(_) => id::run(self),
             Command::Paths(_) => paths::run(self),
             Command::Groups(args) => groups::run(self, &args),
+            Command::Catalog(args) => catalog::run(self, args),
+            Command::Query(args) => query::run(self, args),
+            Command::Index(args) => index::run(self, &args),
+            Command::Git(args) => git::run(self, args),
+            Command::Cargo(args) => cargo::run(self, args),
+            Command::Validate(args) => validate::run(self, &args),
             Command::Init(args) => init::run(self, args),
             Command::Doctor(args) => doctor::run(self, &args),
             Command::Deinit(args) => deinit::run(self, &args),

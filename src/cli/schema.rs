@@ -66,9 +66,18 @@ use crate::flow::search::context::ContextReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
+use crate::flow::workspace::cargo::CargoReport;
+use crate::flow::workspace::catalog::{CatalogCheckReport, CatalogReport};
+use crate::flow::workspace::catalog_edit::CatalogChangeReport;
+use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
+use crate::flow::workspace::index::IndexReport;
 use crate::flow::workspace::paths::PathsReport;
+use crate::flow::workspace::query::query_file::QueryFileReport;
+use crate::flow::workspace::query::query_log::QueryLogReport;
+use crate::flow::workspace::query::query_text::QueryTextReport;
+use crate::flow::workspace::validate::ValidateReport;
 use crate::lfs::hydrate::HydrateReport;
 use crate::lfs::status::LfsStatus;
 use crate::map::listing::TreeReport;
@@ -111,6 +120,19 @@ const REPORTS: &[(&str, Make)] = &[
     ("blackboard list", answer::<BlackboardReport>),
     ("blackboard put", answer::<ChangeReport>),
     ("call", answer::<call::ActionsReport>),
+    ("cargo build", answer::<CargoReport>),
+    ("cargo check", answer::<CargoReport>),
+    ("cargo coverage", answer::<CargoReport>),
+    ("cargo lint", answer::<CargoReport>),
+    ("cargo test", answer::<CargoReport>),
+    ("cargo test-all", answer::<CargoReport>),
+    ("catalog", answer::<CatalogReport>),
+    ("catalog add", answer::<CatalogChangeReport>),
+    ("catalog check", answer::<CatalogCheckReport>),
+    ("catalog focus", answer::<CatalogChangeReport>),
+    ("catalog list", answer::<CatalogReport>),
+    ("catalog refresh", answer::<CatalogReport>),
+    ("catalog remove", answer::<CatalogChangeReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     (
@@ -154,6 +176,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("fork", answer::<ForkReport>),
     ("forks", answer::<forks::ForksReport>),
     ("forks delete", answer::<DeleteReport>),
+    ("git blame", answer::<GitTextReport>),
+    ("git diff", answer::<GitTextReport>),
+    ("git log", answer::<GitLogReport>),
+    ("git status", answer::<GitTextReport>),
     ("groups", answer::<GroupsReport>),
     ("help", answer::<help::CommandsReport>),
     ("help --install", answer::<ManualReport>),
@@ -162,6 +188,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("hooks status", answer::<HooksStatusReport>),
     ("hooks uninstall", answer::<InstallReport>),
     ("id", answer::<IdReport>),
+    ("index", answer::<IndexReport>),
     ("ingest", answer::<IngestReport>),
     ("init", answer::<InitReport>),
     ("knowledge", answer::<KnowledgeReport>),
@@ -196,6 +223,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),
+    ("query file", answer::<QueryFileReport>),
+    ("query log", answer::<QueryLogReport>),
+    ("query text", answer::<QueryTextReport>),
     ("restore", answer::<RestoreReport>),
     ("schema", answer::<SchemaReport>),
     ("scopes", answer::<ScopesReport>),
@@ -213,6 +243,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("topology", answer::<TopologyReport>),
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
+    ("validate", answer::<ValidateReport>),
     ("version", answer::<version::VersionReport>),
     ("watch", answer::<WatchReport>),
     ("watches", answer::<WatchesReport>),

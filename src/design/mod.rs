@@ -7,6 +7,7 @@ pub mod decision;
 pub mod default_branch;
 pub mod diff;
 pub mod drivers;
+pub mod file_edit;
 pub mod fork;
 pub mod merge;
 pub mod migration;

@@ -30,6 +30,18 @@ pub enum Provider {
     Local,
 }
 
+impl Provider {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Provider::Github => "github",
+            Provider::Gitlab => "gitlab",
+            Provider::Bitbucket => "bitbucket",
+            Provider::Local => "local",
+        }
+    }
+}
+
 /// A checkout, or a directory without git.
 pub struct Checkout {
     /// The canonical root: of the working tree, else the git directory, else the directory itself.
@@ -108,7 +120,7 @@ impl Checkout {
     /// `repository-broken`, `object-missing`.
     pub fn project_id(&self, world: &World) -> Result<Option<String>> {
         if let Some(url) = self.network_origin() {
-            return Ok(Some(id_of(&[b"origin", url.normalized().as_bytes()])));
+            return Ok(Some(project_of(&url)));
         }
         let Some(repo) = self.to_read(world)? else {
             return Ok(None);
@@ -188,6 +200,11 @@ impl Checkout {
         let url = RemoteUrl::parse(text, Provenance::User, &self.root).ok()?;
         (url.transport() != Transport::Local).then_some(url)
     }
+}
+
+/// Returns the id of the project with this origin, which is on a network: 16 hex digits.
+pub fn project_of(origin: &RemoteUrl) -> String {
+    id_of(&[b"origin", origin.normalized().as_bytes()])
 }
 
 /// Returns the tip of the default branch as `origin` and git's configuration name it, else of HEAD.

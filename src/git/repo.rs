@@ -243,6 +243,26 @@ impl Repo {
 }
 
 impl Repo {
+    /// Starts a git command that only reads. Nothing that the repository's configuration names runs: no monitor of
+    /// files, no hook, no pager, no program that checks signatures; nothing is fetched or refreshed. A command that
+    /// shows differences needs `--no-ext-diff --no-textconv` as well.
+    pub fn reading_git(&self, world: &World) -> process::Git {
+        let mut git = self.git(world);
+        git.env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", "1");
+        for (key, value) in [
+            ("core.fsmonitor", "false"),
+            ("core.hooksPath", "/dev/null"),
+            ("core.pager", "cat"),
+            ("log.showSignature", "false"),
+            ("color.ui", "never"),
+        ] {
+            git.config(key, value);
+        }
+        git.arg("--no-pager");
+        git
+    }
+
     /// Starts a git command that acts on this repository and runs the user's hooks. If git finds
     /// the repository by itself, the hooks get the same variables as from a git that the user
     /// started.

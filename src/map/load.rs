@@ -10,8 +10,8 @@ use crate::git::{Oid, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::yaml::MAX_BYTES;
+use crate::store::yaml_problem::YamlProblem;
 
-use super::problem::MapProblem;
 use super::schema::{Read, RepoMap, too_large};
 use super::show::MapState;
 
@@ -89,7 +89,7 @@ pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
     map.ok_or_else(|| {
         let first = problems
             .first()
-            .map(MapProblem::sentence)
+            .map(YamlProblem::sentence)
             .unwrap_or_default();
         let more = match problems.len() {
             0 | 1 => String::new(),
@@ -123,24 +123,24 @@ fn plain_word(word: &str) -> String {
 }
 
 /// The outer error concerns the repository, the inner one the file.
-type FoundMap = Result<Option<Vec<u8>>, MapProblem>;
+type FoundMap = Result<Option<Vec<u8>>, YamlProblem>;
 
 fn find_in_tree(repo: &Repo, tree: Oid) -> Result<FoundMap> {
     if repo.leaf_in(tree, &RepoPath::from(FOLDER))?.is_some() {
         let message = format!("'{FOLDER}' is a link, a file or a submodule, expected a directory");
-        return Ok(Err(MapProblem::of_file(message)));
+        return Ok(Err(YamlProblem::of_file(message)));
     }
     let Some(leaf) = repo.leaf_in(tree, &RepoPath::from(PATH))? else {
         let is_directory = repo.tree_in(tree, PATH)?.is_some();
         return Ok(if is_directory {
-            Err(MapProblem::of_file("it is a directory, expected a file"))
+            Err(YamlProblem::of_file("it is a directory, expected a file"))
         } else {
             Ok(None)
         });
     };
     if !leaf.is_file() {
         let message = "it is a link or a submodule, expected a plain file";
-        return Ok(Err(MapProblem::of_file(message)));
+        return Ok(Err(YamlProblem::of_file(message)));
     }
     let size = repo.object_size(leaf.id);
     if size.is_some_and(|size| size > MAX_BYTES as u64) {
@@ -153,6 +153,6 @@ fn find_on_disk(repo: &Repo) -> FoundMap {
     let read = repo.read_file(&RepoPath::from(PATH), MAX_BYTES as u64);
     read.map_err(|fault| match fault {
         Fault::TooLarge(_) => too_large(),
-        fault => MapProblem::of_file(fault.to_string()),
+        fault => YamlProblem::of_file(fault.to_string()),
     })
 }

@@ -3,7 +3,6 @@
 pub mod data_globs;
 pub mod listing;
 pub mod load;
-pub mod problem;
 pub mod promotion;
 mod reading;
 pub mod resolve;

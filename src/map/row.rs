@@ -11,9 +11,10 @@ use crate::git::worktree::safe_path;
 use crate::model::RepoPath;
 use crate::source::selection::BinaryPolicy;
 use crate::store::yaml::Placed;
+use crate::store::yaml_problem::{YamlProblem, quoted};
+use crate::store::yaml_reading::{Fields, Word};
 
-use super::problem::{MapProblem, quoted};
-use super::reading::{Fields, Reader, Word};
+use super::reading::MapReader;
 pub use super::source_kind::SourceKind;
 
 /// The name of the only source in a repository without a map.
@@ -74,7 +75,7 @@ pub struct SourceRow {
     pub pinned: Option<bool>,
     /// The reason why this row cannot be mapped; other rows can.
     #[serde(default, skip_serializing_if = "Option::is_none", skip_deserializing)]
-    pub fault: Option<MapProblem>,
+    pub fault: Option<YamlProblem>,
 }
 
 /// The destination of files in a routing row.
@@ -146,16 +147,17 @@ impl SourceRow {
 
     /// Reads a row, `None` if it has problems, and its name.
     pub(super) fn read<'a>(
-        reader: &mut Reader,
+        reader: &mut MapReader,
         value: &'a Placed,
     ) -> (Option<SourceRow>, Option<Word<'a>>) {
-        let before = reader.problems.len();
-        let Some(fields) = reader.fields(value, "a source", SOURCE_KEYS) else {
+        let before = reader.yaml.problems.len();
+        let Some(fields) = reader.yaml.fields(value, "a source", SOURCE_KEYS) else {
             return (None, None);
         };
         let name = reader
+            .yaml
             .required(&fields, "name")
-            .and_then(|name| reader.as_text(name, "name"));
+            .and_then(|name| reader.yaml.as_text(name, "name"));
         if let Some(name) = name {
             check_name(reader, name);
             let place = |key| Some(((name.text.to_owned(), key), fields.place_of_value(key)?));
@@ -163,6 +165,7 @@ impl SourceRow {
             reader.places.extend(places.into_iter().flatten());
         }
         let kind = reader
+            .yaml
             .required(&fields, "type")
             .and_then(|kind| SourceKind::read(reader, kind));
         let start = SourceRow::new(
@@ -172,22 +175,22 @@ impl SourceRow {
         let row = SourceRow {
             include_globs: reader.globs(&fields, "include_globs"),
             exclude_globs: reader.globs(&fields, "exclude_globs"),
-            is_static: reader.truth(&fields, "static"),
-            pinned: reader.truth(&fields, "pinned"),
+            is_static: reader.yaml.truth(&fields, "static"),
+            pinned: reader.yaml.truth(&fields, "pinned"),
             ..start
         };
         let row = row.with_place(reader, &fields).with_knobs(reader, &fields);
         row.warn(reader, &fields);
-        let sound = reader.problems.len() == before;
+        let sound = reader.yaml.problems.len() == before;
         (sound.then_some(row), name)
     }
 
     /// Reads the repository, commit and directory of a row.
-    fn with_place(self, reader: &mut Reader, fields: &Fields<'_>) -> SourceRow {
-        let submodule = reader.text(fields, "submodule");
-        let start_dir = reader.text(fields, "start_dir");
-        let branch = reader.text(fields, "branch");
-        let commit = reader.text(fields, "commit");
+    fn with_place(self, reader: &mut MapReader, fields: &Fields<'_>) -> SourceRow {
+        let submodule = reader.yaml.text(fields, "submodule");
+        let start_dir = reader.yaml.text(fields, "start_dir");
+        let branch = reader.yaml.text(fields, "branch");
+        let commit = reader.yaml.text(fields, "commit");
         for (key, word, prefix) in [
             ("branch", branch, "refs/heads/"),
             ("commit", commit, "refs/tags/"),
@@ -197,20 +200,20 @@ impl SourceRow {
             if !name.is_valid() || word.text.starts_with('-') {
                 let text = quoted(word.text);
                 let message = format!("'{key}' is {text}, which git does not accept as a {key}");
-                reader.problem(word.at, message);
+                reader.yaml.problem(word.at, message);
             }
         }
-        let url = reader.text(fields, "origin_url");
+        let url = reader.yaml.text(fields, "origin_url");
         let both = url.and_then(|_| fields.place_of("submodule").filter(|_| submodule.is_some()));
         let parsed = url.map(|word| {
             let url = RemoteUrl::parse(word.text, Provenance::Repository, Path::new("/"));
-            url.map_err(|error| MapProblem::at(word.at, error.message()))
+            url.map_err(|error| YamlProblem::at(word.at, error.message()))
         });
         if let (Some(word), Some(Ok(url))) = (url, &parsed)
             && url.has_credentials()
         {
             let message = "'origin_url' contains credentials, which are ignored: everyone who can read the file can use them";
-            reader.warn(word.at, message);
+            reader.yaml.warn(word.at, message);
         }
         let (origin_url, refused) = match parsed {
             None => (None, None),
@@ -220,7 +223,7 @@ impl SourceRow {
         };
         let both = both.map(|at| {
             let message = "'submodule' and 'origin_url' are mutually exclusive: this row has both";
-            MapProblem::at(at, message)
+            YamlProblem::at(at, message)
         });
         SourceRow {
             origin_url,
@@ -233,17 +236,25 @@ impl SourceRow {
         }
     }
 
-    fn with_knobs(self, reader: &mut Reader, fields: &Fields<'_>) -> SourceRow {
+    fn with_knobs(self, reader: &mut MapReader, fields: &Fields<'_>) -> SourceRow {
         let binary = [
             ("skip", BinaryPolicy::Skip),
             ("include", BinaryPolicy::Include),
         ];
         let row = SourceRow {
-            binary_policy: reader.optional_choice(fields, "binary_policy", &binary),
-            chunk_target_tokens: reader.number(fields, "chunk_target_tokens", 16..=100_000),
-            chunk_overlap_tokens: reader.number(fields, "chunk_overlap_tokens", 0..=99_999),
-            flush_threshold: reader.number(fields, "flush_threshold", 1..=100_000),
-            flush_token_budget: reader.number(fields, "flush_token_budget", 16..=10_000_000),
+            binary_policy: reader
+                .yaml
+                .optional_choice(fields, "binary_policy", &binary),
+            chunk_target_tokens: reader
+                .yaml
+                .number(fields, "chunk_target_tokens", 16..=100_000),
+            chunk_overlap_tokens: reader
+                .yaml
+                .number(fields, "chunk_overlap_tokens", 0..=99_999),
+            flush_threshold: reader.yaml.number(fields, "flush_threshold", 1..=100_000),
+            flush_token_budget: reader
+                .yaml
+                .number(fields, "flush_token_budget", 16..=10_000_000),
             ..self
         };
         if let (Some(target), Some(overlap)) = (row.chunk_target_tokens, row.chunk_overlap_tokens)
@@ -253,13 +264,13 @@ impl SourceRow {
             let message = format!(
                 "'chunk_overlap_tokens' is {overlap}, expected less than 'chunk_target_tokens', {target}"
             );
-            reader.problem(at, message);
+            reader.yaml.problem(at, message);
         }
         row
     }
 
     /// Warns about keys of the row that have no effect.
-    fn warn(&self, reader: &mut Reader, fields: &Fields<'_>) {
+    fn warn(&self, reader: &mut MapReader, fields: &Fields<'_>) {
         let idle: &[&str] = match self.kind {
             SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
             SourceKind::Literature => &["binary_policy"],
@@ -272,7 +283,7 @@ impl SourceRow {
         for key in idle {
             if let Some(at) = fields.place_of(key) {
                 let kind = self.kind.name();
-                reader.warn(
+                reader.yaml.warn(
                     at,
                     format!("'{key}' has no effect on a source of type {kind}"),
                 );
@@ -280,56 +291,63 @@ impl SourceRow {
         }
         if let (Some(at), true) = (fields.place_of("commit"), self.submodule.is_some()) {
             let message = "'commit' has no effect: a submodule is at the commit the tree pins";
-            reader.warn(at, message);
+            reader.yaml.warn(at, message);
         }
         if let (Some(at), Some([])) = (
             fields.place_of("include_globs"),
             self.include_globs.as_deref(),
         ) {
             let message = "'include_globs' is an empty list, which includes nothing: without the key everything is included";
-            reader.warn(at, message);
+            reader.yaml.warn(at, message);
         }
     }
 }
 
 impl RouteRow {
-    pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<RouteRow> {
-        let before = reader.problems.len();
-        let fields = reader.fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
+    pub(super) fn read(reader: &mut MapReader, value: &Placed) -> Option<RouteRow> {
+        let before = reader.yaml.problems.len();
+        let fields = reader
+            .yaml
+            .fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
         let paths = reader
+            .yaml
             .required(&fields, "paths")
             .and_then(|paths| reader.as_globs(paths, "paths"));
         if let (Some([]), Some(at)) = (paths.as_deref(), fields.place_of("paths")) {
-            reader.warn(at, "'paths' is an empty list, which matches nothing");
+            reader
+                .yaml
+                .warn(at, "'paths' is an empty list, which matches nothing");
         }
         let choices = [
             ("knowledge_base", Destination::KnowledgeBase),
             ("vcm", Destination::Vcm),
         ];
-        let ingest_to = reader.optional_choice(&fields, "ingest_to", &choices);
-        let profile = reader.text(&fields, "profile");
+        let ingest_to = reader.yaml.optional_choice(&fields, "ingest_to", &choices);
+        let profile = reader.yaml.text(&fields, "profile");
         if let Some(word) = profile
             && (word.text.trim().is_empty() || word.text.contains(char::is_control))
         {
-            reader.problem(word.at, "'profile' is not a printable word");
+            reader
+                .yaml
+                .problem(word.at, "'profile' is not a printable word");
         }
         let row = RouteRow {
             paths: paths.unwrap_or_default(),
             ingest_to: ingest_to.unwrap_or_default(),
             profile: profile.map(|word| word.text.to_owned()),
         };
-        (reader.problems.len() == before).then_some(row)
+        (reader.yaml.problems.len() == before).then_some(row)
     }
 }
 
-fn check_name(reader: &mut Reader, name: Word<'_>) {
+fn check_name(reader: &mut MapReader, name: Word<'_>) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     let text = quoted(name.text);
     if name.text.is_empty() {
-        reader.problem(name.at, "'name' is empty");
+        reader.yaml.problem(name.at, "'name' is empty");
     } else if name.text.len() > MAX_NAME {
         let message = format!("name {text} is longer than {MAX_NAME} bytes");
-        reader.problem(name.at, message);
+        reader.yaml.problem(name.at, message);
     } else if matches!(name.text, "." | "..")
         || name.text.starts_with('-')
         || !name.text.bytes().all(plain)
@@ -337,12 +355,12 @@ fn check_name(reader: &mut Reader, name: Word<'_>) {
         let message = format!(
             "name {text} cannot be part of the id of a scope: expected letters, digits, '.', '_' and '-', no '-' first"
         );
-        reader.problem(name.at, message);
+        reader.yaml.problem(name.at, message);
     }
 }
 
 /// Reads a directory of a tree; `.` is the root.
-fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath> {
+fn directory(reader: &mut MapReader, key: &str, word: Word<'_>) -> Option<RepoPath> {
     let path = word.text.strip_suffix('/').unwrap_or(word.text);
     if key == "start_dir" && path == "." {
         return Some(RepoPath::default());
@@ -353,7 +371,9 @@ fn directory(reader: &mut Reader, key: &str, word: Word<'_>) -> Option<RepoPath>
         None => Some(RepoPath::from(path)),
         Some(why) => {
             let text = quoted(word.text);
-            reader.problem(word.at, format!("'{key}' is {text}, which {why}"));
+            reader
+                .yaml
+                .problem(word.at, format!("'{key}' is {text}, which {why}"));
             None
         }
     }

@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use crate::model::text::Position;
 use crate::store::yaml::{self, Node, Placed};
+use crate::store::yaml_problem::{YamlProblem, in_order, quoted};
 
-use super::problem::{MapProblem, in_order, quoted};
-use super::reading::Reader;
+use super::reading::MapReader;
 use super::row::{DEFAULT_NAME, RouteRow, SourceKind, SourceRow};
 
 /// The supported format.
@@ -39,15 +39,15 @@ pub struct Read {
     /// The map, if the file is valid; rows may have problems of their own.
     pub map: Option<RepoMap>,
     /// All problems, including those of rows, in the order of the file.
-    pub problems: Vec<MapProblem>,
+    pub problems: Vec<YamlProblem>,
     /// The parts of the file that have no effect.
-    pub warnings: Vec<MapProblem>,
+    pub warnings: Vec<YamlProblem>,
     /// The positions of values: by the name of the source and the key; those of routing rows by [`place_of_route`].
     pub places: BTreeMap<(String, &'static str), Position>,
 }
 
 impl Read {
-    fn failed(problem: MapProblem) -> Read {
+    fn failed(problem: YamlProblem) -> Read {
         Read {
             map: None,
             problems: vec![problem],
@@ -75,7 +75,7 @@ impl RepoMap {
             Ok(text) => text,
             Err(error) => {
                 let at = Position::of(bytes, error.valid_up_to());
-                return Read::failed(MapProblem::at(at, "it is not UTF-8"));
+                return Read::failed(YamlProblem::at(at, "it is not UTF-8"));
             }
         };
         match yaml::read_plain(text) {
@@ -84,43 +84,45 @@ impl RepoMap {
                 let start = Position { line: 1, column: 1 };
                 let at = fault.position.unwrap_or(start);
                 let message = format!("it cannot be read as plain YAML: {}", fault.message);
-                Read::failed(MapProblem::at(at, message))
+                Read::failed(YamlProblem::at(at, message))
             }
         }
     }
 }
 
 /// Returns the problem of a file that exceeds the maximum size.
-pub(super) fn too_large() -> MapProblem {
-    MapProblem::of_file("it is larger than 1 MiB")
+pub(super) fn too_large() -> YamlProblem {
+    YamlProblem::of_file("it is larger than 1 MiB")
 }
 
 fn read_top(top: &Placed) -> Read {
-    let mut reader = Reader::default();
+    let mut reader = MapReader::default();
     let map = read_map(&mut reader, top);
     let faults: Vec<_> = map
         .iter()
         .flat_map(|map| &map.sources)
         .filter_map(|row| row.fault.clone())
         .collect();
-    let map = map.filter(|_| reader.problems.is_empty());
-    reader.problems.extend(faults);
+    let map = map.filter(|_| reader.yaml.problems.is_empty());
+    reader.yaml.problems.extend(faults);
     Read {
         map,
-        problems: in_order(reader.problems),
-        warnings: in_order(reader.warnings),
+        problems: in_order(reader.yaml.problems),
+        warnings: in_order(reader.yaml.warnings),
         places: reader.places,
     }
 }
 
-fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
+fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
     if top.node == Node::Nothing {
         let message = "it is empty, expected 'schema_version: 1' and 'sources'";
-        reader.problem(Position { line: 1, column: 1 }, message);
+        reader
+            .yaml
+            .problem(Position { line: 1, column: 1 }, message);
         return None;
     }
-    let fields = reader.fields(top, "the map", TOP_KEYS)?;
-    if let Some(version) = reader.required(&fields, "schema_version")
+    let fields = reader.yaml.fields(top, "the map", TOP_KEYS)?;
+    if let Some(version) = reader.yaml.required(&fields, "schema_version")
         && version.node != Node::Integer(i128::from(FORMAT))
     {
         let found = match &version.node {
@@ -130,14 +132,15 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
             other => other.kind().to_owned(),
         };
         let message = format!("'schema_version' is {found}, expected {FORMAT}");
-        reader.problem(version.position, message);
+        reader.yaml.problem(version.position, message);
     }
     let sources = reader
+        .yaml
         .required(&fields, "sources")
         .map(|list| sources_of(reader, list));
     let has_routing = fields.place_of("knowledge_routing").is_some();
     let routing = has_routing
-        .then(|| reader.required(&fields, "knowledge_routing"))
+        .then(|| reader.yaml.required(&fields, "knowledge_routing"))
         .flatten()
         .map(|list| routing_of(reader, list));
     Some(RepoMap {
@@ -146,7 +149,7 @@ fn read_map(reader: &mut Reader, top: &Placed) -> Option<RepoMap> {
     })
 }
 
-fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
+fn sources_of(reader: &mut MapReader, list: &Placed) -> Vec<SourceRow> {
     let Some(items) = items(reader, list, "sources") else {
         return Vec::new();
     };
@@ -161,13 +164,13 @@ fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
                 "name {} is also the name of the source in line {line}",
                 quoted(name.text)
             );
-            reader.problem(name.at, message);
+            reader.yaml.problem(name.at, message);
         } else {
             names.insert(name.text, name.at.line);
         }
     }
     if items.is_empty() {
-        reader.warn(
+        reader.yaml.warn(
             list.position,
             "'sources' is an empty list: nothing is mapped",
         );
@@ -175,7 +178,7 @@ fn sources_of(reader: &mut Reader, list: &Placed) -> Vec<SourceRow> {
     rows
 }
 
-fn routing_of(reader: &mut Reader, list: &Placed) -> Vec<RouteRow> {
+fn routing_of(reader: &mut MapReader, list: &Placed) -> Vec<RouteRow> {
     let items = items(reader, list, "knowledge_routing").unwrap_or_default();
     let mut rows = Vec::new();
     for (number, item) in (1..).zip(items) {
@@ -191,10 +194,10 @@ pub fn place_of_route(number: usize) -> String {
     format!("row {number}")
 }
 
-fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {
+fn items<'a>(reader: &mut MapReader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {
     let Node::List(items) = &list.node else {
         let kind = list.node.kind();
-        reader.problem(
+        reader.yaml.problem(
             list.position,
             format!("'{key}' is {kind}, expected a list of rows"),
         );
@@ -202,7 +205,7 @@ fn items<'a>(reader: &mut Reader, list: &'a Placed, key: &str) -> Option<&'a [Pl
     };
     if items.len() > MAX_SOURCES {
         let message = format!("too complex: '{key}' has more than {MAX_SOURCES} rows");
-        reader.problem(list.position, message);
+        reader.yaml.problem(list.position, message);
         return None;
     }
     Some(items)

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use crate::git::{Oid, Repo};
 use crate::model::Result;
+use crate::store::yaml_problem::YamlProblem;
 
 use super::load::{self, Loaded, MapSource, PATH};
-use super::problem::MapProblem;
 use super::schema::RepoMap;
 
 /// The state of the repository to show.
@@ -49,11 +49,11 @@ pub struct MapCheckReport {
     /// Whether the file exists; without it the whole tree is one source.
     pub has_repo_map_file: bool,
     /// The problems, in the order of the file.
-    pub problems: Vec<MapProblem>,
+    pub problems: Vec<YamlProblem>,
     /// The number of problems.
     pub count: usize,
     /// The parts that have no effect, in the order of the file.
-    pub warnings: Vec<MapProblem>,
+    pub warnings: Vec<YamlProblem>,
     /// The number of sources, if the map is valid.
     pub sources: Option<usize>,
 }
@@ -75,9 +75,9 @@ pub struct MapShowReport {
     /// The text of the file.
     pub raw: Option<String>,
     /// The problems, in the order of the file.
-    pub problems: Vec<MapProblem>,
+    pub problems: Vec<YamlProblem>,
     /// The parts that have no effect, in the order of the file.
-    pub warnings: Vec<MapProblem>,
+    pub warnings: Vec<YamlProblem>,
     /// Whether the map is only on disk: HEAD has none, so its whole tree is one source.
     pub map_uncommitted: bool,
 }

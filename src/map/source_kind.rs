@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::problem::{one_of, quoted};
-use super::reading::Reader;
 use crate::store::yaml::Placed;
+use crate::store::yaml_problem::{one_of, quoted};
+
+use super::reading::MapReader;
 
 /// The maximum length of the name of a type.
 const MAX_TYPE: usize = 50;
@@ -59,12 +60,12 @@ impl SourceKind {
         }
     }
 
-    pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<SourceKind> {
-        let word = reader.as_text(value, "type")?;
+    pub(super) fn read(reader: &mut MapReader, value: &Placed) -> Option<SourceKind> {
+        let word = reader.yaml.as_text(value, "type")?;
         let kind = SourceKind::of(word.text);
         if kind == Some(SourceKind::blackboard()) {
             let message = "no row maps a blackboard: 'git colony map blackboard' does";
-            reader.problem(word.at, message);
+            reader.yaml.problem(word.at, message);
             return None;
         }
         if kind.is_none() {
@@ -72,7 +73,7 @@ impl SourceKind {
             let message = format!(
                 "'type' is {text}, expected {names}, or the name of a type with a command: small letters, digits, '_' and '-'"
             );
-            reader.problem(word.at, message);
+            reader.yaml.problem(word.at, message);
         }
         kind
     }

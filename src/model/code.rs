@@ -163,6 +163,22 @@ codes! {
     RecoveryNeeded = "recovery-needed",
     /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
     GroupsInvalid = "groups-invalid",
+    /// cargo would run code of the repository, which the user has not allowed.
+    CargoNotAllowed = "cargo-not-allowed",
+    /// The root of the checkout is neither a Cargo package nor a Cargo workspace.
+    NotACargoPackage = "not-a-cargo-package",
+    /// A program that the command needs is not installed.
+    ToolMissing = "tool-missing",
+    /// The workspace has no catalog of repositories, or it was not refreshed yet.
+    CatalogMissing = "catalog-missing",
+    /// The catalog of repositories is malformed.
+    CatalogInvalid = "catalog-invalid",
+    /// The catalog of repositories is valid, but a command cannot make this change of it: it says what to change.
+    CatalogNotEditable = "catalog-not-editable",
+    /// The catalog has that repository already.
+    CatalogRowExists = "catalog-row-exists",
+    /// The catalog has no repository of that name.
+    RepositoryNotFound = "repository-not-found",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.
@@ -245,6 +261,10 @@ impl Code {
             | Code::BranchInUse
             | Code::BranchProtected
             | Code::CacheUnusable
+            | Code::CatalogInvalid
+            | Code::CatalogMissing
+            | Code::CatalogNotEditable
+            | Code::CatalogRowExists
             | Code::StateUnusable
             | Code::CloneInUse
             | Code::DecisionNotFound
@@ -273,6 +293,7 @@ impl Code {
             | Code::PathNotFound
             | Code::PublishedCommits
             | Code::ReadOnlyClone
+            | Code::RepositoryNotFound
             | Code::ScopeInvalid
             | Code::ScopeNotFound
             | Code::ScopeViolation
@@ -301,6 +322,7 @@ impl Code {
             Code::BranchInUse => Some(
                 "git worktree list   # run the command there, or switch that worktree to another branch",
             ),
+            Code::RepositoryNotFound => Some("git colony catalog"),
             Code::CheckpointNotFound => Some("git colony checkpoints"),
             Code::CloneNotFound => {
                 Some("git colony agents   # lists agents, and removed ones whose work is kept")

@@ -111,6 +111,14 @@ impl RepoPath {
     }
 }
 
+/// A path of this machine, with all of its bytes.
+impl From<&Path> for RepoPath {
+    fn from(path: &Path) -> Self {
+        use std::os::unix::ffi::OsStrExt as _;
+        RepoPath::new(path.as_os_str().as_bytes())
+    }
+}
+
 impl From<&[u8]> for RepoPath {
     fn from(bytes: &[u8]) -> Self {
         RepoPath(bytes.to_vec())

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Code;
 use super::error::{Error, Result, Verdict};
 use super::progress::Progress;
@@ -48,6 +51,19 @@ pub struct World {
     pub die_at: Option<&'static str>,
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
+    /// Where commands come from.
+    pub plane: Plane,
+}
+
+/// Where a command comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Plane {
+    /// A command line.
+    #[default]
+    Cli,
+    /// The MCP server: an agent that reaches this repository and its clones.
+    Mcp,
 }
 
 /// A root that a variable names: commands read there, and change nothing.

@@ -16,5 +16,7 @@ pub mod session;
 pub mod settings;
 pub mod state;
 pub mod yaml;
+pub mod yaml_problem;
+pub mod yaml_reading;
 
 pub use session::Session;

@@ -161,6 +161,13 @@ pub(crate) const PROMOTE: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// There is no catalog yet.
+pub(crate) const CATALOG_ADD: ChangingCommand = ChangingCommand {
+    name: "catalog add",
+    args: &["catalog", "add", "."],
+    ..CHECKPOINT
+};
+
 /// No scope is recorded yet.
 pub(crate) const MAP: ChangingCommand = ChangingCommand {
     name: "map",

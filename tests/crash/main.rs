@@ -32,7 +32,7 @@ mod table;
 mod travel;
 
 use command::{
-    BLACKBOARD_PUT, CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE,
+    BLACKBOARD_PUT, CATALOG_ADD, CHECKPOINT, CHECKPOINT_AUTO, CHECKPOINT_OF_A_CLEAN_STATE,
     CHECKPOINT_OF_A_RENAMED_FILE, CHECKPOINT_OFF_BRANCH, CHECKPOINTS_DELETE, COMMIT, DECIDE,
     DEINIT, DEINIT_OF_A_REDIRECT, DEINIT_PURGE, FORK, FORK_WITHOUT_A_SWITCH, FORKS_DELETE, HYDRATE,
     INGEST, INIT, INIT_BESIDE, KNOWLEDGE_CLEAR, LFS_MIGRATE, LFS_MIGRATE_ABORT, MAP, MAP_AGAIN,
@@ -81,6 +81,11 @@ fn a_killed_ingest_happened_or_did_not() {
 #[test]
 fn a_killed_clear_of_the_knowledge_base_happened_or_did_not() {
     matrix::kill(&KNOWLEDGE_CLEAR, Depth::EveryThird);
+}
+
+#[test]
+fn a_killed_change_of_the_catalog_happened_or_did_not() {
+    matrix::kill(&CATALOG_ADD, Depth::EveryThird);
 }
 
 #[test]

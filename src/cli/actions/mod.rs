@@ -54,6 +54,8 @@ pub(super) enum Effect {
     Reads,
     /// It adds something, and what was there stays or comes back by one undo.
     Adds,
+    /// It runs code of the repository, which only the user allows.
+    Runs,
     /// It moves away what was there: a preview comes first.
     Destroys,
     /// It does so if this argument is `true`.
@@ -68,7 +70,7 @@ impl Effect {
     /// Returns `true` if an action with these arguments moves away what was there.
     pub(super) fn destroys(self, arguments: &Map<String, Value>) -> bool {
         match self {
-            Effect::Reads | Effect::Adds | Effect::Publishes => false,
+            Effect::Reads | Effect::Adds | Effect::Runs | Effect::Publishes => false,
             Effect::Destroys => true,
             Effect::DestroysWith(name) | Effect::PublishesUnlessNot(_, name) => {
                 is(arguments, name, true)
@@ -87,7 +89,7 @@ impl Effect {
 
     /// Returns `true` if the action may need a preview with some arguments.
     pub(super) fn may_need_preview(self) -> bool {
-        !matches!(self, Effect::Reads | Effect::Adds)
+        !matches!(self, Effect::Reads | Effect::Adds | Effect::Runs)
     }
 }
 

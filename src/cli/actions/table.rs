@@ -1,10 +1,10 @@
 //! The table of actions. It is long because it is one: a row per action, and nothing else.
 //!
-//! Not offered: decisions of a person (`deinit`, `prune`, hooks and settings, the approval of
+//! Not offered: decisions of a person (`deinit`, `prune`, hooks and settings, leave to run cargo, the approval of
 //! set-up commands, consent to publish, moving tags of a remote, likely secrets, taking over a clone, changes
 //! outside of the allowed paths), and arguments that are command lines.
 
-use super::Effect::{Adds, Destroys, DestroysWith, Publishes, PublishesUnlessNot, Reads};
+use super::Effect::{Adds, Destroys, DestroysWith, Publishes, PublishesUnlessNot, Reads, Runs};
 use super::Group::{self, Agents, Design, Pages, Repository, States};
 use super::How::{Either, Not, Number, Object, OrElse, Pairs, Text, Unless};
 use super::{Action, Effect, Takes, as_arg, how, required, same, told};
@@ -932,6 +932,144 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("doctor", Repository, Reads, "doctor", &[same("deep")]),
     action("repo_status", Repository, Reads, "id", &[]),
+    action(
+        "catalog_list",
+        Repository,
+        Reads,
+        "catalog list",
+        &[same("cached")],
+    ),
+    action("catalog_refresh", Repository, Reads, "catalog refresh", &[]),
+    action(
+        "query_text",
+        Repository,
+        Reads,
+        "query text",
+        &[
+            how("query", Text("query")),
+            same("repositories"),
+            same("regex"),
+            same("case_sensitive"),
+            same("max_matches"),
+            as_arg("conversation_id", "conversation"),
+        ],
+    ),
+    action(
+        "query_file",
+        Repository,
+        Reads,
+        "query file",
+        &[
+            same("path"),
+            same("repositories"),
+            same("max_bytes"),
+            as_arg("conversation_id", "conversation"),
+        ],
+    ),
+    action(
+        "query_log",
+        Repository,
+        Reads,
+        "query log",
+        &[
+            same("contains"),
+            same("path"),
+            same("repositories"),
+            same("max_commits"),
+            as_arg("conversation_id", "conversation"),
+        ],
+    ),
+    action(
+        "git_log",
+        Repository,
+        Reads,
+        "git log",
+        &[same("max_commits")],
+    ),
+    action(
+        "git_diff",
+        Repository,
+        Reads,
+        "git diff",
+        &[same("path"), same("staged"), same("offset")],
+    ),
+    action(
+        "git_status",
+        Repository,
+        Reads,
+        "git status",
+        &[same("offset")],
+    ),
+    action(
+        "git_blame",
+        Repository,
+        Reads,
+        "git blame",
+        &[same("path"), same("offset")],
+    ),
+    action(
+        "validate_file",
+        Repository,
+        Reads,
+        "validate",
+        &[same("path")],
+    ),
+    described(
+        "Run the tests of a package with cargo",
+        action(
+            "run_tests",
+            Repository,
+            Runs,
+            "cargo test",
+            &[same("package")],
+        ),
+    ),
+    described(
+        "Check all packages with cargo",
+        action("check_workspace", Repository, Runs, "cargo check", &[]),
+    ),
+    described(
+        "Run the tests of all packages with cargo",
+        action("test_all", Repository, Runs, "cargo test-all", &[]),
+    ),
+    described(
+        "Build a package with cargo",
+        action(
+            "build_crate",
+            Repository,
+            Runs,
+            "cargo build",
+            &[same("package")],
+        ),
+    ),
+    described(
+        "Lint a package with clippy, and find unfinished code",
+        action(
+            "lint_crate",
+            Repository,
+            Runs,
+            "cargo lint",
+            &[same("package")],
+        ),
+    ),
+    described(
+        "Measure the coverage of tests with cargo-llvm-cov",
+        action(
+            "coverage_report",
+            Repository,
+            Runs,
+            "cargo coverage",
+            &[same("package")],
+        ),
+    ),
+    action("repo_index_status", Repository, Reads, "index", &[]),
+    action(
+        "repo_index_refresh",
+        Repository,
+        Reads,
+        "index --refresh",
+        &[],
+    ),
     action("version", Repository, Reads, "version", &[]),
 ];
 

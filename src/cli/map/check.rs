@@ -2,10 +2,10 @@
 
 use crate::cli::{Face, Run, Stop};
 use crate::flow::map::map_check;
-use crate::map::problem::MapProblem;
 use crate::map::show::MapCheckReport;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
+use crate::store::yaml_problem::YamlProblem;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -80,13 +80,13 @@ impl Answer for MapCheckReport {
 /// Returns problems as compilers tell them.
 pub(in crate::cli) fn told(
     path: &str,
-    problems: &[MapProblem],
-    warnings: &[MapProblem],
+    problems: &[YamlProblem],
+    warnings: &[YamlProblem],
 ) -> Vec<String> {
     let problems = problems.iter().map(|problem| ("", problem));
     let warnings = warnings.iter().map(|problem| ("warning: ", problem));
-    let line = |(word, problem): (&str, &MapProblem)| {
-        let MapProblem {
+    let line = |(word, problem): (&str, &YamlProblem)| {
+        let YamlProblem {
             line,
             column,
             message,

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::model::{Code, Error};
 use crate::store::lease::processes;
-use crate::store::settings::McpSettings;
+use crate::store::settings::{CargoLeave, McpSettings};
 use crate::ui::answer::Outcome;
 
 use super::actions::Group;
@@ -39,6 +39,10 @@ use server::Server;
 /// The tools are the actions of 'git colony call'. One that could lose something answers with a preview first, and
 /// is done when it is called again with the id of the preview. Agent and repository stay those of the start.
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(super) struct Args {
     /// Offer no tool that changes anything
     #[arg(long)]
@@ -49,6 +53,9 @@ pub(super) struct Args {
     /// Do at once what would answer with a preview first
     #[arg(long, conflicts_with = "read_only")]
     trust: bool,
+    /// Offer the tools that run cargo, which runs code of the repository
+    #[arg(long, conflicts_with = "read_only")]
+    allow_cargo: bool,
     /// Offer only the tools of these groups: states, design, agents, pages, repository
     #[arg(long, value_name = "GROUP", value_enum, value_delimiter = ',')]
     only: Vec<Group>,
@@ -59,6 +66,8 @@ pub(super) struct Args {
 struct Options {
     read_only: bool,
     trust: bool,
+    /// Whether the user allows cargo.
+    cargo: bool,
     only: Vec<Group>,
     /// The bounds.
     bounds: McpSettings,
@@ -71,7 +80,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             "git colony hooks install --for claude-code -n   # what starts it; or: git colony call";
         return Err(Error::new(Code::Usage, message).hint(hint).into());
     }
-    let place = place(face, args)?;
+    let mut place = place(face, args)?;
+    let mut cargo = args.allow_cargo;
     // Outside of a repository the first call makes the clone of the agent; nothing is set before.
     let bounds = match face.silent_session(Opening::Dry) {
         Err(error) if error.code() == Code::InvalidValue => return Err(error.into()),
@@ -80,13 +90,19 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
                 if !args.read_only {
                     watch::resume(&session);
                 }
+                cargo |= session.settings.cargo == CargoLeave::Given;
                 session.settings.mcp
             })
             .unwrap_or_default(),
     };
+    if args.allow_cargo {
+        let allowed = ("COLONY_TOOLS_CARGO".into(), "true".into());
+        place.world.variables.extend([allowed]);
+    }
     let options = Options {
         read_only: args.read_only,
         trust: args.trust,
+        cargo,
         only: args.only.clone(),
         bounds,
     };

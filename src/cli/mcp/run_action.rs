@@ -12,7 +12,7 @@ use crate::env::{Env, Terminal};
 use crate::flow::clones::clone_of_agent;
 use crate::git::ObjectWrites;
 use crate::model::progress::Progress;
-use crate::model::world::{Changes, Interrupt};
+use crate::model::world::{Changes, Interrupt, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::settings::Flags;
@@ -166,6 +166,7 @@ impl Place {
             progress: own.progress,
             changes: Changes::default(),
             stdout_is_terminal: false,
+            plane: Plane::Mcp,
             ..self.world.clone()
         }
     }

@@ -17,7 +17,8 @@ pub(super) const CONTINUE: &str = "continue_answer";
 /// Returns `true` if the action is offered.
 pub(super) fn is_offered(action: &Action, options: &Options) -> bool {
     let in_group = options.only.is_empty() || options.only.contains(&action.group);
-    in_group && (action.effect == Effect::Reads || !options.read_only)
+    let is_allowed = action.effect != Effect::Runs || options.cargo;
+    in_group && is_allowed && (action.effect == Effect::Reads || !options.read_only)
 }
 
 /// Returns every tool that is offered.

@@ -11,7 +11,7 @@ pub mod left_out;
 pub mod published_checkpoints;
 pub mod published_secrets;
 pub mod retention;
-pub(in crate::design) mod secrets;
+pub mod secrets;
 pub mod tag_message;
 pub mod unignored;
 pub(crate) mod worktree_snapshot;

@@ -58,6 +58,17 @@ pub fn check<'a>(
     refuse_in_progress(session, command)?;
     protected_branches::require(session, [&session.repo.head()?.moving_ref()])?;
     session.identity()?;
+    require_directories(session, files)
+}
+
+/// Refuses a path that leads through something other than a directory.
+///
+/// # Errors
+/// `path-in-the-way`.
+pub fn require_directories<'a>(
+    session: &Session,
+    files: impl IntoIterator<Item = &'a RepoPath>,
+) -> Result<()> {
     for path in files {
         for directory in path.ancestors() {
             let standing = std::fs::symlink_metadata(directory.under(session.repo.workdir()));

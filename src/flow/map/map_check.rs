@@ -8,13 +8,13 @@ use super::map_overlaps;
 use crate::git::Oid;
 use crate::git::remote::submodules::Submodules;
 use crate::map::load::{self, Loaded, PATH};
-use crate::map::problem::{self, MapProblem};
 use crate::map::row::SourceRow;
 use crate::map::schema::Read;
 use crate::map::show::MapCheckReport;
 use crate::map::{resolve, submodule};
 use crate::model::{Code, Result};
 use crate::store::Session;
+use crate::store::yaml_problem::{YamlProblem, in_order};
 
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
 ///
@@ -44,7 +44,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
     }
     let mut warnings = read.warnings.clone();
     warnings.extend(map_overlaps::find(home, commit, &read)?);
-    let problems = problem::in_order(problems);
+    let problems = in_order(problems);
     Ok(MapCheckReport {
         path: PATH,
         origin_url: home.url(),
@@ -52,7 +52,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
         has_repo_map_file: has_file,
         count: problems.len(),
         problems,
-        warnings: problem::in_order(warnings),
+        warnings: in_order(warnings),
         sources: read.map.map(|map| map.sources.len()),
     })
 }
@@ -68,17 +68,17 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn type_fault(&self, row: &SourceRow) -> Option<MapProblem> {
+    fn type_fault(&self, row: &SourceRow) -> Option<YamlProblem> {
         let fault = resolve::custom_of(row, self.home.settings()).err()?;
         Some(self.at(row, "type", &fault.message()))
     }
 
-    fn chunk_fault(&self, row: &SourceRow) -> Option<MapProblem> {
+    fn chunk_fault(&self, row: &SourceRow) -> Option<YamlProblem> {
         let fault = resolve::chunk_of(row, self.home.settings()).err()?;
         Some(self.at(row, "chunk_overlap_tokens", &fault))
     }
 
-    fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<MapProblem>> {
+    fn submodule_fault(&mut self, row: &SourceRow) -> Result<Option<YamlProblem>> {
         // The contradiction in this row has been reported.
         let Some(path) = row.submodule.as_ref().filter(|_| row.fault.is_none()) else {
             return Ok(None);
@@ -116,11 +116,11 @@ impl Rows<'_> {
         }
     }
 
-    fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> MapProblem {
+    fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> YamlProblem {
         let at = self.read.places.get(&(row.name.clone(), key));
         at.map_or_else(
-            || MapProblem::of_file(message),
-            |at| MapProblem::at(*at, message),
+            || YamlProblem::of_file(message),
+            |at| YamlProblem::at(*at, message),
         )
     }
 }

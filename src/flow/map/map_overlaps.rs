@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::map_home::Home;
 use crate::flow::knowledge;
 use crate::git::Oid;
-use crate::map::problem::MapProblem;
 use crate::map::routing::Routing;
 use crate::map::row::Destination;
 use crate::map::schema::{Read, place_of_route};
 use crate::model::{Code, RepoPath, Result, text};
+use crate::store::yaml_problem::YamlProblem;
 
 /// The number of files that a warning names.
 const MAX_NAMED: usize = 3;
@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 3;
 ///
 /// # Errors
 /// `object-missing`, `interrupted`.
-pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<Vec<MapProblem>> {
+pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<Vec<YamlProblem>> {
     let Some(map) = &read.map else {
         return Ok(Vec::new());
     };
@@ -52,8 +52,8 @@ pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<
         );
         let at = read.places.get(&(place_of_route(row), "paths"));
         at.map_or_else(
-            || MapProblem::of_file(message.clone()),
-            |at| MapProblem::at(*at, message.clone()),
+            || YamlProblem::of_file(message.clone()),
+            |at| YamlProblem::at(*at, message.clone()),
         )
     });
     Ok(warnings.collect())

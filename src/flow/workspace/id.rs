@@ -1,8 +1,5 @@
 //! The identity of a checkout, in one report.
 
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -66,17 +63,17 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
     Ok(IdReport {
         repository_id: checkout.repository_id(),
         project_id: checkout.project_id(world)?,
-        root: shown(&checkout.root),
-        git_root: checkout.git_root.as_deref().map(shown),
-        common_dir: checkout.common_dir.as_deref().map(shown),
+        root: RepoPath::from(&*checkout.root),
+        git_root: checkout.git_root.as_deref().map(RepoPath::from),
+        common_dir: checkout.common_dir.as_deref().map(RepoPath::from),
         is_worktree: checkout.is_worktree(),
-        superproject: checkout.superproject(world).as_deref().map(shown),
+        superproject: checkout.superproject(world).as_deref().map(RepoPath::from),
         origin_url: checkout.origin_url(),
         provider: checkout.provider(),
         default_branch: default_branch_of(world, checkout)?,
         capabilities: layout.capabilities,
         has_agents_dir: agents.iter().any(|path| files.has_directory(path)),
-        config_path: config.map(|path| shown(&checkout.root.join(path))),
+        config_path: config.map(|path| RepoPath::from(&*checkout.root.join(path))),
         members: layout.members,
         warnings: layout.warnings,
     })
@@ -93,9 +90,4 @@ fn default_branch_of(world: &World, checkout: &Checkout) -> Result<Option<String
     let head = repo.head()?.moving_ref();
     let is_branch = head.as_bytes().starts_with(b"refs/heads/");
     Ok(is_branch.then(|| head.short()))
-}
-
-/// Returns a path of this machine with all of its bytes.
-pub(super) fn shown(path: &Path) -> RepoPath {
-    RepoPath::new(path.as_os_str().as_bytes())
 }

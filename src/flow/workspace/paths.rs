@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{catalog, index};
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{RepoPath, Result, World};
@@ -12,9 +13,9 @@ use crate::store::Session;
 use crate::store::files::folder_size;
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::tree_folder::folder_of;
 use crate::store::state;
-
-use super::id::shown;
+use crate::workspace::catalog::load;
 
 /// A larger number of files is not counted.
 const MAX_COUNTED: usize = 100_000;
@@ -89,6 +90,7 @@ pub struct PathsReport {
 /// `interrupted`.
 pub fn paths(world: &World, checkout: &Checkout, session: Option<&Session>) -> Result<PathsReport> {
     let mut places = of_tree(&checkout.root);
+    places.extend(caches_in_tree(checkout));
     if let (Some(git_dir), Some(common_dir)) = (&checkout.git_dir, &checkout.common_dir) {
         places.extend(of_git(git_dir, common_dir));
     }
@@ -122,12 +124,24 @@ fn of_tree(root: &Path) -> Vec<StatePlace> {
         ("tool-registry", ".colony/tool-registry.json"),
         ("agents", ".colony/agents"),
         ("decisions", "design/decisions"),
+        ("catalog", load::PLACES[0]),
     ];
     let place = |(name, path): (&'static str, &str)| StatePlace {
         travels: true,
         ..Keep::ForGood.place(name, root.join(path), PlaceOf::Tree)
     };
     files.map(place).into()
+}
+
+/// Returns derived files in the working tree. The folder around them holds files that are not deletable, too.
+fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 2] {
+    let folder = folder_of(&checkout.repository_id()).under(&checkout.root);
+    let place = |(name, file)| Keep::Deletable.place(name, folder.join(file), PlaceOf::Tree);
+    [
+        ("catalog-snapshot", catalog::SNAPSHOT),
+        ("file-overview", index::FILE),
+    ]
+    .map(place)
 }
 
 fn of_git(git_dir: &Path, common_dir: &Path) -> Vec<StatePlace> {
@@ -188,7 +202,7 @@ impl Keep {
     fn place(self, name: &'static str, path: impl AsRef<Path>, of: PlaceOf) -> StatePlace {
         StatePlace {
             name,
-            path: shown(path.as_ref()),
+            path: RepoPath::from(path.as_ref()),
             exists: false,
             of,
             travels: false,
@@ -212,7 +226,7 @@ fn orphans(root: &Path, own: &str) -> Vec<Orphan> {
             (is_id && id != own).then(|| Orphan {
                 repository_id: id.to_owned(),
                 bytes: folder_size::below(&path, MAX_COUNTED),
-                path: shown(&path),
+                path: RepoPath::from(&*path),
             })
         });
         found.extend(others);

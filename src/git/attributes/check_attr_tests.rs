@@ -163,6 +163,7 @@ impl Place {
             program: "git-colony".into(),
             die_at: None,
             stdout_is_terminal: false,
+            plane: crate::model::world::Plane::Cli,
         };
         let place = Place { world };
         place.git(&["init", "-q", "--template="], "");

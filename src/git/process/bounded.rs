@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +63,19 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// The beginning of its standard error, lossily decoded and trimmed.
     pub stderr: String,
+}
+
+/// Finds a program in the absolute folders of `PATH`.
+pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
+    let path = world.variable("PATH")?.as_encoded_bytes();
+    let folders = path.split(|&byte| byte == b':');
+    let absolute = folders
+        .filter_map(|folder| std::str::from_utf8(folder).ok())
+        .map(Path::new)
+        .filter(|folder| folder.is_absolute());
+    absolute
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
 }
 
 /// Runs a program, named by its absolute path, to its end or its limits; `None` if it cannot be

@@ -3,6 +3,7 @@
 
 mod attend;
 pub mod bounded;
+pub mod captured;
 pub(crate) mod command_config;
 pub mod detached;
 mod end;

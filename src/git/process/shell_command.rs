@@ -4,6 +4,7 @@
 //! They get the caller's environment without the variables that tie git to a repository, those of
 //! git-colony, and the known tokens. Whether a command may run at all is decided elsewhere.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
@@ -80,19 +81,24 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
 /// Makes a shell command; the caller sets both streams.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 fn shell(world: &World, text: &str) -> Result<Command> {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg("--").arg(text);
+    command.env_clear().envs(environment(world)?);
+    command.current_dir(&world.cwd).stdin(Stdio::null());
+    command.process_group(0);
+    Ok(command)
+}
+
+/// Returns the caller's environment without what a program that runs code of a repository must not have.
+pub(super) fn environment(world: &World) -> Result<BTreeMap<OsString, OsString>> {
     let ours = credentials::sources(world)?;
     let is_token = |name: &OsStr| {
         let names = ours.iter().map(|source| source.variable.as_str());
         names.chain(TOKENS).any(|token| name == OsStr::new(token))
     };
-    let kept = |name: &OsString| !is_tied(name) && !is_token(name);
-    let mut command = Command::new("sh");
-    command.arg("-c").arg("--").arg(text);
-    command.env_clear();
-    command.envs(world.variables.iter().filter(|(name, _)| kept(name)));
-    command.current_dir(&world.cwd).stdin(Stdio::null());
-    command.process_group(0);
-    Ok(command)
+    let mut kept = world.variables.clone();
+    kept.retain(|name, _| !is_tied(name) && !is_token(name));
+    Ok(kept)
 }
 
 /// Returns `true` for a variable that concerns this command and must not be inherited.

@@ -162,7 +162,10 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Reads the first `most_bytes` of a file below a folder; `None` if there is none.
-pub(in crate::git) fn beginning(
+///
+/// # Errors
+/// The reason why it is not read; never its size.
+pub fn beginning(
     interrupt: &Interrupt,
     folder: &Path,
     path: &RepoPath,

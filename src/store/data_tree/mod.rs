@@ -3,6 +3,7 @@
 pub(crate) mod json;
 pub(crate) mod toml_values;
 pub(crate) mod yaml;
+pub(crate) mod yaml_edit;
 mod yaml_lines;
 mod yaml_words;
 

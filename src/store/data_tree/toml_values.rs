@@ -3,6 +3,9 @@
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use crate::model::text::Position;
+use crate::store::yaml::Fault;
+
 /// Parses a text into a map. Numbers and times are null: no reader of ours needs them.
 ///
 /// # Errors
@@ -15,6 +18,21 @@ pub(crate) fn parse(text: &str) -> Result<Value, String> {
             Err(message.unwrap_or("it does not parse").to_owned())
         }
     }
+}
+
+/// Returns the problem of a text, and its position.
+pub(crate) fn fault_in(text: &str) -> Option<Fault> {
+    let error = DeTable::parse(text).err()?;
+    let start = error.span().map(|span| span.start);
+    Some(Fault {
+        position: start.map(|start| Position::of(text.as_bytes(), start)),
+        message: error
+            .message()
+            .lines()
+            .next()
+            .unwrap_or("it does not parse")
+            .to_owned(),
+    })
 }
 
 fn map_of(table: &DeTable<'_>) -> Value {

@@ -6,4 +6,5 @@ pub mod folder_size;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;
+pub mod tree_folder;
 pub mod worktree_files;

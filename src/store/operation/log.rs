@@ -168,11 +168,7 @@ impl Log {
 
     /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
-        let Stacks {
-            mut done,
-            mut undone,
-            mut closed,
-        } = Stacks::default();
+        let (mut done, mut undone, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -220,6 +216,7 @@ impl Log {
                 | Kind::Demote
                 | Kind::Map
                 | Kind::Unmap
+                | Kind::Catalog
                 | Kind::External => {
                     done.push(entry.record.op);
                     undone.clear();

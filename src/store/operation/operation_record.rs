@@ -72,6 +72,8 @@ pub enum Kind {
     Map,
     /// Removes the records of a scope.
     Unmap,
+    /// Changes the catalog of repositories.
+    Catalog,
     /// A change of HEAD, the branch or the index from outside, most likely by plain git.
     External,
 }
@@ -106,6 +108,7 @@ impl Kind {
             Kind::Demote => "demote",
             Kind::Map => "map",
             Kind::Unmap => "unmap",
+            Kind::Catalog => "catalog",
             Kind::External => "external",
         }
     }

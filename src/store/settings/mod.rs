@@ -43,6 +43,15 @@ pub enum SetBy {
     DefaultBranch,
 }
 
+/// Whether agents may run cargo, which runs code of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CargoLeave {
+    /// The user has allowed it.
+    Given,
+    /// The user has not.
+    Refused,
+}
+
 /// One row of the table.
 pub struct Setting {
     /// The key in git's configuration.
@@ -170,6 +179,24 @@ pub const TABLE: &[Setting] = &[
         set_by: SetBy::DefaultBranch,
         default: "",
         help: "branches that agents may not move, as in 'main release/*'; all sources count together",
+    },
+    Setting {
+        key: "colony.catalog.roots",
+        variable: "COLONY_CATALOG_ROOTS",
+        flag: None,
+        kind: Kind::List,
+        set_by: SetBy::User,
+        default: "",
+        help: "directories below which agents may query repositories of the catalog by MCP, besides the workspace",
+    },
+    Setting {
+        key: "colony.tools.cargo",
+        variable: "COLONY_TOOLS_CARGO",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether agents may run cargo here, which runs code of the repository",
     },
     Setting {
         key: "colony.clone.copy",
@@ -423,6 +450,10 @@ pub struct Settings {
     pub checkpoint_git_tags: bool,
     /// The person whom commits of agents name as co-author.
     pub co_author: Option<Identity>,
+    /// Directories below which agents may query repositories of the catalog.
+    pub catalog_roots: Vec<String>,
+    /// Whether agents may run cargo.
+    pub cargo: CargoLeave,
     /// Ignored paths that are copied into a new clone.
     pub clone_copy: Vec<String>,
     /// Ignored paths that are hard-linked into a new clone.
@@ -536,6 +567,12 @@ impl Settings {
             checkpoint_off_branch: truth(layers, "colony.checkpoint.offBranch")?,
             checkpoint_git_tags: truth(layers, "colony.checkpoint.gitTags")?,
             co_author: co_author(layers)?,
+            catalog_roots: list("colony.catalog.roots")?,
+            cargo: if truth(layers, "colony.tools.cargo")? {
+                CargoLeave::Given
+            } else {
+                CargoLeave::Refused
+            },
             clone_copy: list("colony.clone.copy")?,
             clone_link: list("colony.clone.link")?,
             clone_run_time: seconds("colony.clone.runTime")?,

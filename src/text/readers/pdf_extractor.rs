@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::git::process::bounded::{self, End, Finished, Limits};
+use crate::git::process::bounded::{self, End, Finished, Limits, on_path};
 use crate::model::{Result, World};
 
 use super::{MAX_PDF_BYTES, MAX_TEXT_BYTES, ReadFault};
@@ -175,19 +175,6 @@ fn broken(reason: &str) -> ReadFault {
         reason: reason.collect(),
         passing: false,
     }
-}
-
-/// Finds a program in the absolute folders of `PATH`.
-fn on_path(world: &World, name: &str) -> Option<PathBuf> {
-    let path = world.variable("PATH")?.as_encoded_bytes();
-    let folders = path.split(|&byte| byte == b':');
-    let absolute = folders
-        .filter_map(|folder| std::str::from_utf8(folder).ok())
-        .map(Path::new)
-        .filter(|folder| folder.is_absolute());
-    absolute
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
 }
 
 /// Asks a program for its version; `None` if it does not print one.

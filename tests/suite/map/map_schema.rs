@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use git_colony::testing::{MapProblem, RepoMap, SourceKind, escape};
+use git_colony::testing::{RepoMap, SourceKind, YamlProblem, escape};
 
 fn corpus() -> Vec<(String, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/repo_maps");
@@ -81,7 +81,7 @@ fn the_template_of_init_is_a_map_and_means_what_no_map_means() {
 }
 
 /// Reads a file that was made to hurt: the first problem.
-fn read_hostile(bytes: &[u8]) -> MapProblem {
+fn read_hostile(bytes: &[u8]) -> YamlProblem {
     let read = RepoMap::read(bytes);
     assert!(read.map.is_none());
     read.problems[0].clone()

@@ -1,5 +1,6 @@
 //! The actions of agents: by `git colony call`, and by the MCP server.
 
+mod cargo;
 mod client;
 mod clones;
 mod contract;
@@ -12,6 +13,7 @@ mod resources;
 mod same_changes;
 mod stories;
 mod versions;
+mod workspace;
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -183,7 +183,16 @@ const CHANGES: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs a clone or another repository, whose paths and ids are in the answer.
-const ELSEWHERE: [&str; 2] = ["new_agent", "mmap_repo"];
+const ELSEWHERE: [&str; 8] = [
+    "new_agent",
+    "mmap_repo",
+    "run_tests",
+    "check_workspace",
+    "test_all",
+    "build_crate",
+    "lint_crate",
+    "coverage_report",
+];
 
 /// A copy with an uncommitted change, and what puts the ids of its scope and its page into a text.
 fn changed() -> (Sandbox, impl Fn(&str) -> String) {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Duration};
 use git_colony::env::{Env, Terminal};
-use git_colony::testing::{Changes, Interrupt, Progress, UserConfiguration, World};
+use git_colony::testing::{Changes, Interrupt, Plane, Progress, UserConfiguration, World};
 use serde_json::Value;
 
 use super::state::Answers;
@@ -398,6 +398,7 @@ impl View {
             program: program_path().into(),
             die_at: None,
             stdout_is_terminal: false,
+            plane: Plane::Cli,
         }
     }
 

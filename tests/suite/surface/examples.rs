@@ -26,6 +26,7 @@ fn every_example_works_when_it_is_typed() {
         "/// Parses a header.\nfn parse_header() {}\n",
     );
     sandbox.write("docs/undo.md", "# Undo\n");
+    sandbox.write("Cargo.toml", "[package]\nname = \"one\"\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qam", "second"]);
     let remote = sandbox.outside().join("origin.git");

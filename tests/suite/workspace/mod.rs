@@ -1,8 +1,14 @@
 //! Which checkout this is, and the layout of its workspace.
 
 mod affinity_groups;
+mod catalog;
+mod catalog_changes;
+mod git_answers;
 mod identity;
 mod layouts;
 mod named_root;
+mod overview;
 mod places;
+mod query;
 mod shapes;
+mod validation;

@@ -1,4 +1,4 @@
-//! Problems of a repo map: a position and one sentence.
+//! Problems of a file of YAML: a position and one sentence.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,7 @@ const MAX_WORD: usize = 80;
 
 /// A problem and its position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct MapProblem {
+pub struct YamlProblem {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -22,10 +22,10 @@ pub struct MapProblem {
     pub message: String,
 }
 
-impl MapProblem {
+impl YamlProblem {
     /// Creates a problem at a position.
-    pub fn at(position: Position, message: impl Into<String>) -> MapProblem {
-        MapProblem {
+    pub fn at(position: Position, message: impl Into<String>) -> YamlProblem {
+        YamlProblem {
             line: position.line,
             column: position.column,
             message: message.into(),
@@ -33,8 +33,8 @@ impl MapProblem {
     }
 
     /// Creates a problem of the whole file.
-    pub fn of_file(message: impl Into<String>) -> MapProblem {
-        MapProblem::at(Position { line: 1, column: 1 }, message)
+    pub fn of_file(message: impl Into<String>) -> YamlProblem {
+        YamlProblem::at(Position { line: 1, column: 1 }, message)
     }
 
     /// Returns position and problem in one line.
@@ -44,12 +44,12 @@ impl MapProblem {
 }
 
 /// Sorts problems by position; keeps the first ones up to the limit.
-pub fn in_order(mut problems: Vec<MapProblem>) -> Vec<MapProblem> {
+pub fn in_order(mut problems: Vec<YamlProblem>) -> Vec<YamlProblem> {
     problems.sort_by_key(|problem| (problem.line, problem.column));
     let more = problems.len().saturating_sub(MAX_REPORTED);
     problems.truncate(MAX_REPORTED);
     if let Some(last) = problems.last().filter(|_| more > 0) {
-        problems.push(MapProblem {
+        problems.push(YamlProblem {
             message: format!("there are {more} more problems"),
             ..last.clone()
         });
@@ -58,14 +58,14 @@ pub fn in_order(mut problems: Vec<MapProblem>) -> Vec<MapProblem> {
 }
 
 /// Quotes a word of the file, cut if it is long.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let short: String = word.chars().take(MAX_WORD).collect();
     let dots = if short.len() < word.len() { "..." } else { "" };
     format!("'{short}{dots}'")
 }
 
 /// Formats words as `a, b or c`.
-pub(super) fn one_of(words: &[&str]) -> String {
+pub fn one_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_owned(),

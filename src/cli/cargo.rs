@@ -1,0 +1,129 @@
+//! `git colony cargo`
+
+use clap::Subcommand;
+
+use crate::flow::workspace::cargo::{self, CargoDiagnostic, CargoReport, CargoRequest, CargoTask};
+use crate::model::time::Moment;
+use crate::model::{Code, Error};
+use crate::store::settings::CargoLeave;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Opening, Stop};
+
+/// Run cargo on this checkout, and answer with its messages as data
+///
+/// For agents that have no shell. cargo runs code of the repository, so this works only where the user has allowed it:
+/// 'git config colony.tools.cargo true'. The exit code is 1 if cargo fails.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: CargoCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum CargoCommand {
+    Test(PackageArgs),
+    TestAll(AllArgs),
+    Check(AllArgs),
+    Build(PackageArgs),
+    Lint(PackageArgs),
+    Coverage(PackageArgs),
+}
+
+/// Run cargo on one package
+#[derive(Debug, clap::Args)]
+struct PackageArgs {
+    /// The package, by its name or directory (default: as cargo chooses)
+    #[arg(value_name = "PACKAGE")]
+    package: Option<String>,
+    /// Show the command line, and run nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Run cargo on all packages
+#[derive(Debug, clap::Args)]
+struct AllArgs {
+    /// Show the command line, and run nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let (task, package, dry_run) = match args.command {
+        CargoCommand::Test(args) => (CargoTask::Test, args.package, args.dry_run),
+        CargoCommand::TestAll(args) => (CargoTask::TestAll, None, args.dry_run),
+        CargoCommand::Check(args) => (CargoTask::Check, None, args.dry_run),
+        CargoCommand::Build(args) => (CargoTask::Build, args.package, args.dry_run),
+        CargoCommand::Lint(args) => (CargoTask::Lint, args.package, args.dry_run),
+        CargoCommand::Coverage(args) => (CargoTask::Coverage, args.package, args.dry_run),
+    };
+    let request = CargoRequest {
+        task,
+        package,
+        dry_run,
+    };
+    let session = face.session(Opening::Look)?;
+    session.world.refuse_named_root()?;
+    if !dry_run && session.settings.cargo == CargoLeave::Refused {
+        let message = "cargo would run code of this repository, which the user has not allowed";
+        let hint =
+            "git config colony.tools.cargo true   # a person decides that, for this repository";
+        return Err(Error::new(Code::CargoNotAllowed, message).hint(hint).into());
+    }
+    let (world, checkout) = face.checkout()?;
+    face.answer(&cargo::run(&world, &checkout, &request)?)
+}
+
+impl Answer for CargoReport {
+    fn message(&self) -> String {
+        let command = self.command.join(" ");
+        let how = match (self.passed, self.timed_out, self.exit_code) {
+            (None, ..) => return format!("would run: {command}"),
+            (_, true, _) => "took too long and was ended".to_owned(),
+            (Some(true), ..) => "passed".to_owned(),
+            (Some(false), _, Some(code)) => format!("failed with {code}"),
+            (Some(false), _, None) => "was ended by a signal".to_owned(),
+        };
+        let tests = self.tests.as_ref().map_or_else(String::new, |tests| {
+            let (passed, failed) = (tests.passed, tests.failed);
+            format!(
+                "; {passed} passed, {failed} failed, {} ignored",
+                tests.ignored
+            )
+        });
+        let messages = match self.count {
+            0 => String::new(),
+            count => format!("; {}", text::count(count, "message")),
+        };
+        format!("'{command}' {how}{tests}{messages}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let line = |one: &CargoDiagnostic| {
+            let place = match (&one.path, one.line) {
+                (Some(path), Some(line)) => format!("{path}:{line}: "),
+                _ => String::new(),
+            };
+            format!("{}: {place}{}", one.level, one.message)
+        };
+        let mut lines: Vec<String> = self.diagnostics.iter().map(line).collect();
+        let failures = self.tests.iter().flat_map(|tests| &tests.failures);
+        lines.extend(failures.map(|name| format!("failed: {name}")));
+        let stubs = self.stubs.iter();
+        lines.extend(stubs.map(|stub| format!("unfinished: {}:{}", stub.path, stub.line)));
+        if self.passed == Some(false) && lines.is_empty() {
+            lines.extend(self.output_tail.lines().map(str::to_owned));
+        }
+        lines
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.passed == Some(false) {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `git colony git`
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use crate::flow::workspace::git_tools::{self, DiffOf, GitLogReport, GitQuestion, GitTextReport};
+use crate::flow::workspace::query::query_log::LoggedCommit;
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop, typed_path};
+
+/// Ask git about this checkout, within limits
+///
+/// For agents that have no shell. At most 30 seconds and 1 MiB; '--offset' continues a longer answer. No pager, no color, and
+/// nothing that the repository configures is run.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: GitCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum GitCommand {
+    Log(LogArgs),
+    Diff(DiffArgs),
+    Status(StatusArgs),
+    Blame(BlameArgs),
+}
+
+/// List the newest commits of HEAD
+#[derive(Debug, clap::Args)]
+struct LogArgs {
+    /// List at most N commits
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    max_commits: usize,
+}
+
+/// Show what differs between working tree and index
+#[derive(Debug, clap::Args)]
+struct DiffArgs {
+    /// Only PATH and files below it
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// Compare the index with HEAD
+    #[arg(long)]
+    staged: bool,
+    #[command(flatten)]
+    from: From,
+}
+
+/// Show staged, changed and untracked files
+#[derive(Debug, clap::Args)]
+struct StatusArgs {
+    #[command(flatten)]
+    from: From,
+}
+
+/// Show the commit that each line of a file is from
+#[derive(Debug, clap::Args)]
+struct BlameArgs {
+    /// The file
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    #[command(flatten)]
+    from: From,
+}
+
+/// Where an answer begins.
+#[derive(Debug, clap::Args)]
+struct From {
+    /// Continue a longer answer at byte N, where it was cut
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    offset: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let (world, checkout) = face.checkout()?;
+    let below = |path: PathBuf| typed_path::below(&world, &checkout.root, &path);
+    let (question, from) = match args.command {
+        GitCommand::Log(args) => {
+            let report = git_tools::git_log(&world, &checkout, args.max_commits)?;
+            return face.answer(&report);
+        }
+        GitCommand::Diff(args) => {
+            let of = if args.staged {
+                DiffOf::Staged
+            } else {
+                DiffOf::Unstaged
+            };
+            let path = args.path.map(below).transpose()?;
+            // git has no path for the root, which means everything.
+            let path = path.filter(|path| !path.as_bytes().is_empty());
+            (GitQuestion::Diff(of, path), args.from)
+        }
+        GitCommand::Status(args) => (GitQuestion::Status, args.from),
+        GitCommand::Blame(args) => (GitQuestion::Blame(below(args.path)?), args.from),
+    };
+    let report = git_tools::ask(&world, &checkout, &question, from.offset)?;
+    face.answer(&report)
+}
+
+impl Answer for GitTextReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let lines = text::count(self.text.lines().count(), "line");
+        match self.next_offset {
+            Some(next) => format!("{lines}; continue with --offset {next}"),
+            None => lines,
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        self.text.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Answer for GitLogReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        text::count(self.count, "commit")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |one: &LoggedCommit| {
+            let id = one.commit.chars().take(8).collect();
+            vec![id, one.summary.clone()]
+        };
+        text::table(&self.commits.iter().map(row).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,65 @@
+//! `git colony index`
+
+use crate::flow::workspace::index::{self, IndexReport};
+use crate::model::time::Moment;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop};
+
+/// Count the files of this checkout, by extension and purpose
+///
+/// Counts at most 50,000 files, without '.git' and the directories of build tools. Shows what the last refresh has counted, if
+/// there was one.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Count again, and keep the result
+    #[arg(long)]
+    refresh: bool,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let (world, checkout) = face.checkout()?;
+    let report = if args.refresh {
+        index::refresh(&world, &checkout)?
+    } else {
+        index::status(&world, &checkout)?
+    };
+    face.answer(&report)
+}
+
+impl Answer for IndexReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let files = text::count(self.files_scanned, "file");
+        let more = if self.stopped_at_cap {
+            ", and there are more"
+        } else {
+            ""
+        };
+        let when = match (self.cached, self.stale) {
+            (false, _) => String::new(),
+            (true, false) => format!(", as of {}", self.indexed_at),
+            (true, true) => format!(", as of {}, before the last change", self.indexed_at),
+        };
+        format!("{files}{more}{when}")
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let purposes = [
+            ("tests", self.tests_discovered),
+            ("docs", self.docs_discovered),
+            ("skills", self.skills_discovered),
+            ("workflows", self.workflows_discovered),
+            ("contracts", self.contracts_discovered),
+        ];
+        let purposes = purposes.iter().filter(|(_, count)| *count > 0);
+        let purposes = purposes.map(|(name, count)| vec![(*name).to_owned(), count.to_string()]);
+        let extensions = self.by_extension_top.iter();
+        let extensions = extensions.map(|(name, count)| vec![name.clone(), count.to_string()]);
+        text::table(&extensions.chain(purposes).collect::<Vec<_>>())
+    }
+}

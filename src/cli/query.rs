@@ -1,0 +1,268 @@
+//! `git colony query`
+
+use clap::Subcommand;
+
+use crate::flow::workspace::query::query_file::{self, FileRequest, FileText, QueryFileReport};
+use crate::flow::workspace::query::query_log::{self, CommitOf, LogRequest, QueryLogReport};
+use crate::flow::workspace::query::query_text::{
+    self, QueryTextReport, TextHit, TextLimits, TextRequest,
+};
+use crate::flow::workspace::query::{Answered, Asked};
+use crate::model::time::Moment;
+use crate::text::line_query::{Case, Reading};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop, catalog};
+
+/// Ask the repositories of the catalog for text, a file or commits
+///
+/// Without a catalog, this repository alone is asked. Files are those that git would commit; what looks like a secret,
+/// and what '.colonyignore' or '.voxignore' names, is hidden. The exit code is 1 if nothing is found.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: QueryCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum QueryCommand {
+    Text(TextArgs),
+    File(FileArgs),
+    Log(LogArgs),
+}
+
+/// What every query takes.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Ask only this repository, by its id, name or path; may be given several times
+    #[arg(long = "repo", value_name = "REPOSITORY")]
+    repositories: Vec<String>,
+    /// Name the conversation that the query is part of, in its trace
+    #[arg(long, value_name = "ID")]
+    conversation: Option<String>,
+}
+
+/// Find the lines that have a text
+#[derive(Debug, clap::Args)]
+struct TextArgs {
+    /// The text; no character of it has a meaning without '--regex'
+    #[arg(value_name = "TEXT")]
+    query: String,
+    #[command(flatten)]
+    common: Common,
+    /// Read TEXT as a regular expression
+    #[arg(long)]
+    regex: bool,
+    /// Distinguish upper and lower case
+    #[arg(long)]
+    case_sensitive: bool,
+    /// Show at most N lines of each repository
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    max_matches: usize,
+    /// Search at most N files of each repository
+    #[arg(long, value_name = "N", default_value_t = 50_000)]
+    max_files: usize,
+    /// Leave out files that have more than N bytes
+    #[arg(long, value_name = "N", default_value_t = 262_144)]
+    max_file_bytes: u64,
+}
+
+/// Read a file of each repository
+#[derive(Debug, clap::Args)]
+struct FileArgs {
+    /// Its path from the root of the repositories, or an absolute one
+    #[arg(value_name = "PATH")]
+    path: String,
+    #[command(flatten)]
+    common: Common,
+    /// Read at most N bytes of it
+    #[arg(long, value_name = "N", default_value_t = 131_072)]
+    max_bytes: usize,
+}
+
+/// List the newest commits of each repository
+#[derive(Debug, clap::Args)]
+struct LogArgs {
+    /// Only commits whose message has TEXT, with its case
+    #[arg(value_name = "TEXT")]
+    contains: Option<String>,
+    #[command(flatten)]
+    common: Common,
+    /// Only commits that change PATH, from the root of the repositories
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// List at most N commits of each repository
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    max_commits: usize,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    let (world, checkout) = face.checkout()?;
+    let reach = face.reach(&checkout)?;
+    let workspace = catalog::workspace(&world, &checkout, &reach);
+    let asked = |common: Common| Asked {
+        repositories: common.repositories,
+        conversation_id: common.conversation,
+    };
+    match args.command {
+        QueryCommand::Text(args) => {
+            let request = TextRequest {
+                query: args.query,
+                reading: if args.regex {
+                    Reading::Expression
+                } else {
+                    Reading::Literal
+                },
+                case: if args.case_sensitive {
+                    Case::Sensitive
+                } else {
+                    Case::Insensitive
+                },
+                asked: asked(args.common),
+                limits: TextLimits {
+                    matches: args.max_matches,
+                    files: args.max_files,
+                    file_bytes: args.max_file_bytes,
+                },
+            };
+            face.answer(&query_text::query_text(workspace, &request)?)
+        }
+        QueryCommand::File(args) => {
+            let request = FileRequest {
+                path: args.path,
+                asked: asked(args.common),
+                most_bytes: args.max_bytes,
+            };
+            face.answer(&query_file::query_file(workspace, &request)?)
+        }
+        QueryCommand::Log(args) => {
+            let request = LogRequest {
+                contains: args.contains,
+                path: args.path,
+                asked: asked(args.common),
+                most_commits: args.max_commits,
+            };
+            face.answer(&query_log::query_log(workspace, &request)?)
+        }
+    }
+}
+
+impl Answered {
+    /// Returns the sentence about results of this name.
+    fn sentence(&self, name: &str) -> String {
+        let found = text::count(self.result_count, name);
+        let queried = match self.repositories_queried {
+            1 => "1 repository".to_owned(),
+            many => format!("{many} repositories"),
+        };
+        let skipped = match self.skipped.len() {
+            0 => String::new(),
+            many => format!(", {many} skipped"),
+        };
+        let cut = if self.truncated {
+            "; there are more"
+        } else {
+            ""
+        };
+        format!("{found} in {queried}{skipped}{cut}")
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        let skipped = self.skipped.iter();
+        let reason = skipped.map(|one| format!("skipped '{}': {}", one.display_name, one.reason));
+        reason.collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.result_count == 0 {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+impl Answer for QueryTextReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        self.answered.sentence("line")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.answered.reasons()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let line = |hit: &TextHit| {
+            let TextHit { of, path, .. } = hit;
+            format!(
+                "{}: {path}:{}: {}",
+                of.display_name, hit.line_number, hit.line_text
+            )
+        };
+        self.hits.iter().map(line).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.answered.outcome()
+    }
+}
+
+impl Answer for QueryFileReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        self.answered.sentence("file")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.answered.reasons()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let lines = |file: &FileText| {
+            let cut = if file.truncated { ", cut" } else { "" };
+            let size = text::size(file.bytes_read as u64);
+            let title = format!("{}: {} ({size}{cut})", file.of.display_name, file.path);
+            let content = file.content.lines().map(|line| format!("  {line}"));
+            std::iter::once(title).chain(content).collect::<Vec<_>>()
+        };
+        self.files.iter().flat_map(lines).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.answered.outcome()
+    }
+}
+
+impl Answer for QueryLogReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        self.answered.sentence("commit")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.answered.reasons()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |one: &CommitOf| {
+            let id = one.commit.commit.chars().take(8).collect();
+            vec![one.of.display_name.clone(), id, one.commit.summary.clone()]
+        };
+        text::table(&self.commits.iter().map(row).collect::<Vec<_>>())
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.answered.outcome()
+    }
+}

@@ -1,0 +1,60 @@
+//! `git colony validate`
+
+use std::path::PathBuf;
+
+use crate::flow::workspace::validate::{self, CheckedAs, ValidateReport};
+use crate::model::time::Moment;
+use crate::store::yaml_problem::YamlProblem;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Stop, typed_path};
+
+/// Check whether a file can be read by its format
+///
+/// JSON, TOML, YAML, Rust (by rustfmt, if it is installed), the map and the catalog; any other file as text. Nothing of the
+/// repository is run. The exit code is 1 if there is a problem.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The file
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+}
+
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
+    let (world, checkout) = face.checkout()?;
+    let path = typed_path::below(&world, &checkout.root, &args.path)?;
+    face.answer(&validate::validate(&world, &checkout, &path)?)
+}
+
+impl Answer for ValidateReport {
+    fn message(&self) -> String {
+        let format = match self.checked_as {
+            CheckedAs::RepoMap => "a map",
+            CheckedAs::Catalog => "a catalog",
+            CheckedAs::Json => "JSON",
+            CheckedAs::Toml => "TOML",
+            CheckedAs::Yaml => "YAML",
+            CheckedAs::Rust => "Rust",
+            CheckedAs::Text => "text",
+        };
+        let path = &self.path;
+        match self.count {
+            0 => format!("'{path}' is valid as {format}"),
+            count => format!("'{path}' has {} as {format}", text::count(count, "problem")),
+        }
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let problems = self.problems.iter();
+        problems.map(YamlProblem::sentence).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.valid {
+            Outcome::Yes
+        } else {
+            Outcome::No
+        }
+    }
+}

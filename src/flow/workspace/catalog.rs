@@ -1,0 +1,243 @@
+//! The catalog of a workspace: its repositories as they are now, or as they were when it was refreshed last.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::git::Checkout;
+use crate::git::worktree::safe_open::read_below;
+use crate::model::time::rfc3339;
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::yaml_problem::{YamlProblem, in_order};
+use crate::workspace::catalog::load::{self, Loaded};
+use crate::workspace::catalog::manifest::Manifest;
+use crate::workspace::catalog::resolve::{LastKnown, Workspace, resolve};
+use crate::workspace::catalog::{AccessMode, CatalogRepository};
+use crate::workspace::root_files::RootFiles;
+
+/// The file of the catalog as it was resolved last, in the folder of the checkout's caches.
+pub const SNAPSHOT: &str = "repo_catalog_snapshot.json";
+
+/// A larger file is not ours.
+const MAX_SNAPSHOT_BYTES: u64 = 16 << 20;
+
+/// The repositories of a catalog.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct CatalogReport {
+    /// The format of the file.
+    pub schema_version: u32,
+    /// The file.
+    pub manifest_path: RepoPath,
+    /// The repository that is meant first: the declared one, else the workspace.
+    pub primary_repository_id: String,
+    /// Its root, if it is on this machine.
+    pub primary_resolved_root: Option<RepoPath>,
+    /// The repositories, in the order of the file.
+    pub repositories: Vec<CatalogRepository>,
+    /// Their number.
+    pub count: usize,
+    /// When they were resolved.
+    pub resolved_at: String,
+    /// A digest of the file as it was then.
+    pub manifest_digest: String,
+    /// Whether this is the answer of the last refresh.
+    pub cached: bool,
+    /// Whether the file has changed since.
+    pub stale: bool,
+    /// Where the answer was written, by a refresh.
+    pub snapshot_path: Option<RepoPath>,
+}
+
+/// The state of a catalog to list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatalogState {
+    /// As its repositories are now.
+    Now,
+    /// As they were when it was refreshed last.
+    Cached,
+}
+
+/// Lists the repositories.
+///
+/// # Errors
+/// `catalog-missing`, `catalog-invalid`, `interrupted`.
+pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
+    let (loaded, manifest) = load::require(files(world, checkout))?;
+    let digest = digest_of(&loaded.text);
+    let snapshot = snapshot(world, checkout);
+    match (state, snapshot) {
+        (CatalogState::Cached, Some(snapshot)) => Ok(CatalogReport {
+            cached: true,
+            stale: snapshot.manifest_digest != digest,
+            ..snapshot
+        }),
+        (CatalogState::Cached, None) => {
+            let message = "the catalog has not been refreshed here yet";
+            Err(Error::new(Code::CatalogMissing, message).hint("git colony catalog refresh"))
+        }
+        (CatalogState::Now, snapshot) => {
+            let mut report = resolved(workspace, &loaded, &manifest)?;
+            if let Some(snapshot) = snapshot {
+                report.recall(&snapshot);
+            }
+            Ok(report)
+        }
+    }
+}
+
+/// Resolves the repositories and keeps the answer for [`CatalogState::Cached`].
+///
+/// # Errors
+/// As [`list`]; `path-in-the-way`, `no-space`, `io`.
+pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
+    let (loaded, manifest) = load::require(files(world, checkout))?;
+    let mut report = resolved(workspace, &loaded, &manifest)?;
+    let id = checkout.repository_id();
+    let folder = TreeFolder::of_repository(&checkout.root, &id)?;
+    let name = RepoPath::from(SNAPSHOT);
+    let path = checkout.root.join(folder_of(&id).join(&name).as_path());
+    report.snapshot_path = Some(RepoPath::from(&*path));
+    let json = serde_json::to_vec_pretty(&report)
+        .map_err(|e| Error::io("cannot write the catalog as JSON", e.into()))?;
+    folder.write(SNAPSHOT, &json, &world.nonce8())?;
+    Ok(report)
+}
+
+/// Returns the reader of the files at the root of a checkout.
+pub(super) fn files<'a>(world: &'a World, checkout: &'a Checkout) -> RootFiles<'a> {
+    RootFiles {
+        root: &checkout.root,
+        interrupt: &world.interrupt,
+    }
+}
+
+fn resolved(
+    workspace: Workspace<'_>,
+    loaded: &Loaded,
+    manifest: &Manifest,
+) -> Result<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
+    let repositories = resolve(workspace, manifest)?;
+    let declared = manifest.primary_repository_id.clone();
+    let primary = declared.unwrap_or_else(|| checkout.repository_id());
+    let is_primary = |one: &&CatalogRepository| one.is_here() && one.has_id(&primary);
+    let root = repositories.iter().find(is_primary);
+    Ok(CatalogReport {
+        schema_version: 1,
+        manifest_path: RepoPath::from(&*loaded.full_path),
+        primary_resolved_root: root.and_then(|found| found.resolved_root.clone()),
+        primary_repository_id: primary,
+        count: repositories.len(),
+        repositories,
+        resolved_at: rfc3339(&world.now()),
+        manifest_digest: digest_of(&loaded.text),
+        cached: false,
+        stale: false,
+        snapshot_path: None,
+    })
+}
+
+fn digest_of(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
+/// Reads the answer of the last refresh; one that cannot be read counts as absent.
+fn snapshot(world: &World, checkout: &Checkout) -> Option<CatalogReport> {
+    let folder = folder_of(&checkout.repository_id());
+    let path = folder.join(&RepoPath::from(SNAPSHOT));
+    let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_SNAPSHOT_BYTES);
+    serde_json::from_slice(&bytes.ok()??).ok()
+}
+
+impl CatalogReport {
+    /// Adds to repositories that cannot be resolved what they were at the last refresh.
+    fn recall(&mut self, snapshot: &CatalogReport) {
+        let lost = |one: &&mut CatalogRepository| {
+            one.access_mode == AccessMode::Local && !one.is_here() && one.root_path.is_some()
+        };
+        for one in self.repositories.iter_mut().filter(lost) {
+            let mut known = snapshot.repositories.iter();
+            let known = known.find(|known| known.is_here() && known.root_path == one.root_path);
+            one.last_known = known.map(|known| LastKnown {
+                repository_id: known.repository_id.clone(),
+                resolved_root: known.resolved_root.clone(),
+                origin_url: known.origin_url.clone(),
+                resolved_at: snapshot.resolved_at.clone(),
+            });
+        }
+    }
+}
+
+/// The problems of a catalog.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogCheckReport {
+    /// The file.
+    pub manifest_path: RepoPath,
+    /// The number of repositories; null if the file cannot be used.
+    pub repositories: Option<usize>,
+    /// The problems, in the order of the file.
+    pub problems: Vec<YamlProblem>,
+    /// Their number.
+    pub count: usize,
+}
+
+/// Reports every problem of the file, and each repository that cannot be resolved.
+///
+/// # Errors
+/// `catalog-missing`, `interrupted`.
+pub fn check(workspace: Workspace<'_>) -> Result<CatalogCheckReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
+    let files = files(world, checkout);
+    let loaded = match load::find(files) {
+        Some(loaded) => loaded,
+        None => load::require(files)?.0,
+    };
+    let (repositories, problems) = match &loaded.read {
+        Err(problems) => (None, problems.clone()),
+        Ok(manifest) => {
+            let report = resolved(workspace, &loaded, manifest)?;
+            (Some(report.count), problems_of(&report, manifest))
+        }
+    };
+    Ok(CatalogCheckReport {
+        manifest_path: RepoPath::from(&*loaded.full_path),
+        repositories,
+        count: problems.len(),
+        problems,
+    })
+}
+
+fn problems_of(report: &CatalogReport, manifest: &Manifest) -> Vec<YamlProblem> {
+    let mut problems = Vec::new();
+    let rows = report.repositories.iter().zip(&manifest.repositories);
+    for (found, row) in rows {
+        let error = found.resolution_error.iter();
+        problems.extend(error.map(|error| YamlProblem::at(row.at, error)));
+        if found.repository_id_mismatch == Some(true) {
+            let id = found.repository_id.as_deref().unwrap_or_default();
+            let message = format!(
+                "'repository_id' is '{}', and the checkout is '{id}'",
+                row.repository_id.as_deref().unwrap_or_default()
+            );
+            problems.push(YamlProblem::at(row.at, message));
+        }
+    }
+    let primary = manifest.primary_repository_id.as_deref();
+    let is_known = |id: &str| report.repositories.iter().any(|one| one.has_id(id));
+    if let Some(primary) = primary.filter(|primary| !is_known(primary)) {
+        let message = format!("'primary_repository_id' is '{primary}', the id of no repository");
+        let at = manifest.primary_at.map(|at| YamlProblem::at(at, &message));
+        problems.push(at.unwrap_or_else(|| YamlProblem::of_file(message)));
+    }
+    in_order(problems)
+}

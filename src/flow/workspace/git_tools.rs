@@ -1,0 +1,166 @@
+//! What git says about this checkout, for agents that have no shell: within limits of time and size, without pager and
+//! color, and with git's message where it fails. Reads only.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::query::query_log::{LogFilter, LoggedCommit, log};
+use crate::git::{Checkout, Repo, process};
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::workspace::listing;
+
+/// How long git may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The maximum size of one answer.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What git is asked for.
+#[derive(Clone, Debug)]
+pub enum GitQuestion {
+    /// The differences of the working tree from the index, or of the index from HEAD.
+    Diff(DiffOf, Option<RepoPath>),
+    /// Staged, changed and untracked files.
+    Status,
+    /// The commit that each line of a file is from.
+    Blame(RepoPath),
+}
+
+/// The states that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffOf {
+    /// The working tree with the index.
+    Unstaged,
+    /// The index with HEAD.
+    Staged,
+}
+
+/// The answer of git.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GitTextReport {
+    /// The root of the working tree that git ran in.
+    pub root: RepoPath,
+    /// What git printed, from `offset` on.
+    pub text: String,
+    /// The byte at which `text` begins.
+    pub offset: usize,
+    /// Whether there is more.
+    pub truncated: bool,
+    /// The offset of the rest.
+    pub next_offset: Option<usize>,
+}
+
+/// The newest commits.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GitLogReport {
+    /// The commits, newest first.
+    pub commits: Vec<LoggedCommit>,
+    /// Their number.
+    pub count: usize,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// Lists the newest commits of HEAD.
+///
+/// # Errors
+/// `not-a-repository`, `git-failed`, `interrupted`.
+pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Result<GitLogReport> {
+    let repo = repository(world, checkout)?;
+    let filter = LogFilter {
+        contains: None,
+        path: None,
+        most_commits,
+    };
+    let mut commits = log(world, &repo, filter)?;
+    let truncated = commits.len() > most_commits;
+    commits.truncate(most_commits);
+    Ok(GitLogReport {
+        count: commits.len(),
+        commits,
+        truncated,
+    })
+}
+
+/// Asks git, for the part of its answer from a byte on.
+///
+/// # Errors
+/// `not-a-repository`, `git-failed` with git's message, `interrupted`.
+pub fn ask(
+    world: &World,
+    checkout: &Checkout,
+    question: &GitQuestion,
+    offset: usize,
+) -> Result<GitTextReport> {
+    let repo = repository(world, checkout)?;
+    let mut git = repo.reading_git(world);
+    git.arg("--literal-pathspecs");
+    let path = match question {
+        GitQuestion::Diff(of, path) => {
+            git.args(["diff", "--no-ext-diff", "--no-textconv", "--no-color"]);
+            git.arg("--ignore-submodules=dirty");
+            git.args((*of == DiffOf::Staged).then_some("--cached"));
+            path.as_ref()
+        }
+        GitQuestion::Status => {
+            git.args(["status", "--short", "--branch", "--ignore-submodules=dirty"]);
+            None
+        }
+        GitQuestion::Blame(path) => {
+            git.args(["blame", "--no-textconv", "--date=iso-strict"]);
+            Some(path)
+        }
+    };
+    git.arg("--").args(path.map(RepoPath::as_path));
+    let most = offset.saturating_add(MAX_BYTES);
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    git.limit_time(TIMEOUT).limit_output(limit);
+    let output = git.run()?;
+    let is_cut = output.stdout.len() > most;
+    // A git whose output is cut is ended, which does not count as a failure.
+    if !is_cut && !output.success() {
+        return Err(failed(&output));
+    }
+    let end = end_of_part(&output.stdout, offset, most);
+    let part = output.stdout.get(offset..end).unwrap_or_default();
+    let truncated = end < output.stdout.len();
+    Ok(GitTextReport {
+        root: RepoPath::from(repo.workdir()),
+        text: String::from_utf8_lossy(part).into_owned(),
+        offset,
+        truncated,
+        next_offset: truncated.then_some(end),
+    })
+}
+
+/// Returns where a part ends: behind its last line, if it has a line in full.
+fn end_of_part(bytes: &[u8], offset: usize, most: usize) -> usize {
+    if bytes.len() <= most {
+        return bytes.len();
+    }
+    let part = bytes.get(offset..most).unwrap_or_default();
+    let line = part.iter().rposition(|byte| *byte == b'\n');
+    line.map_or(most, |at| offset + at + 1)
+}
+
+fn failed(output: &process::Output) -> Error {
+    if output.code.is_none() && output.stderr.is_empty() {
+        let message = format!("git took longer than {} seconds", TIMEOUT.as_secs());
+        return Error::new(Code::GitFailed, message);
+    }
+    let error = process::failed("ask git", &output.stderr);
+    error
+        .detail("exit_code", output.code)
+        .detail("stderr", &output.stderr)
+}
+
+/// Opens the repository of a checkout with a working tree.
+fn repository(world: &World, checkout: &Checkout) -> Result<Repo> {
+    if !checkout.has_git() {
+        let message = format!("'{}' is not a repository of git", checkout.root.display());
+        return Err(Error::new(Code::NotARepository, message));
+    }
+    listing::working_tree(world, checkout)
+}

@@ -1,0 +1,164 @@
+//! `query log`: the newest commits of each repository, about a path, with a text in their messages.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
+use crate::git::Repo;
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::workspace::catalog::resolve::Workspace;
+
+/// How long git may take for one repository.
+const LOG_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The maximum size of what git prints for one repository.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+
+/// The commits to find.
+#[derive(Clone, Debug)]
+pub struct LogRequest {
+    /// Only those whose message has this text, with its case.
+    pub contains: Option<String>,
+    /// Only those that change this path, from the root of each repository.
+    pub path: Option<String>,
+    /// The repositories.
+    pub asked: Asked,
+    /// The maximum number for each repository.
+    pub most_commits: usize,
+}
+
+/// A commit of a repository.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CommitOf {
+    /// Its repository.
+    #[serde(flatten)]
+    pub of: ResultOf,
+    /// The commit.
+    #[serde(flatten)]
+    pub commit: LoggedCommit,
+}
+
+/// The commits to list.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFilter<'a> {
+    /// Only those whose message has this text, with its case.
+    pub contains: Option<&'a str>,
+    /// Only those that change this path.
+    pub path: Option<&'a RepoPath>,
+    /// The maximum number.
+    pub most_commits: usize,
+}
+
+/// A commit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct LoggedCommit {
+    /// Its id.
+    pub commit: String,
+    /// The first line of its message.
+    pub summary: String,
+    /// Who wrote it.
+    pub author: String,
+    /// When it was written.
+    pub authored_at: String,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QueryLogReport {
+    /// About the query.
+    #[serde(flatten)]
+    pub answered: Answered,
+    /// The commits, by repository in the order of the catalog, newest first.
+    pub commits: Vec<CommitOf>,
+    /// Their number.
+    pub count: usize,
+}
+
+/// Finds commits of repositories.
+///
+/// # Errors
+/// `path-outside`, `invalid-value`, `catalog-invalid`, `repository-not-found`, `interrupted`.
+pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<QueryLogReport> {
+    let world = workspace.world;
+    let path = request.path.as_deref();
+    let path = path.map(|path| RepoPath::from(path.trim_start_matches("./")));
+    if let Some(path) = path.as_ref().filter(|path| !path.is_safe()) {
+        let message = format!("'{path}' is not a path inside of a repository");
+        return Err(Error::new(Code::PathOutside, message));
+    }
+    let contains = request.contains.as_deref().unwrap_or_default();
+    if contains.chars().any(char::is_control) {
+        let message = "the text to find has control characters";
+        return Err(Error::new(Code::InvalidValue, message));
+    }
+    let kind = QueryKind::Log;
+    let mut query = Query::begin(workspace, &request.asked, kind)?;
+    let filter = LogFilter {
+        contains: request.contains.as_deref(),
+        path: path.as_ref(),
+        most_commits: request.most_commits,
+    };
+    let mut is_cut = false;
+    let found = query.each(|target| {
+        let found = log_of(world, target, filter)?;
+        is_cut |= found.len() > filter.most_commits;
+        let found = found.into_iter().take(filter.most_commits);
+        let found = found.map(|commit| CommitOf {
+            of: target.result_of(),
+            commit,
+        });
+        Ok(found.collect::<Vec<_>>())
+    })?;
+    let commits = found.concat();
+    Ok(QueryLogReport {
+        answered: query.end(commits.len(), is_cut),
+        count: commits.len(),
+        commits,
+    })
+}
+
+/// Lists the commits of one repository; the error is the reason why there are none.
+fn log_of(world: &World, target: &Target, filter: LogFilter<'_>) -> Result<Vec<LoggedCommit>> {
+    let checkout = target.checkout(world)?;
+    let without = || Error::new(Code::NotARepository, "it has no history without git");
+    let repo = checkout.to_read(world)?.ok_or_else(without)?;
+    log(world, &repo, filter)
+}
+
+/// Lists commits of HEAD, newest first, one more than wanted.
+///
+/// # Errors
+/// `revision-not-found` if there is no commit; `git-failed`, `interrupted`.
+pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<LoggedCommit>> {
+    if repo.head()?.commit().is_none() {
+        return Err(Error::new(Code::RevisionNotFound, "it has no commit yet"));
+    }
+    let mut git = repo.reading_git(world);
+    git.args(["--literal-pathspecs", "log", "-z", "--no-show-signature"]);
+    git.args(["--encoding=UTF-8", "--format=%H%x1f%s%x1f%an%x1f%aI"]);
+    git.arg(format!(
+        "--max-count={}",
+        filter.most_commits.saturating_add(1)
+    ));
+    if let Some(text) = filter.contains.filter(|text| !text.is_empty()) {
+        git.args(["--fixed-strings", &format!("--grep={text}")]);
+    }
+    git.args(["HEAD", "--"]);
+    git.args(filter.path.map(RepoPath::as_path));
+    git.limit_time(LOG_TIMEOUT).limit_output(MAX_OUTPUT_BYTES);
+    let printed = git.run_checked("list its commits")?;
+    let printed = String::from_utf8_lossy(&printed);
+    let commits = printed.split('\0').filter_map(|line| {
+        let mut parts = line.split('\u{1f}');
+        let mut next = || Some(parts.next()?.to_owned());
+        Some(LoggedCommit {
+            commit: next()?,
+            summary: next()?,
+            author: next()?,
+            authored_at: next()?,
+        })
+    });
+    Ok(commits.collect())
+}

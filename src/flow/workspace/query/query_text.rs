@@ -1,0 +1,207 @@
+//! `query text`: the lines of files that match.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
+use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use crate::git::worktree::plain_walk::WalkedFiles;
+use crate::git::worktree::safe_open::read_below;
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::text::line_query::{Case, LineQuery, Reading};
+use crate::workspace::catalog::resolve::Workspace;
+use crate::workspace::hidden_files::HiddenFiles;
+use crate::workspace::listing;
+
+/// The number of files that a thread searches before it looks whether enough was found.
+const FILES_AT_ONCE: usize = 256;
+
+/// The lines to find.
+#[derive(Clone, Debug)]
+pub struct TextRequest {
+    /// The query.
+    pub query: String,
+    /// How it is read.
+    pub reading: Reading,
+    /// Whether case matters.
+    pub case: Case,
+    /// The repositories.
+    pub asked: Asked,
+    /// The limits of each repository.
+    pub limits: TextLimits,
+}
+
+/// Limits for each repository.
+#[derive(Clone, Copy, Debug)]
+pub struct TextLimits {
+    /// The number of lines.
+    pub matches: usize,
+    /// The number of files.
+    pub files: usize,
+    /// The size of a file in bytes; larger ones are not searched.
+    pub file_bytes: u64,
+}
+
+/// A line that was found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TextHit {
+    /// Its repository.
+    #[serde(flatten)]
+    pub of: ResultOf,
+    /// Its file, from the root of the repository.
+    pub path: RepoPath,
+    /// Its number, from 1.
+    pub line_number: usize,
+    /// Its text, the part around the match if it is long.
+    pub line_text: String,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct QueryTextReport {
+    /// About the query.
+    #[serde(flatten)]
+    pub answered: Answered,
+    /// The lines, by repository in the order of the catalog, path and number.
+    pub hits: Vec<TextHit>,
+    /// Their number.
+    pub count: usize,
+}
+
+/// What one repository has.
+#[derive(Default)]
+struct Found {
+    hits: Vec<TextHit>,
+    is_cut: bool,
+}
+
+/// Finds lines in the files of repositories.
+///
+/// # Errors
+/// `invalid-value` for a query that cannot be used, `catalog-invalid`, `repository-not-found`, `interrupted`.
+pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<QueryTextReport> {
+    let world = workspace.world;
+    let lines = LineQuery::parse(&request.query, request.reading, request.case);
+    let lines = lines.map_err(|why| {
+        let message = format!("cannot search for '{}': {why}", request.query);
+        Error::new(Code::InvalidValue, message)
+    })?;
+    let kind = QueryKind::Text;
+    let mut query = Query::begin(workspace, &request.asked, kind)?;
+    let search = Search {
+        world,
+        lines: &lines,
+        limits: request.limits,
+    };
+    let mut found = search.all(&query.targets).into_iter();
+    let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Found::default())))?;
+    let is_cut = found.iter().any(|found| found.is_cut);
+    let hits: Vec<TextHit> = found.into_iter().flat_map(|found| found.hits).collect();
+    Ok(QueryTextReport {
+        answered: query.end(hits.len(), is_cut),
+        count: hits.len(),
+        hits,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    world: &'a World,
+    lines: &'a LineQuery,
+    limits: TextLimits,
+}
+
+impl Search<'_> {
+    /// Searches repositories on all processors: several at once, or the files of one.
+    fn all(self, targets: &[Target]) -> Vec<Result<Found>> {
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let at_once = processors.min(targets.len());
+        std::thread::scope(|scope| {
+            for _ in 0..at_once {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(target) = targets.get(at) else { break };
+                        let one = self.one(target, processors / at_once.max(1));
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        found.push((at, one));
+                    }
+                });
+            }
+        });
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_by_key(|(at, _)| *at);
+        found.into_iter().map(|(_, one)| one).collect()
+    }
+
+    /// Searches one repository.
+    fn one(self, target: &Target, threads: usize) -> Result<Found> {
+        let checkout = target.checkout(self.world)?;
+        let WalkedFiles { mut files, is_cut } =
+            listing::files_of(self.world, &checkout, self.limits.files)?;
+        let mut hidden = HiddenFiles::of(&self.world.interrupt, &checkout.root);
+        files.retain(|path| !hidden.hides(path) && !is_named_as_secret(path));
+        let mut found = Found {
+            hits: Vec::new(),
+            is_cut,
+        };
+        for files in files.chunks(FILES_AT_ONCE * threads.max(1)) {
+            self.world.interrupt.check()?;
+            let parts = std::thread::scope(|scope| {
+                let parts = files.chunks(FILES_AT_ONCE);
+                let running: Vec<_> = parts
+                    .map(|part| scope.spawn(|| self.files(target, part)))
+                    .collect();
+                let ended = running
+                    .into_iter()
+                    .map(|one| one.join().unwrap_or_default());
+                ended.collect::<Vec<_>>()
+            });
+            found.hits.extend(parts.into_iter().flatten());
+            if found.hits.len() > self.limits.matches {
+                found.hits.truncate(self.limits.matches);
+                found.is_cut = true;
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Searches some files, for one line more than wanted.
+    fn files(self, target: &Target, files: &[RepoPath]) -> Vec<TextHit> {
+        let mut hits = Vec::new();
+        for path in files {
+            let left = (self.limits.matches + 1).saturating_sub(hits.len());
+            if left == 0 || self.world.interrupt.check().is_err() {
+                break;
+            }
+            let root = target.root.as_path();
+            let read = read_below(&self.world.interrupt, root, path, self.limits.file_bytes);
+            // A file that is too large, gone or not text has no lines.
+            let text = read.ok().flatten().map(String::from_utf8);
+            let Some(Ok(text)) = text else { continue };
+            let found = self.lines.lines(&text, left);
+            if found.is_empty() || holds_secret(text.as_bytes()) {
+                continue;
+            }
+            hits.extend(found.into_iter().map(|line| TextHit {
+                of: target.result_of(),
+                path: path.clone(),
+                line_number: line.number,
+                line_text: line.text,
+            }));
+        }
+        hits
+    }
+}
+
+/// Returns `true` if the beginning of a file looks like a secret.
+pub(super) fn holds_secret(bytes: &[u8]) -> bool {
+    let searched = usize::try_from(SEARCHED_BYTES).unwrap_or(usize::MAX);
+    contains_secret(bytes.get(..searched).unwrap_or(bytes))
+}

@@ -1,0 +1,203 @@
+//! Checks whether a file can be read: as text, and by its format. Nothing of the repository is run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::Checkout;
+use crate::git::process::bounded::{self, End, Limits, on_path};
+use crate::git::worktree::safe_open::read_below;
+use crate::map::load::PATH as MAP;
+use crate::map::schema::RepoMap;
+use crate::model::text::Position;
+use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::store::data_tree::toml_values;
+use crate::store::yaml::{self, Fault};
+use crate::store::yaml_problem::YamlProblem;
+use crate::workspace::catalog::{load, manifest};
+
+/// A larger file is not checked.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What rustfmt may use.
+const RUSTFMT: Limits = Limits {
+    time: Duration::from_secs(20),
+    memory_bytes: 2 << 30,
+    output_bytes: 16 << 20,
+};
+
+/// What checked a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckedAs {
+    /// The map of sources.
+    RepoMap,
+    /// The catalog of repositories.
+    Catalog,
+    /// JSON.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+    /// Rust, by rustfmt.
+    Rust,
+    /// Only as text: the format is not known, or its program is not installed.
+    Text,
+}
+
+/// The result.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ValidateReport {
+    /// The file, below the root.
+    pub path: RepoPath,
+    /// What it was checked as.
+    pub checked_as: CheckedAs,
+    /// Whether it has no problem.
+    pub valid: bool,
+    /// Its size.
+    pub bytes: usize,
+    /// The problems.
+    pub problems: Vec<YamlProblem>,
+    /// Their number.
+    pub count: usize,
+}
+
+/// Checks a file.
+///
+/// # Errors
+/// `path-not-found`, `path-outside` if a symlink leads out of the checkout, `invalid-value` for anything but a plain
+/// file within the limit, `interrupted`.
+pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<ValidateReport> {
+    let full = path.under(&checkout.root);
+    let real = full.canonicalize().map_err(|error| {
+        Error::new(Code::PathNotFound, format!("cannot read '{path}'")).caused_by(error)
+    })?;
+    let Ok(below) = real.strip_prefix(&checkout.root) else {
+        let message = format!("a symlink in '{path}' leads out of the checkout");
+        return Err(Error::new(Code::PathOutside, message));
+    };
+    let read = read_below(
+        &world.interrupt,
+        &checkout.root,
+        &RepoPath::from(below),
+        MAX_BYTES,
+    );
+    let bytes = read.map_err(|fault| fault.error(Code::InvalidValue, path))?;
+    let bytes = bytes.ok_or_else(|| {
+        let message = format!("'{path}' is gone");
+        Error::new(Code::PathNotFound, message)
+    })?;
+    let (checked_as, problems) = match std::str::from_utf8(&bytes) {
+        Ok(text) => check(world, path, text)?,
+        Err(error) => {
+            let at = Position::of(&bytes, error.valid_up_to());
+            (
+                CheckedAs::Text,
+                vec![YamlProblem::at(at, "it is not UTF-8")],
+            )
+        }
+    };
+    Ok(ValidateReport {
+        path: path.clone(),
+        checked_as,
+        valid: problems.is_empty(),
+        bytes: bytes.len(),
+        count: problems.len(),
+        problems,
+    })
+}
+
+fn check(world: &World, path: &RepoPath, text: &str) -> Result<(CheckedAs, Vec<YamlProblem>)> {
+    let name = path.to_string();
+    if name == MAP {
+        return Ok((CheckedAs::RepoMap, RepoMap::read(text.as_bytes()).problems));
+    }
+    if load::PLACES.contains(&&*name) {
+        let problems = manifest::read(text).err().unwrap_or_default();
+        return Ok((CheckedAs::Catalog, problems));
+    }
+    let extension = Path::new(&name).extension();
+    let extension = extension.map(|extension| extension.to_string_lossy().to_lowercase());
+    Ok(match extension.as_deref() {
+        Some("json") => (CheckedAs::Json, json(text)),
+        Some("toml") => (CheckedAs::Toml, problems_of(toml_values::fault_in(text))),
+        Some("yaml" | "yml") => (CheckedAs::Yaml, problems_of(yaml::read_placed(text).err())),
+        Some("rs") => rust(world, text)?,
+        _ => (CheckedAs::Text, Vec::new()),
+    })
+}
+
+fn problems_of(fault: Option<Fault>) -> Vec<YamlProblem> {
+    let start = Position { line: 1, column: 1 };
+    let at = |fault: Fault| YamlProblem::at(fault.position.unwrap_or(start), fault.message);
+    fault.map(at).into_iter().collect()
+}
+
+fn json(text: &str) -> Vec<YamlProblem> {
+    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
+    let problem = problem.map(|error| {
+        let at = Position {
+            line: error.line().max(1),
+            column: error.column().max(1),
+        };
+        let message = error.to_string();
+        let message = message
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        YamlProblem::at(at, message)
+    });
+    problem.into_iter().collect()
+}
+
+/// Lets rustfmt parse a file; its layout does not matter.
+fn rust(world: &World, text: &str) -> Result<(CheckedAs, Vec<YamlProblem>)> {
+    let none = (CheckedAs::Text, Vec::new());
+    let Some(program) = on_path(world, "rustfmt") else {
+        return Ok(none);
+    };
+    let args = [
+        "--edition",
+        "2024",
+        "--config-path",
+        "/",
+        "--emit",
+        "stdout",
+    ];
+    let run = bounded::run(world, &program, &args, text.as_bytes().to_vec(), RUSTFMT)?;
+    let Some(finished) = run else {
+        return Ok(none);
+    };
+    let problems = match finished.end {
+        End::Exited(0) => Vec::new(),
+        End::Exited(_) if finished.stderr.contains("-->") => rust_problems(&finished.stderr),
+        // A proxy without a toolchain, or a limit.
+        _ => return Ok(none),
+    };
+    Ok((CheckedAs::Rust, problems))
+}
+
+/// Reads `error: MESSAGE` and ` --> <stdin>:LINE:COLUMN` of rustc.
+fn rust_problems(stderr: &str) -> Vec<YamlProblem> {
+    let mut problems = Vec::new();
+    let mut message = "it is not Rust";
+    for line in stderr.lines() {
+        if let Some(said) = line.strip_prefix("error: ") {
+            message = said;
+        }
+        let Some(place) = line.trim_start().strip_prefix("--> ") else {
+            continue;
+        };
+        let mut numbers = place
+            .rsplit(':')
+            .map_while(|part| part.parse::<usize>().ok());
+        if let (Some(column), Some(line)) = (numbers.next(), numbers.next()) {
+            problems.push(YamlProblem::at(Position { line, column }, message));
+        }
+    }
+    problems
+}

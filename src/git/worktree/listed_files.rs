@@ -1,0 +1,67 @@
+//! The files of a working tree that git would commit: tracked ones, and untracked ones that are not ignored. No
+//! symlink and no file of a nested repository is among them. Nothing is compared, and no filter runs.
+
+use gix::bstr::BStr;
+use gix::index::entry::{Flags, Mode};
+use gix::worktree::stack::state::ignore::Source;
+
+use crate::git::Repo;
+use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
+use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
+
+use super::scan::UntrackedKind;
+use super::untracked;
+
+impl Repo {
+    /// Lists these files, sorted by path. A tracked one may be gone from the disk.
+    ///
+    /// # Errors
+    /// `unsupported` for a sparse index, `repository-broken`, `path-in-the-way`, `io`, `interrupted`.
+    pub fn listed_files(&self, world: &World) -> Result<Vec<RepoPath>> {
+        let index = self.read_index()?;
+        let backing = index.path_backing();
+        let is_file = |entry: &&gix::index::Entry| {
+            matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE)
+                && !entry.flags.contains(Flags::SKIP_WORKTREE)
+        };
+        let tracked = index.entries().iter().filter(is_file);
+        let mut files: Vec<RepoPath> = tracked
+            .map(|entry| RepoPath::new(entry.path_in(backing).to_vec()))
+            .collect();
+        let found = untracked::find(world, self, &index)?;
+        let new = found
+            .into_iter()
+            .filter(|one| one.kind == UntrackedKind::File);
+        files.extend(new.map(|one| one.path));
+        files.sort();
+        // A path in conflict has several entries.
+        files.dedup();
+        Ok(files)
+    }
+
+    /// Returns `true` if [`Repo::listed_files`] would list a file at this path.
+    ///
+    /// # Errors
+    /// `unsupported`, `repository-broken`; `path-in-the-way` for an ignore file that must not be read.
+    pub fn lists_file(&self, path: &RepoPath) -> Result<bool> {
+        let index = self.read_index()?;
+        let name = BStr::new(path.as_bytes());
+        if index.entry_range(name).is_some() {
+            return Ok(true);
+        }
+        if self.repository_around(path).is_some() {
+            return Ok(false);
+        }
+        // gix reads rule files, so they are checked first.
+        rule_files::require_own(self, RuleFile::Ignore)?;
+        RuleFiles::of(self, RuleFile::Ignore).require(path.as_bytes())?;
+        let cannot = || format!("cannot read the ignore rules for '{path}'");
+        let source = Source::WorktreeThenIdMappingIfNotSkipped;
+        let mut excludes = self
+            .inner
+            .excludes(&index, None, source)
+            .or_code(Code::RepositoryBroken, cannot)?;
+        let found = excludes.at_entry(name, Some(Mode::FILE));
+        Ok(!found.or_code(Code::RepositoryBroken, cannot)?.is_excluded())
+    }
+}

@@ -1,0 +1,104 @@
+//! A folder of ours in the working tree, for what may be deleted at any time: `.colony/cache/...`.
+//!
+//! No symlink on the way is followed, so a repository cannot lead a write elsewhere. `.colony/cache` hides itself from
+//! git by an ignore file of its own.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::model::{Code, Error, RepoPath, Result};
+
+/// The folder that hides itself.
+const CACHE: &str = ".colony/cache";
+
+/// A folder that exists.
+pub struct TreeFolder {
+    folder: OwnedFd,
+    path: RepoPath,
+}
+
+impl TreeFolder {
+    /// Creates the folder of this checkout's caches below a root, or opens it.
+    ///
+    /// # Errors
+    /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
+    pub fn of_repository(root: &Path, repository_id: &str) -> Result<TreeFolder> {
+        let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
+        cache.create(".gitignore", b"*\n")?;
+        TreeFolder::make(root, &folder_of(repository_id))
+    }
+
+    fn make(root: &Path, path: &RepoPath) -> Result<TreeFolder> {
+        let cannot = |error: Errno| match error {
+            Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
+                let message =
+                    format!("cannot create '{path}': something on the way is not a directory");
+                Error::new(Code::PathInTheWay, message).detail("path", path)
+            }
+            error => Error::io(format!("cannot create '{path}'"), error.into()),
+        };
+        let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut folder = rustix::fs::open(root, top, Mode::empty()).map_err(cannot)?;
+        for part in path.parts() {
+            match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(cannot(error)),
+            }
+            let below = top | OFlags::NOFOLLOW;
+            folder = rustix::fs::openat(&folder, part, below, Mode::empty()).map_err(cannot)?;
+        }
+        Ok(TreeFolder {
+            folder,
+            path: path.clone(),
+        })
+    }
+
+    /// Replaces a file. A reader sees all of it or the old content; a power cut may lose it. `nonce` names the
+    /// temporary file.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn write(&self, name: &str, bytes: &[u8], nonce: &str) -> Result<()> {
+        let temporary = format!("tmp-{nonce}");
+        if !self.create(&temporary, bytes)? {
+            return Err(self.cannot_write(&temporary, std::io::ErrorKind::AlreadyExists.into()));
+        }
+        let renamed = rustix::fs::renameat(&self.folder, &temporary, &self.folder, name);
+        renamed.map_err(|error| {
+            // The error is that of the rename.
+            rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty()).ok();
+            self.cannot_write(name, error.into())
+        })
+    }
+
+    /// Creates a file; returns `false` if it exists.
+    fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
+        use std::io::Write as _;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        match rustix::fs::openat(&self.folder, name, flags, mode) {
+            Err(Errno::EXIST) => Ok(false),
+            Err(error) => Err(self.cannot_write(name, error.into())),
+            Ok(file) => {
+                let written = std::fs::File::from(file).write_all(bytes);
+                written.map(|()| true).map_err(|error| {
+                    // The error is that of the write.
+                    rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()).ok();
+                    self.cannot_write(name, error)
+                })
+            }
+        }
+    }
+
+    fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
+        Error::io(format!("cannot write '{}/{name}'", self.path), error)
+    }
+}
+
+/// Returns the folder of a checkout's caches, below its root.
+pub fn folder_of(repository_id: &str) -> RepoPath {
+    RepoPath::from(format!("{CACHE}/repos/{repository_id}").as_str())
+}

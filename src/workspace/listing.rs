@@ -1,0 +1,82 @@
+//! The files of a repository: those that git would commit; without git, a walk that leaves out well-known
+//! directories of other programs.
+
+use crate::git::Checkout;
+use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+/// Directories of other programs. They are left out only where git does not say what belongs to a repository.
+const OF_PROGRAMS: [&str; 19] = [
+    ".git",
+    "target",
+    "node_modules",
+    "dist",
+    "build",
+    ".venv",
+    ".vox",
+    ".next",
+    "vendor",
+    "__pycache__",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".tox",
+    ".eggs",
+    "coverage",
+    ".turbo",
+    ".vercel",
+    ".svelte-kit",
+];
+
+/// Lists the files of a checkout, sorted by path, at most this many.
+///
+/// # Errors
+/// `bare-repository`, `unsupported`, `repository-broken`, `io`, `interrupted`.
+pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result<WalkedFiles> {
+    if !checkout.has_git() {
+        let rules = WalkRules {
+            skips: &is_of_programs,
+            most_files,
+        };
+        return files_below(&world.interrupt, &checkout.root, rules);
+    }
+    let repo = working_tree(world, checkout)?;
+    let mut files = repo.listed_files(world)?;
+    let is_cut = files.len() > most_files;
+    files.truncate(most_files);
+    Ok(WalkedFiles { files, is_cut })
+}
+
+/// Returns `true` if a checkout shows a file to others: one that git would commit.
+///
+/// # Errors
+/// As [`files_of`].
+pub fn has_file(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<bool> {
+    if checkout.has_git() {
+        return working_tree(world, checkout)?.lists_file(path);
+    }
+    Ok(!path.ancestors().any(|directory| is_of_programs(&directory)))
+}
+
+/// Opens the repository of a checkout that has a working tree.
+///
+/// # Errors
+/// `bare-repository`, `unsupported`.
+pub fn working_tree(world: &World, checkout: &Checkout) -> Result<crate::git::Repo> {
+    if checkout.git_root.is_none() {
+        let message = "it has no working tree";
+        return Err(Error::new(Code::BareRepository, message));
+    }
+    let repo = checkout.to_read(world)?;
+    repo.ok_or_else(|| {
+        Error::new(
+            Code::Unsupported,
+            "its refs are in a format that only git reads",
+        )
+    })
+}
+
+fn is_of_programs(directory: &RepoPath) -> bool {
+    let mut names = OF_PROGRAMS.iter();
+    names.any(|name| directory.name() == name.as_bytes())
+}

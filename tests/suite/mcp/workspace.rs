@@ -1,0 +1,132 @@
+//! The catalog, queries and the overview of files, as actions.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{call_at, tool_at};
+use crate::support::Sandbox;
+
+/// A workspace with a repository inside of it and one beside it.
+fn workspace() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for path in ["inside", "../outside"] {
+        let view = sandbox.at(sandbox.path(path));
+        fs::create_dir_all(&view.root).unwrap();
+        view.git(&["init", "-q"]);
+        view.write("b.txt", "needle\n");
+        sandbox.colony(&["catalog", "add", path]);
+    }
+    sandbox
+}
+
+#[test]
+fn an_agent_asks_outside_only_where_the_user_allows_it() {
+    let sandbox = workspace();
+    let ask = |action: &str, arguments: Value| {
+        let typed = call_at(&sandbox, sandbox.world(), action, &arguments);
+        let told = tool_at(&sandbox, sandbox.world(), action, &arguments);
+        (typed, told)
+    };
+    for (action, arguments, list) in [
+        (
+            "query_text",
+            json!({ "query": "needle", "conversation_id": "c" }),
+            "hits",
+        ),
+        (
+            "query_file",
+            json!({ "path": "b.txt", "max_bytes": 100 }),
+            "files",
+        ),
+    ] {
+        let (typed, told) = ask(action, arguments);
+        assert_eq!(
+            (&typed["count"], &told["count"]),
+            (&json!(2), &json!(1)),
+            "{action} {told:#}"
+        );
+        assert_eq!(typed["trace"]["source_plane"], "cli");
+        assert_eq!(told["trace"]["source_plane"], "mcp");
+        assert_eq!(told[list][0]["display_name"], "inside");
+        let reason = told["skipped"][0]["reason"].as_str().unwrap();
+        assert!(reason.contains("colony.catalog.roots"), "{reason}");
+    }
+    // The repository cannot allow it.
+    sandbox.write(
+        ".colony/colony.toml",
+        format!("[catalog]\nroots = \"{}\"\n", sandbox.outside().display()),
+    );
+    let (_, told) = ask("query_text", json!({ "query": "needle" }));
+    assert_eq!(told["count"], 1);
+    let outside = sandbox.outside().join("outside");
+    sandbox.git(&["config", "colony.catalog.roots", outside.to_str().unwrap()]);
+    let (typed, told) = ask(
+        "query_text",
+        json!({ "query": "needle", "regex": true, "case_sensitive": true }),
+    );
+    assert_eq!(typed["hits"], told["hits"]);
+    assert_eq!(told["count"], 2);
+}
+
+#[test]
+fn an_agent_does_not_learn_what_exists_elsewhere() {
+    let sandbox = workspace();
+    let outside = sandbox.outside().join("outside");
+    let of = |path: &str| {
+        let text = format!("schema_version: 1\nrepositories:\n  - root_path: {path}\n");
+        sandbox.write(".colony/repositories.yaml", text);
+        let told = tool_at(&sandbox, sandbox.world(), "catalog_list", &json!({}));
+        let told = told["repositories"][0].to_string();
+        assert!(told.contains("local_resolution_failed"), "{told}");
+        told.replace(path, "PATH")
+            .replace("\"outside\"", "NAME")
+            .replace("\"place\"", "NAME")
+    };
+    assert_eq!(of(outside.to_str().unwrap()), of("/no/such/place"));
+}
+
+#[test]
+fn every_action_about_a_workspace_answers_as_its_command() {
+    let sandbox = workspace();
+    sandbox.git(&[
+        "config",
+        "colony.catalog.roots",
+        sandbox.outside().to_str().unwrap(),
+    ]);
+    for (action, arguments, command) in [
+        ("catalog_list", json!({}), &["catalog"][..]),
+        ("catalog_refresh", json!({}), &["catalog", "refresh"]),
+        (
+            "catalog_list",
+            json!({ "cached": true }),
+            &["catalog", "list", "--cached"],
+        ),
+        ("repo_index_refresh", json!({}), &["index", "--refresh"]),
+        ("repo_index_status", json!({}), &["index"]),
+        (
+            "query_log",
+            json!({ "contains": "x", "max_commits": 3, "path": "b.txt" }),
+            &["query", "log", "x", "-n", "3", "--path", "b.txt"],
+        ),
+        (
+            "query_text",
+            json!({ "query": "needle", "repositories": ["inside"] }),
+            &["query", "text", "needle", "--repo", "inside"],
+        ),
+    ] {
+        let without = |mut answer: Value| {
+            let object = answer.as_object_mut().unwrap();
+            object.remove("resolved_at");
+            object.remove("indexed_at");
+            object.remove("trace");
+            object.remove("message");
+            answer
+        };
+        let typed = without(sandbox.json(command));
+        let called = without(call_at(&sandbox, sandbox.world(), action, &arguments));
+        let told = without(tool_at(&sandbox, sandbox.world(), action, &arguments));
+        assert_eq!(called, typed, "{action}");
+        assert_eq!(told, typed, "{action}");
+    }
+}

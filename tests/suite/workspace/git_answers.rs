@@ -1,0 +1,147 @@
+//! `git log`, `diff`, `status` and `blame` for agents: git's answer within limits, or its message.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::Sandbox;
+
+#[test]
+fn git_answers_about_this_checkout() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.txt", "two\n");
+    sandbox.write("new.txt", "new\n");
+    let below = sandbox.at(sandbox.path("dir"));
+    let status = below.json(&["git", "status"]);
+    assert_eq!(
+        status["text"],
+        sandbox.git(&["status", "--short", "--branch"]) + "\n"
+    );
+    assert_eq!(status["root"], sandbox.root.to_str().unwrap());
+    let diff = below.json(&["git", "diff", "../a.txt"]);
+    assert_eq!(diff["text"], sandbox.git(&["diff", "a.txt"]) + "\n");
+    assert_eq!(
+        (&diff["truncated"], &diff["next_offset"]),
+        (&json!(false), &json!(null))
+    );
+    assert_eq!(sandbox.json(&["git", "diff"])["text"], diff["text"]);
+    assert_eq!(sandbox.json(&["git", "diff", "--staged"])["text"], "");
+    sandbox.git(&["add", "a.txt"]);
+    assert_eq!(
+        sandbox.json(&["git", "diff", "--staged"])["text"],
+        diff["text"]
+    );
+    let log = sandbox.json(&["git", "log"]);
+    assert_eq!(
+        log["commits"][0]["commit"],
+        sandbox.git(&["rev-parse", "HEAD"])
+    );
+    let blame = sandbox.json(&["git", "blame", "dir/b.txt"]);
+    assert!(blame["text"].as_str().unwrap().contains(" 1) "), "{blame}");
+}
+
+#[test]
+fn a_git_that_fails_is_an_error_with_its_message() {
+    let sandbox = Sandbox::new();
+    for (words, message) in [
+        (&["git", "blame", "dir"][..], "no such path"),
+        (&["git", "blame", "missing"], "no such path"),
+        (&["git", "blame", "--", "--output=x"], "no such path"),
+    ] {
+        let answer = sandbox.json(words);
+        assert_eq!(answer["code"], "git-failed", "{words:?} {answer}");
+        assert!(
+            answer["detail"]["stderr"]
+                .as_str()
+                .unwrap()
+                .contains(message),
+            "{answer}"
+        );
+        assert_eq!(answer["detail"]["exit_code"], 128);
+    }
+    assert_eq!(
+        sandbox.json(&["git", "diff", "--", "--output=pwned"])["text"],
+        ""
+    );
+    assert_eq!(
+        sandbox.json(&["git", "diff", ":(top)*"])["text"],
+        "",
+        "a path is no pathspec"
+    );
+    assert!(!sandbox.path("pwned").exists());
+    assert_eq!(sandbox.error(&["git", "diff", "../x"]), "path-outside");
+    let none = sandbox.at(sandbox.outside().join("none"));
+    fs::create_dir(&none.root).unwrap();
+    assert_eq!(none.error(&["git", "status"]), "not-a-repository");
+    assert_eq!(
+        Sandbox::unborn().error(&["git", "log"]),
+        "revision-not-found"
+    );
+    assert_eq!(
+        Sandbox::init(&["--bare"]).error(&["git", "status"]),
+        "bare-repository"
+    );
+}
+
+#[test]
+fn a_long_answer_is_continued_by_its_offset() {
+    let sandbox = Sandbox::new();
+    let line = "x".repeat(99);
+    let mut long = String::new();
+    for number in 0..25_000 {
+        writeln!(long, "{number:05} {line}").unwrap();
+    }
+    sandbox.write("a.txt", &long);
+    let whole = sandbox.git(&["diff"]) + "\n";
+    let (mut text, mut offset) = (String::new(), "0".to_owned());
+    let mut parts = 0;
+    loop {
+        let part = sandbox.json(&["git", "diff", "--offset", &offset]);
+        text += part["text"].as_str().unwrap();
+        assert!(part["text"].as_str().unwrap().len() <= 1 << 20);
+        parts += 1;
+        let Some(next) = part["next_offset"].as_u64() else {
+            break;
+        };
+        offset = next.to_string();
+    }
+    assert_eq!(parts, 3);
+    assert!(text == whole);
+}
+
+#[test]
+fn no_program_of_the_configuration_is_run() {
+    let sandbox = Sandbox::new();
+    let marker = sandbox.outside().join("ran");
+    let script = sandbox.outside().join("evil");
+    fs::write(
+        &script,
+        format!("#!/bin/sh\ntouch {}\ncat\n", marker.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let evil = script.to_str().unwrap();
+    sandbox.write(".gitattributes", "*.txt diff=x\n");
+    for key in [
+        "core.fsmonitor",
+        "core.pager",
+        "gpg.program",
+        "diff.external",
+        "diff.x.textconv",
+        "diff.x.command",
+    ] {
+        sandbox.git(&["config", key, evil]);
+    }
+    sandbox.git(&["config", "log.showSignature", "true"]);
+    sandbox.write("a.txt", "two\n");
+    for words in [
+        &["log"][..],
+        &["diff"],
+        &["status"],
+        &["blame", "dir/b.txt"],
+    ] {
+        sandbox.colony(&[&["git"], words].concat());
+    }
+    assert!(!marker.exists());
+}
