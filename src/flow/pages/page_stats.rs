@@ -68,12 +68,8 @@ pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport>
     let mut all = wanted.map_or_else(|| state.tally_residents(&stale), |_| Tally::default());
     let (mut scopes, mut committed, mut private) = (Vec::new(), Sum::default(), Sum::default());
     let is_wanted = |scope: &ScopeStats| rows.iter().any(|row| row.scope == scope.scope_id);
-    for (row, scope) in opened
-        .scopes
-        .iter()
-        .zip(sizes)
-        .filter(|(_, scope)| is_wanted(scope))
-    {
+    let sized = opened.scopes.iter().zip(sizes);
+    for (row, scope) in sized.filter(|(_, scope)| is_wanted(scope)) {
         let held = Held::of(&opened.table, row)?;
         let tally = state.tally(&row.scope, &held.pages, &stale);
         let scope = ScopeStats {
@@ -88,14 +84,14 @@ pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport>
         }
         scopes.push(scope);
     }
-    let is_known = state.problem.is_none();
+    let problem = state.problem;
     let has_pages = scopes.iter().any(|scope| scope.pages > 0);
     Ok(PageStatsReport {
         nothing: (!has_pages).then(|| NoPages::of(session, &rows)),
-        total: committed.total(is_known),
-        worktree_total: private.has_some.then(|| private.total(is_known)),
-        stats: is_known.then(|| all.stats()),
-        problem: state.problem,
+        total: committed.total(problem.as_ref()),
+        worktree_total: private.has_some.then(|| private.total(problem.as_ref())),
+        stats: problem.is_none().then(|| all.stats()),
+        problem,
         scopes,
     })
 }
@@ -140,9 +136,10 @@ impl Sum {
         self.tally.add(tally);
     }
 
-    fn total(self, is_known: bool) -> ScopeStats {
+    /// Returns the sum; without what the state says if that cannot be read.
+    fn total(self, problem: Option<&String>) -> ScopeStats {
         ScopeStats {
-            stats: is_known.then(|| self.tally.stats()),
+            stats: problem.is_none().then(|| self.tally.stats()),
             ..self.sizes
         }
     }

@@ -28,14 +28,7 @@ impl State {
     /// # Errors
     /// When the state cannot be read.
     pub fn pages(&mut self, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
-        self.read(|connection| {
-            let found = ids.iter().map(|id| find(connection, *id));
-            Ok(found
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
-        })
+        self.read(|connection| find_all(connection, ids))
     }
 
     /// Returns the pages that an agent has or that are locked whose ids are in a range.
@@ -52,13 +45,7 @@ impl State {
             let mut statement = connection.prepare_cached(sql)?;
             let ids =
                 statement.query_map(params![from.as_slice(), to.as_slice()], |row| row.get(0))?;
-            let ids = ids.collect::<Result<Vec<PageKey>, _>>()?;
-            let found = ids.iter().map(|id| find(connection, *id));
-            Ok(found
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
+            find_all(connection, &ids.collect::<Result<Vec<PageKey>, _>>()?)
         })
     }
 }
@@ -82,6 +69,12 @@ pub(super) fn keep(connection: &Connection, page: &StoredPage) -> Result<(), Unu
             page.packed
         ])?;
     Ok(())
+}
+
+/// Returns those of some pages that are stored.
+fn find_all(connection: &Connection, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
+    let found = ids.iter().map(|id| find(connection, *id).transpose());
+    found.flatten().collect()
 }
 
 pub(super) fn find(connection: &Connection, id: PageKey) -> Result<Option<StoredPage>, Unusable> {

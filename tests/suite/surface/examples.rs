@@ -34,6 +34,8 @@ fn every_example_works_when_it_is_typed() {
     sandbox.git(&["clone", "-q", "--bare", ".", remote]);
     sandbox.git(&["remote", "add", "origin", remote]);
     sandbox.git(&["fetch", "-q", "origin"]);
+    // Documents to list and to clear.
+    sandbox.colony(&["ingest", "docs/undo.md"]);
     let mut wrong = String::new();
     let lines = TABLE.iter().flat_map(|examples| examples.lines);
     for (number, (typed, _)) in lines.enumerate() {
