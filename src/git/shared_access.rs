@@ -1,7 +1,7 @@
 //! New files and directories of ours for the users who share a repository.
 //!
 //! git marks a directory that they share (`core.sharedRepository`): the group may write, and new files belong to the
-//! group. What is created in such a directory gets its access; anywhere else the umask decides.
+//! group. A file that is created in such a directory gets its access; anywhere else the umask decides.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};

@@ -61,7 +61,7 @@ fn init_follows_the_manifest_and_deinit_takes_its_url_out() {
 }
 
 #[test]
-fn another_mode_takes_the_url_out_again_and_the_user_keeps_theirs() {
+fn another_mode_removes_our_url_and_no_url_of_the_user() {
     let sandbox = set_up("separate", URL);
     sandbox.colony(&["init"]);
     set_mode(&sandbox, "same_remote", "");
@@ -87,7 +87,7 @@ fn another_mode_takes_the_url_out_again_and_the_user_keeps_theirs() {
 }
 
 #[test]
-fn a_url_that_no_content_may_name_stops_init_before_it_changes_anything() {
+fn a_url_that_no_content_may_name_stops_init_at_once() {
     for url in [
         "file:///tmp/store",
         "ext::sh -c true",
