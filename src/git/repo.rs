@@ -243,9 +243,9 @@ impl Repo {
 }
 
 impl Repo {
-    /// Starts a git command that only reads. Nothing that the repository's configuration names runs: no monitor of
-    /// files, no hook, no pager, no program that checks signatures; nothing is fetched or refreshed. A command that
-    /// shows differences needs `--no-ext-diff --no-textconv` as well.
+    /// Starts a git command that only reads: no monitor of files, no hook, no pager, no program that checks signatures,
+    /// nothing fetched or refreshed. A command that shows differences needs `--no-ext-diff --no-textconv` as well, and
+    /// one that compares files runs the filters of those that have changed.
     pub fn reading_git(&self, world: &World) -> process::Git {
         let mut git = self.git(world);
         git.env("GIT_OPTIONAL_LOCKS", "0")

@@ -4,7 +4,7 @@
 mod cargo_output;
 mod stubs;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -219,10 +219,10 @@ fn package_of(files: RootFiles<'_>, layout: &Layout, typed: &str) -> Result<Stri
 
 /// Reads the name of the package in a directory.
 fn name_in(files: RootFiles<'_>, directory: &RepoPath) -> Option<String> {
-    let file = PathBuf::from("Cargo.toml");
+    let file = RepoPath::from("Cargo.toml");
     let path = match directory.as_bytes() {
-        b"." => RepoPath::from(&*file),
-        _ => directory.join(&RepoPath::from(&*file)),
+        b"." => file,
+        _ => directory.join(&file),
     };
     let text = files.text(&path, MAX_RECORD_BYTES).ok()??;
     let manifest = toml_values::parse(&text).ok()?;
@@ -233,7 +233,7 @@ fn name_in(files: RootFiles<'_>, directory: &RepoPath) -> Option<String> {
 }
 
 impl CargoReport {
-    fn take(&mut self, captured: &Captured, root: &std::path::Path) {
+    fn take(&mut self, captured: &Captured, root: &Path) {
         let read = cargo_output::read(&captured.stdout, root);
         self.passed = Some(captured.code == Some(0));
         self.exit_code = captured.code;
