@@ -21,6 +21,15 @@ use super::affinity_groups;
 /// A larger file is not read.
 pub const LIMIT_BYTES: u64 = 64 * 1024;
 
+/// The keys that are not settings: each has a reader of its own, which also reports their problems.
+const TABLES: [&str; 3] = [affinity_groups::KEY, PROJECTS, PLANS];
+
+/// The table of projects.
+pub const PROJECTS: &str = "projects";
+
+/// The table of plans.
+pub const PLANS: &str = "plans";
+
 const FOLDER: &str = ".colony";
 const NAME: &str = "colony.toml";
 
@@ -172,7 +181,7 @@ fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let mut found = Vec::new();
     for (name, value) in table.get_ref() {
         let top: &str = name.get_ref().as_ref();
-        if top == affinity_groups::KEY {
+        if TABLES.contains(&top) {
             continue;
         }
         match value.get_ref() {

@@ -291,3 +291,32 @@ fn mistakes_of_the_user_are_listed_with_their_place() {
     );
     assert!(problems[1]["line"].as_u64().is_some());
 }
+
+#[test]
+fn tables_that_are_not_settings_are_not_reported() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".colony/colony.toml",
+        "maxNewFiles = 6\n[[affinity_groups]]\nname = \"a\"\npatterns = \"a/**\"\n\
+         [projects.site]\ndescription = \"x\"\nresources = [{id = \"a\", type = \"directory\", location = \"a\"}]\n\
+         [plans.launch]\nprojects = [\"site\"]\nbudget_tokens = 5\n",
+    );
+    for args in [
+        &["config", "list"][..],
+        &["status"],
+        &["doctor"],
+        &["checkpoint", "-m", "one"],
+    ] {
+        let run = sandbox.run(args);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(!said.contains("colony.toml"), "{said}");
+    }
+    let problems = sandbox.json(&["config", "list"])["problems"].clone();
+    assert_eq!(problems, Value::Array(Vec::new()));
+    // Another table is still reported.
+    sandbox.write(".colony/colony.toml", "[projects]\nagent = 7\n[planes]\n");
+    let run = sandbox.run(&["checkpoint", "-m", "two"]);
+    let said = "'planes' is not known here";
+    assert!(run.stderr.contains(said), "{}", run.stderr);
+    assert!(!run.stderr.contains("projects"), "{}", run.stderr);
+}
