@@ -8,8 +8,8 @@ use super::{
     agents, blackboard, call, checkpoint, checkpoints, cherry_pick, clone, clones, colony, commit,
     complete, completions, config, context, credential, decide, decisions, deinit, diff, doctor,
     events, fleet, fork, forks, groups, help, hook, hooks, id, ingest, init, knowledge, lfs, log,
-    map, mcp, merge, merge_driver, ops, pages, paths, promote, prune, restore, schema, scopes,
-    search, status, sync, tag, tools, topology, tour, undo, version, watch,
+    map, mcp, merge, merge_driver, ops, pages, paths, projects, promote, prune, restore, schema,
+    scopes, search, status, sync, tag, tools, topology, tour, undo, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -169,6 +169,8 @@ pub(super) enum ContextCommand {
     Scopes(scopes::Args),
     Search(search::Args),
     Context(context::Args),
+    Projects(projects::Args),
+    Plans(projects::PlansArgs),
     Blackboard(blackboard::Args),
     Ingest(ingest::Args),
     Knowledge(knowledge::Args),

@@ -50,6 +50,13 @@ impl Repo {
             .map(|value| value.to_string())
     }
 
+    /// Reads every value of a key, in all files, the weakest first.
+    pub fn config_values(&self, key: &str) -> Vec<String> {
+        let snapshot = self.inner.config_snapshot();
+        let values = snapshot.plumbing().strings(key).unwrap_or_default();
+        values.iter().map(ToString::to_string).collect()
+    }
+
     /// Reads a boolean configuration value; a malformed one counts as unset.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.inner.config_snapshot().boolean(key)

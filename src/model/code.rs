@@ -163,6 +163,12 @@ codes! {
     RecoveryNeeded = "recovery-needed",
     /// The groups that `.colony/colony.toml` or `Vox.toml` names cannot be used.
     GroupsInvalid = "groups-invalid",
+    /// The projects or plans of `.colony/colony.toml` or of git's configuration cannot be used, or not changed.
+    ProjectsInvalid = "projects-invalid",
+    /// No project has that name.
+    ProjectNotFound = "project-not-found",
+    /// No plan has that name.
+    PlanNotFound = "plan-not-found",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.

@@ -161,6 +161,13 @@ pub(crate) const PROMOTE: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// The projects of the repository change.
+pub(crate) const PROJECTS_ADD: ChangingCommand = ChangingCommand {
+    name: "projects add",
+    args: &["projects", "add", "notes", "notes"],
+    ..CHECKPOINT
+};
+
 /// No scope is recorded yet.
 pub(crate) const MAP: ChangingCommand = ChangingCommand {
     name: "map",

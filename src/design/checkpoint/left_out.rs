@@ -202,7 +202,7 @@ fn looks_secret(repo: &Repo, untracked: &Untracked) -> bool {
 }
 
 /// Returns `true` if the name of a file says that it holds a secret.
-pub(in crate::design) fn is_named_as_secret(path: &RepoPath) -> bool {
+pub fn is_named_as_secret(path: &RepoPath) -> bool {
     let name = String::from_utf8_lossy(path.name()).to_ascii_lowercase();
     let shared = SHARED_ENV.iter().any(|ending| name.ends_with(ending));
     let is_env = name.starts_with(".env.") && !shared;
@@ -219,7 +219,7 @@ fn holds_secret(repo: &Repo, untracked: &Untracked) -> bool {
 }
 
 /// Returns `true` if the beginning of a file holds a key or a token.
-pub(in crate::design) fn contains_secret(bytes: &[u8]) -> bool {
+pub fn contains_secret(bytes: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let mut begins = [false; 256];
     for first in SECRET_PREFIXES

@@ -168,11 +168,9 @@ impl Log {
 
     /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
-        let Stacks {
-            mut done,
-            mut undone,
-            mut closed,
-        } = Stacks::default();
+        let mut done = Vec::new();
+        let mut undone = Vec::new();
+        let mut closed: Vec<Closed> = Vec::new();
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -184,8 +182,7 @@ impl Log {
                     undone.pop();
                     done.push(entry.record.op);
                 }
-                // Earlier operations belong to a history that no longer exists, until the migration is
-                // undone.
+                // Earlier operations are of a history that is gone until the migration is undone.
                 Kind::LfsMigrate => {
                     closed.push(Closed {
                         by: entry.record.op,
@@ -218,6 +215,7 @@ impl Log {
                 | Kind::KnowledgeClear
                 | Kind::Promote
                 | Kind::Demote
+                | Kind::Projects
                 | Kind::Map
                 | Kind::Unmap
                 | Kind::External => {

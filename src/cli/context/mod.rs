@@ -1,10 +1,14 @@
 //! `git colony context`
 
+mod hydrate;
+mod tiers;
+
 use std::path::PathBuf;
 
 use crate::cli::search::FilesArgs;
 use crate::cli::{Face, Run, Stop, pages, typed_path};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
+use crate::store::settings::projects::{ContextView, unknown_view};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -15,11 +19,14 @@ use crate::ui::text;
 /// order of paths, so that most of it stays the same when a file changes. With paths instead of a question, these
 /// files are printed, then the definitions of what they use, and then related files.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The question; it is data, as in 'git colony search'
     #[arg(required_unless_present_any = ["question", "paths", "all"])]
     words: Vec<String>,
-    /// The question, if it is a single word that might be a command later
+    /// The question, if it is a single word that is a command
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
     question: Option<String>,
     /// Print these files, or those of these directories, then what they use and related files
@@ -38,6 +45,19 @@ pub(super) struct Args {
     files: FilesArgs,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Hydrate(hydrate::Args),
+    List(tiers::ListArgs),
+    Stats(tiers::StatsArgs),
+    Gc(tiers::GcArgs),
+    Flush(tiers::FlushArgs),
+}
+
+fn view(text: &str) -> Result<ContextView, String> {
+    ContextView::named(text).ok_or_else(|| unknown_view(text))
+}
+
 fn budget(text: &str) -> Result<usize, String> {
     let number = text
         .parse()
@@ -46,7 +66,18 @@ fn budget(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a number of tokens from 1 to {MAX_BUDGET}"))
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
+    match args.command.take() {
+        None => print(face, args),
+        Some(Command::Hydrate(args)) => hydrate::run(face, args),
+        Some(Command::List(args)) => tiers::list(face, args),
+        Some(Command::Stats(_)) => tiers::stats(face),
+        Some(Command::Gc(args)) => tiers::gc(face, &args),
+        Some(Command::Flush(args)) => tiers::flush(face, &args),
+    }
+}
+
+fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let paths = args
         .paths
