@@ -4,4 +4,5 @@
 
 pub mod binary_names;
 pub mod reading;
+pub mod score;
 pub mod working_files;

@@ -730,10 +730,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 ),
                 same("limit"),
                 as_arg("scope_id", "scope"),
-                told(
-                    "Only files that match one of these globs",
-                    as_arg("globs", "path"),
-                ),
+                told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
                 same("worktree"),
@@ -745,7 +742,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files, their surroundings and sources. 'paths': these files, definitions they use, related files; 'all': all files",
+        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files, with sources. 'paths': these and related files; 'all': all",
         action(
             "context",
             Pages,
@@ -755,16 +752,15 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 same("question"),
                 same("paths"),
                 same("all"),
-                told("16,384 by default", as_arg("budget_tokens", "budget")),
+                told("Default 16,384", as_arg("budget_tokens", "budget")),
+                told("Print the files of this plan", same("plan")),
+                told("Of the plan", same("view")),
                 told(
                     "Leave out the pages of your resident set",
                     same("exclude_resident"),
                 ),
                 as_arg("scope_id", "scope"),
-                told(
-                    "Only files that match one of these globs",
-                    as_arg("globs", "path"),
-                ),
+                told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
                 same("worktree"),
@@ -778,7 +774,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "context hydrate",
-            &[required(same("project"))],
+            &[required(told("Its name", same("project")))],
         ),
     ),
     described(
@@ -788,7 +784,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "context hydrate",
-            &[same("plan")],
+            &[told("Its name", same("plan"))],
         ),
     ),
     described(
@@ -796,7 +792,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         action("get_vcm_stats", Pages, Reads, "pages stats", &[]),
     ),
     described(
-        "Put pages into your resident set, within its budget: all, or nothing changes. The least recently used leave, unless locked or pinned",
+        "Put pages into your resident set, within its budget: all or none; the least recently used leave, unless locked or pinned",
         action(
             "request_pages",
             Pages,

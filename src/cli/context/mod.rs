@@ -7,10 +7,14 @@ use std::path::PathBuf;
 
 use crate::cli::search::FilesArgs;
 use crate::cli::{Face, Run, Stop, pages, typed_path};
+use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
 use crate::store::settings::projects::{ContextView, unknown_view};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+/// The tokens of a context without a plan.
+const DEFAULT_BUDGET: usize = 16_384;
 
 /// Print what a question is about, within a number of tokens
 ///
@@ -24,7 +28,7 @@ pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     /// The question; it is data, as in 'git colony search'
-    #[arg(required_unless_present_any = ["question", "paths", "all"])]
+    #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view"])]
     words: Vec<String>,
     /// The question, if it is a single word that is a command
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
@@ -35,9 +39,18 @@ pub(super) struct Args {
     /// Print all mapped files, from the first on
     #[arg(long, conflicts_with = "words")]
     all: bool,
-    /// The maximum number of tokens
-    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = budget)]
-    budget: usize,
+    /// The maximum number of tokens (default: 16,384; of a plan its own, else 3,584)
+    #[arg(long, value_name = "N", value_parser = budget)]
+    budget: Option<usize>,
+    /// Print the files of the plan NAME, best first for the question; they are hydrated before
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["paths", "all"])]
+    plan: Option<String>,
+    /// As VIEW sees the plan: default, strategize, execute or apply (default: the view of the plan)
+    #[arg(long, value_name = "VIEW", value_parser = view, conflicts_with_all = ["paths", "all"])]
+    view: Option<ContextView>,
+    /// Do not read the files of the plan again: print what the tiers have and has not changed
+    #[arg(long, conflicts_with_all = ["paths", "all"])]
+    no_hydrate: bool,
     /// Leave out the pages that are resident already
     #[arg(long)]
     exclude_resident: bool,
@@ -79,6 +92,20 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
 
 fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
+    if args.plan.is_some() || args.view.is_some() || args.no_hydrate {
+        let words = Some(args.words.join(" ")).filter(|words| !words.is_empty());
+        let report = assembly::assemble(
+            &session,
+            &TaskRequest {
+                plan: args.plan,
+                view: args.view,
+                question: args.question.or(words),
+                budget: args.budget,
+                hydrates: !args.no_hydrate,
+            },
+        )?;
+        return face.answer(&report);
+    }
     let paths = args
         .paths
         .iter()
@@ -93,7 +120,7 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = ContextRequest {
         about,
         files: args.files.files(&session)?,
-        budget: args.budget,
+        budget: args.budget.unwrap_or(DEFAULT_BUDGET),
         excludes_resident: args.exclude_resident,
     };
     let report = context::context(&session, &request)?;

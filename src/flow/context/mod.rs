@@ -2,11 +2,14 @@
 //!
 //! Without any configuration there is one project, `default`, the repository itself, and one plan of that name.
 
+pub mod assembly;
+mod covering_pages;
 pub mod hydrate;
 pub mod known_projects;
 pub mod project_changes;
 mod project_files;
 pub mod projects;
+mod task_files;
 pub mod tiers;
 mod views;
 

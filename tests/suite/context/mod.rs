@@ -1,5 +1,6 @@
 //! Projects and plans, the tiers of their files, and contexts made of them.
 
+mod assembly;
 mod hydration;
 mod projects;
 mod tiers;
