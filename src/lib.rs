@@ -18,6 +18,7 @@ mod flow;
 
 mod blackboard;
 mod clones;
+mod context;
 mod design;
 mod knowledge;
 mod lfs;

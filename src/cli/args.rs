@@ -8,8 +8,8 @@ use super::{
     agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick, clone, clones,
     colony, commit, complete, completions, config, context, credential, decide, decisions, deinit,
     diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks, id, index, ingest,
-    init, knowledge, lfs, log, map, mcp, merge, merge_driver, ops, pages, paths, promote, prune,
-    query, restore, schema, scopes, search, status, sync, tag, tools, topology, tour, undo,
+    init, knowledge, lfs, log, map, mcp, merge, merge_driver, ops, pages, paths, projects, promote,
+    prune, query, restore, schema, scopes, search, status, sync, tag, tools, topology, tour, undo,
     validate, version, watch,
 };
 
@@ -176,6 +176,8 @@ pub(super) enum ContextCommand {
     Scopes(scopes::Args),
     Search(search::Args),
     Context(context::Args),
+    Projects(projects::Args),
+    Plans(projects::PlansArgs),
     Blackboard(blackboard::Args),
     Ingest(ingest::Args),
     Knowledge(knowledge::Args),

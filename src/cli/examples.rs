@@ -413,6 +413,26 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "projects",
+        &[
+            (
+                "git colony projects",
+                "what projects there are, and their files",
+            ),
+            (
+                "git colony projects add app src --dry-run",
+                "the change that makes a directory a project",
+            ),
+        ],
+    ),
+    of(
+        "plans",
+        &[
+            ("git colony plans", "projects, view and budget of each plan"),
+            ("git colony plans --json", "the same for a program"),
+        ],
+    ),
+    of(
         "ingest",
         &[
             (

@@ -1,5 +1,5 @@
 //! What hands type from git, before the grammar reads it: global options between a command and its action, and
-//! `list` or `ls` after a noun that lists by itself.
+//! `list` or `ls` after a noun that lists by itself. A question of 'context' may begin with the name of an action.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -43,12 +43,17 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
             front.extend(words.into_iter().filter(|_| !is_repeated));
             continue;
         }
-        if let Some(action) = command.find_subcommand(word) {
+        let question = question_of(&path, rest.as_slice());
+        if let Some(action) = command.find_subcommand(word).filter(|_| question.is_none()) {
             path.push(arg.clone());
             // The actions of a command are defined when it is built.
             let mut action = action.clone();
             action.build();
             command = Cow::Owned(action);
+        } else if let Some((question, words)) = question {
+            path.push(question);
+            rest.by_ref().take(words).for_each(drop);
+            break;
         } else if !(lists(&path) && matches!(word, "list" | "ls")) {
             break;
         } else {
@@ -63,6 +68,22 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
 fn lists(path: &[OsString]) -> bool {
     let [noun] = path else { return false };
     LISTING.iter().any(|listing| noun == listing)
+}
+
+/// Returns the question of 'context' as an option, and the number of its words, if it has several: only a lone word may
+/// be an action.
+fn question_of(path: &[OsString], rest: &[OsString]) -> Option<(OsString, usize)> {
+    let is_word = |word: &&OsString| !word.as_encoded_bytes().starts_with(b"-");
+    let words: Vec<&OsString> = rest.iter().take_while(is_word).collect();
+    let is_question = path.iter().eq(["context"]) && words.len() > 1;
+    is_question.then(|| {
+        let mut question = OsString::from("--question=");
+        for (at, word) in words.iter().enumerate() {
+            question.push(if at == 0 { "" } else { " " });
+            question.push(word);
+        }
+        (question, words.len())
+    })
 }
 
 /// An option that every command takes.

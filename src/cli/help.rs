@@ -89,6 +89,8 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "scopes", All),
     ("Inspect and maintain", "search", All),
     ("Inspect and maintain", "context", All),
+    ("Inspect and maintain", "projects", All),
+    ("Inspect and maintain", "plans", All),
     ("Inspect and maintain", "ingest", All),
     ("Inspect and maintain", "knowledge", All),
     ("Inspect and maintain", "promote", All),

@@ -64,6 +64,7 @@ mod open_repository;
 mod ops;
 mod pages;
 mod paths;
+mod projects;
 mod promote;
 mod prune;
 mod query;
@@ -393,6 +394,8 @@ impl Face<'_> {
             ContextCommand::Scopes(args) => scopes::run(self, &args),
             ContextCommand::Search(args) => search::run(self, args),
             ContextCommand::Context(args) => context::run(self, args),
+            ContextCommand::Projects(args) => projects::run(self, args),
+            ContextCommand::Plans(_) => projects::run_plans(self),
             ContextCommand::Blackboard(args) => blackboard::run(self, args),
             ContextCommand::Ingest(args) => ingest::run(self, args),
             ContextCommand::Knowledge(args) => knowledge::run(self, args),

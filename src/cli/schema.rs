@@ -31,6 +31,10 @@ use crate::flow::clones::clone::CloneReport;
 use crate::flow::clones::clone_refresh::RefreshReport;
 use crate::flow::clones::setup_commands::SetupReport;
 use crate::flow::clones::{ClonesReport, GcReport};
+use crate::flow::context::hydrate::HydrationReport;
+use crate::flow::context::project_changes::ProjectChangeReport;
+use crate::flow::context::projects::{PlansReport, ProjectsReport};
+use crate::flow::context::tiers::{FragmentsReport, TierChangeReport, TierStatsReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::events::EventsReport;
@@ -163,6 +167,11 @@ const REPORTS: &[(&str, Make)] = &[
     ("config get", answer::<config::ConfigReport>),
     ("config list", answer::<config::ConfigReport>),
     ("context", answer::<ContextReport>),
+    ("context flush", answer::<TierChangeReport>),
+    ("context gc", answer::<TierChangeReport>),
+    ("context hydrate", answer::<HydrationReport>),
+    ("context list", answer::<FragmentsReport>),
+    ("context stats", answer::<TierStatsReport>),
     ("decide", answer::<DecideReport>),
     ("decisions", answer::<DecisionsReport>),
     ("decisions show", answer::<DecisionReport>),
@@ -220,6 +229,10 @@ const REPORTS: &[(&str, Make)] = &[
     ("pages stats", answer::<PageStatsReport>),
     ("pages unlock", answer::<UnlockReport>),
     ("paths", answer::<PathsReport>),
+    ("plans", answer::<PlansReport>),
+    ("projects", answer::<ProjectsReport>),
+    ("projects add", answer::<ProjectChangeReport>),
+    ("projects remove", answer::<ProjectChangeReport>),
     ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("redo", answer::<UndoReport>),

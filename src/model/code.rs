@@ -179,6 +179,12 @@ codes! {
     CatalogRowExists = "catalog-row-exists",
     /// The catalog has no repository of that name.
     RepositoryNotFound = "repository-not-found",
+    /// The projects or plans of `.colony/colony.toml` or of git's configuration cannot be used, or not changed.
+    ProjectsInvalid = "projects-invalid",
+    /// No project has that name.
+    ProjectNotFound = "project-not-found",
+    /// No plan has that name.
+    PlanNotFound = "plan-not-found",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.

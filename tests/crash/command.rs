@@ -168,6 +168,13 @@ pub(crate) const CATALOG_ADD: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
+/// The projects of the repository change.
+pub(crate) const PROJECTS_ADD: ChangingCommand = ChangingCommand {
+    name: "projects add",
+    args: &["projects", "add", "notes", "notes"],
+    ..CHECKPOINT
+};
+
 /// No scope is recorded yet.
 pub(crate) const MAP: ChangingCommand = ChangingCommand {
     name: "map",

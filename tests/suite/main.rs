@@ -13,6 +13,7 @@ mod blackboard;
 mod checkpoint;
 mod clones;
 mod commit;
+mod context;
 mod events;
 mod faults;
 mod fleet;

@@ -592,8 +592,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Put committed documents into the knowledge base, which all clones share: those of 'paths', else those that \
-         the map routes; undo takes it back",
+        "Put committed documents into the knowledge base of all clones: 'paths', else those that the map routes; undo reverts it",
         action(
             "ingest",
             Pages,
@@ -611,8 +610,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("list_knowledge", Pages, Reads, "knowledge", &[]),
     described(
-        "Delete documents from the knowledge base, by path, by the prefix of paths, by a row of the map, or what no branch has; their \
-         files stay, and undo restores them",
+        "Delete documents from the knowledge base, by path, prefix or row of the map, or those that no branch has; undo restores them",
         action(
             "clear_knowledge",
             Pages,
@@ -627,8 +625,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Move committed documents from the knowledge base to a literature source of the map, in one commit; undo \
-         takes it back",
+        "Move documents from the knowledge base to a literature source of the map, in one commit; undo reverts it",
         action(
             "promote",
             Pages,
@@ -638,13 +635,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Move committed documents from the literature sources of the map to the knowledge base, in one commit; undo \
-         takes it back",
+        "Move documents from literature sources of the map to the knowledge base, in one commit; undo reverts it",
         action("demote", Pages, Adds, "demote", &[required(same("paths"))]),
     ),
     described(
-        "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may \
-         mark the pages as stale or map them again",
+        "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may map pages again",
         action(
             "watch_repo",
             Pages,
@@ -735,10 +730,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 ),
                 same("limit"),
                 as_arg("scope_id", "scope"),
-                told(
-                    "Only files that match one of these globs",
-                    as_arg("globs", "path"),
-                ),
+                told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
                 same("worktree"),
@@ -750,7 +742,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files and their surroundings, with their sources. With 'paths' these files, the definitions of what they use and related files, with 'all' all files",
+        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files, with sources. 'paths': these and related files; 'all': all",
         action(
             "context",
             Pages,
@@ -760,20 +752,39 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 same("question"),
                 same("paths"),
                 same("all"),
-                told("16,384 by default", as_arg("budget_tokens", "budget")),
+                told("Default 16,384", as_arg("budget_tokens", "budget")),
+                told("Print the files of this plan", same("plan")),
+                told("Of the plan", same("view")),
                 told(
                     "Leave out the pages of your resident set",
                     same("exclude_resident"),
                 ),
                 as_arg("scope_id", "scope"),
-                told(
-                    "Only files that match one of these globs",
-                    as_arg("globs", "path"),
-                ),
+                told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
                 same("worktree"),
             ],
+        ),
+    ),
+    described(
+        "Read the files of a project into its tiers",
+        action(
+            "hydrate_tiers_from_project",
+            Pages,
+            Adds,
+            "context hydrate",
+            &[required(told("Its name", same("project")))],
+        ),
+    ),
+    described(
+        "Read the files of a plan into the tiers of its projects",
+        action(
+            "hydrate_tiers_for_plan",
+            Pages,
+            Adds,
+            "context hydrate",
+            &[told("Its name", same("plan"))],
         ),
     ),
     described(
@@ -787,7 +798,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Put pages into your resident set, within its budget: all of them, or nothing changes. Others leave, the least recently used first, unless they are locked or pinned",
+        "Put pages into your resident set, within its budget: all or none; the least recently used leave, unless locked or pinned",
         action(
             "request_pages",
             Pages,

@@ -17,6 +17,8 @@ use crate::flow::residency::PageState;
 use crate::model::{RepoPath, Result};
 use crate::page::pages::PageId;
 use crate::store::Session;
+use crate::store::settings::projects::ContextView;
+use crate::store::state::Tier;
 use crate::text::tokenizer::Tokenizer;
 
 /// The largest budget.
@@ -60,6 +62,10 @@ pub enum PartOrigin {
     Definition,
     /// It is related to a file that was asked for.
     Related,
+    /// It is of a file of the plan that a mapped scope has with this content.
+    Scope,
+    /// It is of another file of the plan.
+    Hydrated,
 }
 
 /// A part of a context: lines of a file.
@@ -90,6 +96,12 @@ pub struct ContextPart {
     pub score: Option<f64>,
     /// Why it is there.
     pub from: PartOrigin,
+    /// The fragment it is of, in a context of a plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment_id: Option<String>,
+    /// The tier that has the fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
 }
 
 /// A context.
@@ -117,6 +129,26 @@ pub struct ContextReport {
     pub stale_scopes: Vec<String>,
     /// Why there is nothing to take it from; null if there is.
     pub nothing: Option<NoPages>,
+    /// The plan, if it was made for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskContext>,
+}
+
+/// The plan of a context.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TaskContext {
+    /// The plan.
+    pub plan: String,
+    /// The view.
+    pub view: ContextView,
+    /// The projects of the plan.
+    pub projects: Vec<String>,
+    /// The number of files that were not read: `context hydrate` lists them.
+    pub skipped: usize,
+    /// The number of files in the tiers with other content now, which are left out; only with `--no-hydrate`.
+    pub stale: usize,
+    /// Whether the files of a project were too large together.
+    pub stopped: bool,
 }
 
 /// Makes a context.
@@ -154,6 +186,7 @@ fn context_once(
         stale: !searched.stale_scopes.is_empty(),
         stale_scopes: searched.stale_scopes,
         nothing: searched.nothing,
+        task: None,
     })
 }
 

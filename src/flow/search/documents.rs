@@ -22,18 +22,18 @@ use crate::text::tokenizer::Tokenizer;
 
 /// A file with its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Document {
+pub(in crate::flow) struct Document {
     /// Its path from the root of its repository.
-    pub(super) path: RepoPath,
+    pub(in crate::flow) path: RepoPath,
     /// Its content.
-    pub(super) blob: Oid,
+    pub(in crate::flow) blob: Oid,
     /// How its text is read.
-    pub(super) kind: DocumentKind,
+    pub(in crate::flow) kind: DocumentKind,
 }
 
 /// How the text of a document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum DocumentKind {
+pub(in crate::flow) enum DocumentKind {
     /// As the text of a file.
     #[serde(rename = "t")]
     Text(Encoding),
@@ -85,7 +85,11 @@ impl Document {
     ///
     /// # Errors
     /// `object-missing`.
-    pub(super) fn text(&self, library: &Library<'_>, reader: &Literature<'_>) -> Result<String> {
+    pub(in crate::flow) fn text(
+        &self,
+        library: &Library<'_>,
+        reader: &Literature<'_>,
+    ) -> Result<String> {
         match self.kind {
             DocumentKind::Text(encoding) => {
                 let bytes = library.objects.blob(self.blob)?;
@@ -172,7 +176,7 @@ impl StoredDocument {
 ///
 /// # Errors
 /// `cache-unusable`.
-pub(super) fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<Vec<Document>> {
+pub(in crate::flow) fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<Vec<Document>> {
     let mut files = BTreeMap::new();
     let mut damage = None;
     let read = table.each_directory(scope, |row| {

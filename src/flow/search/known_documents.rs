@@ -10,9 +10,9 @@ use crate::search::passages::PAGE_BREAK;
 use crate::store::Session;
 
 /// The documents of the knowledge base for the branch of the reader.
-pub(super) struct KnownDocuments {
+pub(in crate::flow) struct KnownDocuments {
     /// Them, by path.
-    pub(super) documents: Vec<Document>,
+    pub(in crate::flow) documents: Vec<Document>,
     /// The content of each.
     pub(super) contents: Vec<Oid>,
     /// All that they depend on, as text.
@@ -23,7 +23,7 @@ pub(super) struct KnownDocuments {
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
-pub(super) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDocuments> {
+pub(in crate::flow) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDocuments> {
     shared::refresh(session);
     let repo = &session.repo;
     let sources = Sources::load(repo)?;

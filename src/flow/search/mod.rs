@@ -6,10 +6,10 @@
 
 mod candidates;
 pub mod context;
-mod documents;
+pub(super) mod documents;
 mod hits;
 mod indexing;
-mod known_documents;
+pub(super) mod known_documents;
 mod packing;
 
 use schemars::JsonSchema;

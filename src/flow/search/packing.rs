@@ -340,6 +340,8 @@ impl<'a, 's> Packing<'a, 's> {
                 .map(|it| it.from)
                 .min()
                 .unwrap_or(first.from),
+            fragment_id: None,
+            tier: None,
         }))
     }
 }

@@ -7,6 +7,7 @@ use crate::design::default_branch;
 use crate::git::Checkout;
 use crate::git::checkout::Provider;
 use crate::model::{RepoPath, Result, World};
+use crate::store::Session;
 use crate::store::settings::colony_toml::SettingsProblem;
 use crate::workspace::layout::{self, Capabilities, Member};
 use crate::workspace::root_files::RootFiles;
@@ -77,6 +78,14 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         members: layout.members,
         warnings: layout.warnings,
     })
+}
+
+/// Returns the id of the checkout of a session.
+///
+/// # Errors
+/// As [`Checkout::find`].
+pub(in crate::flow) fn repository_id(session: &Session) -> Result<String> {
+    Ok(Checkout::find(&session.world)?.repository_id())
 }
 
 /// Returns the default branch, which need not have a commit.

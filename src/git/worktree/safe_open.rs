@@ -113,12 +113,82 @@ fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
     Some(FileType::from_raw_mode(found.st_mode))
 }
 
+/// What an entry of a directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symlink.
+    Symlink,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+impl From<FileType> for EntryKind {
+    fn from(found: FileType) -> EntryKind {
+        match found {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        }
+    }
+}
+
+/// What the system says of a file that is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStat {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its size.
+    pub size_bytes: u64,
+    /// The time of its last change, in nanoseconds since 1970.
+    pub modified: i64,
+}
+
+/// Describes the entry at a path below a folder; `None` if there is none.
+///
+/// # Errors
+/// The reason why it cannot be reached.
+pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
+    let Some(parent) = open_folder(folder, path)? else {
+        return Ok(None);
+    };
+    match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(FileStat {
+            kind: FileType::from_raw_mode(found.st_mode).into(),
+            size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
+            modified: found
+                .st_mtime
+                .saturating_mul(1_000_000_000)
+                .saturating_add(i64::try_from(found.st_mtime_nsec).unwrap_or_default()),
+        })),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(Fault::Unreadable(error.into())),
+    }
+}
+
 /// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
 /// folder itself.
 ///
 /// # Errors
 /// Those of the system; nothing is found behind a symlink.
 pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<RepoPath>> {
+    let mut entries = entries_below(folder, path)?;
+    entries.retain(|(_, kind)| *kind == EntryKind::Directory);
+    Ok(entries.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Lists the entries of a directory below a folder, sorted. An empty path is the folder itself.
+///
+/// # Errors
+/// As [`directories_below`].
+pub fn entries_below(
+    folder: &Path,
+    path: &RepoPath,
+) -> std::io::Result<Vec<(RepoPath, EntryKind)>> {
     let here = if path.as_bytes().is_empty() {
         Some(rustix::fs::open(folder, DIRECTORY, Mode::empty())?)
     } else {
@@ -143,16 +213,19 @@ pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<
     for entry in rustix::fs::Dir::read_from(&here)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        let is_directory = match entry.file_type() {
-            FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_dir()),
-            known => known.is_dir(),
-        };
-        if is_directory && name != b"." && name != b".." {
-            found.push(path.join(&RepoPath::new(name)));
+        if name == b"." || name == b".." {
+            continue;
         }
+        let kind = match entry.file_type() {
+            FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |found| {
+                    FileType::from_raw_mode(found.st_mode)
+                }),
+            known => known,
+        };
+        found.push((path.join(&RepoPath::new(name)), kind.into()));
     }
-    found.sort();
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(found)
 }
 

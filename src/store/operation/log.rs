@@ -168,7 +168,7 @@ impl Log {
 
     /// Replays the log: the operations that can be undone, and the undos that can be redone.
     fn stacks(&self) -> Stacks {
-        let (mut done, mut undone, mut closed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut done, mut undone, mut closed) = (Vec::new(), Vec::new(), Vec::<Closed>::new());
         for entry in &self.entries {
             match entry.record.kind {
                 Kind::Undo => {
@@ -180,8 +180,7 @@ impl Log {
                     undone.pop();
                     done.push(entry.record.op);
                 }
-                // Earlier operations belong to a history that no longer exists, until the migration is
-                // undone.
+                // Earlier operations are of a history that is gone until the migration is undone.
                 Kind::LfsMigrate => {
                     closed.push(Closed {
                         by: entry.record.op,
@@ -214,6 +213,7 @@ impl Log {
                 | Kind::KnowledgeClear
                 | Kind::Promote
                 | Kind::Demote
+                | Kind::Projects
                 | Kind::Map
                 | Kind::Unmap
                 | Kind::Catalog

@@ -68,6 +68,8 @@ pub enum Kind {
     Promote,
     /// Changes the map: files go back to the knowledge base.
     Demote,
+    /// Changes the projects of `.colony/colony.toml`.
+    Projects,
     /// Writes records of mapped scopes.
     Map,
     /// Removes the records of a scope.
@@ -106,6 +108,7 @@ impl Kind {
             Kind::KnowledgeClear => "knowledge-clear",
             Kind::Promote => "promote",
             Kind::Demote => "demote",
+            Kind::Projects => "projects",
             Kind::Map => "map",
             Kind::Unmap => "unmap",
             Kind::Catalog => "catalog",

@@ -10,9 +10,12 @@ pub mod approved_commands;
 pub mod clone_cone;
 pub mod colony_toml;
 mod mcp_settings;
+pub mod project_edit;
+pub mod projects;
 pub mod setting_kind;
 pub mod setting_layers;
 pub mod source_commands;
+pub mod user_projects;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -370,6 +373,15 @@ pub const TABLE: &[Setting] = &[
         help: "maximum tokens of the pages that an agent has in its context",
     },
     Setting {
+        key: "colony.context.hotTokens",
+        variable: "COLONY_CONTEXT_HOT_TOKENS",
+        flag: None,
+        kind: Kind::Range(0, 1_000_000_000),
+        set_by: SetBy::User,
+        default: "32000",
+        help: "maximum tokens of the files in the hot tier of a project",
+    },
+    Setting {
         key: "colony.events.namespace",
         variable: "COLONY_EVENTS_NAMESPACE",
         flag: None,
@@ -474,6 +486,8 @@ pub struct Settings {
     pub watch_root: Option<PathBuf>,
     /// Maximum tokens of an agent's resident pages.
     pub context_budget_tokens: u64,
+    /// Maximum tokens of the hot tier of a project.
+    pub context_hot_tokens: u64,
     /// The namespace in which events are written and read.
     pub events_namespace: String,
     /// The unusable parts of `.colony/colony.toml`.
@@ -585,6 +599,7 @@ impl Settings {
                 .filter(|root| !root.is_empty())
                 .map(PathBuf::from),
             context_budget_tokens: range("colony.context.budgetTokens")?,
+            context_hot_tokens: range("colony.context.hotTokens")?,
             events_namespace: layers.require("colony.events.namespace")?.value,
             repository_problems: layers.repository_problems().to_vec(),
         })

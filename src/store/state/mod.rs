@@ -1,5 +1,5 @@
-//! The state of a colony on this machine: the pages that each agent has in its context, page locks, watches,
-//! and the event log.
+//! The state of a colony on this machine: the pages that each agent has in its context, page locks, the tiers of
+//! projects, watches, and the event log.
 //!
 //! Members of a hub share one database. It is of one machine and nothing in it lasts: where the file is lost
 //! or damaged, locks end, resident sets are empty, and it is created again. A command that cannot write it
@@ -16,6 +16,10 @@ mod resident_set;
 mod stored_pages;
 #[cfg(test)]
 mod tests;
+mod tier_set;
+#[cfg(test)]
+mod tier_tests;
+mod tiers;
 mod watches;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +36,8 @@ pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
+pub use tier_set::{Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits};
+pub use tiers::{TierCounters, TierOwner, TierStep};
 pub use watches::{Added, Watch};
 
 /// The longest time of a lock, a year: no lock ends later from now, however the clock moves.
@@ -65,6 +71,18 @@ const SCHEMA: &str = "
         mode TEXT NOT NULL, debounce INTEGER NOT NULL, agent TEXT NOT NULL,
         started INTEGER NOT NULL, fired INTEGER, count INTEGER NOT NULL,
         PRIMARY KEY (worktree, id)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS fragments (
+        repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
+        resource TEXT NOT NULL, path BLOB NOT NULL, hash TEXT NOT NULL,
+        tokens INTEGER NOT NULL, bytes INTEGER NOT NULL, tier INTEGER,
+        since INTEGER NOT NULL, used INTEGER NOT NULL, used_at INTEGER NOT NULL,
+        accesses INTEGER NOT NULL,
+        PRIMARY KEY (repository, agent, project, resource, path)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS tier_counters (
+        repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
+        hits INTEGER NOT NULL, promotions INTEGER NOT NULL,
+        demotions INTEGER NOT NULL, evictions INTEGER NOT NULL,
+        PRIMARY KEY (repository, agent, project)) WITHOUT ROWID;
     SELECT used FROM residents LIMIT 0;
     SELECT evictions FROM counters LIMIT 0";
 
@@ -178,13 +196,21 @@ impl State {
         Ok(())
     }
 
-    /// Forgets an agent: its resident set, its locks, its counters and its watches.
+    /// Forgets an agent: its resident set, its locks, its counters, its watches and its tiers.
     ///
     /// # Errors
     /// When the state cannot be written.
     pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
         self.update(|connection| {
-            for table in ["residents", "locks", "counters", "watches"] {
+            let tables = [
+                "residents",
+                "locks",
+                "counters",
+                "watches",
+                "fragments",
+                "tier_counters",
+            ];
+            for table in tables {
                 connection.execute(&format!("DELETE FROM {table} WHERE agent = ?1"), [agent])?;
             }
             drop_unused(connection)

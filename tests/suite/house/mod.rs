@@ -17,6 +17,7 @@ const LAYERS: [&[&str]; 6] = [
     &[
         "blackboard",
         "clones",
+        "context",
         "design",
         "knowledge",
         "setup",

@@ -159,6 +159,12 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("promote", r#"{"paths":["docs/b.md"]}"#, "promote docs/b.md"),
     ("demote", r#"{"paths":["src"]}"#, "demote src"),
     (
+        "hydrate_tiers_from_project",
+        r#"{"project":"default"}"#,
+        "context hydrate --project default",
+    ),
+    ("hydrate_tiers_for_plan", "{}", "context hydrate"),
+    (
         "mmap_blackboard_scope",
         r#"{"scope":"plan","namespace":"pages"}"#,
         "map blackboard plan --namespace pages",

@@ -1,14 +1,22 @@
 //! `git colony context`
 
+mod hydrate;
+mod tiers;
+
 use std::path::{Path, PathBuf};
 
 use crate::cli::search::FilesArgs;
 use crate::cli::{Face, Run, Stop, pages, typed_path};
+use crate::flow::context::assembly::{self, TaskRequest};
 use crate::flow::search::context::{self, About, ContextReport, ContextRequest, MAX_BUDGET};
 use crate::model::text::shell_word;
 use crate::store::Session;
+use crate::store::settings::projects::{ContextView, unknown_view};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
+
+/// The tokens of a context without a plan.
+const DEFAULT_BUDGET: usize = 16_384;
 
 /// Print what a question is about, within a number of tokens
 ///
@@ -17,11 +25,14 @@ use crate::ui::text;
 /// order of paths, so that most of it stays the same when a file changes. With paths instead of a question, these
 /// files are printed, then the definitions of what they use, and then related files.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The question; it is data, as in 'git colony search'
-    #[arg(required_unless_present_any = ["question", "paths", "all"])]
+    #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view"])]
     words: Vec<String>,
-    /// The question, if it is a single word that might be a command later
+    /// The question, if it is a single word that is a command
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
     question: Option<String>,
     /// Print these files, or those of these directories, then what they use and related files
@@ -30,14 +41,36 @@ pub(super) struct Args {
     /// Print all mapped files, from the first on
     #[arg(long, conflicts_with = "words")]
     all: bool,
-    /// The maximum number of tokens
-    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = budget)]
-    budget: usize,
+    /// The maximum number of tokens (default: 16,384; of a plan its own, else 3,584)
+    #[arg(long, value_name = "N", value_parser = budget)]
+    budget: Option<usize>,
+    /// Print the files of the plan NAME, best first for the question; they are hydrated before
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["paths", "all"])]
+    plan: Option<String>,
+    /// As VIEW sees the plan: default, strategize, execute or apply (default: the view of the plan)
+    #[arg(long, value_name = "VIEW", value_parser = view, conflicts_with_all = ["paths", "all"])]
+    view: Option<ContextView>,
+    /// Do not read the files of the plan again: print what the tiers have and has not changed
+    #[arg(long, conflicts_with_all = ["paths", "all"])]
+    no_hydrate: bool,
     /// Leave out the pages that are resident already
     #[arg(long)]
     exclude_resident: bool,
     #[command(flatten)]
     files: FilesArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Hydrate(hydrate::Args),
+    List(tiers::ListArgs),
+    Stats(tiers::StatsArgs),
+    Gc(tiers::GcArgs),
+    Flush(tiers::FlushArgs),
+}
+
+fn view(text: &str) -> Result<ContextView, String> {
+    ContextView::named(text).ok_or_else(|| unknown_view(text))
 }
 
 fn budget(text: &str) -> Result<usize, String> {
@@ -48,8 +81,33 @@ fn budget(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a number of tokens from 1 to {MAX_BUDGET}"))
 }
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> {
+    match args.command.take() {
+        None => print(face, args),
+        Some(Command::Hydrate(args)) => hydrate::run(face, args),
+        Some(Command::List(args)) => tiers::list(face, args),
+        Some(Command::Stats(_)) => tiers::stats(face),
+        Some(Command::Gc(args)) => tiers::gc(face, &args),
+        Some(Command::Flush(args)) => tiers::flush(face, &args),
+    }
+}
+
+fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
+    if args.plan.is_some() || args.view.is_some() || args.no_hydrate {
+        let words = Some(args.words.join(" ")).filter(|words| !words.is_empty());
+        let report = assembly::assemble(
+            &session,
+            &TaskRequest {
+                plan: args.plan,
+                view: args.view,
+                question: args.question.or(words),
+                budget: args.budget,
+                hydrates: !args.no_hydrate,
+            },
+        )?;
+        return face.answer(&report);
+    }
     let paths = args
         .paths
         .iter()
@@ -69,7 +127,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = ContextRequest {
         about,
         files: args.files.files(&session)?,
-        budget: args.budget,
+        budget: args.budget.unwrap_or(DEFAULT_BUDGET),
         excludes_resident: args.exclude_resident,
     };
     let report = context::context(&session, &request)?;

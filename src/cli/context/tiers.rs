@@ -1,0 +1,181 @@
+//! `git colony context list`, `stats`, `gc` and `flush`
+
+use crate::cli::{Face, Run, Stop};
+use crate::flow::context::tiers::{
+    self, FragmentRow, FragmentsReport, ListRequest, ProjectTiers, TierChangeReport,
+    TierStatsReport,
+};
+use crate::model::time::Moment;
+use crate::store::settings::projects::ContextView;
+use crate::store::state::Tier;
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::view;
+
+/// List the files in the tiers
+///
+/// Looking at a file here is not an access: only a context that has it is.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct ListArgs {
+    /// Only the tier TIER
+    #[arg(long, value_name = "TIER")]
+    tier: Option<TierName>,
+    /// Only the project NAME
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Only what VIEW sees: default, strategize, execute or apply
+    #[arg(long, value_name = "VIEW", value_parser = view)]
+    view: Option<ContextView>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum TierName {
+    /// Within 'colony.context.hotTokens'
+    Hot,
+    /// The next 500 files
+    Warm,
+    /// The next 5,000 files
+    Cold,
+}
+
+impl From<TierName> for Tier {
+    fn from(name: TierName) -> Tier {
+        match name {
+            TierName::Hot => Tier::Hot,
+            TierName::Warm => Tier::Warm,
+            TierName::Cold => Tier::Cold,
+        }
+    }
+}
+
+/// Count the files in the tiers, and what happened to them
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct StatsArgs {}
+
+/// Move files down that nothing has used for a day, and delete those past their time
+///
+/// A file goes from the hot to the warm tier, and from there to the cold one, after 24 hours without an access, and
+/// leaves that after 90 days. The tiers of projects that do not exist any more are deleted. Each hydration does the same.
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct GcArgs {
+    /// Show what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Empty the tiers; no file is changed
+#[derive(Debug, clap::Args)]
+pub(in crate::cli) struct FlushArgs {
+    /// Only of the project NAME
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Show what would be done, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let request = ListRequest {
+        tier: args.tier.map(Tier::from),
+        project: args.project,
+        view: args.view,
+    };
+    let report = tiers::list(&session, &request)?;
+    face.answer(&report)
+}
+
+pub(super) fn stats(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+    let session = face.session(Run::ForReal)?;
+    let report = tiers::stats(&session)?;
+    face.answer(&report)
+}
+
+pub(super) fn gc(face: &mut Face<'_>, args: &GcArgs) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
+    let report = tiers::collect(&session)?;
+    face.answer(&report)
+}
+
+pub(super) fn flush(face: &mut Face<'_>, args: &FlushArgs) -> Result<Outcome, Stop> {
+    let session = face.session(Run::from(args.dry_run))?;
+    let report = tiers::flush(&session, args.project.as_deref())?;
+    face.answer(&report)
+}
+
+fn name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Hot => "hot",
+        Tier::Warm => "warm",
+        Tier::Cold => "cold",
+    }
+}
+
+impl Answer for FragmentsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let files = text::count(self.count, "file");
+        format!("{files} in the tiers, {} tokens", self.tokens)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |it: &FragmentRow| {
+            let state = match it.stale {
+                Some(true) => "changed since",
+                Some(false) => "",
+                None => "project unknown",
+            };
+            vec![
+                name(it.tier).to_owned(),
+                it.project.clone(),
+                it.path.to_string(),
+                it.token_count.to_string(),
+                state.to_owned(),
+            ]
+        };
+        text::table(&self.fragments.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for TierStatsReport {
+    fn message(&self) -> String {
+        let projects = text::count(self.count, "project");
+        format!(
+            "{projects} in tiers; at most {} tokens of each are hot",
+            self.hot_tokens
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let row = |it: &ProjectTiers| {
+            let tiers = [(it.hot, "hot"), (it.warm, "warm"), (it.cold, "cold")];
+            let tiers = tiers.map(|(total, name)| format!("{} {name}", total.count));
+            vec![
+                it.project.clone(),
+                tiers.join(", "),
+                format!("{} tokens", it.tokens),
+                text::count(usize::try_from(it.hits).unwrap_or(usize::MAX), "access"),
+                format!(
+                    "{} up, {} down, {} gone",
+                    it.promotions, it.demotions, it.evictions
+                ),
+            ]
+        };
+        text::table(&self.projects.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for TierChangeReport {
+    fn message(&self) -> String {
+        let would = if self.dry_run { "would have " } else { "" };
+        format!(
+            "{would}moved {} down, and {} out of the tiers",
+            text::count(self.demoted, "file"),
+            text::count(self.evicted, "file")
+        )
+    }
+}

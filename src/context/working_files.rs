@@ -1,0 +1,103 @@
+//! The profile 'hydration' of listing files: those of a directory on disk, by git or by a walk, in byte order.
+//!
+//! git lists what it tracks and what it would track. The walk is for directories that git does not know: it leaves out
+//! hidden directories and those that tools fill. No symlink is followed, and nothing is read.
+
+use std::path::Path;
+
+use crate::git::process::Git;
+use crate::git::worktree::safe_open::{self, EntryKind};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+/// The maximum size of what git prints.
+const MAX_OUTPUT_BYTES: u64 = 512 << 20;
+
+/// The maximum depth of directories.
+const MAX_DEPTH: usize = 2_000;
+
+/// Directories that tools fill, which a walk leaves out.
+const FILLED_BY_TOOLS: [&str; 9] = [
+    "__pycache__",
+    "build",
+    "coverage",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "target",
+    "vendor",
+    "venv",
+];
+
+/// Lists the files below a directory that git tracks or would track, relative to it, each once.
+///
+/// An entry that is a directory is a repository of its own. Deleted files are listed as well.
+///
+/// # Errors
+/// `git-failed` where the directory is in no repository, or git cannot list it; `tree-too-large`.
+pub fn of_git(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<RepoPath>> {
+    let inside = world.standing_in(folder);
+    let mut git = Git::new(&inside);
+    git.args([
+        "ls-files",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+        "-z",
+    ]);
+    // A repository may name a program that watches it.
+    git.config("core.fsmonitor", "false");
+    git.limit_output(MAX_OUTPUT_BYTES);
+    let output = git.run_checked(&format!("list the files of '{}'", folder.display()))?;
+    let names = output.split(|&byte| byte == 0).filter(|it| !it.is_empty());
+    let mut paths: Vec<RepoPath> = names
+        .map(|name| RepoPath::new(name.strip_suffix(b"/").unwrap_or(name)))
+        .collect();
+    paths.sort();
+    paths.dedup();
+    within(paths, most_entries)
+}
+
+/// Lists the files below a directory by a walk, relative to it.
+///
+/// # Errors
+/// `io` for the directory itself; `tree-too-large`, `interrupted`. A directory below that cannot be read is left out.
+pub fn walked(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<RepoPath>> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(RepoPath::default(), 0)];
+    let mut entries = 0;
+    while let Some((directory, depth)) = waiting.pop() {
+        world.interrupt.check()?;
+        let listed = match safe_open::entries_below(folder, &directory) {
+            Err(error) if depth == 0 => {
+                let what = format!("cannot list '{}'", folder.display());
+                return Err(Error::io(what, error));
+            }
+            listed => listed.unwrap_or_default(),
+        };
+        entries += listed.len();
+        if entries > most_entries {
+            return within(found, 0);
+        }
+        for (path, kind) in listed {
+            if kind != EntryKind::Directory {
+                found.push(path);
+            } else if depth < MAX_DEPTH && !is_left_out(path.name()) {
+                waiting.push((path, depth + 1));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_left_out(name: &[u8]) -> bool {
+    name.starts_with(b".") || FILLED_BY_TOOLS.iter().any(|tool| tool.as_bytes() == name)
+}
+
+fn within(paths: Vec<RepoPath>, most_entries: usize) -> Result<Vec<RepoPath>> {
+    if paths.len() <= most_entries {
+        return Ok(paths);
+    }
+    let message = "the resource has more files and directories than 'colony.map.maxEntries' allows";
+    Err(Error::new(Code::TreeTooLarge, message).hint("git config colony.map.maxEntries 16000000"))
+}

@@ -1,0 +1,184 @@
+//! The projects and plans that are known: the user's, those of `.colony/colony.toml`, else the repository itself.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::Session;
+use crate::store::settings::colony_toml::{LIMIT_BYTES, SettingsProblem};
+use crate::store::settings::projects::{
+    self, ContextView, Project, ProjectFault, ProjectTables, Resource, ResourceType, TaskPlan,
+};
+use crate::store::settings::user_projects;
+
+/// The file of the repository.
+pub const PATH: &str = ".colony/colony.toml";
+
+/// The name of the project and of the plan without any configuration.
+pub const DEFAULT: &str = "default";
+
+/// Where a project or plan comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProjectSource {
+    /// Nothing names it.
+    Default,
+    /// `.colony/colony.toml`.
+    Repository,
+    /// git's configuration, which the user writes.
+    User,
+}
+
+/// A project or plan with its source.
+#[derive(Clone, Debug)]
+pub struct Sourced<T> {
+    /// It.
+    pub item: T,
+    /// Its source.
+    pub source: ProjectSource,
+}
+
+/// The projects and plans, by name.
+pub struct KnownProjects {
+    /// The projects.
+    pub projects: Vec<Sourced<Project>>,
+    /// The plans.
+    pub plans: Vec<Sourced<TaskPlan>>,
+}
+
+/// Reads the projects and plans. The user's win over those of the same name in the repository.
+///
+/// # Errors
+/// `projects-invalid` with file, line and column.
+pub fn read(session: &Session) -> Result<KnownProjects> {
+    let of_user = user_projects::read(&session.repo)?;
+    let of_repository = of_repository(session)?;
+    let mut projects = joined(of_user.projects, of_repository.projects, |it| &it.name);
+    if projects.is_empty() {
+        projects.push(Sourced {
+            item: whole_repository(),
+            source: ProjectSource::Default,
+        });
+    }
+    let mut plans = joined(of_user.plans, of_repository.plans, |it| &it.name);
+    if plans.iter().all(|plan| plan.item.name != DEFAULT) {
+        let names = projects.iter().map(|project| project.item.name.clone());
+        plans.push(Sourced {
+            item: TaskPlan {
+                name: DEFAULT.to_owned(),
+                projects: names.collect(),
+                view: ContextView::Default,
+                budget_tokens: None,
+            },
+            source: ProjectSource::Default,
+        });
+        plans.sort_by(|one, other| one.item.name.cmp(&other.item.name));
+    }
+    Ok(KnownProjects { projects, plans })
+}
+
+fn joined<T>(of_user: Vec<T>, of_repository: Vec<T>, name: fn(&T) -> &str) -> Vec<Sourced<T>> {
+    let is_new = |item: &T| of_user.iter().all(|own| name(own) != name(item));
+    let mut all: Vec<Sourced<T>> = of_repository
+        .into_iter()
+        .filter(is_new)
+        .map(|item| Sourced {
+            item,
+            source: ProjectSource::Repository,
+        })
+        .collect();
+    all.extend(of_user.into_iter().map(|item| Sourced {
+        item,
+        source: ProjectSource::User,
+    }));
+    all.sort_by(|one, other| name(&one.item).cmp(name(&other.item)));
+    all
+}
+
+/// The project without any configuration.
+fn whole_repository() -> Project {
+    Project {
+        name: DEFAULT.to_owned(),
+        description: String::new(),
+        resources: vec![Resource {
+            id: "repository".to_owned(),
+            kind: ResourceType::GitCheckout,
+            location: ".".to_owned(),
+        }],
+        views: Vec::new(),
+    }
+}
+
+/// Reads the projects and plans of the working tree.
+fn of_repository(session: &Session) -> Result<ProjectTables> {
+    let read = session.repo.read_file(&RepoPath::from(PATH), LIMIT_BYTES);
+    let bytes = read.map_err(|fault| fault.error(Code::ProjectsInvalid, &RepoPath::from(PATH)))?;
+    let text = String::from_utf8(bytes.unwrap_or_default());
+    let text = text.map_err(|_| {
+        invalid(
+            session,
+            &ProjectFault {
+                position: None,
+                message: "it is not UTF-8".to_owned(),
+            },
+        )
+    })?;
+    projects::read(&text).map_err(|fault| invalid(session, &fault))
+}
+
+/// Makes the error for a file whose projects cannot be used.
+pub(super) fn invalid(session: &Session, fault: &ProjectFault) -> Error {
+    let path = session.repo.workdir().join(PATH);
+    let problem = SettingsProblem::at(&path, fault.position, fault.message.clone());
+    let message = format!("cannot use the projects of {}", problem.sentence());
+    Error::new(Code::ProjectsInvalid, message)
+        .detail("path", PATH)
+        .detail("line", problem.line)
+        .detail("column", problem.column)
+}
+
+impl KnownProjects {
+    /// Returns a project.
+    ///
+    /// # Errors
+    /// `project-not-found`.
+    pub fn project(&self, name: &str) -> Result<&Sourced<Project>> {
+        let found = self.projects.iter().find(|it| it.item.name == name);
+        found.ok_or_else(|| {
+            let message = format!("no project is named '{}'", name.escape_debug());
+            Error::new(Code::ProjectNotFound, message).hint("git colony projects")
+        })
+    }
+
+    /// Returns a plan; without a name the plan `default`.
+    ///
+    /// # Errors
+    /// `plan-not-found`.
+    pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
+        let name = name.unwrap_or(DEFAULT);
+        let found = self.plans.iter().find(|it| it.item.name == name);
+        let found = found.ok_or_else(|| {
+            let message = format!("no plan is named '{}'", name.escape_debug());
+            Error::new(Code::PlanNotFound, message).hint("git colony plans")
+        });
+        Ok(&found?.item)
+    }
+
+    /// Returns the projects of a plan, in its order, each once.
+    ///
+    /// # Errors
+    /// `project-not-found`.
+    pub fn of_plan(&self, plan: &TaskPlan) -> Result<Vec<&Sourced<Project>>> {
+        let mut found: Vec<&Sourced<Project>> = Vec::new();
+        for name in &plan.projects {
+            let project = self.project(name).map_err(|error| {
+                let message = format!("{}, which the plan '{}' has", error.message(), plan.name);
+                Error::new(Code::ProjectNotFound, message).hint("git colony projects")
+            })?;
+            if found.iter().all(|it| it.item.name != project.item.name) {
+                found.push(project);
+            }
+        }
+        Ok(found)
+    }
+}

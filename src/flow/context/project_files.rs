@@ -1,0 +1,272 @@
+//! The files of a project: listed, and read by the rules of hydration.
+//!
+//! What the repository names is beneath its root and not behind a symlink; only the user may name other places.
+
+use std::path::{Path, PathBuf};
+
+use crate::context::reading::{FileReader, FileReading, MAX_FILE_BYTES, ReadFile, SkipReason};
+use crate::context::working_files;
+use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
+use crate::flow::map::mapping;
+use crate::flow::pages;
+use crate::flow::search::documents::{self, Document, DocumentKind};
+use crate::flow::search::known_documents;
+use crate::git::worktree::safe_open;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::page::listing::Work;
+use crate::source::literature::Literature;
+use crate::store::Session;
+use crate::store::settings::projects::{Resource, ResourceType};
+use crate::text::chunk::ChunkSize;
+use crate::text::tokenizer::Tokenizer;
+
+use super::known_projects::ProjectSource;
+
+/// The files of a resource.
+pub(super) enum Place {
+    /// Those of a directory on disk.
+    Folder {
+        /// The directory.
+        folder: PathBuf,
+        /// Its path as reports have it: from the root, or that of the machine.
+        shown: RepoPath,
+        /// Whether git lists them.
+        is_checkout: bool,
+    },
+    /// Documents that were mapped or ingested, by path.
+    Documents {
+        /// Them.
+        documents: Vec<Document>,
+        /// The repository they are in.
+        reading: Box<mapping::Reading>,
+    },
+    /// It does not exist.
+    Nowhere,
+}
+
+/// Reads the files of resources.
+pub(super) struct ProjectReader<'a> {
+    session: &'a Session,
+    /// Files and directories that are read although they look like secrets.
+    allowed: &'a [RepoPath],
+}
+
+impl<'a> ProjectReader<'a> {
+    pub(super) fn new(session: &'a Session, allowed: &'a [RepoPath]) -> ProjectReader<'a> {
+        ProjectReader { session, allowed }
+    }
+
+    /// Finds the place of a resource.
+    ///
+    /// # Errors
+    /// `projects-invalid` for a location that the repository may not name.
+    pub(super) fn place(&self, resource: &Resource, source: ProjectSource) -> Result<Place> {
+        match resource.kind {
+            ResourceType::GitCheckout | ResourceType::Directory => self.folder(resource, source),
+            ResourceType::Scope => self.scope(&resource.location),
+            ResourceType::Knowledge => self.knowledge(&resource.location),
+        }
+    }
+
+    fn folder(&self, resource: &Resource, source: ProjectSource) -> Result<Place> {
+        let root = self.session.repo.workdir();
+        let is_checkout = resource.kind == ResourceType::GitCheckout;
+        let typed = Path::new(&resource.location);
+        if typed.is_absolute() && source == ProjectSource::User {
+            let Ok(folder) = typed.canonicalize() else {
+                return Ok(Place::Nowhere);
+            };
+            return Ok(if folder.is_dir() {
+                Place::Folder {
+                    shown: RepoPath::from(folder.as_os_str().as_encoded_bytes()),
+                    folder,
+                    is_checkout,
+                }
+            } else {
+                Place::Nowhere
+            });
+        }
+        let path = below_root(resource)?;
+        if !safe_open::is_directory_below(root, &path) {
+            return Ok(Place::Nowhere);
+        }
+        Ok(Place::Folder {
+            folder: path.under(root),
+            shown: path,
+            is_checkout,
+        })
+    }
+
+    fn scope(&self, scope: &str) -> Result<Place> {
+        let opened = match pages::open_wanted(self.session, Some(scope), Work::Committed) {
+            Err(error) if error.code() == Code::ScopeNotFound => return Ok(Place::Nowhere),
+            opened => opened?.0,
+        };
+        let Some(row) = opened.scopes.first() else {
+            return Ok(Place::Nowhere);
+        };
+        Ok(Place::Documents {
+            documents: documents::of_scope(&opened.table, row)?,
+            reading: Box::new(mapping::Reading::of(self.session, row.place.as_deref())?),
+        })
+    }
+
+    fn knowledge(&self, prefix: &str) -> Result<Place> {
+        let mut documents = known_documents::list(self.session, None)?.documents;
+        let prefix = prefix.strip_prefix("repo:").unwrap_or(prefix);
+        documents.retain(|it| it.path.as_bytes().starts_with(prefix.as_bytes()));
+        documents.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(Place::Documents {
+            documents,
+            reading: Box::new(mapping::Reading::of(self.session, None)?),
+        })
+    }
+
+    /// Lists the files of a place in byte order of their paths.
+    ///
+    /// # Errors
+    /// `git-failed`, `tree-too-large`, `interrupted`.
+    pub(super) fn list(&self, place: &Place) -> Result<Vec<RepoPath>> {
+        let most = self.session.settings.map.max_entries as usize;
+        match place {
+            Place::Folder {
+                folder,
+                is_checkout: true,
+                ..
+            } => working_files::of_git(&self.session.world, folder, most),
+            Place::Folder { folder, .. } => {
+                working_files::walked(&self.session.world, folder, most)
+            }
+            Place::Documents { documents, .. } => {
+                Ok(documents.iter().map(|it| it.path.clone()).collect())
+            }
+            Place::Nowhere => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads a file of a place; `room_bytes` is what the files of the project may still have.
+    ///
+    /// # Errors
+    /// `interrupted`, `repository-broken`.
+    pub(super) fn read(
+        &self,
+        place: &Place,
+        path: &RepoPath,
+        room_bytes: u64,
+    ) -> Result<FileReading> {
+        match place {
+            Place::Nowhere => Ok(FileReading::Skipped(SkipReason::NoLocation)),
+            Place::Folder { folder, shown, .. } => {
+                let is_secret = |path: &RepoPath, bytes: &[u8]| {
+                    let shown = shown.join(path);
+                    let is_allowed = self.allowed.iter().any(|it| shown.is_at_or_below(it));
+                    !is_allowed && (is_named_as_secret(path) || contains_secret(bytes))
+                };
+                let reader = FileReader {
+                    interrupt: &self.session.world.interrupt,
+                    repo: &self.session.repo,
+                    is_secret: &is_secret,
+                };
+                reader.read(folder, path, room_bytes)
+            }
+            Place::Documents { documents, reading } => match find(documents, path) {
+                None => Ok(FileReading::Skipped(SkipReason::Missing)),
+                Some(document) => self.document(document, reading, room_bytes),
+            },
+        }
+    }
+
+    /// Reads a document that was mapped or ingested: its text is that of its reader, also of a PDF.
+    fn document(
+        &self,
+        document: &Document,
+        reading: &mapping::Reading,
+        room_bytes: u64,
+    ) -> Result<FileReading> {
+        let session = self.session;
+        if document.kind == DocumentKind::Name {
+            return Ok(FileReading::Skipped(SkipReason::Binary));
+        }
+        let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
+        let text = match document.text(&reading.library(), &reader) {
+            Err(error) if error.code() == Code::Interrupted => return Err(error),
+            Err(_) => return Ok(FileReading::Skipped(SkipReason::Unreadable)),
+            Ok(text) => text,
+        };
+        let bytes = text.len() as u64;
+        Ok(if bytes > MAX_FILE_BYTES {
+            FileReading::Skipped(SkipReason::TooLarge)
+        } else if bytes > room_bytes {
+            FileReading::Skipped(SkipReason::ProjectFull)
+        } else {
+            FileReading::Read(ReadFile {
+                text,
+                hash: document.blob.to_string(),
+                modified: 0,
+            })
+        })
+    }
+
+    /// Counts the files of a place and their bytes, without reading them.
+    ///
+    /// # Errors
+    /// As [`ProjectReader::list`].
+    pub(super) fn measure(&self, place: &Place) -> Result<(usize, u64)> {
+        let (mut files, mut bytes) = (0, 0);
+        for path in self.list(place)? {
+            self.session.world.interrupt.check()?;
+            let size = match place {
+                Place::Folder { folder, .. } => {
+                    let stat = safe_open::stat_below(folder, &path).ok().flatten();
+                    let stat = stat.filter(|it| it.kind == safe_open::EntryKind::File);
+                    stat.map(|stat| stat.size_bytes)
+                }
+                Place::Documents { documents, .. } => {
+                    let found = find(documents, &path);
+                    found.map(|it| self.session.repo.object_size(it.blob).unwrap_or_default())
+                }
+                Place::Nowhere => None,
+            };
+            if let Some(size) = size {
+                files += 1;
+                bytes += size;
+            }
+        }
+        Ok((files, bytes))
+    }
+}
+
+impl Place {
+    /// Returns the path of a file as reports have it.
+    pub(super) fn shown(&self, path: &RepoPath) -> RepoPath {
+        match self {
+            Place::Folder { shown, .. } => shown.join(path),
+            Place::Documents { .. } | Place::Nowhere => path.clone(),
+        }
+    }
+}
+
+/// Returns the path of a location below the root.
+fn below_root(resource: &Resource) -> Result<RepoPath> {
+    let location = resource.location.trim_end_matches('/');
+    if location == "." {
+        return Ok(RepoPath::default());
+    }
+    let path = RepoPath::from(location.strip_prefix("./").unwrap_or(location));
+    if path.is_safe() {
+        return Ok(path);
+    }
+    let message = format!(
+        "the resource '{}' is at '{}', which is not a path below the root: only the user names other places, in git's configuration",
+        resource.id,
+        resource.location.escape_debug()
+    );
+    Err(Error::new(Code::ProjectsInvalid, message)
+        .detail("location", &resource.location)
+        .hint("git colony projects add --help"))
+}
+
+fn find<'d>(documents: &'d [Document], path: &RepoPath) -> Option<&'d Document> {
+    let at = documents.binary_search_by(|it| it.path.cmp(path)).ok()?;
+    documents.get(at)
+}

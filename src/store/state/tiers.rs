@@ -1,0 +1,266 @@
+//! The tiers of the projects of a checkout: fragments of files, for each agent.
+//!
+//! A fragment names a file and its content; the text stays where it is, in the working tree or in git.
+
+use rusqlite::{Connection, Row, params};
+
+use super::State;
+use super::tier_set::{
+    Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, TierSet,
+};
+use crate::model::RepoPath;
+use crate::store::cache::database::Unusable;
+
+/// Whose tiers they are.
+#[derive(Clone, Copy, Debug)]
+pub struct TierOwner<'a> {
+    /// The id of the checkout.
+    pub repository: &'a str,
+    /// The agent; empty for the user.
+    pub agent: &'a str,
+    /// The project.
+    pub project: &'a str,
+}
+
+/// What happened in the tiers of a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TierCounters {
+    /// Accesses of fragments.
+    pub hits: u64,
+    /// Moves to a higher tier.
+    pub promotions: u64,
+    /// Moves to a lower tier.
+    pub demotions: u64,
+    /// Fragments that left the last tier, or whose file is gone.
+    pub evictions: u64,
+}
+
+/// A step in the tiers of a project.
+#[derive(Clone, Copy, Debug)]
+pub enum TierStep<'a> {
+    /// The fragments become those of the files that were found, the best first.
+    Hydrate(&'a [NewFragment]),
+    /// Fragments are used.
+    Access(&'a [FragmentName]),
+    /// Only time has passed.
+    Age,
+}
+
+impl State {
+    /// Does a step in the tiers of a project: first what time alone has changed, and then the limits of the tiers.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn tier_step(
+        &mut self,
+        owner: TierOwner<'_>,
+        step: TierStep<'_>,
+        limits: TierLimits,
+        now: i64,
+    ) -> Result<(Vec<Fragment>, TierChanges), Unusable> {
+        self.update(|connection| {
+            let before = TierSet::new(fragments(connection, owner)?);
+            let mut after = before.clone();
+            after.age(now);
+            let mut hits = 0;
+            match step {
+                TierStep::Hydrate(found) => after.hydrate(found, now),
+                TierStep::Access(names) => hits = after.access(names, now),
+                TierStep::Age => {}
+            }
+            after.settle(limits, now);
+            let changes = after.changes_since(&before);
+            write(connection, owner, &before, &after)?;
+            count(connection, owner, hits, &changes)?;
+            let all = after.fragments().filter(|it| it.tier.is_some());
+            Ok((all.cloned().collect(), changes))
+        })
+    }
+
+    /// Lists the fragments of a project, by name, as they were left, also those that are in no tier.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn fragments(&mut self, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
+        self.read(|connection| fragments(connection, owner))
+    }
+
+    /// Lists the fragments in the tiers of a project as they are by now; nothing is written.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn aged_fragments(
+        &mut self,
+        owner: TierOwner<'_>,
+        limits: TierLimits,
+        now: i64,
+    ) -> Result<Vec<Fragment>, Unusable> {
+        let mut tiers = TierSet::new(self.read(|connection| fragments(connection, owner))?);
+        tiers.age(now);
+        tiers.settle(limits, now);
+        let all = tiers.fragments().filter(|it| it.tier.is_some());
+        Ok(all.cloned().collect())
+    }
+
+    /// Lists the projects of a checkout and agent that have fragments.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn hydrated_projects(
+        &mut self,
+        repository: &str,
+        agent: &str,
+    ) -> Result<Vec<String>, Unusable> {
+        self.read(|connection| {
+            let sql = "SELECT DISTINCT project FROM fragments
+                WHERE repository = ?1 AND agent = ?2 ORDER BY project";
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([repository, agent], |row| row.get(0))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// Returns the counters of a project.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn tier_counters(&mut self, owner: TierOwner<'_>) -> Result<TierCounters, Unusable> {
+        self.read(|connection| {
+            let sql = "SELECT hits, promotions, demotions, evictions FROM tier_counters
+                WHERE repository = ?1 AND agent = ?2 AND project = ?3";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query(key(owner))?;
+            let Some(row) = rows.next()? else {
+                return Ok(TierCounters::default());
+            };
+            let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+            Ok(TierCounters {
+                hits: number(0)?,
+                promotions: number(1)?,
+                demotions: number(2)?,
+                evictions: number(3)?,
+            })
+        })
+    }
+
+    /// Deletes the fragments and counters of a project; returns the number of fragments that were in a tier.
+    ///
+    /// # Errors
+    /// When the state cannot be written.
+    pub fn flush_tiers(&mut self, owner: TierOwner<'_>) -> Result<usize, Unusable> {
+        self.update(|connection| {
+            let all = fragments(connection, owner)?;
+            for table in ["fragments", "tier_counters"] {
+                let sql = format!(
+                    "DELETE FROM {table} WHERE repository = ?1 AND agent = ?2 AND project = ?3"
+                );
+                connection.execute(&sql, key(owner))?;
+            }
+            Ok(all.iter().filter(|it| it.tier.is_some()).count())
+        })
+    }
+}
+
+fn key(owner: TierOwner<'_>) -> [&str; 3] {
+    [owner.repository, owner.agent, owner.project]
+}
+
+fn fragments(connection: &Connection, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
+    let sql = "SELECT resource, path, hash, tokens, bytes, tier, since, used, used_at, accesses
+        FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3
+        ORDER BY resource, path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map(key(owner), fragment)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
+    let number = |at| row.get::<_, i64>(at).map(i64::unsigned_abs);
+    let tier: Option<u8> = row.get(5)?;
+    Ok(Fragment {
+        file: NewFragment {
+            name: FragmentName {
+                resource: row.get(0)?,
+                path: RepoPath::new(row.get::<_, Vec<u8>>(1)?),
+            },
+            hash: row.get(2)?,
+            tokens: number(3)?,
+            bytes: number(4)?,
+        },
+        tier: tier.and_then(|tier| Tier::ALL.get(usize::from(tier)).copied()),
+        since: row.get(6)?,
+        used: row.get(7)?,
+        used_at: row.get(8)?,
+        accesses: number(9)?,
+    })
+}
+
+/// Writes what differs.
+fn write(
+    connection: &Connection,
+    owner: TierOwner<'_>,
+    before: &TierSet,
+    after: &TierSet,
+) -> Result<(), Unusable> {
+    let known: std::collections::BTreeMap<_, _> =
+        before.fragments().map(|it| (&it.file.name, it)).collect();
+    let kept: std::collections::BTreeSet<_> = after.fragments().map(|it| &it.file.name).collect();
+    let [repository, agent, project] = key(owner);
+    let sql = "DELETE FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3
+        AND resource = ?4 AND path = ?5";
+    let mut delete = connection.prepare_cached(sql)?;
+    for name in known.keys().filter(|name| !kept.contains(*name)) {
+        let path = name.path.as_bytes();
+        delete.execute(params![repository, agent, project, name.resource, path])?;
+    }
+    let sql = "INSERT OR REPLACE INTO fragments
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+    let mut insert = connection.prepare_cached(sql)?;
+    let is_new = |it: &&Fragment| known.get(&it.file.name) != Some(it);
+    for it in after.fragments().filter(is_new) {
+        let tier = it.tier.map(|tier| tier as u8);
+        insert.execute(params![
+            repository,
+            agent,
+            project,
+            it.file.name.resource,
+            it.file.name.path.as_bytes(),
+            it.file.hash,
+            signed(it.file.tokens),
+            signed(it.file.bytes),
+            tier,
+            it.since,
+            it.used,
+            it.used_at,
+            signed(it.accesses),
+        ])?;
+    }
+    Ok(())
+}
+
+fn count(
+    connection: &Connection,
+    owner: TierOwner<'_>,
+    hits: u64,
+    changes: &TierChanges,
+) -> Result<(), Unusable> {
+    let [repository, agent, project] = key(owner);
+    let length = |names: &[FragmentName]| signed(names.len() as u64);
+    let sql = "INSERT INTO tier_counters VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        ON CONFLICT DO UPDATE SET hits = hits + ?4, promotions = promotions + ?5,
+            demotions = demotions + ?6, evictions = evictions + ?7";
+    connection.prepare_cached(sql)?.execute(params![
+        repository,
+        agent,
+        project,
+        signed(hits),
+        length(&changes.promoted),
+        length(&changes.demoted),
+        length(&changes.evicted),
+    ])?;
+    Ok(())
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
