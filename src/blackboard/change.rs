@@ -167,8 +167,10 @@ impl Planned {
         }
         let repo = &session.repo;
         let value = self.now.as_ref().and_then(|now| now.values.first());
-        let entry = value.map(|value| entry::write(repo, change.place, value));
-        let entry = entry.transpose()?.map(TreeEntry::directory);
+        let entry = value
+            .map(|value| entry::write(repo, change.place, value))
+            .transpose()?
+            .map(TreeEntry::directory);
         let who = session.record_signature();
         let commit = NewCommit {
             tree: self.board.with(repo, &self.name, entry)?,

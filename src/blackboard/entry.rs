@@ -130,8 +130,7 @@ impl Entry {
         for text in texts {
             digest.update(blake3::hash(text.as_bytes()).as_bytes());
         }
-        let digest = digest.finalize().to_hex();
-        let digest: String = digest.chars().take(8).collect();
+        let digest: String = digest.finalize().to_hex().chars().take(8).collect();
         format!("{}-{digest}", self.writes())
     }
 

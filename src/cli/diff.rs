@@ -109,8 +109,10 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         (None, Some(name)) => named(name)?,
         (None, None) => head(),
     };
-    let paths = args.paths.iter();
-    let paths = paths.map(|path| typed_path::repo_path(&session, path));
+    let paths = args
+        .paths
+        .iter()
+        .map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         from,
         to: match args.to {

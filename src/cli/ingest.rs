@@ -157,8 +157,9 @@ fn word(status: SourceStatus) -> &'static str {
 
 /// Lists the documents that are not unchanged.
 pub(super) fn lines(records: &[SourceOutcome]) -> Vec<String> {
-    let told = records.iter();
-    let told = told.filter(|one| one.status != SourceStatus::Unchanged);
+    let told = records
+        .iter()
+        .filter(|one| one.status != SourceStatus::Unchanged);
     let row = |one: &SourceOutcome| {
         let size = match (&one.error, one.status) {
             (Some(error), _) if one.stale => format!("{error}; the version before stays"),

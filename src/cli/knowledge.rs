@@ -113,8 +113,9 @@ impl Answer for KnowledgeReport {
             let notes = [
                 (source.stale, "stale"),
                 (source.unrouted == Some(true), "unrouted"),
-            ];
-            let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
+            ]
+            .into_iter()
+            .filter(|(is_so, _)| *is_so);
             let notes: Vec<_> = notes.map(|(_, note)| note).collect();
             vec![
                 source.path.to_string(),

@@ -214,8 +214,9 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
 
 /// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
 fn parse(cli: &Grammar, args: &[OsString]) -> Result<Cli, clap::Error> {
-    let parsed = grammar_for(cli, args).try_get_matches_from(args);
-    let parsed = parsed.or_else(|_| grammar().try_get_matches_from(args));
+    let parsed = grammar_for(cli, args)
+        .try_get_matches_from(args)
+        .or_else(|_| grammar().try_get_matches_from(args));
     parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
 }
 

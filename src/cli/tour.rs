@@ -306,8 +306,10 @@ fn screen(steps: &[Step]) -> Vec<Block> {
     let shown_with =
         |most: usize| -> Vec<Block> { steps.iter().flat_map(|step| shown(step, most)).collect() };
     // The heading and the blank line before it are on the screen, too.
-    let fitting = (1..=ROWS).rev().map(shown_with);
-    let mut fitting = fitting.filter(|blocks| blocks.len() + 2 <= ROWS);
+    let mut fitting = (1..=ROWS)
+        .rev()
+        .map(shown_with)
+        .filter(|blocks| blocks.len() + 2 <= ROWS);
     fitting.next().unwrap_or_else(|| shown_with(1))
 }
 

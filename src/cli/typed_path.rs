@@ -29,8 +29,10 @@ pub(super) fn below(world: &World, root: &Path, typed: &Path) -> Result<RepoPath
             ),
         )
     };
-    let cwd = world.cwd.canonicalize();
-    let cwd = cwd.unwrap_or_else(|_| world.cwd.clone());
+    let cwd = world
+        .cwd
+        .canonicalize()
+        .unwrap_or_else(|_| world.cwd.clone());
     let absolute = lexical(&cwd.join(typed));
     let found = absolute.strip_prefix(root).map(Path::to_path_buf);
     // The root may have been typed by way of a symlink.

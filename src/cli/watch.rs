@@ -363,8 +363,8 @@ impl Answer for WatchesReport {
             };
             let mode = OnChange::ALL
                 .iter()
-                .find(|(_, mode)| *mode == watch.on_change);
-            let mode = mode.map_or("", |(name, _)| *name);
+                .find(|(_, mode)| *mode == watch.on_change)
+                .map_or("", |(name, _)| *name);
             vec![watch.watch_id.clone(), mode.to_owned(), what, fired]
         };
         text::table(&self.watches.iter().map(row).collect::<Vec<_>>())

@@ -204,8 +204,10 @@ impl Follower {
     fn look(&mut self) -> Result<Option<EventsReport>> {
         let filter = &self.filter;
         let is_wanted = |event: &Event| filter.wants(event);
-        let batch = self.reader.read(&self.since, self.limit, &is_wanted);
-        let batch = batch.map_err(|why| unusable(&why))?;
+        let batch = self
+            .reader
+            .read(&self.since, self.limit, &is_wanted)
+            .map_err(|why| unusable(&why))?;
         self.since = batch.position.clone();
         self.has_more = batch.has_more;
         let is_empty = batch.events.is_empty() && !batch.has_gap;

@@ -21,8 +21,8 @@ use crate::store::{Session, key};
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     // Another clone may have changed a shared record since.
     shared::refresh(session);
-    let report = undo_steps::run(session, request);
-    let mut report = report.map_err(|error| agent_places::explain_nothing(session, error))?;
+    let mut report = undo_steps::run(session, request)
+        .map_err(|error| agent_places::explain_nothing(session, error))?;
     // The steps are taken: pages that cannot be read do not make them a failure.
     report.scopes_without_pages = without_pages(session, &report).unwrap_or_default();
     Ok(report)

@@ -153,8 +153,12 @@ pub(super) fn agent_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let kept: String = name.chars().map(plain).collect();
     let parts = kept.split('-').filter(|part| !part.is_empty());
-    let kept = parts.collect::<Vec<_>>().join("-");
-    let kept: String = kept.chars().take(MAX_KEPT).collect();
+    let kept: String = parts
+        .collect::<Vec<_>>()
+        .join("-")
+        .chars()
+        .take(MAX_KEPT)
+        .collect();
     let digest = blake3::hash(name.as_bytes()).to_hex();
     let digest = digest.get(..8).expect("a digest has 64 digits");
     match kept.trim_end_matches('-') {

@@ -84,8 +84,10 @@ impl Checkout {
     fn of(inner: gix::Repository) -> Result<Checkout> {
         let git_dir = canonical(inner.git_dir())?;
         let git_root = inner.workdir().map(canonical).transpose()?;
-        let origin = inner.config_snapshot().string("remote.origin.url");
-        let origin = origin.map(|url| url.trim_ascii().to_vec());
+        let origin = inner
+            .config_snapshot()
+            .string("remote.origin.url")
+            .map(|url| url.trim_ascii().to_vec());
         Ok(Checkout {
             root: git_root.clone().unwrap_or_else(|| git_dir.clone()),
             git_root,
@@ -150,8 +152,10 @@ impl Checkout {
     /// Returns the host of the origin; `None` without origin.
     pub fn provider(&self) -> Option<Provider> {
         self.origin.as_ref()?;
-        let host = self.network_origin().and_then(|url| url.host());
-        let host = host.unwrap_or_default();
+        let host = self
+            .network_origin()
+            .and_then(|url| url.host())
+            .unwrap_or_default();
         let name = host.split(':').next().unwrap_or_default();
         let has = |label: &str| name.split('.').any(|part| part == label);
         Some(match () {

@@ -134,8 +134,8 @@ fn refuse_lost_worktree(world: &World, root: Option<&Path>) -> Result<()> {
 
 /// Reads the path in a `.git` file; `None` for anything else.
 fn target_of_git_file(file: &Path) -> Option<PathBuf> {
-    let bytes = plain_file::find(file, plain_file::Symlinks::Followed, MAX_GIT_FILE_BYTES);
-    let bytes = bytes.ok()??;
+    let bytes =
+        plain_file::find(file, plain_file::Symlinks::Followed, MAX_GIT_FILE_BYTES).ok()??;
     let path = bytes.strip_prefix(b"gitdir:")?.trim_ascii();
     Some(PathBuf::from(OsStr::from_bytes(path)))
 }

@@ -164,17 +164,18 @@ mod tests {
     use crate::source::globs::{GlobVerdict, Globs};
 
     fn proposed(files: &[(&str, u64)]) -> Vec<(String, u64)> {
-        let files = files.iter();
         let files: BTreeMap<RepoPath, u64> = files
+            .iter()
             .map(|(path, bytes)| (RepoPath::from(*path), *bytes))
             .collect();
         let globs = propose(&files);
         for found in &globs {
             let list = Globs::parse(std::slice::from_ref(&found.glob)).unwrap();
-            let covered = files
+            let covered: Vec<u64> = files
                 .iter()
-                .filter(|(path, _)| list.verdict(path) == GlobVerdict::In);
-            let covered: Vec<u64> = covered.map(|(_, bytes)| *bytes).collect();
+                .filter(|(path, _)| list.verdict(path) == GlobVerdict::In)
+                .map(|(_, bytes)| *bytes)
+                .collect();
             assert_eq!(
                 (covered.len(), covered.iter().sum()),
                 (found.files, found.bytes)

@@ -178,8 +178,9 @@ impl SourceRow {
             is_static: reader.yaml.truth(&fields, "static"),
             pinned: reader.yaml.truth(&fields, "pinned"),
             ..start
-        };
-        let row = row.with_place(reader, &fields).with_knobs(reader, &fields);
+        }
+        .with_place(reader, &fields)
+        .with_knobs(reader, &fields);
         row.warn(reader, &fields);
         let sound = reader.yaml.problems.len() == before;
         (sound.then_some(row), name)

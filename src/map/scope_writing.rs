@@ -66,8 +66,9 @@ pub fn record(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resul
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn outlook(session: &Session, name: Option<&RefName>, changes: &[Change]) -> Result<Recorded> {
-    let known = name.map(|name| Scopes::load(&session.repo, name));
-    let known = known.transpose()?;
+    let known = name
+        .map(|name| Scopes::load(&session.repo, name))
+        .transpose()?;
     let changes = changes.iter().filter(|change| {
         let known = known.as_ref();
         known.is_none_or(|known| has_effect(known, change))
@@ -100,8 +101,10 @@ fn record_once(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resu
     if parts.is_empty() {
         return Ok(Recorded::default());
     }
-    let moves = parts.iter().map(|part| part.write(session));
-    let moves = moves.collect::<Result<Vec<_>>>()?;
+    let moves = parts
+        .iter()
+        .map(|part| part.write(session))
+        .collect::<Result<Vec<_>>>()?;
     match Plan::of_refs(session, summary(&parts), moves) {
         // With a sparse index there are no operations, but there may be mappings.
         Err(error) if error.code() == Code::Unsupported => {

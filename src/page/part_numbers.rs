@@ -51,8 +51,8 @@ pub fn number_parts<'r>(
     scope: &ScopeRow,
     records: impl Iterator<Item = &'r mut RecordEntry>,
 ) -> Result<()> {
-    let parts = records.filter(|record| record.part.is_some());
-    let mut parts: Vec<(RepoPath, &mut RecordEntry)> = parts
+    let mut parts: Vec<(RepoPath, &mut RecordEntry)> = records
+        .filter(|record| record.part.is_some())
         .map(|record| (record.path.parent().unwrap_or_default(), record))
         .collect();
     for beside in parts.chunk_by_mut(|one, other| one.0 == other.0) {

@@ -107,8 +107,11 @@ pub fn definitions<E>(
     let names = words.iter().filter(|word| word.len() >= MIN_NAME);
     for name in names.filter(|name| !words::is_stop_word(name)) {
         let found = ranking.found(&find(name)?);
-        let defining = found.iter().filter(|it| it.posting.is_heading);
-        let defining: Vec<usize> = defining.map(|it| it.passage).collect();
+        let defining: Vec<usize> = found
+            .iter()
+            .filter(|it| it.posting.is_heading)
+            .map(|it| it.passage)
+            .collect();
         if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
             let rarity = rarity(ranking.passages.len(), found.len());
             for passage in &defining {

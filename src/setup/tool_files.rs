@@ -141,8 +141,10 @@ mod tests {
     #[test]
     fn a_given_file_replaces_one_of_the_template() {
         let template = vec![("a".into(), "t".to_owned()), ("b".into(), "t".to_owned())];
-        let all = files(&["b=mine", "c=new"]).unwrap().over(template).unwrap();
-        let all: Vec<_> = all
+        let all: Vec<_> = files(&["b=mine", "c=new"])
+            .unwrap()
+            .over(template)
+            .unwrap()
             .iter()
             .map(|(path, text)| format!("{path}={text}"))
             .collect();

@@ -148,8 +148,8 @@ mod tests {
 
 {"key":"T-1/x","value":{"b":1,"a":[2]},"tags":["open","p 1"]}
 "#;
-        let records = read(output.as_bytes()).unwrap();
-        let records: Vec<(String, String)> = records
+        let records: Vec<(String, String)> = read(output.as_bytes())
+            .unwrap()
             .into_iter()
             .map(|(path, text)| (path.to_string(), text))
             .collect();

@@ -63,8 +63,11 @@ impl Session {
     /// Returns the message of a commit with the trailer of the co-author, if an agent commits and the user has
     /// set one.
     pub fn with_co_author(&self, message: String) -> String {
-        let person = self.settings.co_author.as_ref();
-        let person = person.filter(|_| self.settings.agent.is_some());
+        let person = self
+            .settings
+            .co_author
+            .as_ref()
+            .filter(|_| self.settings.agent.is_some());
         match person {
             Some(Identity { name, email }) => {
                 commit_message::with_trailer(message, &format!("Co-authored-by: {name} <{email}>"))

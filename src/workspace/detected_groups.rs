@@ -19,8 +19,11 @@ const EVERYTHING: &str = "**/*";
 
 /// Detects the groups; there is always one.
 pub(super) fn detect(files: RootFiles<'_>, layout: &Layout) -> Vec<AffinityGroup> {
-    let root_name = files.root.file_name().map(|name| name.to_string_lossy());
-    let root_name = root_name.unwrap_or("root".into());
+    let root_name = files
+        .root
+        .file_name()
+        .map(|name| name.to_string_lossy())
+        .unwrap_or("root".into());
     let whole = |name: String, source| {
         vec![AffinityGroup::detected(
             name,
@@ -99,8 +102,9 @@ fn of_node(files: RootFiles<'_>, layout: &Layout, root_name: &str) -> Vec<Affini
             None => root_name.to_owned(),
         };
         let named = package_name(files, &directory.unwrap_or_default());
-        let slugs = [slug(&named.unwrap_or_default()), slug(&own)];
-        let mut slugs = slugs.into_iter().filter(|slug| !slug.is_empty());
+        let mut slugs = [slug(&named.unwrap_or_default()), slug(&own)]
+            .into_iter()
+            .filter(|slug| !slug.is_empty());
         slugs.next().unwrap_or("package".to_owned())
     };
     let names = unique(&members, "node-", name);
@@ -157,8 +161,11 @@ fn slug(name: &str) -> String {
 
 /// Returns the last component of the module in `go.mod` that is not a version.
 fn go_name(files: RootFiles<'_>) -> String {
-    let text = files.text(&RepoPath::from("go.mod"), MAX_RECORD_BYTES);
-    let text = text.ok().flatten().unwrap_or_default();
+    let text = files
+        .text(&RepoPath::from("go.mod"), MAX_RECORD_BYTES)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let module = text.lines().find_map(|line| {
         let line = line.split("//").next().unwrap_or_default().trim();
         let rest = line.strip_prefix("module")?;

@@ -126,10 +126,13 @@ impl Groups {
 
 fn rows_in(files: RootFiles<'_>, file: &str) -> Result<Option<Vec<GroupRow>>> {
     let path = files.root.join(file);
-    let text = files.text(&RepoPath::from(file), LIMIT_BYTES);
-    let text = text.map_err(|problem| invalid(&path, None, &problem))?;
-    let rows = text.map(|text| affinity_groups::rows(&text)).transpose();
-    let rows = rows.map_err(|GroupFault { position, message }| invalid(&path, position, &message));
+    let text = files
+        .text(&RepoPath::from(file), LIMIT_BYTES)
+        .map_err(|problem| invalid(&path, None, &problem))?;
+    let rows = text
+        .map(|text| affinity_groups::rows(&text))
+        .transpose()
+        .map_err(|GroupFault { position, message }| invalid(&path, position, &message));
     Ok(rows?.flatten())
 }
 

@@ -116,9 +116,9 @@ fn parts(pattern: &str) -> Option<Vec<&str>> {
     if pattern.is_empty() || pattern.starts_with(separators) || pattern.contains('\0') {
         return None;
     }
-    let parts = pattern
+    let parts: Vec<&str> = pattern
         .split(separators)
-        .filter(|part| !matches!(*part, "" | "."));
-    let parts: Vec<&str> = parts.collect();
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
     (!parts.contains(&"..")).then_some(parts)
 }

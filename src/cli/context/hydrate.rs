@@ -37,8 +37,10 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let allowed = args.allow_secret.iter();
-    let allowed = allowed.map(|path| typed_path::repo_path(&session, path));
+    let allowed = args
+        .allow_secret
+        .iter()
+        .map(|path| typed_path::repo_path(&session, path));
     let request = HydrateRequest {
         what: match args.project {
             Some(project) => Hydrated::Project(project),
@@ -72,12 +74,15 @@ impl Answer for HydrationReport {
             row("warm", &self.warm),
             row("cold", &self.cold),
         ]);
-        let skipped = self.skipped.iter().take(MAX_SHOWN);
-        let skipped = skipped.map(|SkippedFile { path, reason }| {
-            let reason = serde_json::to_value(reason).unwrap_or_default();
-            let reason = reason.as_str().unwrap_or_default().to_owned();
-            vec!["skipped".to_owned(), path.to_string(), reason]
-        });
+        let skipped = self
+            .skipped
+            .iter()
+            .take(MAX_SHOWN)
+            .map(|SkippedFile { path, reason }| {
+                let reason = serde_json::to_value(reason).unwrap_or_default();
+                let reason = reason.as_str().unwrap_or_default().to_owned();
+                vec!["skipped".to_owned(), path.to_string(), reason]
+            });
         lines.extend(text::table(&skipped.collect::<Vec<_>>()));
         lines
     }

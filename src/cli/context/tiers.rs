@@ -152,8 +152,8 @@ impl Answer for TierStatsReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let row = |it: &ProjectTiers| {
-            let tiers = [(it.hot, "hot"), (it.warm, "warm"), (it.cold, "cold")];
-            let tiers = tiers.map(|(total, name)| format!("{} {name}", total.count));
+            let tiers = [(it.hot, "hot"), (it.warm, "warm"), (it.cold, "cold")]
+                .map(|(total, name)| format!("{} {name}", total.count));
             vec![
                 it.project.clone(),
                 tiers.join(", "),

@@ -75,8 +75,10 @@ impl Answer for MapDiffReport {
                 )
             })
             .collect();
-        let changed = self.pages_changed.iter();
-        let changed = changed.map(|page| row("~", &short(&page.before), &page.after));
+        let changed = self
+            .pages_changed
+            .iter()
+            .map(|page| row("~", &short(&page.before), &page.after));
         let removed = self.pages_removed.iter().map(|page| row("-", "", page));
         let added = self.pages_added.iter().map(|page| row("+", "", page));
         let rows: Vec<_> = changed.chain(removed).chain(added).collect();

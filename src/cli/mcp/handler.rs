@@ -129,8 +129,13 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let wanted = context.accepted().resource_subscriptions.clone();
-        let wanted: HashSet<String> = wanted.into_iter().flatten().collect();
+        let wanted: HashSet<String> = context
+            .accepted()
+            .resource_subscriptions
+            .clone()
+            .into_iter()
+            .flatten()
+            .collect();
         let mut updates = updates::follow(&self.place)?;
         loop {
             // An update that comes when the client loses interest is lost with it.

@@ -47,8 +47,8 @@ pub(super) fn follow(place: &Place) -> std::result::Result<Receiver<String>, Err
         limit: MAX_WAITING,
     };
     // From now on, though the thread starts later.
-    let follower = Follower::start(&session, &request);
-    let mut follower = follower.map_err(|error| failed(error.sentence()))?;
+    let mut follower =
+        Follower::start(&session, &request).map_err(|error| failed(error.sentence()))?;
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
     let thread = std::thread::Builder::new().name("updates".to_owned());
     let started = thread.spawn(move || {

@@ -121,8 +121,9 @@ fn notes(page: &PageEntry) -> String {
         (page.resident, "resident"),
         (page.pinned, "pinned"),
         (is_generated(page), "generated"),
-    ];
-    let notes = notes.into_iter().filter(|(holds, _)| *holds);
+    ]
+    .into_iter()
+    .filter(|(holds, _)| *holds);
     let notes = notes.map(|(_, note)| note.to_owned());
     let locks = page.locks.iter().map(super::lock_note);
     notes.chain(locks).collect::<Vec<_>>().join(", ")

@@ -123,8 +123,12 @@ impl Answer for LockReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let absent = self.locked.iter().filter(|page| !page.resident);
-        let absent: Vec<String> = absent.map(|page| super::short(page.page_id)).collect();
+        let absent: Vec<String> = self
+            .locked
+            .iter()
+            .filter(|page| !page.resident)
+            .map(|page| super::short(page.page_id))
+            .collect();
         let absent = (!absent.is_empty()).then(|| {
             let ids = text::list(&absent);
             format!(

@@ -94,8 +94,10 @@ impl Answer for PageRequestReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let missing = self.missing.iter();
-        let missing = missing.map(|page| vec![page.page_id.clone(), page.reason.text().to_owned()]);
+        let missing = self
+            .missing
+            .iter()
+            .map(|page| vec![page.page_id.clone(), page.reason.text().to_owned()]);
         let held = self.held.iter().map(held_row);
         text::table(&missing.chain(held).collect::<Vec<_>>())
     }

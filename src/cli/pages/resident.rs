@@ -51,8 +51,12 @@ impl Answer for ResidentReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let stale = self.pages.iter().filter(|page| page.stale == Some(true));
-        let stale = stale.filter(|_| self.text.is_some()).map(stale_line);
+        let stale = self
+            .pages
+            .iter()
+            .filter(|page| page.stale == Some(true))
+            .filter(|_| self.text.is_some())
+            .map(stale_line);
         stale
             .chain(self.left_out.iter().map(left_out_line))
             .collect()

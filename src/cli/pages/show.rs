@@ -100,8 +100,9 @@ impl Answer for ShownPages {
     fn message(&self) -> String {
         let pages = text::count(self.count, "page");
         let tokens = text::count(self.text_tokens, "token");
-        let stale = stale(&self.pages).into_iter();
-        let stale = stale.map(|note| format!("; {note}"));
+        let stale = stale(&self.pages)
+            .into_iter()
+            .map(|note| format!("; {note}"));
         format!("{pages}, {tokens}{}", stale.collect::<String>())
     }
 

@@ -36,8 +36,9 @@ fn resident(stats: ResidencyStats) -> Option<String> {
 
 fn notes(scope: &ScopeStats) -> String {
     let stats = scope.stats.unwrap_or_default();
-    let counts = [(stats.pinned, "pinned"), (stats.locked, "locked")];
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts = [(stats.pinned, "pinned"), (stats.locked, "locked")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0);
     let stale = scope.stale.then(|| "stale".to_owned());
     let counts = counts.map(|(count, word)| format!("{count} {word}"));
     stale
@@ -65,10 +66,14 @@ impl Answer for PageStatsReport {
             let (pages, tokens) = (counted(total.pages, "page"), counted(total.tokens, "token"));
             format!("{pages}, {tokens}")
         };
-        let private = self.worktree_total.as_ref();
-        let private = private.map(|total| format!("; in the working tree {}", size(total)));
-        let resident = self.stats.and_then(resident);
-        let resident = resident.map(|resident| format!("; {resident}"));
+        let private = self
+            .worktree_total
+            .as_ref()
+            .map(|total| format!("; in the working tree {}", size(total)));
+        let resident = self
+            .stats
+            .and_then(resident)
+            .map(|resident| format!("; {resident}"));
         format!(
             "{}{}{}",
             size(&self.total),

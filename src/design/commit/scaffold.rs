@@ -232,8 +232,7 @@ fn write_blobs(
                 FileForm::Worktree => repo.write_cleaned(&session.world, path, bytes)?,
                 FileForm::Stored => repo.write_blob(bytes)?,
             };
-            let known = repo.leaf_in(head_tree, path)?;
-            let known = known.filter(TreeEntry::is_file);
+            let known = repo.leaf_in(head_tree, path)?.filter(TreeEntry::is_file);
             let entry = known.map_or(TreeEntry::file(id), |known| known.with(id));
             Ok((path.clone(), entry))
         })

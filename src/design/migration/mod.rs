@@ -266,8 +266,8 @@ fn plan_refs(
             .follows
             .filter(|told| told.is_published)
             .map(|_| now),
-    };
-    let journal = journal.write(repo, &who)?;
+    }
+    .write(repo, &who)?;
     for (name, new) in [
         (ref_names::MIGRATIONS, map),
         (ref_names::MIGRATION_JOURNAL, journal),

@@ -158,8 +158,9 @@ fn alone(
     let stack = log.steps(direction.kind());
     let is_git = |entry: &&&LogEntry| origin_of(log, &entry.record).kind == Kind::External;
     let above = stack.iter().take_while(is_git).count();
-    let next = stack.get(above);
-    let next = next.filter(|entry| origin_of(log, &entry.record).op == operation);
+    let next = stack
+        .get(above)
+        .filter(|entry| origin_of(log, &entry.record).op == operation);
     let Some(entry) = next.filter(|entry| changes_only_records(&entry.record)) else {
         return Ok(None);
     };

@@ -318,8 +318,12 @@ impl HydrationReport {
         let stored = done.fragments.len();
         let bytes = done.fragments.iter().map(|it| it.file.bytes).sum();
         let read: BTreeSet<&FragmentName> = done.files.iter().map(|it| &it.name).collect();
-        let gone = done.changes.evicted.iter();
-        let gone = gone.filter(|name| !read.contains(name)).count();
+        let gone = done
+            .changes
+            .evicted
+            .iter()
+            .filter(|name| !read.contains(name))
+            .count();
         self.stored += stored;
         self.changed += done.changes.stored.len();
         self.stopped |= done.stopped;

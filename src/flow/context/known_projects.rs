@@ -7,9 +7,9 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::colony_toml::{LIMIT_BYTES, SettingsProblem};
 use crate::store::settings::projects::{
-    self, ContextView, Project, ProjectFault, ProjectTables, Resource, ResourceType, TaskPlan,
+    ContextView, Project, ProjectFault, ProjectTables, Resource, ResourceType, TaskPlan,
 };
-use crate::store::settings::user_projects;
+use crate::store::settings::{project_tables, user_projects};
 
 /// The file of the repository.
 pub const PATH: &str = ".colony/colony.toml";
@@ -113,8 +113,7 @@ fn whole_repository() -> Project {
 fn of_repository(session: &Session) -> Result<ProjectTables> {
     let read = session.repo.read_file(&RepoPath::from(PATH), LIMIT_BYTES);
     let bytes = read.map_err(|fault| fault.error(Code::ProjectsInvalid, &RepoPath::from(PATH)))?;
-    let text = String::from_utf8(bytes.unwrap_or_default());
-    let text = text.map_err(|_| {
+    let text = String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
         invalid(
             session,
             &ProjectFault {
@@ -123,7 +122,7 @@ fn of_repository(session: &Session) -> Result<ProjectTables> {
             },
         )
     })?;
-    projects::read(&text).map_err(|fault| invalid(session, &fault))
+    project_tables::read(&text).map_err(|fault| invalid(session, &fault))
 }
 
 /// Makes the error for a file whose projects cannot be used.
@@ -156,11 +155,14 @@ impl KnownProjects {
     /// `plan-not-found`.
     pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
         let name = name.unwrap_or(DEFAULT);
-        let found = self.plans.iter().find(|it| it.item.name == name);
-        let found = found.ok_or_else(|| {
-            let message = format!("no plan is named '{}'", name.escape_debug());
-            Error::new(Code::PlanNotFound, message).hint("git colony plans")
-        });
+        let found = self
+            .plans
+            .iter()
+            .find(|it| it.item.name == name)
+            .ok_or_else(|| {
+                let message = format!("no plan is named '{}'", name.escape_debug());
+                Error::new(Code::PlanNotFound, message).hint("git colony plans")
+            });
         Ok(&found?.item)
     }
 

@@ -11,7 +11,8 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::operation::Kind;
 use crate::store::settings::project_edit::{self, ProjectEdit};
-use crate::store::settings::projects::{self, Project, ProjectTables, Resource};
+use crate::store::settings::project_tables;
+use crate::store::settings::projects::{Project, ProjectTables, Resource};
 
 use super::known_projects::{self, PATH, ProjectSource};
 use super::project_files::ProjectReader;
@@ -114,7 +115,7 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
     let before = String::from_utf8(bytes.unwrap_or_default())
         .map_err(|_| not_editable("it is not UTF-8"))?;
     let tables =
-        projects::read(&before).map_err(|fault| known_projects::invalid(session, &fault))?;
+        project_tables::read(&before).map_err(|fault| known_projects::invalid(session, &fault))?;
     let (edit, resources) = match change {
         ProjectChange::Add(project) => {
             refuse_wrong_places(session, project)?;

@@ -217,8 +217,10 @@ impl<'a> ProjectReader<'a> {
             self.session.world.interrupt.check()?;
             let size = match place {
                 Place::Folder { folder, .. } => {
-                    let stat = safe_open::stat_below(folder, &path).ok().flatten();
-                    let stat = stat.filter(|it| it.kind == safe_open::EntryKind::File);
+                    let stat = safe_open::stat_below(folder, &path)
+                        .ok()
+                        .flatten()
+                        .filter(|it| it.kind == safe_open::EntryKind::File);
                     stat.map(|stat| stat.size_bytes)
                 }
                 Place::Documents { documents, .. } => {

@@ -97,8 +97,10 @@ pub fn projects(session: &Session) -> Result<ProjectsReport> {
 fn row(session: &Session, project: &Sourced<Project>) -> Result<ProjectRow> {
     let reader = ProjectReader::new(session, &[]);
     let item = &project.item;
-    let resources = item.resources.iter();
-    let resources = resources.map(|it| resource_row(&reader, it, project.source));
+    let resources = item
+        .resources
+        .iter()
+        .map(|it| resource_row(&reader, it, project.source));
     Ok(ProjectRow {
         name: item.name.clone(),
         description: item.description.clone(),

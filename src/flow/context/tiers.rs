@@ -245,8 +245,8 @@ fn described(
     let found = known.project(project).ok();
     let seen = found
         .zip(view)
-        .map(|(found, view)| Seen::of(&found.item, view));
-    let seen = seen.transpose()?;
+        .map(|(found, view)| Seen::of(&found.item, view))
+        .transpose()?;
     // Whether a secret was allowed is not known any more; that file has been read.
     let everything = [RepoPath::default()];
     let reader = ProjectReader::new(session, &everything);

@@ -398,8 +398,9 @@ fn installed_hooks(session: &Session) -> Result<Vec<(Target, Vec<String>)>> {
         };
         let ours = status.hooks.iter().filter(|hook| hook.target == name);
         let (servers, hooks): (Vec<_>, Vec<_>) = ours.filter(there).partition(|h| h.is_server());
-        let hooks = Some(hooks.len()).filter(|count| *count > 0);
-        let hooks = hooks.map(|count| format!("{} of {name}", text::count(count, "hook")));
+        let hooks = Some(hooks.len())
+            .filter(|count| *count > 0)
+            .map(|count| format!("{} of {name}", text::count(count, "hook")));
         let servers = servers.iter().map(|_| format!("MCP server of {name}"));
         hooks.into_iter().chain(servers).collect()
     };

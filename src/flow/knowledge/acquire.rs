@@ -88,8 +88,10 @@ pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> 
 }
 
 fn check_uri(uri: &str) -> Result<()> {
-    let authority = uri.split_once("://").map(|(_, rest)| rest);
-    let authority = authority.and_then(|rest| rest.split(['/', '?', '#']).next());
+    let authority = uri
+        .split_once("://")
+        .map(|(_, rest)| rest)
+        .and_then(|rest| rest.split(['/', '?', '#']).next());
     let has_password = authority.is_some_and(|it| it.contains('@'));
     let why = if uri.trim().is_empty() || uri.contains(char::is_control) || uri.len() > MAX_URI {
         "it is not a printable line of at most 2048 bytes"
@@ -126,8 +128,8 @@ impl Found {
         if below.parts().count() > MAX_DEPTH {
             return Err(refused(directory, "it is nested too deep"));
         }
-        let entries = fs::read_dir(directory).map_err(cannot)?;
-        let mut entries = entries
+        let mut entries = fs::read_dir(directory)
+            .map_err(cannot)?
             .collect::<std::io::Result<Vec<_>>>()
             .map_err(cannot)?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -147,8 +149,8 @@ impl Found {
 
     fn add(&mut self, session: &Session, path: &Path, name: RepoPath) -> Result<()> {
         let limit = session.settings.ingest_max_bytes;
-        let bytes = plain_file::find(path, Symlinks::Refused, limit);
-        let bytes = bytes.map_err(|fault| refused(path, &fault.to_string()))?;
+        let bytes = plain_file::find(path, Symlinks::Refused, limit)
+            .map_err(|fault| refused(path, &fault.to_string()))?;
         let bytes = bytes.ok_or_else(|| refused(path, "it has gone"))?;
         self.bytes += bytes.len() as u64;
         self.files.push((name, bytes));

@@ -73,8 +73,9 @@ pub(super) fn find(
         )?;
     }
     for named in &request.paths {
-        let entry = objects.at(tree, named)?;
-        let entry = entry.ok_or_else(|| not_found(named, commit))?;
+        let entry = objects
+            .at(tree, named)?
+            .ok_or_else(|| not_found(named, commit))?;
         if entry.is_directory() {
             list(session, &objects, tree, named, &mut |path, entry| {
                 let document = chosen(rules, request, &path, entry, Chosen::Below);

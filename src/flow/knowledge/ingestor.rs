@@ -175,8 +175,10 @@ impl<'a> Ingestor<'a> {
             overlap_tokens: size.overlap(),
             tokenizer: self.tokenizer.name().to_owned(),
         };
-        let data_type = document.profile.clone();
-        let data_type = data_type.unwrap_or_else(|| usual_type(format).to_owned());
+        let data_type = document
+            .profile
+            .clone()
+            .unwrap_or_else(|| usual_type(format).to_owned());
         let made_of = (data_type.as_str(), format.name());
         Ok(Job {
             id: record::record_id(&source_uri(path), document.entry.id, &settings, made_of),

@@ -289,8 +289,9 @@ fn run(session: &Session, rows: &Rows, rules: &Rules, request: &Request) -> Resu
 /// Describes the operation.
 fn summary(outcomes: &[SourceOutcome]) -> String {
     let of = |wanted: &[SourceStatus]| -> Vec<&RepoPath> {
-        let found = outcomes.iter();
-        let found = found.filter(|outcome| wanted.contains(&outcome.status));
+        let found = outcomes
+            .iter()
+            .filter(|outcome| wanted.contains(&outcome.status));
         found.map(|outcome| &outcome.path).collect()
     };
     let told = |verb: &str, paths: &[&RepoPath]| match paths {

@@ -60,8 +60,11 @@ pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<
 }
 
 fn named(files: &[RepoPath]) -> String {
-    let names = files.iter().take(MAX_NAMED);
-    let names: Vec<String> = names.map(|path| format!("'{path}'")).collect();
+    let names: Vec<String> = files
+        .iter()
+        .take(MAX_NAMED)
+        .map(|path| format!("'{path}'"))
+        .collect();
     let names = names.join(", ");
     match files.len().saturating_sub(MAX_NAMED) {
         0 => names,

@@ -68,8 +68,11 @@ impl Retirement {
             is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
         };
         let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
-        let recorded = own.values().filter(of_branch);
-        let mut recorded: Vec<String> = recorded.map(|record| record.scope_id.clone()).collect();
+        let mut recorded: Vec<String> = own
+            .values()
+            .filter(of_branch)
+            .map(|record| record.scope_id.clone())
+            .collect();
         recorded.retain(|id| !stays(id));
         let mut gone = BTreeMap::new();
         for scope in pages::open_kept(session)?.scopes {
@@ -79,12 +82,14 @@ impl Retirement {
             gone.entry(id.clone()).or_default();
         }
         gone.retain(|id, _| !stays(id));
-        let scopes = gone.into_iter().map(|(scope_id, pages)| RetiredScope {
-            shared: shared.contains_key(&scope_id),
-            scope_id,
-            pages,
-        });
-        let scopes = scopes.collect();
+        let scopes = gone
+            .into_iter()
+            .map(|(scope_id, pages)| RetiredScope {
+                shared: shared.contains_key(&scope_id),
+                scope_id,
+                pages,
+            })
+            .collect();
         let records = (!recorded.is_empty()).then(|| RecordChanges {
             name: own_ref,
             changes: recorded.into_iter().map(Change::Remove).collect(),

@@ -113,8 +113,9 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
         return Err(nothing_under_way());
     }
     // `None` in a dry run, which starts no process that could outlive it.
-    let children = (!session.is_dry()).then(|| Children::begin(&session.repo));
-    let children = children.transpose()?;
+    let children = (!session.is_dry())
+        .then(|| Children::begin(&session.repo))
+        .transpose()?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
             // The folder of the rewrite is not needed any more.

@@ -199,8 +199,7 @@ pub(super) fn open_wanted(
         work,
         ..Filter::default()
     };
-    let nothing = retain_wanted(session, &mut opened.scopes, &filter)?;
-    let nothing = nothing.or_else(|| {
+    let nothing = retain_wanted(session, &mut opened.scopes, &filter)?.or_else(|| {
         let is_empty = opened.scopes.is_empty();
         is_empty.then(|| NoPages::of(session, &opened.scopes))
     });
@@ -273,8 +272,11 @@ impl<'a> Freshness<'a> {
 /// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let mut opened = delete_damaged(session, open(session, None))?;
-    let nothing = retain_wanted(session, &mut opened.scopes, filter)?;
-    let nothing = nothing.or(retain_source(session, &mut opened.scopes, filter)?);
+    let nothing = retain_wanted(session, &mut opened.scopes, filter)?.or(retain_source(
+        session,
+        &mut opened.scopes,
+        filter,
+    )?);
     delete_damaged(session, opened.adds_up())?;
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (mut pages, total) = delete_damaged(session, listed)?;

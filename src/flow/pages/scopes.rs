@@ -276,8 +276,10 @@ fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
 }
 
 fn places_of_records(repo: &Repo) -> Result<Vec<(RefName, bool)>> {
-    let own = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
-    let own = own.into_iter().map(|name| (name, false));
+    let own = Places::find(repo)?
+        .map(|places| ref_names::local_scopes(&places.key))
+        .into_iter()
+        .map(|name| (name, false));
     Ok(own
         .chain([(RefName::from(ref_names::SCOPES), true)])
         .collect())

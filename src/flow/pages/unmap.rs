@@ -64,11 +64,13 @@ pub fn unmap(session: &Session, word: &str) -> Result<UnmapReport> {
     shared::refresh(session);
     let id = &to_unmap(session, word)?;
     let all = all(session)?;
-    let records = all.iter().map(|(scopes, _)| RecordChanges {
-        name: scopes.name.clone(),
-        changes: vec![Change::Remove(id.to_owned())],
-    });
-    let records: Vec<_> = records.collect();
+    let records: Vec<_> = all
+        .iter()
+        .map(|(scopes, _)| RecordChanges {
+            name: scopes.name.clone(),
+            changes: vec![Change::Remove(id.to_owned())],
+        })
+        .collect();
     let recorded = scope_writing::record(session, Kind::Unmap, &records)?;
     let gone = all
         .iter()

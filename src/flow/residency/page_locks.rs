@@ -121,8 +121,9 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
         until: now + time,
         reason,
     };
-    let locked = state.lock(&owner, &wanted, new, now);
-    let locked = locked.and_then(|ends| Ok((ends, state.residents(&owner)?)));
+    let locked = state
+        .lock(&owner, &wanted, new, now)
+        .and_then(|ends| Ok((ends, state.residents(&owner)?)));
     match locked {
         Ok((ends, residents)) => wanted
             .iter()

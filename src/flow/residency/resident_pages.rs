@@ -159,8 +159,11 @@ impl Facts {
             };
             let residents = state.residents(&owner(session))?;
             let ids: Vec<[u8; 16]> = residents.iter().map(|page| page.id).collect();
-            let stored = state.pages(&ids)?.into_iter();
-            let mut stored: BTreeMap<_, _> = stored.map(|page| (page.id, page)).collect();
+            let mut stored: BTreeMap<_, _> = state
+                .pages(&ids)?
+                .into_iter()
+                .map(|page| (page.id, page))
+                .collect();
             let pages = residents.into_iter();
             let pages =
                 pages.filter_map(|page| stored.remove(&page.id).map(|stored| (page, stored)));
@@ -302,8 +305,9 @@ impl ResidentReport {
             let text: String = texts.iter().map(|(_, text)| text.as_str()).collect();
             let tokens = tokenizer.count(&text);
             let rank = |one: &KeptPage<'_>| (one.is_held, one.resident.priority, one.resident.used);
-            let first = texts.iter().enumerate();
-            let first = first
+            let first = texts
+                .iter()
+                .enumerate()
                 .min_by_key(|(_, (one, _))| rank(one))
                 .map(|(at, _)| at);
             let Some(at) = first.filter(|_| tokens > budget) else {

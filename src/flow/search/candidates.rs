@@ -85,15 +85,17 @@ pub(super) fn open<'a>(
     files: &SearchedFiles,
     kept: IndexKept,
 ) -> Result<Searched<'a>> {
-    let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs));
-    let globs = globs.transpose().map_err(|fault| {
-        let glob = files
-            .globs
-            .get(fault.index)
-            .map(String::as_str)
-            .unwrap_or_default();
-        Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
-    })?;
+    let globs = (!files.globs.is_empty())
+        .then(|| Globs::parse(&files.globs))
+        .transpose()
+        .map_err(|fault| {
+            let glob = files
+                .globs
+                .get(fault.index)
+                .map(String::as_str)
+                .unwrap_or_default();
+            Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
+        })?;
     let (mut opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
     if !files.has_pages() {
         opened.scopes.clear();
@@ -101,8 +103,8 @@ pub(super) fn open<'a>(
     let data_type = files.data_type.as_deref();
     let known = files
         .has_knowledge()
-        .then(|| known_documents::list(session, data_type));
-    let known = known.transpose()?;
+        .then(|| known_documents::list(session, data_type))
+        .transpose()?;
     let has_known = known
         .as_ref()
         .is_some_and(|known| !known.documents.is_empty());
@@ -149,8 +151,11 @@ fn views_of(
     let mut views: Vec<View> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
     if let Some(known) = known {
         let mut view = indexer.view_of_knowledge(known)?;
-        let mapped = views.iter().flat_map(|view| &view.documents);
-        let mapped = mapped.map(|document| document.id).collect();
+        let mapped = views
+            .iter()
+            .flat_map(|view| &view.documents)
+            .map(|document| document.id)
+            .collect();
         let twice = indexer.mapped_as_well(known, &mapped)?;
         view.remove(&twice);
         views.push(view);

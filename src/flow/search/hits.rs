@@ -179,8 +179,11 @@ fn best_line(query: &Query, body: &str) -> usize {
 }
 
 fn snippet(body: &str, best: usize) -> String {
-    let lines = body.lines().skip(best).take(MAX_LINES);
-    let lines = lines.map(|line| line.trim_start_matches(PAGE_BREAK));
+    let lines = body
+        .lines()
+        .skip(best)
+        .take(MAX_LINES)
+        .map(|line| line.trim_start_matches(PAGE_BREAK));
     let lines: Vec<String> = lines.map(shortened).collect();
     lines.join("\n").trim_end().to_owned()
 }

@@ -175,8 +175,9 @@ fn search_once(
     let searched = candidates::open(session, &request.files, kept)?;
     let ranked = searched.rank(&query)?;
     let best = ranked.iter().take(request.limit);
-    let hits = best.map(|it| searched.hit(&query, &searched.candidate(it)?));
-    let hits: Vec<Hit> = hits.collect::<Result<_>>()?;
+    let hits: Vec<Hit> = best
+        .map(|it| searched.hit(&query, &searched.candidate(it)?))
+        .collect::<Result<_>>()?;
     Ok(SearchReport {
         query: request.query.clone(),
         count: hits.len(),

@@ -175,8 +175,10 @@ mod events {
             let Some(gone) = self.directories.get(&number).cloned() else {
                 return;
             };
-            let below = self.directories.iter();
-            let below = below.filter(|(_, directory)| directory.starts_with(&gone));
+            let below = self
+                .directories
+                .iter()
+                .filter(|(_, directory)| directory.starts_with(&gone));
             let numbers: Vec<i32> = below.map(|(number, _)| *number).collect();
             for number in numbers {
                 if let Some(directory) = self.directories.remove(&number) {

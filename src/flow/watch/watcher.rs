@@ -312,12 +312,14 @@ impl<'a> Watcher<'a> {
             if paths.is_empty() {
                 continue;
             }
-            let pending = self.pending.entry(watch.id.clone());
-            let pending = pending.or_insert_with(|| Pending {
-                paths: BTreeSet::new(),
-                first: now,
-                last: now,
-            });
+            let pending = self
+                .pending
+                .entry(watch.id.clone())
+                .or_insert_with(|| Pending {
+                    paths: BTreeSet::new(),
+                    first: now,
+                    last: now,
+                });
             pending.last = now;
             pending.paths.extend(paths);
         }
@@ -413,8 +415,10 @@ impl<'a> Watcher<'a> {
         let Some(answer) = remote.and_then(|remote| remote.poll(self.world, self.flags)) else {
             return Vec::new();
         };
-        let moved = self.report_failure("ask the remote", answer);
-        let moved = moved.unwrap_or_default().into_iter();
+        let moved = self
+            .report_failure("ask the remote", answer)
+            .unwrap_or_default()
+            .into_iter();
         moved.map(|branch| Done::BranchChanged { branch }).collect()
     }
 

@@ -182,8 +182,11 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
 
 /// Finds the row of a name.
 fn named(known: &[CatalogRepository], name: &str) -> Result<usize> {
-    let found = known.iter().enumerate();
-    let found: Vec<_> = found.filter(|(_, one)| one.is_called(name)).collect();
+    let found: Vec<_> = known
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| one.is_called(name))
+        .collect();
     match found.as_slice() {
         [(at, _)] => Ok(*at),
         [] => Err(not_in_catalog(name)),
@@ -329,8 +332,10 @@ impl Plan {
     /// Makes the row of a repository elsewhere. Its id is that of the project, unless one is given.
     fn remote_row(&mut self, addition: &Addition, url: &RemoteUrl) -> NewRow {
         let mode = addition.mode.unwrap_or(AccessMode::RemoteGitHost);
-        let id = addition.id.clone();
-        let id = id.unwrap_or_else(|| checkout::project_of(url));
+        let id = addition
+            .id
+            .clone()
+            .unwrap_or_else(|| checkout::project_of(url));
         self.repository_id = Some(id.clone());
         self.credentials_left_out = url.has_credentials();
         let url = url.without_credentials();

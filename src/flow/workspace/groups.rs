@@ -95,18 +95,21 @@ pub fn groups(
         }
     });
     let resolved = resolved.collect();
-    let rows = groups.groups.iter().map(|group| GroupRow {
-        name: group.name.clone(),
-        patterns: group
-            .patterns
-            .iter()
-            .map(PathPattern::as_str)
-            .map(str::to_owned)
-            .collect(),
-        source: group.source,
-        agents: None,
-    });
-    let rows: Vec<GroupRow> = rows.collect();
+    let rows: Vec<GroupRow> = groups
+        .groups
+        .iter()
+        .map(|group| GroupRow {
+            name: group.name.clone(),
+            patterns: group
+                .patterns
+                .iter()
+                .map(PathPattern::as_str)
+                .map(str::to_owned)
+                .collect(),
+            source: group.source,
+            agents: None,
+        })
+        .collect();
     let report = GroupsReport {
         count: rows.len(),
         groups: rows,

@@ -58,8 +58,9 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         interrupt: &world.interrupt,
     };
     let layout = layout::read(files, checkout.has_git());
-    let config = [".colony/colony.toml", "Vox.toml"];
-    let config = config.iter().find(|path| files.has_file(path));
+    let config = [".colony/colony.toml", "Vox.toml"]
+        .iter()
+        .find(|path| files.has_file(path));
     let agents = [".colony/agents", ".vox/agents"];
     Ok(IdReport {
         repository_id: checkout.repository_id(),

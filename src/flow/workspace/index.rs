@@ -186,8 +186,7 @@ fn state_of(checkout: &Checkout) -> String {
             },
         )
     };
-    let in_git = ["HEAD", "index", "logs/HEAD"];
-    let in_git = in_git.iter().filter_map(|name| {
+    let in_git = ["HEAD", "index", "logs/HEAD"].iter().filter_map(|name| {
         let git_dir = checkout.git_dir.as_ref()?;
         Some(stat(&git_dir.join(name)))
     });

@@ -85,11 +85,12 @@ pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<V
         &RepoPath::from(below),
         MAX_BYTES,
     );
-    let bytes = read.map_err(|fault| fault.error(Code::InvalidValue, path))?;
-    let bytes = bytes.ok_or_else(|| {
-        let message = format!("'{path}' is gone");
-        Error::new(Code::PathNotFound, message)
-    })?;
+    let bytes = read
+        .map_err(|fault| fault.error(Code::InvalidValue, path))?
+        .ok_or_else(|| {
+            let message = format!("'{path}' is gone");
+            Error::new(Code::PathNotFound, message)
+        })?;
     let (checked_as, problems) = match std::str::from_utf8(&bytes) {
         Ok(text) => check(world, path, text)?,
         Err(error) => {
@@ -137,20 +138,21 @@ fn problems_of(fault: Option<Fault>) -> Vec<YamlProblem> {
 }
 
 fn json(text: &str) -> Vec<YamlProblem> {
-    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text).err();
-    let problem = problem.map(|error| {
-        let at = Position {
-            line: error.line().max(1),
-            column: error.column().max(1),
-        };
-        let message = error.to_string();
-        let message = message
-            .split(" at line ")
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        YamlProblem::at(at, message)
-    });
+    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text)
+        .err()
+        .map(|error| {
+            let at = Position {
+                line: error.line().max(1),
+                column: error.column().max(1),
+            };
+            let message = error
+                .to_string()
+                .split(" at line ")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            YamlProblem::at(at, message)
+        });
     problem.into_iter().collect()
 }
 

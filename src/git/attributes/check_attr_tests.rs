@@ -114,8 +114,8 @@ const MACROS: [&str; 8] = [
 
 /// A line of an attributes file.
 fn line() -> impl Strategy<Value = String> {
-    let odd = proptest::collection::vec(select(&b"fgdeD*?/[]!\\.\"x "[..]), 1..6);
-    let odd = odd.prop_map(|bytes| String::from_utf8(bytes).unwrap());
+    let odd = proptest::collection::vec(select(&b"fgdeD*?/[]!\\.\"x "[..]), 1..6)
+        .prop_map(|bytes| String::from_utf8(bytes).unwrap());
     let pattern = prop_oneof![6 => select(&PATTERNS[..]).prop_map(str::to_owned), 1 => odd];
     let rule = (
         select(&["", "", "", " ", "\t"][..]),

@@ -154,8 +154,10 @@ impl Repo {
         attribute: &str,
         attributes_of: AttributesOf,
     ) -> Result<AttributeLookup<'_>> {
-        let stack = self.inner.attributes_only(index, attributes_of.source());
-        let stack = stack.or_code(Code::RepositoryBroken, CANNOT)?;
+        let stack = self
+            .inner
+            .attributes_only(index, attributes_of.source())
+            .or_code(Code::RepositoryBroken, CANNOT)?;
         Ok(AttributeLookup {
             info: InfoAttributes::read(self, attribute, || self.root_rules(index, attributes_of))?,
             outcome: stack.selected_attribute_matches([attribute]),

@@ -86,8 +86,10 @@ impl Draft {
     /// Returns `true` if a glob of a list names a directory, or one above it.
     fn names_whole(&self, list: GlobList, target: &Target) -> bool {
         let start = self.start(list);
-        let above = target.path.ancestors().chain([start.clone()]);
-        let above = above
+        let above = target
+            .path
+            .ancestors()
+            .chain([start.clone()])
             .filter(|path| path.below(&start).is_some())
             .map(|path| Target {
                 path,

@@ -106,8 +106,10 @@ impl MapText<'_> {
             }
             (Data::List(Style::Flow, _), Some(last)) => {
                 let at = last.value.span.end;
-                let globs = globs.iter().map(|glob| self.quoted_like(&last.value, glob));
-                let globs = globs.map(|glob| format!(", {glob}"));
+                let globs = globs
+                    .iter()
+                    .map(|glob| self.quoted_like(&last.value, glob))
+                    .map(|glob| format!(", {glob}"));
                 Some((at..at, globs.collect()))
             }
             (Data::List(Style::Flow, _), None) => Some((node.span.clone(), flow(globs))),

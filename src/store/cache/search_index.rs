@@ -112,8 +112,9 @@ impl SearchIndex {
     pub fn find(&self, key: IndexKey) -> Result<Option<(u32, Vec<u8>)>, Unusable> {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)));
-        let found: Option<(u32, Vec<u8>)> = found.optional()?;
+        let found: Option<(u32, Vec<u8>)> = statement
+            .query_row([key.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
         found
             .map(|(id, bytes)| Ok((id, opened(&bytes)?)))
             .transpose()

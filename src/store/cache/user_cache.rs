@@ -101,8 +101,11 @@ impl UserCache {
         let mut statement = connection
             .prepare_cached("SELECT value FROM cuts WHERE key = ?1")
             .ok()?;
-        let found = statement.query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0));
-        let found = found.optional().ok().flatten()?;
+        let found = statement
+            .query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0))
+            .optional()
+            .ok()
+            .flatten()?;
         let (digest, value) = found.split_first_chunk::<8>()?;
         (*digest == digest_of(key, value)).then(|| value.to_vec())
     }

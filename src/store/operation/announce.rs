@@ -74,8 +74,11 @@ fn checkpoints(session: &Session, record: &Record) -> Option<String> {
         ) else {
             continue;
         };
-        let message = session.repo.find_tag(tag).map(|tag| tag.message);
-        let message = message.unwrap_or_default();
+        let message = session
+            .repo
+            .find_tag(tag)
+            .map(|tag| tag.message)
+            .unwrap_or_default();
         let text = String::from_utf8_lossy(&message);
         let checkpoint_id = format!("checkpoint/{name}");
         let key = format!("checkpoint_emitted:{checkpoint_id}");

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use toml::de::{DeTable, DeValue};
 
 use super::colony_toml::PROJECTS;
-use super::projects::{self, Project, Resource};
+use super::project_tables;
+use super::projects::{Project, Resource};
 use crate::store::data_tree::toml_values;
 
 /// What a change of the text is.
@@ -45,7 +46,7 @@ pub fn edit(text: &str, edit: &ProjectEdit<'_>) -> Result<String, String> {
     };
     let cannot =
         "its form is unusual, and it would not say that afterwards: it has to be edited by hand";
-    projects::read(&changed).map_err(|fault| fault.message)?;
+    project_tables::read(&changed).map_err(|fault| fault.message)?;
     if toml_values::parse(&changed)? == wanted {
         Ok(changed)
     } else {
@@ -56,13 +57,19 @@ pub fn edit(text: &str, edit: &ProjectEdit<'_>) -> Result<String, String> {
 /// Changes the values as the text is to be changed.
 fn change_value(value: &mut Value, edit: &ProjectEdit<'_>) -> Result<(), String> {
     let top = value.as_object_mut().ok_or("it is not a table")?;
-    let all = top.entry(PROJECTS).or_insert_with(|| json!({}));
-    let all = all.as_object_mut().ok_or("'projects' is not a table")?;
+    let all = top
+        .entry(PROJECTS)
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+        .ok_or("'projects' is not a table")?;
     match edit {
         ProjectEdit::Add(project) => {
             let is_new = !all.contains_key(&project.name);
-            let own = all.entry(project.name.clone()).or_insert_with(|| json!({}));
-            let own = own.as_object_mut().ok_or("the project is not a table")?;
+            let own = all
+                .entry(project.name.clone())
+                .or_insert_with(|| json!({}))
+                .as_object_mut()
+                .ok_or("the project is not a table")?;
             if is_new && !project.description.is_empty() {
                 own.insert("description".to_owned(), json!(project.description));
             }
@@ -251,8 +258,12 @@ fn remove(text: &str, project: &str) -> String {
         format!("{PROJECTS}.{}", basic(project)),
     ];
     let is_own = |header: &str| {
-        let name = header.trim_start_matches('[');
-        let name = name.split(']').next().unwrap_or_default().trim();
+        let name = header
+            .trim_start_matches('[')
+            .split(']')
+            .next()
+            .unwrap_or_default()
+            .trim();
         own.iter().any(|own| {
             let rest = name.strip_prefix(own.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

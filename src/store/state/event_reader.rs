@@ -207,8 +207,10 @@ impl<'a> OpenLog<'a> {
         let connection = database.reader();
         let transaction = connection.unchecked_transaction()?;
         let one = |sql: &str| {
-            let found = connection.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
-            let found = found.optional().map(Option::flatten)?;
+            let found = connection
+                .query_row(sql, [], |row| row.get::<_, Option<i64>>(0))
+                .optional()
+                .map(Option::flatten)?;
             Ok::<_, Unusable>(found.and_then(|number| u64::try_from(number).ok()))
         };
         let epoch: Option<String> = connection

@@ -169,8 +169,12 @@ impl TierSet {
 
     /// Counts an access of fragments. Returns the number of those that are in a tier.
     pub(super) fn access(&mut self, names: &[FragmentName], now: i64) -> u64 {
-        let turn = self.fragments.values().map(|it| it.used).max();
-        let mut turn = turn.unwrap_or_default();
+        let mut turn = self
+            .fragments
+            .values()
+            .map(|it| it.used)
+            .max()
+            .unwrap_or_default();
         let mut hits = 0;
         for name in names {
             let Some(fragment) = self.fragments.get_mut(name) else {
@@ -219,8 +223,11 @@ impl TierSet {
     }
 
     fn latest_first(&self, tier: Tier) -> Vec<FragmentName> {
-        let in_tier = self.fragments.values().filter(|it| it.tier == Some(tier));
-        let mut in_tier: Vec<&Fragment> = in_tier.collect();
+        let mut in_tier: Vec<&Fragment> = self
+            .fragments
+            .values()
+            .filter(|it| it.tier == Some(tier))
+            .collect();
         in_tier.sort_by_key(|it| std::cmp::Reverse(it.used));
         in_tier.iter().map(|it| it.file.name.clone()).collect()
     }

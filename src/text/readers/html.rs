@@ -118,8 +118,11 @@ fn tag(text: &str) -> (Tag, &str) {
         Some(body) => (true, body),
         None => (false, text),
     };
-    let name = body.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
-    let name = name.clone().next().unwrap_or_default();
+    let name = body
+        .split(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))
+        .clone()
+        .next()
+        .unwrap_or_default();
     let mut quote = None;
     let end = body.char_indices().find(|(_, c)| match (quote, *c) {
         (None, '>') => true,
@@ -189,8 +192,14 @@ impl Page {
         let Some((level, start)) = self.heading.take() else {
             return;
         };
-        let title = self.text.get(start..).unwrap_or_default().trim();
-        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = self
+            .text
+            .get(start..)
+            .unwrap_or_default()
+            .trim()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         if !title.is_empty() {
             self.headings.push(Heading {
                 start,
@@ -259,8 +268,9 @@ fn decoded(text: &str) -> String {
         // Looking no further keeps many ampersands without an end cheap.
         let near = tail.bytes().take(MAX_ENTITY + 1);
         let end = near.into_iter().position(|byte| byte == b';');
-        let named = end.and_then(|at| Some((tail.get(..at)?, tail.get(at + 1..)?)));
-        let named = named.and_then(|(name, tail)| Some((character(name)?, tail)));
+        let named = end
+            .and_then(|at| Some((tail.get(..at)?, tail.get(at + 1..)?)))
+            .and_then(|(name, tail)| Some((character(name)?, tail)));
         let (character, tail) = named.unwrap_or(('&', tail));
         decoded.push(character);
         rest = tail;

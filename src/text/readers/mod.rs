@@ -158,8 +158,9 @@ impl Document {
     pub fn cuts(&self) -> Vec<usize> {
         match self.format {
             Format::Code | Format::JsonLines => {
-                let lines = outline::lines(&self.text).into_iter();
-                let lines = lines.filter(|line| !line.text.is_empty());
+                let lines = outline::lines(&self.text)
+                    .into_iter()
+                    .filter(|line| !line.text.is_empty());
                 lines.map(|line| line.start).collect()
             }
             Format::Table => rows(&self.text),

@@ -18,6 +18,11 @@ const APART: &[&str] = &[
     "config",
     "id",
     "groups",
+    "query",
+    "index",
+    "git",
+    "cargo",
+    "validate",
     "colony",
 ];
 
@@ -63,7 +68,7 @@ fn commands_in_a_clone_of_a_newer_version_refuse_by_name() {
         let here = desk.at(place);
         let before = everything(&desk);
         for command in COMMANDS {
-            if APART.contains(&command[0]) {
+            if APART.contains(&command[0]) || *command == ["catalog"] {
                 assert_ne!(here.run(command).code, 129, "{command:?}");
             } else {
                 let answer = here.json(command);

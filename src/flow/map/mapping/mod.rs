@@ -73,8 +73,10 @@ pub fn with_job<T>(
     work: impl FnOnce(&Job<'_>) -> Result<T>,
 ) -> Result<T> {
     let session = how.session;
-    let made = row.custom.as_ref();
-    let made = made.map(|custom| custom_source::make(session, row, custom, how.commands));
+    let made = row
+        .custom
+        .as_ref()
+        .map(|custom| custom_source::make(session, row, custom, how.commands));
     let made = made.transpose()?;
     let place = Reading::of(session, row_place(row))?;
     let reader = match row.kind {

@@ -92,8 +92,9 @@ impl CargoOutput {
             .get("code")
             .and_then(|code| code.get("code")?.as_str());
         let number = |name: &str| span?.get(name)?.as_u64();
-        let path = span.and_then(|span| span["file_name"].as_str());
-        let path = path.map(Path::new);
+        let path = span
+            .and_then(|span| span["file_name"].as_str())
+            .map(Path::new);
         self.diagnostics.push(CargoDiagnostic {
             level,
             code: code.map(str::to_owned),

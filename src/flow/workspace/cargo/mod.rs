@@ -110,8 +110,10 @@ pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result
         return Err(Error::new(Code::NotACargoPackage, message)
             .hint("git colony -C DIR cargo check   # in the repository of the package"));
     }
-    let package = request.package.as_deref();
-    let package = package.map(|name| package_of(files, &layout, name));
+    let package = request
+        .package
+        .as_deref()
+        .map(|name| package_of(files, &layout, name));
     let command = command(request.task, package.transpose()?, &layout);
     let mut report = CargoReport {
         task: request.task,
@@ -200,10 +202,12 @@ fn package_of(files: RootFiles<'_>, layout: &Layout, typed: &str) -> Result<Stri
         .members
         .iter()
         .filter(|member| member.kind == MemberKind::Cargo);
-    let directories = members.map(|member| member.path.clone());
-    let directories = directories.chain([RepoPath::from(".")]);
-    let named = directories.filter_map(|directory| Some((name_in(files, &directory)?, directory)));
-    let named: Vec<(String, RepoPath)> = named.collect();
+    let directories = members
+        .map(|member| member.path.clone())
+        .chain([RepoPath::from(".")]);
+    let named: Vec<(String, RepoPath)> = directories
+        .filter_map(|directory| Some((name_in(files, &directory)?, directory)))
+        .collect();
     let is_meant = |(name, directory): &&(String, RepoPath)| {
         name == typed || directory.to_string() == typed.trim_end_matches('/')
     };

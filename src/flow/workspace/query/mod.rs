@@ -201,8 +201,10 @@ impl<'a> Query<'a> {
                 (reason, _) => query.skip(&repository, reason.unwrap_or_default()),
             }
         }
-        let ids = query.targets.iter();
-        let ids = ids.filter_map(|target| target.repository.repository_id.clone());
+        let ids = query
+            .targets
+            .iter()
+            .filter_map(|target| target.repository.repository_id.clone());
         query.trace.target_repository_ids = ids.collect();
         Ok(query)
     }

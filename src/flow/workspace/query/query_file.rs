@@ -79,8 +79,9 @@ fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<File
     let refused = |why: String| Error::new(Code::PathNotFound, why);
     let root = target.root.to_string();
     let path = if typed.starts_with('/') {
-        let below = typed.strip_prefix(&*root);
-        let below = below.and_then(|rest| rest.strip_prefix('/'));
+        let below = typed
+            .strip_prefix(&*root)
+            .and_then(|rest| rest.strip_prefix('/'));
         below.ok_or_else(|| refused(format!("'{typed}' is not in it")))?
     } else {
         typed.trim_start_matches("./")
@@ -99,16 +100,16 @@ fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<File
         return Err(refused(format!("'{path}' {why}")));
     }
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    let bytes = safe_open::beginning(&world.interrupt, &checkout.root, &path, limit);
-    let bytes = bytes.map_err(|fault| refused(format!("cannot read '{path}': {fault}")))?;
+    let bytes = safe_open::beginning(&world.interrupt, &checkout.root, &path, limit)
+        .map_err(|fault| refused(format!("cannot read '{path}': {fault}")))?;
     let mut bytes = bytes.ok_or_else(|| refused(format!("it has no '{path}'")))?;
     if is_named_as_secret(&path) || holds_secret(&bytes) {
         return Err(refused(format!("'{path}' looks like a secret")));
     }
     let is_cut = bytes.len() > most;
     bytes.truncate(most);
-    let content = text_of(bytes, is_cut);
-    let content = content.ok_or_else(|| refused(format!("'{path}' is not UTF-8")))?;
+    let content =
+        text_of(bytes, is_cut).ok_or_else(|| refused(format!("'{path}' is not UTF-8")))?;
     Ok(FileText {
         of: target.result_of(),
         path,

@@ -104,11 +104,13 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
     let found = query.each(|target| {
         let found = log_of(world, target, filter)?;
         is_cut |= found.len() > filter.most_commits;
-        let found = found.into_iter().take(filter.most_commits);
-        let found = found.map(|commit| CommitOf {
-            of: target.result_of(),
-            commit,
-        });
+        let found = found
+            .into_iter()
+            .take(filter.most_commits)
+            .map(|commit| CommitOf {
+                of: target.result_of(),
+                commit,
+            });
         Ok(found.collect::<Vec<_>>())
     })?;
     let commits = found.concat();

@@ -85,8 +85,7 @@ struct Found {
 /// `invalid-value` for a query that cannot be used, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<QueryTextReport> {
     let world = workspace.world;
-    let lines = LineQuery::parse(&request.query, request.reading, request.case);
-    let lines = lines.map_err(|why| {
+    let lines = LineQuery::parse(&request.query, request.reading, request.case).map_err(|why| {
         let message = format!("cannot search for '{}': {why}", request.query);
         Error::new(Code::InvalidValue, message)
     })?;

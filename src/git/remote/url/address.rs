@@ -361,8 +361,8 @@ fn check_host(host: &str) -> Result<(), &'static str> {
 }
 
 fn decode(text: &str) -> Result<String, &'static str> {
-    let decoded = String::from_utf8(decode_bytes(text));
-    let decoded = decoded.map_err(|_| "it is not UTF-8 after decoding")?;
+    let decoded =
+        String::from_utf8(decode_bytes(text)).map_err(|_| "it is not UTF-8 after decoding")?;
     if decoded.chars().any(char::is_control) {
         return Err("it holds control characters");
     }

@@ -281,8 +281,11 @@ pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str
 }
 
 fn has_ours(agent: Agent, element: &Node) -> bool {
-    let inner = element.member("hooks").and_then(Node::items);
-    let mut inner = inner.unwrap_or_default().iter();
+    let mut inner = element
+        .member("hooks")
+        .and_then(Node::items)
+        .unwrap_or_default()
+        .iter();
     is_ours(agent, element) || inner.any(|hook| is_ours(agent, &hook.value))
 }
 
@@ -291,8 +294,11 @@ pub(super) fn in_the_way(agent: Agent, text: Option<&str>) -> Vec<&'static str> 
     let root = text.and_then(|text| parse(text).ok());
     let hooks = root.as_ref().and_then(|root| root.member("hooks"));
     let is_foreign = |event: &&Event| {
-        let list = hooks.and_then(|hooks| hooks.member(event.name));
-        let mut list = list.and_then(Node::items).unwrap_or_default().iter();
+        let mut list = hooks
+            .and_then(|hooks| hooks.member(event.name))
+            .and_then(Node::items)
+            .unwrap_or_default()
+            .iter();
         event.is_of_worktrees() && list.any(|element| !has_ours(agent, &element.value))
     };
     let foreign = events(agent).iter().filter(is_foreign);

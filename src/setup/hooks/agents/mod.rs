@@ -104,8 +104,9 @@ fn status_of_hooks(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let text = file.read();
     let text_of = text.as_ref().ok().map(|text| text.as_deref());
     let found = text_of.map(|text| entries::found(agent, text));
-    let taken = text_of.map(|text| entries::in_the_way(agent, text));
-    let taken = taken.unwrap_or_default();
+    let taken = text_of
+        .map(|text| entries::in_the_way(agent, text))
+        .unwrap_or_default();
     let is_ours = is_ours(repo, part, text_of.flatten());
     let row = |event: &'static entries::Event| {
         let state = match &found {
