@@ -16,9 +16,9 @@ const MAX_SHOWN: usize = 20;
 
 /// Read the files of a plan or project into its tiers
 ///
-/// The files that git tracks or would track are read again, and those that have changed go to the hot tier; at most
-/// 'colony.context.hotTokens' tokens stay there, further files go to the warm and the cold tier. Files that are not
-/// text, large or likely secrets are skipped and listed. Their text is not stored.
+/// The files of each resource are read again, and those that have changed go to the hot tier; at most
+/// 'colony.context.hotTokens' tokens stay there, further files go to the warm and the cold tier. Binary files, large
+/// files and likely secrets are skipped and listed. No text is stored.
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
     /// Only the project NAME

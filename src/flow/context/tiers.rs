@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES};
 use crate::flow::residency::written;
 use crate::flow::workspace::id::repository_id;
-use crate::model::{RepoPath, Result};
+use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::{Fragment, State, Tier, TierChanges, TierCounters, TierOwner, TierStep};
@@ -345,7 +345,10 @@ pub fn collect(session: &Session) -> Result<TierChangeReport> {
     let mut tiers = Tiers::open(session)?;
     let mut report = TierChangeReport::empty(session);
     for project in tiers.projects()? {
-        if known.project(&project).is_err() {
+        let is_gone = known
+            .project(&project)
+            .is_err_and(|error| error.code() == Code::ProjectNotFound);
+        if is_gone {
             report.evicted += tiers
                 .with(&project, State::flush_tiers)?
                 .unwrap_or_default();
