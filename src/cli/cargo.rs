@@ -4,8 +4,6 @@ use clap::Subcommand;
 
 use crate::flow::workspace::cargo::{self, CargoDiagnostic, CargoReport, CargoRequest, CargoTask};
 use crate::model::time::Moment;
-use crate::model::{Code, Error};
-use crate::store::settings::CargoLeave;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
@@ -59,19 +57,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         CargoCommand::Lint(args) => (CargoTask::Lint, args.package, args.dry_run),
         CargoCommand::Coverage(args) => (CargoTask::Coverage, args.package, args.dry_run),
     };
+    let session = face.session(Opening::Look)?;
+    session.world.refuse_named_root()?;
     let request = CargoRequest {
         task,
         package,
         dry_run,
+        leave: session.settings.cargo,
     };
-    let session = face.session(Opening::Look)?;
-    session.world.refuse_named_root()?;
-    if !dry_run && session.settings.cargo == CargoLeave::Refused {
-        let message = "cargo would run code of this repository, which the user has not allowed";
-        let hint =
-            "git config colony.tools.cargo true   # a person decides that, for this repository";
-        return Err(Error::new(Code::CargoNotAllowed, message).hint(hint).into());
-    }
     let (world, checkout) = face.checkout()?;
     face.answer(&cargo::run(&world, &checkout, &request)?)
 }

@@ -10,7 +10,7 @@ use similar::TextDiff;
 use super::catalog::files;
 use crate::design::commit::{new_files, scaffold};
 use crate::design::file_edit::{self, FileEdit};
-use crate::git::remote::url::{Provenance, RemoteUrl, Transport};
+use crate::git::remote::url::{Provenance, RemoteUrl, Transport, redact};
 use crate::git::{Checkout, checkout};
 use crate::model::id::OperationId;
 use crate::model::text::shell_word;
@@ -262,7 +262,9 @@ impl Plan {
         if let Some(same) = known.iter().find(same) {
             let message = format!(
                 "the catalog has '{}' already, in line {}: '{}'",
-                addition.place, same.line, same.display_name
+                redact(&addition.place),
+                same.line,
+                same.display_name
             );
             let error = Error::new(Code::CatalogRowExists, message);
             return Err(error.detail("line", same.line));
@@ -373,10 +375,12 @@ impl Plan {
             return String::new();
         }
         let path = &self.path;
-        TextDiff::from_lines(&self.before, &self.after)
+        let diff = TextDiff::from_lines(&self.before, &self.after)
             .unified_diff()
             .header(&format!("a/{path}"), &format!("b/{path}"))
-            .to_string()
+            .to_string();
+        // Rows beside the changed lines may have URLs with a password.
+        diff.split_inclusive('\n').map(redact).collect()
     }
 }
 

@@ -17,6 +17,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum size of one answer.
 const MAX_BYTES: usize = 1 << 20;
 
+/// The maximum place where an answer begins: the bytes before it are read and thrown away.
+const MAX_OFFSET_BYTES: usize = 64 << 20;
+
 /// What git is asked for.
 #[derive(Clone, Debug)]
 pub enum GitQuestion {
@@ -114,6 +117,12 @@ pub fn ask(
         }
     };
     git.arg("--").args(path.map(RepoPath::as_path));
+    if offset > MAX_OFFSET_BYTES {
+        let message = format!("offset {offset} is beyond {MAX_OFFSET_BYTES} bytes");
+        return Err(Error::new(Code::InvalidValue, message)
+            .unchanged()
+            .hint("git colony git diff PATH   # of fewer files"));
+    }
     let most = offset.saturating_add(MAX_BYTES);
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     git.limit_time(TIMEOUT).limit_output(limit);

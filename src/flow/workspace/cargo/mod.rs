@@ -17,6 +17,7 @@ use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::text::nearest;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::data_tree::toml_values;
+use crate::store::settings::CargoLeave;
 use crate::workspace::layout::{self, Layout, MemberKind};
 use crate::workspace::root_files::RootFiles;
 
@@ -59,6 +60,8 @@ pub struct CargoRequest {
     pub package: Option<String>,
     /// Only say what would be run.
     pub dry_run: bool,
+    /// Whether the user has allowed it.
+    pub leave: CargoLeave,
 }
 
 /// The result.
@@ -92,11 +95,22 @@ pub struct CargoReport {
     pub truncated: bool,
 }
 
+fn refuse_without_leave(request: &CargoRequest) -> Result<()> {
+    if request.dry_run || request.leave == CargoLeave::Given {
+        return Ok(());
+    }
+    let message = "cargo would run code of this repository, which the user has not allowed";
+    Err(Error::new(Code::CargoNotAllowed, message)
+        .hint("git config colony.tools.cargo true   # a person decides that, for this repository"))
+}
+
 /// Runs cargo; a failing build or test is an answer, not an error.
 ///
 /// # Errors
-/// `not-a-cargo-package`, `invalid-value` for an unknown package, `tool-missing`, `io`, `interrupted`.
+/// `cargo-not-allowed`, `not-a-cargo-package`, `invalid-value` for an unknown package, `tool-missing`, `io`,
+/// `interrupted`.
 pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result<CargoReport> {
+    refuse_without_leave(request)?;
     let files = RootFiles {
         root: &checkout.root,
         interrupt: &world.interrupt,

@@ -3,9 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::query_text::holds_secret;
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
-use crate::design::checkpoint::secrets::is_named_as_secret;
+use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
 use crate::git::worktree::safe_open;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::catalog::resolve::Workspace;
@@ -99,11 +98,13 @@ fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<File
         let why = "is ignored by git, or of another repository";
         return Err(refused(format!("'{path}' {why}")));
     }
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    // A secret that begins before the limit is one, too.
+    let most_bytes = u64::try_from(most).unwrap_or(u64::MAX);
+    let limit = most_bytes.max(SEARCHED_BYTES).saturating_add(1);
     let bytes = safe_open::beginning(&world.interrupt, &checkout.root, &path, limit)
         .map_err(|fault| refused(format!("cannot read '{path}': {fault}")))?;
     let mut bytes = bytes.ok_or_else(|| refused(format!("it has no '{path}'")))?;
-    if is_named_as_secret(&path) || holds_secret(&bytes) {
+    if is_named_as_secret(&path) || contains_secret(&bytes) {
         return Err(refused(format!("'{path}' looks like a secret")));
     }
     let is_cut = bytes.len() > most;

@@ -139,7 +139,7 @@ pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<Logg
     }
     let mut git = repo.reading_git(world);
     git.args(["--literal-pathspecs", "log", "-z", "--no-show-signature"]);
-    git.args(["--encoding=UTF-8", "--format=%H%x1f%s%x1f%an%x1f%aI"]);
+    git.args(["--encoding=UTF-8", "--format=%H%n%aI%n%an%n%s"]);
     git.arg(format!(
         "--max-count={}",
         filter.most_commits.saturating_add(1)
@@ -153,13 +153,13 @@ pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<Logg
     let printed = git.run_checked("list its commits")?;
     let printed = String::from_utf8_lossy(&printed);
     let commits = printed.split('\0').filter_map(|line| {
-        let mut parts = line.split('\u{1f}');
-        let mut next = || Some(parts.next()?.to_owned());
+        let mut parts = line.splitn(4, '\n').map(str::to_owned);
+        let [commit, authored_at, author, summary] = std::array::from_fn(|_| parts.next());
         Some(LoggedCommit {
-            commit: next()?,
-            summary: next()?,
-            author: next()?,
-            authored_at: next()?,
+            commit: commit?,
+            summary: summary?,
+            author: author?,
+            authored_at: authored_at?,
         })
     });
     Ok(commits.collect())

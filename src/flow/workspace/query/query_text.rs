@@ -1,6 +1,7 @@
 //! `query text`: the lines of files that match.
 
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
-use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
+use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::git::worktree::plain_walk::WalkedFiles;
 use crate::git::worktree::safe_open::read_below;
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -158,7 +159,7 @@ impl Search<'_> {
                     .collect();
                 let ended = running
                     .into_iter()
-                    .map(|one| one.join().unwrap_or_default());
+                    .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
                 ended.collect::<Vec<_>>()
             });
             found.hits.extend(parts.into_iter().flatten());
@@ -185,7 +186,7 @@ impl Search<'_> {
             let text = read.ok().flatten().map(String::from_utf8);
             let Some(Ok(text)) = text else { continue };
             let found = self.lines.lines(&text, left);
-            if found.is_empty() || holds_secret(text.as_bytes()) {
+            if found.is_empty() || contains_secret(text.as_bytes()) {
                 continue;
             }
             hits.extend(found.into_iter().map(|line| TextHit {
@@ -197,10 +198,4 @@ impl Search<'_> {
         }
         hits
     }
-}
-
-/// Returns `true` if the beginning of a file looks like a secret.
-pub(super) fn holds_secret(bytes: &[u8]) -> bool {
-    let searched = usize::try_from(SEARCHED_BYTES).unwrap_or(usize::MAX);
-    contains_secret(bytes.get(..searched).unwrap_or(bytes))
 }
