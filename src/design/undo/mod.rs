@@ -228,8 +228,11 @@ impl Step {
         }
         let current = session.repo.load_trusted_index()?;
         let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;
-        let moved = refs.iter().filter(|change| change.old != change.new);
-        protected_branches::require(session, moved.map(|change| &change.name))?;
+        // A clone gives up what it followed; who aborts its own migration has asked.
+        if direction != Direction::AbortMigration {
+            let moved = refs.iter().filter(|change| change.old != change.new);
+            protected_branches::require(session, moved.map(|change| &change.name))?;
+        }
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);

@@ -118,6 +118,9 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
         .transpose()?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
+            if request.publication == Publication::Yes {
+                publish_step::require_unprotected(session, &journal)?;
+            }
             // The folder of the rewrite is not needed any more.
             tidy(session)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))
@@ -241,7 +244,9 @@ fn begin(
         tidy(session)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
-    protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
+    if look.follows.is_none() {
+        protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
+    }
     let Some(children) = children else {
         return Ok((report::of_look(session, &look)?, None));
     };
