@@ -6,6 +6,7 @@ use crate::git::remote::Remote;
 use crate::lfs::install;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::files::places::Places;
 use crate::store::migration::migration_journal::Journal;
 use crate::store::operation::{Log, Record};
@@ -27,7 +28,8 @@ pub enum Since {
 /// Aborts an unpublished migration: every ref gets its old value. In a dry run, only plans that.
 ///
 /// # Errors
-/// `nothing-to-resolve`; `external-change` if there are commits since; `published-commits`.
+/// `nothing-to-resolve`; `branch-protected`, unless this clone followed the migration; `external-change` if there
+/// are commits since; `published-commits`.
 pub fn abort(session: &Session, since: Since) -> Result<MigrateReport> {
     let _lock = lock(session)?;
     let has_begun = was_cut_off(&session.repo)?;
@@ -46,6 +48,10 @@ pub fn abort(session: &Session, since: Since) -> Result<MigrateReport> {
         .hint("git worktree list   # then run the command there"));
     }
     let record = recorded(&session.repo, &journal)?;
+    if !journal.is_followed {
+        let moved = record.refs.iter();
+        protected_branches::require(session, moved.map(|change| &change.name))?;
+    }
     refuse_half_published(session, &journal)?;
     let moved = moved_since(&session.repo, &record)?;
     if since == Since::Refuse {

@@ -241,7 +241,9 @@ fn begin(
         tidy(session)?;
         return Ok((report::nothing_to_do(session, &look)?, None));
     }
-    protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
+    if look.follows.is_none() {
+        protected_branches::require(session, look.refs.iter().map(|found| &found.name))?;
+    }
     let Some(children) = children else {
         return Ok((report::of_look(session, &look)?, None));
     };
