@@ -118,6 +118,9 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
         .transpose()?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
+            if request.publication == Publication::Yes {
+                publish_step::require_unprotected(session, &journal)?;
+            }
             // The folder of the rewrite is not needed any more.
             tidy(session)?;
             (report::of_journal(&session.repo, &journal)?, Some(journal))

@@ -4,12 +4,32 @@ use crate::git::remote::Remote;
 use crate::git::{RefChange, RefName};
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
+use crate::store::agent_policy::protected_branches;
 use crate::store::migration::migration_children::Children;
 use crate::store::migration::migration_journal::Journal;
 use crate::store::refs::ref_names;
 
 use super::report::MigrateReport;
 use super::{REMOTE, follow, publication, remote_side, unfinished};
+
+/// Refuses to publish protected branches, for an agent. A follower publishes nothing.
+///
+/// # Errors
+/// `branch-protected`; nothing has changed.
+pub(super) fn require_unprotected(session: &Session, journal: &Journal) -> Result<()> {
+    if journal.is_followed {
+        return Ok(());
+    }
+    let names: Vec<RefName> = if journal.remote.is_some() {
+        let changes = publication::plan(session, &journal.remote_refs)?;
+        changes.into_iter().map(|change| change.name).collect()
+    } else {
+        // Which branches a remote of later has is not known yet.
+        let branches = session.repo.refs_below("refs/heads/")?;
+        branches.into_iter().map(|found| found.name).collect()
+    };
+    protected_branches::require(session, &names)
+}
 
 /// Publishes the migration if it is not published yet; a failure is part of the report.
 pub(super) fn publish(

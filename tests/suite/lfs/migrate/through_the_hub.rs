@@ -245,6 +245,27 @@ fn a_clone_that_followed_what_is_taken_back_takes_it_back_too() {
 }
 
 #[test]
+fn protected_branches_follow_and_are_published_by_people() {
+    let (sandbox, _bare) = grown_with_origin();
+    sandbox.git(&["config", "colony.protect", "main"]);
+    let ada = agent(&sandbox, "ada");
+    ada.git(&["config", "colony.protect", "main fork/* *"]);
+    ada.git(&["branch", "-f", "main", "HEAD"]);
+    let before = ada.git(&["for-each-ref", "refs/heads"]);
+    sandbox.colony(&["lfs", "migrate", "--no-push"]);
+    for args in [&["--continue"][..], &["--continue", "-n"], &["--abort"]] {
+        let args = [&["--agent", "bob", "lfs", "migrate"], args].concat();
+        assert_eq!(sandbox.error(&args), "branch-protected");
+    }
+    let done = sandbox.json(&["clones", "refresh", "ada"]);
+    assert!(done["followed"].is_string(), "{done:#}");
+    sandbox.colony(&["lfs", "migrate", "--abort"]);
+    let done = sandbox.json(&["clones", "refresh", "ada"]);
+    assert!(done["gave_up"].is_string(), "{done:#}");
+    assert_eq!(ada.git(&["for-each-ref", "refs/heads"]), before);
+}
+
+#[test]
 fn a_clone_that_followed_early_goes_on_once_it_is_published() {
     let (sandbox, bare) = grown_with_origin();
     let ada = agent(&sandbox, "ada");
