@@ -110,7 +110,7 @@ impl RemovedLog {
     pub fn log_to_continue(&self, root: &SharedRoot, hub: &Path) -> Option<&Places> {
         let main = self.worktrees.first().filter(|_| self.has_main)?;
         let standing = found::clones(root, Some(hub)).into_iter();
-        let mut keys = standing.filter_map(|clone| Places::key_of(&clone.git_dir()));
+        let mut keys = standing.filter_map(|clone| Places::key_of(&clone.git_dir()).ok()?);
         let is_free = !keys.any(|key| key == main.key);
         (is_free && main.kept.starts_with(Places::kept_in(hub))).then_some(main)
     }

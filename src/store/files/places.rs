@@ -1,5 +1,6 @@
 //! The paths of our own files: below the git directory, never in the working tree.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
@@ -91,16 +92,8 @@ impl Places {
     /// `repository-broken` when the key is damaged.
     pub fn find(repo: &Repo) -> Result<Option<Places>> {
         let colony = repo.git_dir().join("colony");
-        let path = key_in(repo.git_dir());
-        let cannot = |e| Error::io("cannot read the worktree key", e);
-        let Some(bytes) = plain_file::find_own(&path).map_err(cannot)? else {
+        let Some(key) = Places::key_of(repo.git_dir())? else {
             return Ok(None);
-        };
-        let Some(key) = WorktreeKey::parse(String::from_utf8_lossy(&bytes).trim()) else {
-            return Err(Error::new(
-                Code::RepositoryBroken,
-                format!("'{}' does not hold a worktree key", path.display()),
-            ));
         };
         let kept = Places::kept_in(repo.common_dir()).join(key.as_str());
         Ok(Some(Places { key, colony, kept }))
@@ -140,10 +133,22 @@ impl Places {
         }))
     }
 
-    /// Reads the key of the worktree with this git directory, if it has one.
-    pub fn key_of(git_dir: &Path) -> Option<WorktreeKey> {
-        let text = plain_file::read(key_in(git_dir)).ok()?;
-        WorktreeKey::parse(String::from_utf8(text).ok()?.trim())
+    /// Reads the key of the worktree with this git directory; `None` if it has none.
+    ///
+    /// # Errors
+    /// `io`; `repository-broken` when the key is damaged.
+    pub fn key_of(git_dir: &Path) -> Result<Option<WorktreeKey>> {
+        let path = key_in(git_dir);
+        let bytes = match plain_file::find_own(&path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(None),
+            Err(error) => return Err(Error::io("cannot read the worktree key", error)),
+        };
+        match WorktreeKey::parse(String::from_utf8_lossy(&bytes).trim()) {
+            Some(key) => Ok(Some(key)),
+            None => Err(damaged(&path)),
+        }
     }
 
     /// Gives a worktree without a key this one, so that it continues the operation log of that key.
@@ -235,6 +240,11 @@ impl Places {
     pub fn kept_index(&self, id: OperationId) -> PathBuf {
         self.kept_by(id).join("index")
     }
+}
+
+fn damaged(path: &Path) -> Error {
+    let message = format!("'{}' does not hold a worktree key", path.display());
+    Error::new(Code::RepositoryBroken, message)
 }
 
 fn key_in(git_dir: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! The operations of worktrees that do not exist any more, and the files they moved aside: for prune.
 //!
 //! A worktree exists as long as git has its folder, even if its files are gone. While these folders cannot be
-//! listed, none counts as removed.
+//! listed, or a key cannot be read, none counts as removed.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -59,7 +59,7 @@ pub fn expired(session: &Session, now: &Moment, keep_days: u64) -> Result<Vec<Ex
     Ok(found)
 }
 
-/// Returns the keys of the worktrees that exist; `None` if they cannot be listed.
+/// Returns the keys of the worktrees that exist; `None` if not all are known.
 fn living(repo: &Repo) -> Option<BTreeSet<WorktreeKey>> {
     let mut folders = vec![repo.common_dir().to_owned(), repo.git_dir().to_owned()];
     match std::fs::read_dir(repo.common_dir().join("worktrees")) {
@@ -71,8 +71,10 @@ fn living(repo: &Repo) -> Option<BTreeSet<WorktreeKey>> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(_) => return None,
     }
-    let keys = folders.iter().filter_map(|folder| Places::key_of(folder));
-    Some(keys.collect())
+    let keys = folders
+        .iter()
+        .filter_map(|folder| Places::key_of(folder).transpose());
+    keys.collect::<Result<_>>().ok()
 }
 
 impl Expired {

@@ -59,6 +59,15 @@ fn operations_of_a_removed_worktree_are_pruned_after_their_time() {
 }
 
 #[test]
+fn a_worktree_with_a_damaged_key_counts_as_existing() {
+    let (sandbox, _sibling) = two_worktrees();
+    let key = sandbox.path(".git/worktrees/linked/colony/worktree-key");
+    fs::write(key, "damaged\n").unwrap();
+    let plan = sandbox.json(&["prune", "--keep", "0", "-n"]);
+    assert_eq!(plan["of_removed_worktrees"], 0, "{plan:#}");
+}
+
+#[test]
 fn worktrees_that_cannot_be_listed_count_as_existing() {
     let (sandbox, sibling) = two_worktrees();
     let place = sibling.root.to_str().unwrap();
