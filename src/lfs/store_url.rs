@@ -60,16 +60,22 @@ impl StoreUrl {
 /// # Errors
 /// `git-failed`, `locked`, `io`, `no-space`.
 pub fn follow(session: &Session, wanted: Option<&str>) -> Result<bool> {
-    if !StoreUrl::look(session)?.differs(wanted) {
+    let current = StoreUrl::look(session)?;
+    if !current.differs(wanted) {
         return Ok(false);
     }
     let file = ConfigFile::of_repository(&session.repo);
     let change = |args: &[&str]| file.change(&session.repo, &session.world, args);
     // A run that is killed in between leaves a record without a value, which says nothing.
-    let steps = wanted.map_or_else(
-        || [vec!["--unset-all", KEY], vec!["--unset-all", RECORD]],
-        |url| [RECORD, KEY].map(|key| vec!["--replace-all", key, url]),
-    );
-    steps.iter().try_for_each(|step| change(step))?;
+    if let StoreUrl::Ours(_) = current {
+        change(&["--unset-all", KEY])?;
+    }
+    match wanted {
+        Some(url) => {
+            let set = |key| change(&["--replace-all", key, url]);
+            set(RECORD).and_then(|()| set(KEY))?;
+        }
+        None => change(&["--unset-all", RECORD])?,
+    }
     Ok(true)
 }
