@@ -176,7 +176,7 @@ fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) 
     } = &found;
     let why = match pattern {
         Some(pattern) => format!("'{pattern}' in {origin}"),
-        None => format!("every branch but forks is, while {origin}"),
+        None => format!("every branch except forks is protected while {origin}"),
     };
     let message = format!("'{branch}' is protected ({why}), and this counts as agent '{agent}'");
     Some(
