@@ -11,7 +11,7 @@ use crate::git::{PathPattern, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::Session;
-use crate::store::lease::acting_agent;
+use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::refs::ref_names;
 use crate::store::settings::colony_toml::{self, SettingsProblem};
 use crate::store::settings::setting_kind::branch_patterns;
@@ -161,14 +161,22 @@ pub fn find_refused<'a>(
     session: &Session,
     names: impl IntoIterator<Item = &'a RefName>,
 ) -> Option<ProtectedBranch> {
+    find_with_agent(session, names).map(|(found, ..)| found)
+}
+
+/// Returns that branch, the agent and why it counts as one. Nothing is read for a person.
+fn find_with_agent<'a>(
+    session: &Session,
+    names: impl IntoIterator<Item = &'a RefName>,
+) -> Option<(ProtectedBranch, String, AgentReason)> {
+    let (agent, reason) = acting_agent::of_session(session)?;
     let protected = ProtectedBranches::read(&session.world, &session.repo);
     let found = names.into_iter().find_map(|name| protected.find(name))?;
-    acting_agent::of_session(session).map(|_| found)
+    Some((found, agent, reason))
 }
 
 fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) -> Option<Error> {
-    let found = find_refused(session, names)?;
-    let (agent, reason) = acting_agent::of_session(session)?;
+    let (found, agent, reason) = find_with_agent(session, names)?;
     let ProtectedBranch {
         branch,
         pattern,
