@@ -1,5 +1,6 @@
-//! Answers our hooks, in git or in an agent. Nothing here may stop either, with one exception: a
-//! commit of an agent on a protected branch, or with changes outside its allowed paths.
+//! Answers our hooks, in git or in an agent. Nothing here may stop either, with these exceptions: a
+//! commit or push of an agent to a protected branch, a commit with changes outside its allowed paths, and a push of
+//! history from before a migration.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use crate::design::allowed_paths::path_gate;
 use crate::design::checkpoint::automatic;
 use crate::design::commit::exempt_renamed;
 use crate::design::undo::plain_git;
-use crate::git::{ObjectWrites, Oid, process};
+use crate::git::{ObjectWrites, Oid, RefName, process};
 use crate::model::{Code, Error, Result, World, text};
 use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
@@ -37,8 +38,8 @@ pub struct FiredHook {
 /// Does nothing inside an operation of our own.
 ///
 /// # Errors
-/// `branch-protected`, `scope-violation` and `scope-invalid` before a commit, `history-rewritten` before a push: git has to stop ([`stops_git`]). Whatever
-/// else went wrong; git goes on all the same.
+/// `branch-protected`, `scope-violation` and `scope-invalid` before a commit, `branch-protected` and `history-rewritten` before a
+/// push: git has to stop ([`stops_git`]). Whatever else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
@@ -51,6 +52,9 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
         name_renamed(&session);
         return Ok(());
     }
+    if hook.name == HookName::PrePush {
+        protected_branches::require(&session, &pushed_branches(&hook.input))?;
+    }
     noted?;
     if hook.name == HookName::PrePush {
         warn_of_private_refs(&session, &hook.input);
@@ -59,6 +63,16 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     }
     after(&session, hook);
     Ok(())
+}
+
+/// Returns the branches that a push moves on the remote, or deletes there.
+fn pushed_branches(input: &[u8]) -> Vec<RefName> {
+    let pushed = String::from_utf8_lossy(input);
+    let there = pushed
+        .lines()
+        .filter_map(|line| line.split(' ').nth_back(1));
+    let branches = there.filter(|name| name.starts_with("refs/heads/"));
+    branches.map(RefName::from).collect()
 }
 
 /// Returns `true` if git has to stop because of an error of a hook.

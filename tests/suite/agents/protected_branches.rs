@@ -274,3 +274,24 @@ fn the_fleet_and_sync_know_protected_branches() {
         "{text}"
     );
 }
+
+#[test]
+fn a_push_of_an_agent_is_refused_by_the_hook() {
+    let desk = protecting("protect = 'main'\n");
+    let bare = desk.outside().join("remote.git");
+    let url = bare.to_str().unwrap();
+    desk.git(&["init", "-q", "--bare", url]);
+    let made = desk.json(&["agents", "new", "ada"]);
+    let clone = desk
+        .at(PathBuf::from(made["path"].as_str().unwrap()))
+        .with_program();
+    for pushed in ["HEAD:main", "HEAD:refs/heads/main"] {
+        let output = clone.git_output(&["push", "-q", url, pushed]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{said}");
+        assert!(said.contains("'main' is protected"), "{said}");
+    }
+    assert!(clone.try_git(&["push", "-q", url, "HEAD:fork/ada"]));
+    desk.colony(&["hooks", "install"]);
+    assert!(desk.with_program().try_git(&["push", "-q", url, "main"]));
+}
