@@ -58,16 +58,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     } else {
         None
     };
-    let similar: Vec<String> = [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ]
-    .into_iter()
-    // clap has the most similar one last.
-    .flat_map(|kind| words(error, kind).into_iter().rev())
-    .filter(|one| !is_of_command(error) || is_probable(error, one))
-    .collect();
+    let similar = similar_to(error);
     let usage = error
         .get(ContextKind::Usage)
         .map(ToString::to_string)
@@ -101,6 +92,20 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Returns the words that may have been meant, the most similar first.
+fn similar_to(error: &clap::Error) -> Vec<String> {
+    [
+        ContextKind::SuggestedSubcommand,
+        ContextKind::SuggestedArg,
+        ContextKind::SuggestedValue,
+    ]
+    .into_iter()
+    // clap has the most similar one last.
+    .flat_map(|kind| words(error, kind).into_iter().rev())
+    .filter(|one| !is_of_command(error) || is_probable(error, one))
+    .collect()
 }
 
 /// Returns `true` if a command may have been meant: clap offers hidden ones too, and such as have little in common.

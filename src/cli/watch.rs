@@ -41,8 +41,7 @@ pub(super) struct Args {
     /// The scope, the name of its row, or the beginning of its id
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// What to do after a change: notify_only writes an event, invalidate also marks pages as stale, reindex also maps
-    /// them again
+    /// What to do after a change: write an event; 'invalidate' also marks pages as stale, 'reindex' also maps them again
     #[arg(long, value_name = "MODE", default_value = "notify_only", value_parser = on_change())]
     on_change: String,
     /// Wait until files have been quiet for SECONDS

@@ -9,7 +9,69 @@ macro_rules! codes {
         #[non_exhaustive]
         pub enum Code { $($(#[doc = $doc])+ $name,)+ }
 
-        impl Code {
+        /// The codes that refuse a command before it changes anything.
+const REFUSING: &[Code] = &[
+    Code::AgentBusy,
+    Code::AgentConfigRefused,
+    Code::AgentExists,
+    Code::ApprovalRefused,
+    Code::BranchExists,
+    Code::BranchInUse,
+    Code::BranchProtected,
+    Code::CacheUnusable,
+    Code::CatalogInvalid,
+    Code::CatalogMissing,
+    Code::CatalogNotEditable,
+    Code::CatalogRowExists,
+    Code::StateUnusable,
+    Code::CloneInUse,
+    Code::DecisionNotFound,
+    Code::Diverged,
+    Code::ExternalChange,
+    Code::ForkNotFound,
+    Code::HistoryRewritten,
+    Code::HooksInTheWay,
+    Code::HubMissing,
+    Code::KeptFiles,
+    Code::LeftBehind,
+    Code::LfsNotInstalled,
+    Code::ManifestInvalid,
+    Code::MapInvalid,
+    Code::MapNotEditable,
+    Code::MissingDependencies,
+    Code::NameAbbreviated,
+    Code::NameAmbiguous,
+    Code::NestedRepository,
+    Code::NoLfsPatterns,
+    Code::OperationInProgress,
+    Code::OtherRepository,
+    Code::PageNotFound,
+    Code::PathCollision,
+    Code::PathInTheWay,
+    Code::PathNotFound,
+    Code::PublishedCommits,
+    Code::ReadOnlyClone,
+    Code::RepositoryNotFound,
+    Code::ScopeInvalid,
+    Code::ScopeNotFound,
+    Code::ScopeViolation,
+    Code::ShallowNoBase,
+    Code::SigningFailed,
+    Code::SourceFailed,
+    Code::SourceNotFound,
+    Code::SourceNotRun,
+    Code::SourceUnknown,
+    Code::ToolExists,
+    Code::ToolRegistryInvalid,
+    Code::TreeTooLarge,
+    Code::UncommittedEdits,
+    Code::UnmergedCommits,
+    Code::UnmergedPaths,
+    Code::UnrelatedHistories,
+    Code::UrlRefused,
+];
+
+impl Code {
             /// Every code, in the order of this file.
             pub const ALL: &'static [Code] = &[$(Code::$name,)+];
 
@@ -258,67 +320,7 @@ impl Code {
     /// Only codes that refuse a command before it changes anything have it. A code that git, the disk or
     /// the network may cause in the middle of a change has none.
     pub fn untouched(self) -> Option<Untouched> {
-        match self {
-            Code::AgentBusy
-            | Code::AgentConfigRefused
-            | Code::AgentExists
-            | Code::ApprovalRefused
-            | Code::BranchExists
-            | Code::BranchInUse
-            | Code::BranchProtected
-            | Code::CacheUnusable
-            | Code::CatalogInvalid
-            | Code::CatalogMissing
-            | Code::CatalogNotEditable
-            | Code::CatalogRowExists
-            | Code::StateUnusable
-            | Code::CloneInUse
-            | Code::DecisionNotFound
-            | Code::Diverged
-            | Code::ExternalChange
-            | Code::ForkNotFound
-            | Code::HistoryRewritten
-            | Code::HooksInTheWay
-            | Code::HubMissing
-            | Code::KeptFiles
-            | Code::LeftBehind
-            | Code::LfsNotInstalled
-            | Code::ManifestInvalid
-            | Code::MapInvalid
-            | Code::MapNotEditable
-            | Code::MissingDependencies
-            | Code::NameAbbreviated
-            | Code::NameAmbiguous
-            | Code::NestedRepository
-            | Code::NoLfsPatterns
-            | Code::OperationInProgress
-            | Code::OtherRepository
-            | Code::PageNotFound
-            | Code::PathCollision
-            | Code::PathInTheWay
-            | Code::PathNotFound
-            | Code::PublishedCommits
-            | Code::ReadOnlyClone
-            | Code::RepositoryNotFound
-            | Code::ScopeInvalid
-            | Code::ScopeNotFound
-            | Code::ScopeViolation
-            | Code::ShallowNoBase
-            | Code::SigningFailed
-            | Code::SourceFailed
-            | Code::SourceNotFound
-            | Code::SourceNotRun
-            | Code::SourceUnknown
-            | Code::ToolExists
-            | Code::ToolRegistryInvalid
-            | Code::TreeTooLarge
-            | Code::UncommittedEdits
-            | Code::UnmergedCommits
-            | Code::UnmergedPaths
-            | Code::UnrelatedHistories
-            | Code::UrlRefused => Some(Untouched::Everything),
-            _ => None,
-        }
+        REFUSING.contains(&self).then_some(Untouched::Everything)
     }
 
     /// Returns the next command to try, where errors of this code share one. An error that knows a better one

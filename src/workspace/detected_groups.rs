@@ -22,8 +22,7 @@ pub(super) fn detect(files: RootFiles<'_>, layout: &Layout) -> Vec<AffinityGroup
     let root_name = files
         .root
         .file_name()
-        .map(|name| name.to_string_lossy())
-        .unwrap_or("root".into());
+        .map_or("root".into(), |name| name.to_string_lossy());
     let whole = |name: String, source| {
         vec![AffinityGroup::detected(
             name,

@@ -12,6 +12,7 @@ pub mod undo_report;
 mod undo_settled;
 pub mod undo_steps;
 
+use crate::git::RefChange;
 use crate::git::index::Index;
 use crate::git::worktree::snapshot::Unstorable;
 use crate::model::Result;
@@ -228,11 +229,7 @@ impl Step {
         }
         let current = session.repo.load_trusted_index()?;
         let refs = with_new_versions(session, record, refs_back(session, record, force)?)?;
-        // A clone gives up what it followed; who aborts its own migration has asked.
-        if direction != Direction::AbortMigration {
-            let moved = refs.iter().filter(|change| change.old != change.new);
-            protected_branches::require(session, moved.map(|change| &change.name))?;
-        }
+        require_unprotected(session, direction, &refs)?;
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
@@ -277,6 +274,16 @@ impl Step {
             report,
         })
     }
+}
+
+/// Refuses to move protected branches, for an agent. A clone gives up what it followed; who aborts a migration of
+/// its own has asked.
+fn require_unprotected(session: &Session, direction: Direction, refs: &[RefChange]) -> Result<()> {
+    if direction == Direction::AbortMigration {
+        return Ok(());
+    }
+    let moved = refs.iter().filter(|change| change.old != change.new);
+    protected_branches::require(session, moved.map(|change| &change.name))
 }
 
 fn old_index(

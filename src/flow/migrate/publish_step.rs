@@ -20,16 +20,13 @@ pub(super) fn require_unprotected(session: &Session, journal: &Journal) -> Resul
     if journal.is_followed {
         return Ok(());
     }
-    let names: Vec<RefName> = match &journal.remote {
-        Some(_) => {
-            let changes = publication::plan(session, &journal.remote_refs)?;
-            changes.into_iter().map(|change| change.name).collect()
-        }
+    let names: Vec<RefName> = if journal.remote.is_some() {
+        let changes = publication::plan(session, &journal.remote_refs)?;
+        changes.into_iter().map(|change| change.name).collect()
+    } else {
         // Which branches a remote of later has is not known yet.
-        None => {
-            let branches = session.repo.refs_below("refs/heads/")?;
-            branches.into_iter().map(|found| found.name).collect()
-        }
+        let branches = session.repo.refs_below("refs/heads/")?;
+        branches.into_iter().map(|found| found.name).collect()
     };
     protected_branches::require(session, &names)
 }

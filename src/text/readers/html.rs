@@ -196,7 +196,6 @@ impl Page {
             .text
             .get(start..)
             .unwrap_or_default()
-            .trim()
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
