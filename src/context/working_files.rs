@@ -4,6 +4,7 @@
 //! hidden directories and those that tools fill. No symlink is followed, and nothing is read.
 
 use std::path::Path;
+use std::time::Duration;
 
 use crate::git::process::Git;
 use crate::git::worktree::safe_open::{self, EntryKind};
@@ -11,6 +12,9 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 
 /// The maximum size of what git prints.
 const MAX_OUTPUT_BYTES: u64 = 512 << 20;
+
+/// The maximum time for it: an ignore file may be a pipe.
+const LIST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 2_000;
@@ -46,7 +50,7 @@ pub fn of_git(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<R
     ]);
     // A repository may name a program that watches it.
     git.config("core.fsmonitor", "false");
-    git.limit_output(MAX_OUTPUT_BYTES);
+    git.limit_time(LIST_TIMEOUT).limit_output(MAX_OUTPUT_BYTES);
     let output = git.run_checked(&format!("list the files of '{}'", folder.display()))?;
     let names = output.split(|&byte| byte == 0).filter(|it| !it.is_empty());
     let mut paths: Vec<RepoPath> = names

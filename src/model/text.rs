@@ -97,7 +97,9 @@ pub fn count(number: usize, noun: &str) -> String {
     match (number, stem) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) if noun.ends_with("ch") || noun.ends_with("sh") => format!("{number} {noun}es"),
+        (_, None) if ["ch", "sh", "ss"].iter().any(|end| noun.ends_with(end)) => {
+            format!("{number} {noun}es")
+        }
         (_, None) => format!("{number} {noun}s"),
     }
 }

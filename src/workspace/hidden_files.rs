@@ -82,13 +82,15 @@ impl<'a> HiddenFiles<'a> {
             .is_none_or(|level| level.is_hidden || level.lists.ignores(path, false))
     }
 
-    /// Adds the ignore files of a directory. One that cannot be read hides nothing.
+    /// Adds the ignore files of a directory. One that cannot be read hides all of the directory.
     fn with_own(&self, mut lists: IgnoreLists, directory: &RepoPath) -> IgnoreLists {
         for name in NAMES {
             let path = directory.join(&RepoPath::from(name));
             let bytes = read_below(self.interrupt, self.root, &path, MAX_RULES_BYTES);
-            if let Ok(Some(bytes)) = bytes {
-                lists.push(directory, &bytes);
+            match bytes {
+                Ok(Some(bytes)) => lists.push(directory, &bytes),
+                Ok(None) => {}
+                Err(_) => lists.push(directory, b"*\n"),
             }
         }
         lists

@@ -52,15 +52,13 @@ impl Draft {
 
     /// Reads the text again.
     pub(super) fn finish(self) -> std::result::Result<Changed, Refusal> {
-        let says_so = |text: &String| {
-            let read = RepoMap::read(text.as_bytes()).map;
-            read.is_some_and(|read| without_faults(read) == without_faults(self.map.clone()))
+        let wanted = without_faults(self.map.clone());
+        let says_so = |text: String| {
+            let map = RepoMap::read(text.as_bytes()).map?;
+            (without_faults(map.clone()) == wanted).then_some(Changed { text, map })
         };
-        if let Some(text) = self.text.clone().filter(says_so) {
-            return Ok(Changed {
-                text,
-                map: self.map,
-            });
+        if let Some(changed) = self.text.clone().and_then(says_so) {
+            return Ok(changed);
         }
         let why = "it is written in a way that is not edited here: only lists and rows of plain lines, or within one line";
         Err(self.refusal(why.to_owned()))

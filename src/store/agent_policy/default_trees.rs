@@ -26,9 +26,10 @@ pub struct DefaultTree {
     pub tree: Oid,
 }
 
-/// Lists the trees that decide, the strongest first: of the usual default branch, or of the one that its manifest
-/// names; then of the one that the manifest in the working tree names; without any, of the branch that is checked
-/// out. Several checkouts of people may have published different trees of one branch.
+/// Lists the trees that decide, the strongest first: of the branch that the manifest of a usual default branch names;
+/// of every branch that usually is the default one; of the one that the manifest in the working tree names; without
+/// any, of the branch that is checked out. So no name that an agent can choose takes another one out. Several
+/// checkouts of people may have published different trees of one branch.
 ///
 /// # Errors
 /// `repository-broken`, `object-missing`.
@@ -43,28 +44,31 @@ pub fn find(world: &World, repo: &Repo) -> Result<Vec<DefaultTree>> {
         .filter(|value| matches!(value.level, ConfigLevel::System | ConfigLevel::Global));
     let mut found = Vec::new();
     for name in usual_default_branches(remote_head, configured.map(|value| value.value)) {
-        found = trees_of(&name)?;
-        if !found.is_empty() {
-            break;
-        }
+        add_new(&mut found, trees_of(&name)?);
     }
     let named = found.iter().find_map(|usual| {
         let name = manifest_in(repo, usual.tree)?;
         name.get("default_branch")?.as_str().map(str::to_owned)
     });
-    let named = named.map(|name| trees_of(&name)).transpose()?;
-    if let Some(named) = named.filter(|named| !named.is_empty()) {
-        found = named;
+    if let Some(name) = named {
+        let usual = std::mem::replace(&mut found, trees_of(&name)?);
+        add_new(&mut found, usual);
     }
     if let Some(name) = manifest_branch(repo) {
-        let further = trees_of(&name)?.into_iter();
-        let new: Vec<_> = further.filter(|tree| !found.contains(tree)).collect();
-        found.extend(new);
+        add_new(&mut found, trees_of(&name)?);
     }
     if found.is_empty() {
         found = trees_of(&repo.head()?.moving_ref().short())?;
     }
     Ok(found)
+}
+
+fn add_new(found: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
+    for tree in further {
+        if !found.contains(&tree) {
+            found.push(tree);
+        }
+    }
 }
 
 /// Returns the trees of a branch by its short name; none of a fork.

@@ -1,6 +1,7 @@
 //! Branches that only people move: what protects them is read where no agent can change it, every face refuses
 //! alike, and a refusal changes nothing.
 
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -294,4 +295,21 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
     assert!(clone.try_git(&["push", "-q", url, "HEAD:fork/ada"]));
     desk.colony(&["hooks", "install"]);
     assert!(desk.with_program().try_git(&["push", "-q", url, "main"]));
+}
+
+#[test]
+fn no_name_of_a_default_branch_takes_another_one_out() {
+    let desk = protecting("protect = ['main']\n");
+    desk.git(&["branch", "old", "main~1"]);
+    let global = desk.outside().join("global");
+    let settings = "[init]\n\tdefaultBranch = old\n[user]\n\tname = A\n\temail = a@x\n";
+    fs::write(&global, settings).unwrap();
+    let chosen = desk.with("GIT_CONFIG_GLOBAL", global.to_str().unwrap());
+    let merge = ["merge", "other", "--agent", "ada"];
+    assert_eq!(refusal(&chosen.json(&merge)), "main");
+
+    desk.git(&["update-ref", "refs/remotes/origin/old", "old"]);
+    let head = "refs/remotes/origin/HEAD";
+    desk.git(&["symbolic-ref", head, "refs/remotes/origin/old"]);
+    assert_eq!(refusal(&desk.json(&merge)), "main");
 }

@@ -445,3 +445,27 @@ fn directories_of_programs_are_left_out_only_without_git() {
         "this repository vendor/x.txt:1 needle\n"
     );
 }
+
+#[test]
+fn ignore_files_that_cannot_be_read_hide_their_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/hidden.txt", "needle\n");
+    sandbox.write("in/rules", "hidden.txt\n");
+    std::os::unix::fs::symlink("rules", sandbox.root.join("in/.colonyignore")).unwrap();
+    sandbox.write("shown.txt", "needle\n");
+    assert_eq!(
+        hits(&sandbox, &["needle"]),
+        "this repository shown.txt:1 needle\n"
+    );
+}
+
+#[test]
+fn directories_of_any_depth_are_listed() {
+    let sandbox = Sandbox::new();
+    let mut deep = sandbox.root.clone();
+    deep.extend(std::iter::repeat_n("d", 1_500));
+    std::fs::create_dir_all(&deep).unwrap();
+    std::fs::write(deep.join("f"), "needle\n").unwrap();
+    let found = hits(&sandbox, &["needle"]);
+    assert!(found.ends_with("d/d/f:1 needle\n"), "{found}");
+}

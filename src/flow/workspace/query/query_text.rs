@@ -18,6 +18,9 @@ use crate::workspace::catalog::resolve::Workspace;
 use crate::workspace::hidden_files::HiddenFiles;
 use crate::workspace::listing;
 
+/// The stack of a thread that lists a repository: directories may be as deep as a path is long.
+const STACK_BYTES: usize = 16 << 20;
+
 /// The number of files that a thread searches before it looks whether enough was found.
 const FILES_AT_ONCE: usize = 256;
 
@@ -121,17 +124,21 @@ impl Search<'_> {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let at_once = processors.min(targets.len());
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(target) = targets.get(at) else { break };
+                let one = self.one(target, processors / at_once.max(1));
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.push((at, one));
+            }
+        };
         std::thread::scope(|scope| {
             for _ in 0..at_once {
-                scope.spawn(|| {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(target) = targets.get(at) else { break };
-                        let one = self.one(target, processors / at_once.max(1));
-                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                        found.push((at, one));
-                    }
-                });
+                let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+                if thread.spawn_scoped(scope, &work).is_err() {
+                    work();
+                }
             }
         });
         let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
