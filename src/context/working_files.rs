@@ -14,7 +14,7 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 const MAX_OUTPUT_BYTES: u64 = 512 << 20;
 
 /// The maximum time for it: an ignore file may be a pipe.
-const LIST_TIMEOUT: Duration = Duration::from_secs(60);
+const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 2_000;

@@ -136,7 +136,7 @@ impl Search<'_> {
         std::thread::scope(|scope| {
             for _ in 0..at_once {
                 let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-                if thread.spawn_scoped(scope, &work).is_err() {
+                if thread.spawn_scoped(scope, work).is_err() {
                     work();
                 }
             }
