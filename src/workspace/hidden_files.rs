@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::git::object::reader::IgnoreLists;
-use crate::git::worktree::safe_open::{MAX_RULES_BYTES, read_below};
+use crate::git::worktree::safe_open::{MAX_RULES_BYTES, is_directory_below, read_below};
 use crate::model::RepoPath;
 use crate::model::world::Interrupt;
 
@@ -34,12 +34,13 @@ impl<'a> HiddenFiles<'a> {
             root,
             open: Vec::new(),
         };
-        let lists = hidden.with_own(IgnoreLists::default(), &RepoPath::default());
-        hidden.open.push(Level {
+        let mut level = Level {
             directory: RepoPath::default(),
-            lists,
+            lists: IgnoreLists::default(),
             is_hidden: false,
-        });
+        };
+        hidden.add_own(&mut level);
+        hidden.open.push(level);
         hidden
     }
 
@@ -64,35 +65,34 @@ impl<'a> HiddenFiles<'a> {
             if is_open {
                 continue;
             }
-            let is_hidden = above.is_hidden || above.lists.ignores(&directory, true);
-            let lists = above.lists.clone();
-            let lists = if is_hidden {
-                lists
-            } else {
-                self.with_own(lists, &directory)
-            };
-            self.open.push(Level {
+            let mut level = Level {
+                lists: above.lists.clone(),
+                is_hidden: above.is_hidden || above.lists.ignores(&directory, true),
                 directory,
-                lists,
-                is_hidden,
-            });
+            };
+            if !level.is_hidden {
+                self.add_own(&mut level);
+            }
+            self.open.push(level);
         }
         self.open
             .last()
             .is_none_or(|level| level.is_hidden || level.lists.ignores(path, false))
     }
 
-    /// Adds the ignore files of a directory. One that cannot be read hides all of the directory.
-    fn with_own(&self, mut lists: IgnoreLists, directory: &RepoPath) -> IgnoreLists {
+    /// Adds the ignore files of a directory. One that cannot be read hides all of the directory; behind a symlink
+    /// there are none, as nothing is read there.
+    fn add_own(&self, level: &mut Level) {
+        if !is_directory_below(self.root, &level.directory) {
+            return;
+        }
         for name in NAMES {
-            let path = directory.join(&RepoPath::from(name));
-            let bytes = read_below(self.interrupt, self.root, &path, MAX_RULES_BYTES);
-            match bytes {
-                Ok(Some(bytes)) => lists.push(directory, &bytes),
+            let path = level.directory.join(&RepoPath::from(name));
+            match read_below(self.interrupt, self.root, &path, MAX_RULES_BYTES) {
+                Ok(Some(bytes)) => level.lists.push(&level.directory, &bytes),
                 Ok(None) => {}
-                Err(_) => lists.push(directory, b"*\n"),
+                Err(_) => level.is_hidden = true,
             }
         }
-        lists
     }
 }
