@@ -9,7 +9,7 @@ use super::database::Database;
 use super::page_table;
 
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS relations (
-    key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID";
+    key TEXT PRIMARY KEY, value BLOB NOT NULL)";
 
 /// With more entries than this, all are deleted.
 const MAX_ENTRIES: i64 = 500_000;

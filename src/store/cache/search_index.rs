@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::git::Repo;
 
@@ -20,9 +20,9 @@ const SCHEMA: &str = "
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, passages BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS words (
         word TEXT NOT NULL, base INTEGER NOT NULL, places BLOB NOT NULL,
-        PRIMARY KEY (word, base)) WITHOUT ROWID;
+        PRIMARY KEY (word, base));
     CREATE TABLE IF NOT EXISTS views (
-        key BLOB PRIMARY KEY, day INTEGER NOT NULL, documents BLOB NOT NULL) WITHOUT ROWID;";
+        key BLOB PRIMARY KEY, day INTEGER NOT NULL, documents BLOB NOT NULL);";
 
 /// The days that a view is kept after its last use.
 const VIEW_DAYS: i64 = 30;
@@ -112,11 +112,10 @@ impl SearchIndex {
     pub fn find(&self, key: IndexKey) -> Result<Option<(u32, Vec<u8>)>, Unusable> {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found: Option<(u32, Vec<u8>)> = statement
-            .query_row([key.as_slice()], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
+        let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, opened(row, 1)?)));
         found
-            .map(|(id, bytes)| Ok((id, opened(&bytes)?)))
+            .optional()?
+            .map(|(id, value)| Ok((id, value?)))
             .transpose()
     }
 
@@ -138,8 +137,8 @@ impl SearchIndex {
     pub fn document(&self, id: u32) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT passages FROM documents WHERE id = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([id], |row| row.get::<_, Vec<u8>>(0));
-        found.optional()?.map(|bytes| opened(&bytes)).transpose()
+        let found = statement.query_row([id], |row| opened(row, 0));
+        found.optional()?.transpose()
     }
 
     /// Returns the places of a word, by segment.
@@ -149,14 +148,13 @@ impl SearchIndex {
     pub fn places(&self, word: &str) -> Result<Vec<WordPlaces>, Unusable> {
         let sql = "SELECT base, places FROM words WHERE word = ?1 ORDER BY base";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let rows = statement.query_map([word], |row| {
-            let (base, bytes): (u32, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            Ok((base, bytes))
-        })?;
+        let rows = statement.query_map([word], |row| Ok((row.get(0)?, opened(row, 1)?)))?;
         let places = rows.map(|row| {
             let (base, bytes) = row?;
-            let bytes = opened(&bytes)?;
-            Ok(WordPlaces { base, bytes })
+            Ok(WordPlaces {
+                base,
+                bytes: bytes?,
+            })
         });
         places.collect()
     }
@@ -198,8 +196,8 @@ impl SearchIndex {
     pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT documents FROM views WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0));
-        found.optional()?.map(|bytes| opened(&bytes)).transpose()
+        let found = statement.query_row([key.as_slice()], |row| opened(row, 0));
+        found.optional()?.transpose()
     }
 
     /// Stores a view, and deletes those that were not used for long.
@@ -238,13 +236,16 @@ fn sealed(value: &[u8]) -> Vec<u8> {
     [digest(value).as_slice(), value].concat()
 }
 
-/// Returns a value without its digest.
-fn opened(bytes: &[u8]) -> Result<Vec<u8>, Unusable> {
-    let found = bytes.split_first_chunk::<DIGEST>();
+/// Returns the value of a column without its digest; the inner error is that it is damaged.
+fn opened(row: &Row<'_>, column: usize) -> rusqlite::Result<Result<Vec<u8>, Unusable>> {
+    let found = row
+        .get_ref(column)?
+        .as_blob()?
+        .split_first_chunk::<DIGEST>();
     let value = found.filter(|(seal, value)| digest(value) == **seal);
-    value
+    Ok(value
         .map(|(_, value)| value.to_vec())
-        .ok_or_else(|| Unusable::because("it is damaged"))
+        .ok_or_else(|| Unusable::because("it is damaged")))
 }
 
 fn digest(value: &[u8]) -> [u8; DIGEST] {

@@ -15,7 +15,7 @@ use super::database::{Database, Unusable};
 pub const SCHEMA_VERSION: u32 = 1;
 
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
-    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID";
+    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL)";
 
 const SECONDS_PER_DAY: i64 = 86_400;
 

@@ -52,7 +52,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS pages (
         id BLOB PRIMARY KEY, scope TEXT NOT NULL, place BLOB, tokens INTEGER NOT NULL,
-        packed BLOB NOT NULL) WITHOUT ROWID;
+        packed BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS residents (
         agent TEXT NOT NULL, page BLOB NOT NULL, priority INTEGER NOT NULL,
         loaded INTEGER NOT NULL, used INTEGER NOT NULL,

@@ -35,8 +35,8 @@ const SCHEMA: &str = "
         rules BLOB NOT NULL, left_out BLOB,
         pages INTEGER NOT NULL, records INTEGER NOT NULL, tokens INTEGER NOT NULL,
         digest BLOB NOT NULL, packed BLOB NOT NULL,
-        PRIMARY KEY (scope, path)) WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS below ON directories (scope, parent);
+        PRIMARY KEY (scope, path));
+    CREATE INDEX IF NOT EXISTS below ON directories (scope, parent, path);
     CREATE TABLE IF NOT EXISTS pages (
         scope INTEGER NOT NULL, page BLOB NOT NULL, path BLOB NOT NULL,
         PRIMARY KEY (scope, page, path)) WITHOUT ROWID;
