@@ -171,6 +171,7 @@ pub struct Posting {
 }
 
 /// Passes each posting of a word to `each`, by document and passage. Damaged bytes end early.
+#[inline]
 pub fn read(bytes: &[u8], mut each: impl FnMut(Posting)) {
     let mut numbers = Numbers(bytes);
     let mut document = 0_u32;
@@ -207,7 +208,16 @@ pub(super) struct Numbers<'a>(pub(super) &'a [u8]);
 impl Iterator for Numbers<'_> {
     type Item = u32;
 
+    // A program that is compiled for size would call it for each number.
+    #[inline]
     fn next(&mut self) -> Option<u32> {
+        // Most are that small.
+        if let Some((&first, rest)) = self.0.split_first()
+            && first < 0x80
+        {
+            self.0 = rest;
+            return Some(u32::from(first));
+        }
         let mut number = 0_u32;
         for shift in [0, 7, 14, 21, 28] {
             let (first, rest) = self.0.split_first()?;

@@ -1,9 +1,10 @@
 //! Ranks the passages of a view for a query: BM25 over passages, with shares for the whole document, for its path, and
 //! for headings and definitions.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::postings::{self, PATH_MARK, Posting};
+use super::postings::{self, PATH_MARK};
 use super::query::Query;
 use super::view::View;
 use super::words;
@@ -66,8 +67,8 @@ pub struct Ranked {
     pub score: f32,
 }
 
-/// Ranks all passages with a word of the query, the best first; equal ones in the order of the view. `find` returns
-/// the bytes of a word, by segment.
+/// Ranks all passages with a word of the query: the best `wanted` come first, in their order, and the others after them
+/// in no order. Equal ones are in the order of the view. `find` returns the bytes of a word, by segment.
 ///
 /// # Errors
 /// Those of `find`.
@@ -75,6 +76,7 @@ pub fn rank<E>(
     view: &View,
     query: &Query,
     tuning: Tuning,
+    wanted: usize,
     mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
 ) -> Result<Vec<Ranked>, E> {
     let mut ranking = Ranking::new(view, tuning);
@@ -90,7 +92,7 @@ pub fn rank<E>(
             ranking.retain(&find(word)?, &path, wants);
         }
     }
-    Ok(ranking.finish())
+    Ok(ranking.finish(wanted))
 }
 
 /// Ranks the passages that define words, the best first. A word counts as much as it is rare, if it is long enough to
@@ -107,9 +109,9 @@ pub fn definitions<E>(
     let names = words.iter().filter(|word| word.len() >= MIN_NAME);
     for name in names.filter(|name| !words::is_stop_word(name)) {
         let found = ranking.found(&find(name)?);
-        let defining: Vec<usize> = found
+        let defining: Vec<u32> = found
             .iter()
-            .filter(|it| it.posting.is_heading)
+            .filter(|it| it.is_heading)
             .map(|it| it.passage)
             .collect();
         if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
@@ -119,14 +121,14 @@ pub fn definitions<E>(
             }
         }
     }
-    Ok(ranking.finish())
+    Ok(ranking.finish(usize::MAX))
 }
 
 struct Ranking<'a> {
     view: &'a View,
     tuning: Tuning,
-    /// The places of the documents in the view, by their numbers in the index.
-    by_id: Vec<(u32, usize)>,
+    /// The places of the documents in the view, plus one, by their numbers in the index; 0 for others.
+    places: Vec<u32>,
     passages: Vec<f32>,
     documents: Vec<f32>,
     paths: Vec<f32>,
@@ -135,20 +137,27 @@ struct Ranking<'a> {
     mean_passage: f32,
     mean_document: f32,
     refused: Vec<bool>,
+    /// The memory of the postings of the word before.
+    emptied: Vec<Found>,
 }
 
 /// A posting in the view.
 struct Found {
-    document: usize,
-    passage: usize,
-    posting: Posting,
+    document: u32,
+    passage: u32,
+    count: u32,
+    is_heading: bool,
 }
 
 impl<'a> Ranking<'a> {
     fn new(view: &'a View, tuning: Tuning) -> Ranking<'a> {
-        let place = |(place, document): (usize, &super::view::ViewedDocument)| (document.id, place);
-        let mut by_id: Vec<_> = view.documents.iter().enumerate().map(place).collect();
-        by_id.sort_unstable();
+        let last = view.documents.iter().map(|document| document.id).max();
+        let mut places = vec![0; last.map_or(0, |last| last as usize + 1)];
+        for (place, document) in (1..).zip(&view.documents) {
+            if let Some(at) = places.get_mut(document.id as usize) {
+                *at = place;
+            }
+        }
         let length = |lengths: &[u32]| lengths.iter().map(|&it| u64::from(it)).sum::<u64>();
         let document_lengths: Vec<u64> = view
             .documents
@@ -159,7 +168,7 @@ impl<'a> Ranking<'a> {
         Ranking {
             view,
             tuning,
-            by_id,
+            places,
             passages: vec![0.0; view.lengths.len()],
             documents: vec![0.0; view.documents.len()],
             paths: vec![0.0; view.documents.len()],
@@ -167,29 +176,28 @@ impl<'a> Ranking<'a> {
             mean_document: mean(total, view.documents.len()),
             document_lengths,
             refused: vec![false; view.lengths.len()],
+            emptied: Vec::new(),
         }
     }
 
     /// Returns the postings of documents of the view, by document.
-    fn found(&self, segments: &[WordBytes]) -> Vec<Found> {
-        let mut found = Vec::new();
-        let mut rest = self.by_id.as_slice();
+    fn found(&mut self, segments: &[WordBytes]) -> Vec<Found> {
+        let mut found = std::mem::take(&mut self.emptied);
+        found.clear();
         for segment in segments {
             postings::read(&segment.bytes, |posting| {
                 let id = segment.base.saturating_add(posting.document);
-                let before = rest.partition_point(|(first, _)| *first < id);
-                rest = rest.get(before..).unwrap_or_default();
-                let Some(&(_, document)) = rest.first().filter(|(first, _)| *first == id) else {
+                let place = self.places.get(id as usize).copied().unwrap_or_default();
+                let Some(document) = place.checked_sub(1) else {
                     return;
                 };
-                let Some(viewed) = self.view.documents.get(document) else {
-                    return;
-                };
-                if posting.passage < viewed.passages {
+                let viewed = self.view.documents.get(document as usize);
+                if let Some(viewed) = viewed.filter(|it| posting.passage < it.passages) {
                     found.push(Found {
                         document,
-                        passage: (viewed.first + posting.passage) as usize,
-                        posting,
+                        passage: viewed.first + posting.passage,
+                        count: posting.count,
+                        is_heading: posting.is_heading,
                     });
                 }
             });
@@ -202,39 +210,32 @@ impl<'a> Ranking<'a> {
         let rarity = weight * rarity(self.passages.len(), found.len());
         let tuning = self.tuning;
         for it in &found {
-            let length = self
-                .view
-                .lengths
-                .get(it.passage)
-                .copied()
-                .unwrap_or_default();
-            let mut share = saturated(
-                tuning,
-                it.posting.count,
-                u64::from(length),
-                self.mean_passage,
-            );
-            if it.posting.is_heading {
+            let length = self.view.lengths.get(it.passage as usize).copied();
+            let length = u64::from(length.unwrap_or_default());
+            let mut share = saturated(tuning, it.count, length, self.mean_passage);
+            if it.is_heading {
                 share += tuning.heading;
             }
             add(&mut self.passages, it.passage, rarity * share);
         }
         let of_document = |one: &Found, other: &Found| one.document == other.document;
-        let groups: Vec<&[Found]> = found.chunk_by(of_document).collect();
-        let rarity = weight * self::rarity(self.documents.len(), groups.len());
+        let groups = found.chunk_by(of_document);
+        let rarity = weight * self::rarity(self.documents.len(), groups.clone().count());
         for group in groups {
             let Some(document) = group.first().map(|it| it.document) else {
                 continue;
             };
-            let count = group.iter().map(|it| it.posting.count).sum();
-            let length = self
-                .document_lengths
-                .get(document)
-                .copied()
-                .unwrap_or_default();
-            let share = saturated(tuning, count, length, self.mean_document);
+            let count = group.iter().map(|it| it.count).sum();
+            let length = self.document_lengths.get(document as usize).copied();
+            let share = saturated(
+                tuning,
+                count,
+                length.unwrap_or_default(),
+                self.mean_document,
+            );
             add(&mut self.documents, document, rarity * share);
         }
+        self.emptied = found;
     }
 
     fn add_path(&mut self, weight: f32, segments: &[WordBytes]) {
@@ -249,12 +250,12 @@ impl<'a> Ranking<'a> {
     fn retain(&mut self, text: &[WordBytes], path: &[WordBytes], wants: bool) {
         let mut has = vec![false; self.refused.len()];
         for it in self.found(text) {
-            if let Some(has) = has.get_mut(it.passage) {
+            if let Some(has) = has.get_mut(it.passage as usize) {
                 *has = true;
             }
         }
         for it in self.found(path) {
-            let document = self.view.documents.get(it.document);
+            let document = self.view.documents.get(it.document as usize);
             let passages = document.map_or(0..0, |it| {
                 it.first as usize..(it.first + it.passages) as usize
             });
@@ -267,7 +268,7 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    fn finish(self) -> Vec<Ranked> {
+    fn finish(self, wanted: usize) -> Vec<Ranked> {
         let mut ranked: Vec<Ranked> = Vec::new();
         for (place, document) in self.view.documents.iter().enumerate() {
             let at = |scores: &[f32]| scores.get(place).copied().unwrap_or_default();
@@ -288,24 +289,29 @@ impl<'a> Ranking<'a> {
                 }
             }
             let own = ranked.get_mut(first..).unwrap_or_default();
-            sort(own);
+            own.sort_unstable_by(order);
             let mut left = 1.0;
             for it in own {
                 it.score *= left;
                 left *= self.tuning.repeated;
             }
         }
-        sort(&mut ranked);
+        if wanted < ranked.len() {
+            ranked.select_nth_unstable_by(wanted, order);
+        }
+        let best = ranked.len().min(wanted);
+        ranked
+            .get_mut(..best)
+            .unwrap_or_default()
+            .sort_unstable_by(order);
         ranked
     }
 }
 
-/// Sorts by score; equal ones are in the order of the view.
-fn sort(ranked: &mut [Ranked]) {
-    ranked.sort_unstable_by(|one, other| {
-        let by_score = other.score.total_cmp(&one.score);
-        by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
-    });
+/// The better one first; equal ones are in the order of the view.
+fn order(one: &Ranked, other: &Ranked) -> Ordering {
+    let by_score = other.score.total_cmp(&one.score);
+    by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
 }
 
 /// The share of the occurrences of a word: rising ever less with their number, and falling with the length.
@@ -328,8 +334,8 @@ fn mean(total: u64, count: usize) -> f32 {
     total as f32 / count.max(1) as f32
 }
 
-fn add(scores: &mut [f32], at: usize, share: f32) {
-    if let Some(score) = scores.get_mut(at) {
+fn add(scores: &mut [f32], at: u32, share: f32) {
+    if let Some(score) = scores.get_mut(at as usize) {
         *score += share;
     }
 }

@@ -4,8 +4,12 @@
 //! an answer depends on the mapped files and on nothing else.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::postings::{Numbers, write};
+
+/// The greatest number of a document: ranks are counted in a table of all numbers.
+const MAX_ID: u32 = 1 << 26;
 
 /// A document of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +54,21 @@ impl View {
     }
 
     /// Joins views. A document that is in several counts once, where it is first.
-    pub fn join(views: Vec<View>) -> View {
-        let views = match <[View; 1]>::try_from(views) {
-            Ok([only]) => return only,
-            Err(views) => views,
-        };
+    pub fn join(views: &[Rc<View>]) -> Rc<View> {
+        let mut filled = views.iter().filter(|view| !view.documents.is_empty());
+        if let (Some(only), None) = (filled.next(), filled.next()) {
+            return Rc::clone(only);
+        }
         let mut joined = View::default();
         let mut seen = BTreeSet::new();
-        for view in &views {
+        for view in views {
             for document in &view.documents {
                 if seen.insert(document.id) {
                     joined.push(document.id, view.lengths_of(document));
                 }
             }
         }
-        joined
+        Rc::new(joined)
     }
 
     /// Returns the lengths of the passages of a document.
@@ -94,6 +98,9 @@ impl View {
         let mut view = View::default();
         let mut lengths = Vec::new();
         while let Some(id) = numbers.next() {
+            if id > MAX_ID {
+                return None;
+            }
             lengths.clear();
             for _ in 0..numbers.next()? {
                 lengths.push(numbers.next()?);
@@ -126,8 +133,11 @@ mod tests {
         one.push(2, &[20]);
         other.push(2, &[20]);
         other.push(3, &[30]);
-        let joined = View::join(vec![one, other]);
+        let joined = View::join(&[Rc::new(one), Rc::new(other)]);
         let ids: Vec<u32> = joined.documents.iter().map(|it| it.id).collect();
-        assert_eq!((ids, joined.lengths), (vec![1, 2, 3], vec![10, 20, 30]));
+        assert_eq!(
+            (ids, joined.lengths.clone()),
+            (vec![1, 2, 3], vec![10, 20, 30])
+        );
     }
 }

@@ -169,7 +169,7 @@ fn relevance(
         let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
         Ok::<_, std::convert::Infallible>(found.into_iter().collect())
     };
-    let Ok(ranked) = ranking::rank(view, &query, Tuning::default(), find);
+    let Ok(ranked) = ranking::rank(view, &query, Tuning::default(), 1, find);
     let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
     let matches = ranked.iter().map(|it| {
         let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);

@@ -43,8 +43,8 @@ pub(super) struct Searched<'a> {
     pub(super) opened: Opened,
     indexer: Indexer<'a>,
     /// The documents of each scope, in the order of `opened.scopes`, and those of the knowledge base.
-    views: Vec<View>,
-    view: View,
+    views: Vec<Rc<View>>,
+    view: Rc<View>,
     globs: Option<Globs>,
     pub(super) reader: Literature<'a>,
     /// The repositories of the views.
@@ -126,7 +126,7 @@ pub(super) fn open<'a>(
         session,
         places: places.collect::<Result<_>>()?,
         stale_scopes: Freshness::of(session).stale(&opened.scopes),
-        view: View::join(views.clone()),
+        view: View::join(&views),
         views,
         globs,
         reader: literature(session),
@@ -146,32 +146,37 @@ fn views_of(
     indexer: &mut Indexer<'_>,
     opened: &Opened,
     known: Option<&KnownDocuments>,
-) -> Result<Vec<View>> {
-    let view = |scope: &ScopeRow| indexer.view(&opened.table, scope);
-    let mut views: Vec<View> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
+) -> Result<Vec<Rc<View>>> {
+    let view = |scope: &ScopeRow| indexer.view(&opened.table, scope).map(Rc::new);
+    let mut views: Vec<Rc<View>> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
     if let Some(known) = known {
         let mut view = indexer.view_of_knowledge(known)?;
-        let mapped = views
-            .iter()
-            .flat_map(|view| &view.documents)
-            .map(|document| document.id)
-            .collect();
-        let twice = indexer.mapped_as_well(known, &mapped)?;
-        view.remove(&twice);
-        views.push(view);
+        if !view.documents.is_empty() {
+            let mapped = views.iter().flat_map(|view| &view.documents);
+            let mapped = mapped.map(|document| document.id).collect();
+            view.remove(&indexer.mapped_as_well(known, &mapped)?);
+        }
+        views.push(Rc::new(view));
     }
     Ok(views)
 }
 
 impl Searched<'_> {
-    /// Ranks the passages that match, the best first.
+    /// Ranks the passages that match: the best `wanted` come first, in their order.
     ///
     /// # Errors
     /// `cache-unusable`, `interrupted`, `object-missing`.
-    pub(super) fn rank(&self, query: &Query) -> Result<Vec<Ranked>> {
+    pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<Vec<Ranked>> {
         let find = |word: &str| self.places(word);
-        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), find)?;
-        if self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty()) {
+        let is_filtered =
+            self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty());
+        let sorted = if is_filtered {
+            usize::MAX
+        } else {
+            wanted.max(MAX_COMPARED)
+        };
+        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), sorted, find)?;
+        if is_filtered {
             let mut matching = Vec::new();
             for it in ranked {
                 self.session.world.interrupt.check()?;
@@ -186,7 +191,9 @@ impl Searched<'_> {
                     it.score *= PHRASE;
                 }
             }
-            ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+            let best = ranked.len().min(sorted);
+            let best = ranked.get_mut(..best).unwrap_or_default();
+            best.sort_by(|one, other| other.score.total_cmp(&one.score));
         }
         Ok(ranked)
     }
@@ -281,7 +288,7 @@ impl Searched<'_> {
         let viewed = self.view.documents.get(ranked.document);
         let id = viewed.map_or(u32::MAX, |document| document.id);
         let document = self.document(id)?;
-        let has = |view: &View| view.documents.iter().any(|document| document.id == id);
+        let has = |view: &Rc<View>| view.documents.iter().any(|document| document.id == id);
         Ok(Candidate {
             scope: self.views.iter().position(has).unwrap_or_default(),
             id,

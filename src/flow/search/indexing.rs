@@ -1,6 +1,7 @@
 //! Keeps the index up to date: the documents of a scope that it does not have are added, on all processors.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -180,7 +181,7 @@ impl<'a> Indexer<'a> {
     ///
     /// # Errors
     /// `cache-unusable`.
-    pub(super) fn is_overgrown(&self, views: &[View]) -> Result<bool> {
+    pub(super) fn is_overgrown(&self, views: &[Rc<View>]) -> Result<bool> {
         let used = views.iter().map(|view| view.documents.len()).sum();
         Ok(self.added > 0 && self.index.is_overgrown(used).map_err(unusable_index)?)
     }

@@ -173,7 +173,7 @@ fn search_once(
 ) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
     let searched = candidates::open(session, &request.files, kept)?;
-    let ranked = searched.rank(&query)?;
+    let ranked = searched.rank(&query, request.limit)?;
     let best = ranked.iter().take(request.limit);
     let hits: Vec<Hit> = best
         .map(|it| searched.hit(&query, &searched.candidate(it)?))

@@ -97,7 +97,7 @@ impl<'a, 's> Packing<'a, 's> {
     /// Chooses the passages that a question is about, and their surroundings.
     pub(super) fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
-        let ranked = self.searched.rank(&query)?;
+        let ranked = self.searched.rank(&query, usize::MAX)?;
         let mut next = ranked.iter();
         let best = self.take(&mut next, BEST_SHARE)?;
         for it in &best {
