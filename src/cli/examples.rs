@@ -433,6 +433,20 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "memory",
+        &[
+            (
+                "git colony memory add 'the flaky test needs a clock of its own'",
+                "a note of today",
+            ),
+            (
+                "git colony memory add --long - < lessons.txt",
+                "notes that do not expire, from a file",
+            ),
+            ("git colony memory show", "the last notes, for a prompt"),
+        ],
+    ),
+    of(
         "ingest",
         &[
             (

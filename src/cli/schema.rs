@@ -77,6 +77,7 @@ use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
 use crate::flow::workspace::index::IndexReport;
+use crate::flow::workspace::memory::{MemoryAddReport, MemoryPathReport, MemoryReport};
 use crate::flow::workspace::paths::PathsReport;
 use crate::flow::workspace::query::query_file::QueryFileReport;
 use crate::flow::workspace::query::query_log::QueryLogReport;
@@ -214,6 +215,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("map repo", answer::<MapRepoReport>),
     ("map show", answer::<MapShowReport>),
     ("map tree", answer::<TreeReport>),
+    ("memory add", answer::<MemoryAddReport>),
+    ("memory path", answer::<MemoryPathReport>),
+    ("memory show", answer::<MemoryReport>),
     ("merge", answer::<MergeReport>),
     ("merge --abort", answer::<UndoReport>),
     ("ops", answer::<OperationsReport>),

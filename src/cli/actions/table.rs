@@ -788,6 +788,20 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
+        "Add a note to the memory of this checkout: of today, or with 'long' one that does not expire. Secrets are redacted. It is lost with the cache: what has to last is committed",
+        action(
+            "memory_add",
+            Pages,
+            Adds,
+            "memory add",
+            &[required(same("text")), same("long")],
+        ),
+    ),
+    described(
+        "Return the notes of this checkout: those that do not expire and those of the last two days, or of one",
+        action("memory_show", Pages, Reads, "memory show", &[same("date")]),
+    ),
+    described(
         "Count pages, records and tokens, resident and locked pages, by scope",
         action(
             "get_vcm_stats",

@@ -1,6 +1,8 @@
 //! Recognizes likely secrets: by the name of a file, and by the beginning of its content.
 //!
-//! Every command that stores or publishes new files asks here. It reads nothing itself.
+//! Every command that stores or publishes new files or texts asks here. It reads nothing itself.
+
+use std::ops::Range;
 
 use crate::model::RepoPath;
 
@@ -82,8 +84,46 @@ pub fn is_named_as_secret(path: &RepoPath) -> bool {
     is_env || named
 }
 
+/// What is in place of a secret.
+const REDACTED: &str = "[redacted]";
+
 /// Returns `true` if the beginning of a file holds a key or a token.
 pub fn contains_secret(bytes: &[u8]) -> bool {
+    next_secret(bytes, 0).is_some()
+}
+
+/// Replaces the keys and tokens of a text; returns it with their number.
+///
+/// A private key ends with the line that says so, else with the text.
+pub fn without_secrets(text: &str) -> (String, usize) {
+    let (mut safe, mut secrets, mut at) = (String::new(), 0, 0);
+    while let Some(found) = next_secret(text.as_bytes(), at) {
+        safe.push_str(text.get(at..found.start).unwrap_or_default());
+        safe.push_str(REDACTED);
+        secrets += 1;
+        at = end_of_secret(text, &found);
+    }
+    safe.push_str(text.get(at..).unwrap_or_default());
+    (safe, secrets)
+}
+
+fn end_of_secret(text: &str, found: &Range<usize>) -> usize {
+    let secret = text.get(found.clone()).unwrap_or_default();
+    let last_line = match secret {
+        key if key.starts_with("-----BEGIN") => "-----END",
+        key if key.starts_with("PuTTY") => "Private-MAC:",
+        _ => return found.end,
+    };
+    let rest = text.get(found.end..).unwrap_or_default();
+    let last = rest.find(last_line).and_then(|at| {
+        let line = rest.get(at..)?.lines().next()?;
+        Some(found.end + at + line.len())
+    });
+    last.unwrap_or(text.len())
+}
+
+/// Finds the first key or token that begins at a place or after it.
+fn next_secret(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let mut begins = [false; 256];
     for first in SECRET_PREFIXES
@@ -95,25 +135,25 @@ pub fn contains_secret(bytes: &[u8]) -> bool {
         }
     }
     let begins = |byte: &u8| begins.get(usize::from(*byte)).is_some_and(|begins| *begins);
-    let (mut rest, mut before) = (bytes, None);
+    let mut at = from;
     // One pass: most bytes begin no prefix.
-    while let Some(at) = rest.iter().position(begins) {
-        before = at.checked_sub(1).and_then(|at| rest.get(at)).or(before);
-        let (_, here) = rest.split_at(at);
-        let starts_word = before.is_none_or(|byte: &u8| !byte.is_ascii_alphanumeric());
-        let is_secret = |(prefix, follow): &(&str, usize)| {
-            let after = here.strip_prefix(prefix.as_bytes());
-            after.is_some_and(|rest| {
-                rest.iter().take_while(|byte| is_token(byte)).count() >= *follow
-            })
+    while let Some(next) = bytes.get(at..)?.iter().position(begins) {
+        let start = at + next;
+        let (before, here) = bytes.split_at(start);
+        let end_of = |(prefix, follow): &(&str, usize)| {
+            let after = here.strip_prefix(prefix.as_bytes())?;
+            let token = after.iter().take_while(|byte| is_token(byte)).count();
+            (token >= *follow).then_some(start + prefix.len() + token)
         };
-        if starts_word && SECRET_PREFIXES.iter().any(is_secret) {
-            return true;
+        let starts_word = before
+            .last()
+            .is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        if starts_word && let Some(end) = SECRET_PREFIXES.iter().find_map(end_of) {
+            return Some(start..end);
         }
-        before = here.first();
-        rest = here.get(1..).unwrap_or_default();
+        at = start + 1;
     }
-    false
+    None
 }
 
 #[cfg(test)]
@@ -131,5 +171,18 @@ mod tests {
             b"see ghp_ tokens, AKIA ids and sk-ant- keys"
         ));
         assert!(!contains_secret(b"SLOVAKIAABCDEFGHIJKLMNOPQR"));
+    }
+
+    #[test]
+    fn secrets_of_a_text_are_replaced_and_nothing_else_is() {
+        let token = format!("ghp_{}", "a1".repeat(18));
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nMII\nabc\n-----END RSA PRIVATE KEY-----";
+        let text = format!("é {token}, {token}\n{key}\nafter ghp_ é");
+        let safe = "é [redacted], [redacted]\n[redacted]\nafter ghp_ é".to_owned();
+        assert_eq!(without_secrets(&text), (safe, 3));
+        // One that is cut off has no end.
+        let cut = without_secrets("a\n-----BEGIN PRIVATE KEY-----\nMII\nabc");
+        assert_eq!(cut, ("a\n[redacted]".to_owned(), 1));
+        assert_eq!(without_secrets("nothing").1, 0);
     }
 }

@@ -1,8 +1,9 @@
 //! A folder of ours in the working tree, for what may be deleted at any time: `.colony/cache/...`.
 //!
 //! No symlink on the way is followed, so a repository cannot lead a write elsewhere. `.colony/cache` hides itself from
-//! git by an ignore file of its own.
+//! git by an ignore file of its own, before anything else is in it.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -14,6 +15,9 @@ use crate::model::{Code, Error, RepoPath, Result};
 /// The folder that hides itself.
 const CACHE: &str = ".colony/cache";
 
+/// The file that hides it.
+const IGNORE: &str = ".gitignore";
+
 /// A folder that exists.
 pub struct TreeFolder {
     folder: OwnedFd,
@@ -21,16 +25,28 @@ pub struct TreeFolder {
 }
 
 impl TreeFolder {
-    /// Creates the folder of this checkout's caches below a root, or opens it.
+    /// Creates the folder of this checkout's caches below a root, or opens it. `nonce` names a temporary file.
     ///
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
-    pub fn of_repository(root: &Path, repository_id: &str) -> Result<TreeFolder> {
-        let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
-        cache.create(".gitignore", b"*\n")?;
-        TreeFolder::make(root, &folder_of(repository_id))
+    pub fn of_repository(root: &Path, repository_id: &str, nonce: &str) -> Result<TreeFolder> {
+        TreeFolder::hidden(root, &folder_of(repository_id), nonce)
     }
 
+    /// Creates or opens a folder below `.colony/cache`.
+    ///
+    /// # Errors
+    /// As [`TreeFolder::of_repository`].
+    pub fn hidden(root: &Path, path: &RepoPath, nonce: &str) -> Result<TreeFolder> {
+        let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
+        let ignored = rustix::fs::statat(&cache.folder, IGNORE, AtFlags::SYMLINK_NOFOLLOW);
+        if ignored.is_err() {
+            cache.write(IGNORE, b"*\n", nonce)?;
+        }
+        TreeFolder::make(root, path)
+    }
+
+    /// Creates what is missing of a folder, durably, and opens it.
     fn make(root: &Path, path: &RepoPath) -> Result<TreeFolder> {
         let cannot = |error: Errno| match error {
             Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
@@ -44,7 +60,8 @@ impl TreeFolder {
         let mut folder = rustix::fs::open(root, top, Mode::empty()).map_err(cannot)?;
         for part in path.parts() {
             match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => sync(&folder).map_err(cannot)?,
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(cannot(error)),
             }
             let below = top | OFlags::NOFOLLOW;
@@ -83,7 +100,7 @@ impl TreeFolder {
             Err(Errno::EXIST) => Ok(false),
             Err(error) => Err(self.cannot_write(name, error.into())),
             Ok(file) => {
-                let written = std::fs::File::from(file).write_all(bytes);
+                let written = File::from(file).write_all(bytes);
                 written.map(|()| true).map_err(|error| {
                     // The error is that of the write.
                     rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()).ok();
@@ -93,9 +110,73 @@ impl TreeFolder {
         }
     }
 
+    /// Adds bytes to a file by one write, and makes them durable: processes that add at the same time lose nothing. Only
+    /// the user may read a new file.
+    ///
+    /// # Errors
+    /// `value-too-large` if the file would have more than `limit_bytes`; `path-in-the-way` for anything but a file;
+    /// `no-space`, `io`.
+    pub fn append(&self, name: &str, bytes: &[u8], limit_bytes: u64) -> Result<()> {
+        let path = self.path.join(&RepoPath::from(name));
+        let in_the_way = || {
+            let message = format!("cannot write '{path}': it is not a plain file");
+            Error::new(Code::PathInTheWay, message).detail("path", &path)
+        };
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
+        let file = match opened {
+            // A symlink, a directory, a pipe.
+            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
+                return Err(in_the_way());
+            }
+            opened => File::from(opened.map_err(|error| self.cannot_write(name, error.into()))?),
+        };
+        let cannot = |error| self.cannot_write(name, error);
+        let found = file.metadata().map_err(cannot)?;
+        if !found.is_file() {
+            return Err(in_the_way());
+        }
+        if found.len() + bytes.len() as u64 > limit_bytes {
+            let message = format!(
+                "'{path}' has {} bytes, and with {} more it would have more than {limit_bytes}",
+                found.len(),
+                bytes.len()
+            );
+            return Err(Error::new(Code::ValueTooLarge, message).unchanged());
+        }
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, bytes));
+        if written.map_err(|error| cannot(error.into()))? < bytes.len() {
+            return Err(cannot(std::io::ErrorKind::StorageFull.into()));
+        }
+        file.sync_all().map_err(cannot)?;
+        sync(&self.folder).map_err(|error| cannot(error.into()))
+    }
+
+    /// Deletes a file; a missing one is fine.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => {
+                let what = format!("cannot delete '{}/{name}'", self.path);
+                Err(Error::io(what, error.into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
         Error::io(format!("cannot write '{}/{name}'", self.path), error)
     }
+}
+
+/// Makes the names in a directory durable.
+fn sync(folder: &OwnedFd) -> rustix::io::Result<()> {
+    // What was opened as a mere place cannot be synced.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::fsync(rustix::fs::openat(folder, ".", flags, Mode::empty())?)
 }
 
 /// Returns the folder of a checkout's caches, below its root.
