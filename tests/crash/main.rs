@@ -24,6 +24,7 @@ mod desk;
 mod fault;
 mod groups;
 mod matrix;
+mod memory;
 mod migration;
 mod page_locks;
 mod repository;

@@ -92,11 +92,13 @@ pub fn contains_secret(bytes: &[u8]) -> bool {
     next_secret(bytes, 0).is_some()
 }
 
-/// Replaces the keys and tokens of a text; returns it with their number.
+/// Replaces the keys and tokens of a text, and the logins of its URLs; returns it with their number.
 ///
 /// A private key ends with the line that says so, else with the text.
 pub fn without_secrets(text: &str) -> (String, usize) {
-    let (mut safe, mut secrets, mut at) = (String::new(), 0, 0);
+    let (text, mut secrets) = without_logins(text);
+    let text = text.as_str();
+    let (mut safe, mut at) = (String::new(), 0);
     while let Some(found) = next_secret(text.as_bytes(), at) {
         safe.push_str(text.get(at..found.start).unwrap_or_default());
         safe.push_str(REDACTED);
@@ -105,6 +107,30 @@ pub fn without_secrets(text: &str) -> (String, usize) {
     }
     safe.push_str(text.get(at..).unwrap_or_default());
     (safe, secrets)
+}
+
+/// Replaces what a URL has before its host: a password, or a token in its place. The user of ssh stays.
+fn without_logins(text: &str) -> (String, usize) {
+    let ends = |c: char| c.is_whitespace() || "/?#'\"<>".contains(c);
+    let (mut safe, mut logins, mut rest) = (String::new(), 0, text);
+    while let Some((before, after)) = rest.split_once("://") {
+        let (authority, later) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        let is_secret = |login: &str| login.contains(':') || !before.ends_with("ssh");
+        safe.push_str(before);
+        safe.push_str("://");
+        match authority.rsplit_once('@') {
+            Some((login, host)) if is_secret(login) => {
+                safe.push_str(REDACTED);
+                safe.push('@');
+                safe.push_str(host);
+                logins += 1;
+            }
+            _ => safe.push_str(authority),
+        }
+        rest = later;
+    }
+    safe.push_str(rest);
+    (safe, logins)
 }
 
 fn end_of_secret(text: &str, found: &Range<usize>) -> usize {
@@ -183,6 +209,10 @@ mod tests {
         // One that is cut off has no end.
         let cut = without_secrets("a\n-----BEGIN PRIVATE KEY-----\nMII\nabc");
         assert_eq!(cut, ("a\n[redacted]".to_owned(), 1));
+        let urls = "https://ada:a@b@host/x?y=1#z ssh://git@host ftp://tok@host http://host/@a";
+        let safe =
+            "https://[redacted]@host/x?y=1#z ssh://git@host ftp://[redacted]@host http://host/@a";
+        assert_eq!(without_secrets(urls), (safe.to_owned(), 2));
         assert_eq!(without_secrets("nothing").1, 0);
     }
 }
