@@ -440,8 +440,8 @@ pub const TABLE: &[Examples] = &[
                 "a note of today",
             ),
             (
-                "git colony memory add --long - < lessons.txt",
-                "notes that do not expire, from a file",
+                "git colony memory add --long 'tests need git 2.42'",
+                "a note that does not expire",
             ),
             ("git colony memory show", "the last notes, for a prompt"),
         ],

@@ -34,7 +34,7 @@ enum Action {
 
 /// Add a note with time and agent
 ///
-/// Keys, tokens and passwords in URLs are replaced by '[redacted]'. Files of days that are older than
+/// Keys, tokens and passwords in URLs are replaced. Files of days that are older than
 /// 'colony.memory.retentionDays' are deleted.
 #[derive(Debug, clap::Args)]
 struct AddArgs {
@@ -114,9 +114,10 @@ fn read_note(env: &mut Env) -> Result<String> {
 impl Answer for MemoryAddReport {
     fn message(&self) -> String {
         let would = if self.dry_run { "would add" } else { "added" };
-        let redacted = match self.redacted {
-            0 => String::new(),
-            some => format!(", without {}", text::count(some, "secret")),
+        let redacted = if self.redacted {
+            ", without its secrets"
+        } else {
+            ""
         };
         let expired = match self.expired.len() {
             0 => String::new(),

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::id::repository_id;
-use crate::design::checkpoint::secrets::without_secrets;
+use crate::git::remote::url::redact_logins;
 use crate::git::worktree::safe_open::{self, EntryKind};
 use crate::model::time::rfc3339;
-use crate::model::{Code, Error, RepoPath, Result, escape};
+use crate::model::{Code, Error, RepoPath, Result, escape, secrets};
 use crate::store::Session;
 use crate::store::files::tree_folder::{TreeFolder, folder_of};
 
@@ -53,8 +53,8 @@ pub struct MemoryAddReport {
     pub agent: Option<String>,
     /// The note as it was written.
     pub text: String,
-    /// The number of secrets that were replaced by `[redacted]`.
-    pub redacted: usize,
+    /// Whether it had secrets, which were replaced.
+    pub redacted: bool,
     /// The days whose files were past their time, and are deleted.
     pub expired: Vec<String>,
     /// Whether nothing was written.
@@ -115,7 +115,8 @@ struct Memory<'a> {
 pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddReport> {
     let memory = Memory::of(session)?;
     let now = session.world.now();
-    let (text, redacted) = without_secrets(&escape::patch(&note.trim().replace("\r\n", "\n")));
+    let note = escape::patch(&note.trim().replace("\r\n", "\n"));
+    let text = secrets::redacted(&redact_logins(&note)).into_owned();
     if text.is_empty() {
         return Err(Error::new(Code::InvalidValue, "a note cannot be empty").unchanged());
     }
@@ -133,8 +134,8 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         date: (place == NoteFor::Today).then(|| today.to_string()),
         at: rfc3339(&now),
         agent,
+        redacted: text != note,
         text,
-        redacted,
         expired: expired.iter().map(NaiveDate::to_string).collect(),
         dry_run: session.is_dry(),
     };
@@ -148,7 +149,7 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         NoteFor::Long => (folder(&memory.top())?, LONG.to_owned()),
         NoteFor::Today => (folder(&memory.folder())?, name_of(today)),
     };
-    folder.append(&name, line.as_bytes(), MAX_FILE_BYTES)?;
+    folder.append_private(&name, line.as_bytes(), MAX_FILE_BYTES)?;
     if !expired.is_empty() {
         let folder = TreeFolder::hidden(root, &memory.folder(), &nonce)?;
         for date in expired {
@@ -158,7 +159,7 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     Ok(report)
 }
 
-/// Returns the error for a note of so many bytes or more.
+/// Returns the error for a note of this many bytes or more.
 pub fn too_large(bytes: usize) -> Error {
     let message = format!("a note has at most {MAX_NOTE_BYTES} bytes, this one has {bytes}");
     Error::new(Code::ValueTooLarge, message).unchanged()

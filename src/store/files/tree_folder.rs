@@ -46,7 +46,7 @@ impl TreeFolder {
         TreeFolder::make(root, path)
     }
 
-    /// Creates what is missing of a folder, durably, and opens it.
+    /// Creates the missing parts of a folder, durably, and opens it.
     fn make(root: &Path, path: &RepoPath) -> Result<TreeFolder> {
         let cannot = |error: Errno| match error {
             Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
@@ -110,13 +110,17 @@ impl TreeFolder {
         }
     }
 
+    fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
+        Error::io(format!("cannot write '{}/{name}'", self.path), error)
+    }
+
     /// Adds bytes to a file by one write, and makes them durable: processes that add at the same time lose nothing. Only
     /// the user may read a new file.
     ///
     /// # Errors
     /// `value-too-large` if the file would have more than `limit_bytes`; `path-in-the-way` for anything but a file;
     /// `no-space`, `io`.
-    pub fn append(&self, name: &str, bytes: &[u8], limit_bytes: u64) -> Result<()> {
+    pub fn append_private(&self, name: &str, bytes: &[u8], limit_bytes: u64) -> Result<()> {
         let path = self.path.join(&RepoPath::from(name));
         let in_the_way = || {
             let message = format!("cannot write '{path}': it is not a plain file");
@@ -166,20 +170,16 @@ impl TreeFolder {
             _ => Ok(()),
         }
     }
-
-    fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
-        Error::io(format!("cannot write '{}/{name}'", self.path), error)
-    }
-}
-
-/// Makes the names in a directory durable.
-fn sync(folder: &OwnedFd) -> rustix::io::Result<()> {
-    // What was opened as a mere place cannot be synced.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::fsync(rustix::fs::openat(folder, ".", flags, Mode::empty())?)
 }
 
 /// Returns the folder of a checkout's caches, below its root.
 pub fn folder_of(repository_id: &str) -> RepoPath {
     RepoPath::from(format!("{CACHE}/repos/{repository_id}").as_str())
+}
+
+/// Makes the names in a directory durable.
+fn sync(folder: &OwnedFd) -> rustix::io::Result<()> {
+    // A folder that was opened only to reach its files cannot be synced.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::fsync(rustix::fs::openat(folder, ".", flags, Mode::empty())?)
 }

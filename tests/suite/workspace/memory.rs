@@ -15,7 +15,12 @@ const DAY: i64 = 86_400;
 
 /// The folder of the files of days.
 fn folder(view: &View) -> PathBuf {
-    PathBuf::from(view.colony(&["memory", "path"]))
+    PathBuf::from(view.colony(&["memory", "path"]).trim_end())
+}
+
+/// The file that stays.
+fn long(view: &View) -> PathBuf {
+    folder(view).with_file_name("MEMORY.md")
 }
 
 fn at(view: &View, seconds: i64, args: &[&str]) -> Value {
@@ -71,7 +76,7 @@ fn notes_are_added_for_today_and_for_longer() {
     ));
     let folder = folder(&sandbox);
     assert!(folder.starts_with(sandbox.path(".colony/cache/repos")));
-    for path in [folder.join("2026-01-02.md"), folder.join("../MEMORY.md")] {
+    for path in [folder.join("2026-01-02.md"), long(&sandbox)] {
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
@@ -109,10 +114,10 @@ fn secrets_reach_neither_the_file_nor_the_answer() {
     let key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz\n-----END OPENSSH PRIVATE KEY-----";
     let text = format!("{token} and https://ada:pa55@host/x?y=1#z and\n{key}\nend");
     let added = sandbox.json(&["memory", "add", "--long", &text]);
-    assert_eq!(added["redacted"], 3);
-    let safe = "[redacted] and https://[redacted]@host/x?y=1#z and\n[redacted]\nend";
+    assert_eq!(added["redacted"], true);
+    let safe = "[redacted] and https://***@host/x?y=1#z and\n[redacted]\nend";
     assert_eq!(added["text"], safe);
-    let stored = fs::read_to_string(folder(&sandbox).join("../MEMORY.md")).unwrap();
+    let stored = fs::read_to_string(long(&sandbox)).unwrap();
     for secret in [token.as_str(), "pa55", "b3BlbnNz"] {
         assert!(!stored.contains(secret), "{stored}");
     }
@@ -217,11 +222,11 @@ fn what_is_no_note_is_refused() {
     );
     let (code, said) = add_input(&sandbox, b"\xff".to_vec());
     assert!(code >= 128 && said.contains("UTF-8"), "{said}");
-    let long = folder(&sandbox).join("../MEMORY.md");
-    fs::write(&long, vec![b'x'; 1 << 20]).unwrap();
+    let file = long(&sandbox);
+    fs::write(&file, vec![b'x'; 1 << 20]).unwrap();
     let full = ["memory", "add", "--long", "x"];
     assert_eq!(sandbox.error(&full), "value-too-large");
-    fs::write(&long, vec![b'x'; (1 << 20) + 1]).unwrap();
+    fs::write(&file, vec![b'x'; (1 << 20) + 1]).unwrap();
     let told = sandbox.json(&["memory", "show"]);
     assert_eq!(told["files"][0]["truncated"], true);
     let told = refused(&sandbox, &["memory", "show", "--date", "yesterday"]);
@@ -234,15 +239,15 @@ fn a_link_or_pipe_in_the_way_is_not_followed() {
     sandbox.colony(&["memory", "add", "first"]);
     let outside = sandbox.outside().join("outside");
     fs::write(&outside, "").unwrap();
-    let long = folder(&sandbox).join("../MEMORY.md");
-    symlink(&outside, &long).unwrap();
+    let file = long(&sandbox);
+    symlink(&outside, &file).unwrap();
     let add = ["memory", "add", "--long", "x"];
     assert_eq!(sandbox.error(&add), "path-in-the-way");
     assert_eq!(sandbox.error(&["memory", "show"]), "path-in-the-way");
-    fs::remove_file(&long).unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, &long, rustix::fs::Mode::RWXU).unwrap();
+    fs::remove_file(&file).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, &file, rustix::fs::Mode::RWXU).unwrap();
     assert_eq!(sandbox.error(&add), "path-in-the-way");
-    fs::remove_file(&long).unwrap();
+    fs::remove_file(&file).unwrap();
     let away = sandbox.outside().join("away");
     fs::create_dir(&away).unwrap();
     fs::remove_dir_all(sandbox.path(".colony/cache")).unwrap();
