@@ -30,6 +30,7 @@ mod page_locks;
 mod repository;
 mod state;
 mod table;
+mod tiers;
 mod travel;
 
 use command::{

@@ -200,7 +200,9 @@ pub(super) fn hydrate_project(
         let count = || Tokenizer::default().count(&file.text) as u64;
         file.tokens = tokens.unwrap_or_else(count);
     }
-    let ranked = ranked(&read.files, request.question.as_deref());
+    // A file that has not changed keeps its place, whatever the question.
+    let is_new = |file: &HydratedFile| !known.contains_key(&(&file.name, file.hash.as_str()));
+    let ranked = ranked(&read.files, request.question.as_deref(), is_new);
     let step = TierStep::Hydrate(&ranked);
     let done = state.tier_step(owner, step, limits(session), now(session));
     let (fragments, changes) = done.map_err(unusable)?;
@@ -260,15 +262,19 @@ fn read_files(
     Ok(found)
 }
 
-/// Orders files for the hot tier: first those with most words of the question, then those that changed last.
-fn ranked(files: &[HydratedFile], question: Option<&str>) -> Vec<NewFragment> {
+/// Orders files for the hot tier: first new ones with most words of the question, then those that changed last.
+fn ranked(
+    files: &[HydratedFile],
+    question: Option<&str>,
+    is_new: impl Fn(&HydratedFile) -> bool,
+) -> Vec<NewFragment> {
     let wanted: BTreeSet<String> = words::of(question.unwrap_or_default())
         .into_iter()
         .filter(|word| !words::is_stop_word(word))
         .collect();
     let score = |file: &HydratedFile| {
         let mut found = BTreeSet::new();
-        if !wanted.is_empty() {
+        if !wanted.is_empty() && is_new(file) {
             let mut note = |word: &str| {
                 if wanted.contains(word) {
                     found.insert(word.to_owned());

@@ -110,7 +110,7 @@ pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
 }
 
 /// Returns the reader of the files at the root of a checkout.
-pub(super) fn files<'a>(world: &'a World, checkout: &'a Checkout) -> RootFiles<'a> {
+pub(in crate::flow) fn files<'a>(world: &'a World, checkout: &'a Checkout) -> RootFiles<'a> {
     RootFiles {
         root: &checkout.root,
         interrupt: &world.interrupt,
