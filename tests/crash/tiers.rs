@@ -65,8 +65,12 @@ fn desk(template: &Desk, before: Before) -> Desk {
 fn tiers(desk: &Desk) -> Vec<String> {
     let told = desk.colony(&["context", "list", "--json"]);
     let told: Value = serde_json::from_str(&told).expect("it is JSON");
-    let rows = told["fragments"].as_array().expect("it is a list").iter();
-    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let rows = told.get("fragments").and_then(Value::as_array);
+    let rows = rows.expect("fragments are a list").iter();
+    let text = |row: &Value, name: &str| {
+        let value = row.get(name).and_then(Value::as_str);
+        value.unwrap_or_default().to_owned()
+    };
     let mut rows: Vec<_> = rows
         .map(|row| {
             ["tier", "path", "hash"]

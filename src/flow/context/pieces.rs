@@ -21,22 +21,15 @@ pub(super) struct Piece {
 
 /// Cuts files into passages, and scores those that are candidates, the best first.
 pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
-    let query = question.map(|question| Query::parse(question, Syntax::Data));
-    let wanted = query.iter().flat_map(|query| &query.words);
-    let mut segment = Segment::of_words(wanted.map(|it| it.word.as_str()));
-    let mut view = View::default();
-    let mut passages = Vec::new();
-    for (number, file) in files.iter().enumerate() {
+    let texts = files.iter().map(|file| match file.tier {
         // What only a search has found is not cut again.
-        let indexed = match file.tier {
-            None => segment.add("", ""),
-            Some(_) => segment.add(&file.shown.to_string(), &file.text),
-        };
-        let lengths: Vec<u32> = indexed.iter().map(|it| it.length).collect();
-        view.push(u32::try_from(number).unwrap_or(u32::MAX), &lengths);
-        passages.push(indexed);
-    }
-    let relevance = query.map(|query| relevance(&view, segment, &query));
+        None => (String::new(), ""),
+        Some(_) => (file.shown.to_string(), file.text.as_str()),
+    });
+    let Matches {
+        passages,
+        relevance,
+    } = matches(texts, question);
     let changes: BTreeSet<i64> = files.iter().map(|it| it.modified).collect();
     let last = changes.len().saturating_sub(1).max(1);
     let place: BTreeMap<i64, usize> = changes.into_iter().zip(0..).collect();
@@ -65,9 +58,9 @@ pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
             continue;
         }
         for (at, passage) in indexed.iter().enumerate() {
-            let found = match &relevance {
+            let found = match question {
                 None => Some(0.5),
-                Some(found) => found.get(&(number, at)).copied(),
+                Some(_) => relevance.get(&(number, at)).copied(),
             };
             let searched = file.matches.get(&at).map(|it| it.relevance);
             // Of two searches, the higher relevance counts.
@@ -85,21 +78,44 @@ pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
     pieces
 }
 
-/// Returns how well passages match a question, by the numbers of file and passage.
-fn relevance(view: &View, segment: Segment, query: &Query) -> BTreeMap<(usize, usize), f64> {
+/// The passages of texts, and how well they match a question.
+pub(super) struct Matches {
+    /// The passages of each text.
+    passages: Vec<Vec<IndexedPassage>>,
+    /// The relevance of those that match, up to 1, by the numbers of text and passage.
+    pub(super) relevance: BTreeMap<(usize, usize), f64>,
+}
+
+/// Cuts texts into passages and ranks them, each text with its name; nothing matches without a question.
+pub(super) fn matches<'t>(
+    texts: impl Iterator<Item = (String, &'t str)>,
+    question: Option<&str>,
+) -> Matches {
+    let query = Query::parse(question.unwrap_or_default(), Syntax::Data);
+    let mut segment = Segment::of_words(query.words.iter().map(|it| it.word.as_str()));
+    let (mut view, mut passages) = (View::default(), Vec::new());
+    for (number, (name, text)) in (0..).zip(texts) {
+        let indexed = segment.add(&name, text);
+        let lengths: Vec<u32> = indexed.iter().map(|it| it.length).collect();
+        view.push(number, &lengths);
+        passages.push(indexed);
+    }
     let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
     let find = |word: &str| {
         let bytes = words.get(word).cloned();
         let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
         Ok::<_, std::convert::Infallible>(found.into_iter().collect())
     };
-    let Ok(ranked) = ranking::rank(view, query, Tuning::default(), 1, find);
+    let Ok(ranked) = ranking::rank(&view, &query, Tuning::default(), 1, find);
     let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
-    let matches = ranked.iter().map(|it| {
+    let relevance = ranked.iter().map(|it| {
         let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);
         ((it.document, it.passage), relevance)
     });
-    matches.collect()
+    Matches {
+        relevance: relevance.collect(),
+        passages,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of files are small")]

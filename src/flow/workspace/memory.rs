@@ -292,7 +292,7 @@ impl MemoryReport {
         };
         let notes = String::from_utf8_lossy(&bytes);
         let name = String::from_utf8_lossy(path.name());
-        self.text.push_str(&format!("==> {name} <==\n"));
+        self.text.extend(["==> ", &name, " <==\n"]);
         self.text
             .push_str(&escape::patch(notes.trim_start_matches('\n')));
         if !self.text.ends_with('\n') {
