@@ -111,8 +111,9 @@ struct Memory<'a> {
 /// Adds a note, and deletes the files of days that are past their time.
 ///
 /// # Errors
-/// `invalid-value` for an empty note, `value-too-large`, `path-in-the-way`, `no-space`, `io`.
+/// `read-only-clone`, `invalid-value` for an empty note, `value-too-large`, `path-in-the-way`, `no-space`, `io`.
 pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddReport> {
+    session.refuse_reader()?;
     let memory = Memory::of(session)?;
     let now = session.world.now();
     let note = escape::patch(&note.trim().replace("\r\n", "\n"));
@@ -142,19 +143,16 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     if report.dry_run {
         return Ok(report);
     }
-    let (root, nonce) = (session.repo.workdir(), session.world.nonce8());
-    let folder = |path| TreeFolder::hidden(root, path, &nonce);
-    let line = report.written();
+    let root = session.repo.workdir();
+    let caches = TreeFolder::of_repository(&session.world, root, &memory.repository_id)?;
+    let days = caches.below(root, FOLDER)?;
     let (folder, name) = match place {
-        NoteFor::Long => (folder(&memory.top())?, LONG.to_owned()),
-        NoteFor::Today => (folder(&memory.folder())?, name_of(today)),
+        NoteFor::Long => (&caches, LONG.to_owned()),
+        NoteFor::Today => (&days, name_of(today)),
     };
-    folder.append_private(&name, line.as_bytes(), MAX_FILE_BYTES)?;
-    if !expired.is_empty() {
-        let folder = TreeFolder::hidden(root, &memory.folder(), &nonce)?;
-        for date in expired {
-            folder.remove(&name_of(date))?;
-        }
+    folder.append_private(&name, report.written().as_bytes(), MAX_FILE_BYTES)?;
+    for date in expired {
+        days.remove(&name_of(date))?;
     }
     Ok(report)
 }

@@ -10,13 +10,13 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, World};
 
 /// The folder that hides itself.
 const CACHE: &str = ".colony/cache";
 
 /// The file that hides it.
-const IGNORE: &str = ".gitignore";
+const HIDING: &str = ".gitignore";
 
 /// A folder that exists.
 pub struct TreeFolder {
@@ -25,25 +25,17 @@ pub struct TreeFolder {
 }
 
 impl TreeFolder {
-    /// Creates the folder of this checkout's caches below a root, or opens it. `nonce` names a temporary file.
+    /// Creates the folder of this checkout's caches below a root, or opens it.
     ///
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
-    pub fn of_repository(root: &Path, repository_id: &str, nonce: &str) -> Result<TreeFolder> {
-        TreeFolder::hidden(root, &folder_of(repository_id), nonce)
-    }
-
-    /// Creates or opens a folder below `.colony/cache`.
-    ///
-    /// # Errors
-    /// As [`TreeFolder::of_repository`].
-    pub fn hidden(root: &Path, path: &RepoPath, nonce: &str) -> Result<TreeFolder> {
+    pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
         let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
-        let ignored = rustix::fs::statat(&cache.folder, IGNORE, AtFlags::SYMLINK_NOFOLLOW);
-        if ignored.is_err() {
-            cache.write(IGNORE, b"*\n", nonce)?;
+        let is_there = rustix::fs::statat(&cache.folder, HIDING, AtFlags::SYMLINK_NOFOLLOW);
+        if is_there.is_err() {
+            cache.write(HIDING, b"*\n", &world.nonce8())?;
         }
-        TreeFolder::make(root, path)
+        TreeFolder::make(root, &folder_of(repository_id))
     }
 
     /// Creates the missing parts of a folder, durably, and opens it.
@@ -112,6 +104,14 @@ impl TreeFolder {
 
     fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
         Error::io(format!("cannot write '{}/{name}'", self.path), error)
+    }
+
+    /// Creates a folder in this one, which is below a root, or opens it.
+    ///
+    /// # Errors
+    /// As [`TreeFolder::of_repository`].
+    pub fn below(&self, root: &Path, name: &str) -> Result<TreeFolder> {
+        TreeFolder::make(root, &self.path.join(&RepoPath::from(name)))
     }
 
     /// Adds bytes to a file by one write, and makes them durable: processes that add at the same time lose nothing. Only

@@ -147,9 +147,7 @@ fn a_plan_that_is_unknown_or_mixed_with_paths_is_refused() {
 #[test]
 fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
     let sandbox = repository();
-    let mut large: String = (0..20_000)
-        .map(|it| format!("filler number {it}\n"))
-        .collect();
+    let mut large = "filler words\n".repeat(25_000);
     large += "\n## Zebra\n\nThe zebra waits until it may cross the street at noon.\n";
     sandbox.write("docs/large.md", large);
     sandbox.git(&["add", "-A"]);
