@@ -433,6 +433,20 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "memory",
+        &[
+            (
+                "git colony memory add 'the flaky test needs a clock of its own'",
+                "a note of today",
+            ),
+            (
+                "git colony memory add --long 'tests need git 2.42'",
+                "a note that does not expire",
+            ),
+            ("git colony memory show", "the last notes, for a prompt"),
+        ],
+    ),
+    of(
         "ingest",
         &[
             (

@@ -91,6 +91,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Inspect and maintain", "context", All),
     ("Inspect and maintain", "projects", All),
     ("Inspect and maintain", "plans", All),
+    ("Inspect and maintain", "memory", All),
     ("Inspect and maintain", "ingest", All),
     ("Inspect and maintain", "knowledge", All),
     ("Inspect and maintain", "promote", All),

@@ -58,6 +58,7 @@ pub mod manual;
 mod map;
 mod mcp;
 mod meanings;
+mod memory;
 mod merge;
 mod merge_driver;
 mod open_repository;
@@ -397,6 +398,7 @@ impl Face<'_> {
             ContextCommand::Context(args) => context::run(self, args),
             ContextCommand::Projects(args) => projects::run(self, args),
             ContextCommand::Plans(_) => projects::run_plans(self),
+            ContextCommand::Memory(args) => memory::run(self, args),
             ContextCommand::Blackboard(args) => blackboard::run(self, args),
             ContextCommand::Ingest(args) => ingest::run(self, args),
             ContextCommand::Knowledge(args) => knowledge::run(self, args),

@@ -36,7 +36,8 @@ struct AddArgs {
     /// The project
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
-    /// Where the files are: a directory below the root, a scope, or a prefix of documents
+    /// Where the files are: a directory below the root, the id of a repository of the catalog, a scope, or a prefix of
+    /// documents
     #[arg(value_name = "LOCATION", value_parser = plain)]
     location: String,
     /// The type: git-checkout, directory, scope or knowledge

@@ -31,10 +31,11 @@ use crate::flow::clones::clone::CloneReport;
 use crate::flow::clones::clone_refresh::RefreshReport;
 use crate::flow::clones::setup_commands::SetupReport;
 use crate::flow::clones::{ClonesReport, GcReport};
+use crate::flow::context::fragment_list::FragmentsReport;
 use crate::flow::context::hydrate::HydrationReport;
 use crate::flow::context::project_changes::ProjectChangeReport;
 use crate::flow::context::projects::{PlansReport, ProjectsReport};
-use crate::flow::context::tiers::{FragmentsReport, TierChangeReport, TierStatsReport};
+use crate::flow::context::tiers::{TierChangeReport, TierStatsReport};
 use crate::flow::deinit::DeinitReport;
 use crate::flow::doctor::DoctorReport;
 use crate::flow::events::EventsReport;
@@ -77,6 +78,7 @@ use crate::flow::workspace::git_tools::{GitLogReport, GitTextReport};
 use crate::flow::workspace::groups::GroupsReport;
 use crate::flow::workspace::id::IdReport;
 use crate::flow::workspace::index::IndexReport;
+use crate::flow::workspace::memory::{MemoryAddReport, MemoryPathReport, MemoryReport};
 use crate::flow::workspace::paths::PathsReport;
 use crate::flow::workspace::query::query_file::QueryFileReport;
 use crate::flow::workspace::query::query_log::QueryLogReport;
@@ -214,6 +216,9 @@ const REPORTS: &[(&str, Make)] = &[
     ("map repo", answer::<MapRepoReport>),
     ("map show", answer::<MapShowReport>),
     ("map tree", answer::<TreeReport>),
+    ("memory add", answer::<MemoryAddReport>),
+    ("memory path", answer::<MemoryPathReport>),
+    ("memory show", answer::<MemoryReport>),
     ("merge", answer::<MergeReport>),
     ("merge --abort", answer::<UndoReport>),
     ("ops", answer::<OperationsReport>),

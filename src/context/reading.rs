@@ -37,6 +37,8 @@ pub enum SkipReason {
     LfsMissing,
     /// git tracks it, and it does not exist.
     Missing,
+    /// An ignore file of a repository of the catalog hides it.
+    Hidden,
     /// It is a symlink, or behind one.
     Link,
     /// It is a submodule or another repository.

@@ -8,6 +8,7 @@ pub mod id;
 pub mod path;
 pub mod program_output;
 pub mod progress;
+pub mod secrets;
 pub mod text;
 pub mod time;
 pub mod untouched;

@@ -5,7 +5,7 @@
 //! it, doubled, plus one if it is in a heading or definition. All numbers have a variable length. Documents are
 //! numbered from 0 within a segment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::{passages, words};
@@ -40,6 +40,8 @@ pub struct Segment {
     documents: u32,
     /// The words of the passage at hand.
     counts: HashMap<Box<str>, u32>,
+    /// The only words that are noted; all if there is none.
+    only: Option<HashSet<Box<str>>>,
 }
 
 /// A word of a segment.
@@ -55,6 +57,14 @@ struct Word {
 }
 
 impl Segment {
+    /// Returns one for a query, which notes only some words.
+    pub fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Segment {
+        Segment {
+            only: Some(words.map(Box::from).collect()),
+            ..Segment::default()
+        }
+    }
+
     /// Adds a document by its path, or another name, and returns its passages.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<IndexedPassage> {
         let mut indexed = Vec::new();
@@ -81,8 +91,11 @@ impl Segment {
                 length: 0,
             });
         }
-        let counts = &mut self.counts;
+        let (counts, only) = (&mut self.counts, &self.only);
         words::each(name, |word| {
+            if only.as_ref().is_some_and(|only| !only.contains(word)) {
+                return;
+            }
             let word = format!("{PATH_MARK}{word}");
             *counts.entry(word.into_boxed_str()).or_default() += 2;
         });
@@ -104,11 +117,14 @@ impl Segment {
 
     /// Counts the words of a passage; returns their number.
     fn count(&mut self, text: &str) -> u32 {
-        let counts = &mut self.counts;
+        let (counts, only) = (&mut self.counts, &self.only);
         let mut length = 0;
         let mut add = |text: &str, mark: u32| {
             words::each(text, |word| {
                 length += 1;
+                if only.as_ref().is_some_and(|only| !only.contains(word)) {
+                    return;
+                }
                 match counts.get_mut(word) {
                     Some(count) => *count = (*count + 2) | mark,
                     None => drop(counts.insert(word.into(), 2 | mark)),

@@ -24,11 +24,13 @@ mod desk;
 mod fault;
 mod groups;
 mod matrix;
+mod memory;
 mod migration;
 mod page_locks;
 mod repository;
 mod state;
 mod table;
+mod tiers;
 mod travel;
 
 use command::{

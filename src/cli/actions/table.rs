@@ -351,7 +351,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         action("list_agents", Agents, Reads, "agents", &[]),
     ),
     described(
-        "Create an agent with a clone and a fork. This server goes on working where it was started: the agent works in 'path'",
+        "Create an agent with a clone and a fork. This server stays where it was started: the agent works in 'path'",
         action(
             "new_agent",
             Agents,
@@ -592,7 +592,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Put committed documents into the knowledge base of all clones: 'paths', else those that the map routes; undo reverts it",
+        "Put committed documents into the knowledge base: 'paths', else those that the map routes",
         action(
             "ingest",
             Pages,
@@ -610,7 +610,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("list_knowledge", Pages, Reads, "knowledge", &[]),
     described(
-        "Delete documents from the knowledge base, by path, prefix or row of the map, or those that no branch has; undo restores them",
+        "Delete documents from the knowledge base, by path, prefix or row of the map",
         action(
             "clear_knowledge",
             Pages,
@@ -625,7 +625,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Move documents from the knowledge base to a literature source of the map, in one commit; undo reverts it",
+        "Move documents from the knowledge base to a literature source of the map, by one commit",
         action(
             "promote",
             Pages,
@@ -635,11 +635,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Move documents from literature sources of the map to the knowledge base, in one commit; undo reverts it",
+        "Move documents from literature sources of the map to the knowledge base, by one commit",
         action("demote", Pages, Adds, "demote", &[required(same("paths"))]),
     ),
     described(
-        "Watch the files of a scope, in the background, until unwatch_repo: a change writes events, and may map pages again",
+        "Watch the files of a scope until unwatch_repo: a change writes events, and may map pages again",
         action(
             "watch_repo",
             Pages,
@@ -693,7 +693,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Read pages with their text and its lines: by ids of list_stored_pages, or all with text of 'path'",
+        "Read pages with text and lines: by ids of list_stored_pages, or those of 'path'",
         action(
             "get_page",
             Pages,
@@ -725,7 +725,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "search",
             &[
                 told(
-                    "Words or a question; no character of it has a meaning, but a phrase in quotation marks is preferred",
+                    "Words or a question; a phrase in quotation marks is preferred",
                     required(how("query", Text("query"))),
                 ),
                 same("limit"),
@@ -735,14 +735,14 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 same("data_type"),
                 same("worktree"),
                 told(
-                    "Read the query as an expression: '+word' and a phrase are required, '-word' excludes",
+                    "As an expression: '+word' and phrases are required, '-word' excludes",
                     same("raw"),
                 ),
             ],
         ),
     ),
     described(
-        "Return what a question is about as one text within 'budget_tokens': the best passages of mapped files, with sources. 'paths': these and related files; 'all': all",
+        "Return what a question is about as one text, with sources. 'paths': these and related files",
         action(
             "context",
             Pages,
@@ -755,6 +755,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 told("Default 16,384", as_arg("budget_tokens", "budget")),
                 told("Print the files of this plan", same("plan")),
                 told("Of the plan", same("view")),
+                told("An outline in this share of the budget", same("skeleton")),
                 told(
                     "Leave out the pages of your resident set",
                     same("exclude_resident"),
@@ -788,7 +789,30 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Count pages, records and tokens, resident and locked pages, by scope",
+        "Note something in this checkout; commit what has to last",
+        action(
+            "memory_add",
+            Pages,
+            Adds,
+            "memory add",
+            &[
+                required(told("The note", same("text"))),
+                told("Beyond 30 days", same("long")),
+            ],
+        ),
+    ),
+    described(
+        "Read the notes",
+        action(
+            "memory_show",
+            Pages,
+            Reads,
+            "memory show",
+            &[told("Only of this day", same("date"))],
+        ),
+    ),
+    described(
+        "Count pages, records and tokens by scope",
         action(
             "get_vcm_stats",
             Pages,
@@ -798,7 +822,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "Put pages into your resident set, within its budget: all or none; the least recently used leave, unless locked or pinned",
+        "Put pages into your resident set: all or none; the least recently used leave, unless locked or pinned",
         action(
             "request_pages",
             Pages,
@@ -814,7 +838,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     described(
-        "List your resident pages in a stable order, or print them for a prompt by 'format'",
+        "List your resident pages, or print them for a prompt by 'format'",
         action(
             "get_resident_pages",
             Pages,

@@ -24,13 +24,16 @@ const DEFAULT_BUDGET: usize = 16_384;
 /// file and lines, and then these lines. The text has at most the tokens of the budget, counted exactly, and is in the
 /// order of paths, so that most of it stays the same when a file changes. With paths instead of a question, these
 /// files are printed, then the definitions of what they use, and then related files.
+///
+/// '--budget' limits this one text. 'colony.context.hotTokens' limits the files in the hot tier of a project, from which a
+/// plan's text is taken, and 'colony.context.budgetTokens' the pages that an agent has requested: neither limits the text.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     /// The question; it is data, as in 'git colony search'
-    #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view"])]
+    #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view", "skeleton"])]
     words: Vec<String>,
     /// The question, if it is a single word that is a command
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["words", "paths", "all"])]
@@ -53,6 +56,10 @@ pub(super) struct Args {
     /// Do not read the files of the plan again: print what the tiers have and has not changed
     #[arg(long, conflicts_with_all = ["paths", "all"])]
     no_hydrate: bool,
+    /// Print only headings and first lines of definitions of what the plan's context has, within RATIO of the budget, as
+    /// for the context of a child plan: 0.15 (more than 0, at most 1)
+    #[arg(long, value_name = "RATIO", value_parser = ratio, conflicts_with_all = ["paths", "all"])]
+    skeleton: Option<f64>,
     /// Leave out the pages that are resident already
     #[arg(long)]
     exclude_resident: bool,
@@ -71,6 +78,11 @@ enum Command {
 
 fn view(text: &str) -> Result<ContextView, String> {
     ContextView::named(text).ok_or_else(|| unknown_view(text))
+}
+
+fn ratio(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|it| *it > 0.0 && *it <= 1.0);
+    number.ok_or_else(|| "expected a number above 0 and at most 1, as in 0.15".to_owned())
 }
 
 fn budget(text: &str) -> Result<usize, String> {
@@ -94,7 +106,8 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
 
 fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    if args.plan.is_some() || args.view.is_some() || args.no_hydrate {
+    let is_of_plan = args.plan.is_some() || args.view.is_some() || args.skeleton.is_some();
+    if is_of_plan || args.no_hydrate {
         let words = Some(args.words.join(" ")).filter(|words| !words.is_empty());
         let report = assembly::assemble(
             &session,
@@ -104,6 +117,7 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 question: args.question.or(words),
                 budget: args.budget,
                 hydrates: !args.no_hydrate,
+                skeleton: args.skeleton,
             },
         )?;
         return face.answer(&report);

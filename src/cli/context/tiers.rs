@@ -1,10 +1,8 @@
 //! `git colony context list`, `stats`, `gc` and `flush`
 
 use crate::cli::{Face, Run, Stop};
-use crate::flow::context::tiers::{
-    self, FragmentRow, FragmentsReport, ListRequest, ProjectTiers, TierChangeReport,
-    TierStatsReport,
-};
+use crate::flow::context::fragment_list::{self, FragmentRow, FragmentsReport, ListRequest};
+use crate::flow::context::tiers::{self, ProjectTiers, TierChangeReport, TierStatsReport};
 use crate::model::time::Moment;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::Tier;
@@ -82,7 +80,7 @@ pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop>
         project: args.project,
         view: args.view,
     };
-    let report = tiers::list(&session, &request)?;
+    let report = fragment_list::list(&session, &request)?;
     face.answer(&report)
 }
 

@@ -4,6 +4,8 @@
 
 use crate::model::RepoPath;
 
+pub use crate::model::secrets::contains_secret;
+
 /// Names of files that hold secrets, in any folder.
 const SECRET_NAMES: &[&str] = &[
     ".env",
@@ -47,28 +49,6 @@ const SECRET_ENDINGS: &[&str] = &[
 /// Endings of `.env.<something>` for files that are meant to be shared.
 const SHARED_ENV: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 
-/// Prefixes of secrets, and the minimum number of token characters that follow each.
-const SECRET_PREFIXES: &[(&str, usize)] = &[
-    ("-----BEGIN PRIVATE KEY-----", 0),
-    ("-----BEGIN RSA PRIVATE KEY-----", 0),
-    ("-----BEGIN EC PRIVATE KEY-----", 0),
-    ("-----BEGIN DSA PRIVATE KEY-----", 0),
-    ("-----BEGIN OPENSSH PRIVATE KEY-----", 0),
-    ("-----BEGIN ENCRYPTED PRIVATE KEY-----", 0),
-    ("-----BEGIN PGP PRIVATE KEY BLOCK-----", 0),
-    ("PuTTY-User-Key-File-", 1),
-    ("ghp_", 36),
-    ("gho_", 36),
-    ("ghs_", 36),
-    ("github_pat_", 40),
-    ("glpat-", 20),
-    ("xoxb-", 20),
-    ("xoxp-", 20),
-    ("sk_live_", 20),
-    ("sk-ant-", 20),
-    ("AKIA", 16),
-];
-
 /// The number of bytes of a new file that are searched for secrets.
 pub const SEARCHED_BYTES: u64 = 64 * 1024;
 
@@ -80,56 +60,4 @@ pub fn is_named_as_secret(path: &RepoPath) -> bool {
     let named = SECRET_NAMES.contains(&name.as_str())
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending));
     is_env || named
-}
-
-/// Returns `true` if the beginning of a file holds a key or a token.
-pub fn contains_secret(bytes: &[u8]) -> bool {
-    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let mut begins = [false; 256];
-    for first in SECRET_PREFIXES
-        .iter()
-        .filter_map(|(prefix, _)| prefix.bytes().next())
-    {
-        if let Some(begins) = begins.get_mut(usize::from(first)) {
-            *begins = true;
-        }
-    }
-    let begins = |byte: &u8| begins.get(usize::from(*byte)).is_some_and(|begins| *begins);
-    let (mut rest, mut before) = (bytes, None);
-    // One pass: most bytes begin no prefix.
-    while let Some(at) = rest.iter().position(begins) {
-        before = at.checked_sub(1).and_then(|at| rest.get(at)).or(before);
-        let (_, here) = rest.split_at(at);
-        let starts_word = before.is_none_or(|byte: &u8| !byte.is_ascii_alphanumeric());
-        let is_secret = |(prefix, follow): &(&str, usize)| {
-            let after = here.strip_prefix(prefix.as_bytes());
-            after.is_some_and(|rest| {
-                rest.iter().take_while(|byte| is_token(byte)).count() >= *follow
-            })
-        };
-        if starts_word && SECRET_PREFIXES.iter().any(is_secret) {
-            return true;
-        }
-        before = here.first();
-        rest = here.get(1..).unwrap_or_default();
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_seen_and_look_alikes_are_not() {
-        let token = format!("token = ghp_{}", "a1".repeat(18));
-        assert!(contains_secret(token.as_bytes()));
-        assert!(contains_secret(
-            b"x\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
-        ));
-        assert!(!contains_secret(
-            b"see ghp_ tokens, AKIA ids and sk-ant- keys"
-        ));
-        assert!(!contains_secret(b"SLOVAKIAABCDEFGHIJKLMNOPQR"));
-    }
 }

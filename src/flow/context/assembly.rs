@@ -1,19 +1,16 @@
 //! `context --plan`: the files of a plan as one text within a budget.
 //!
-//! The tiers are hydrated first. With a question the passages that match it are candidates, from every tier; without one
-//! those of the hot and the warm tier. The best are taken while they fit, and printed in the order of paths: the same
+//! The tiers are hydrated first. With a question the passages that match it are candidates, from every tier and from the
+//! mapped scopes of the plan; without one those of the hot and the warm tier. The best are taken while they fit, and printed in the order of paths: the same
 //! files, plan and question give the same text. A view, and the projects of the plan, limit what can be in it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::context::score::Weighed;
 use crate::flow::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
 use crate::model::{RepoPath, Result};
 use crate::page::page_text;
-use crate::search::postings::{IndexedPassage, Segment};
-use crate::search::query::{Query, Syntax};
-use crate::search::ranking::{self, Tuning, WordBytes};
-use crate::search::view::View;
+use crate::search::passages::is_heading;
 use crate::store::Session;
 use crate::store::settings::projects::ContextView;
 use crate::store::state::{FragmentName, Tier};
@@ -21,6 +18,7 @@ use crate::text::tokenizer::Tokenizer;
 
 use super::covering_pages::CoveringPages;
 use super::fragment_id;
+use super::pieces::{Piece, pieces};
 use super::task_files::{self, TaskFile, TaskFiles};
 
 /// The tokens of an answer where neither the plan nor the user says.
@@ -31,6 +29,9 @@ const RESERVE: usize = 512;
 
 /// A smaller passage, in tokens, is left out: it says nothing without its surroundings.
 const MIN_TOKENS: usize = 10;
+
+/// No text has more bytes in a token, on average: a longer passage does not fit.
+const MAX_TOKEN_BYTES: usize = 16;
 
 /// The tokens of the line above a part, about.
 const HEADING_TOKENS: usize = 24;
@@ -51,16 +52,8 @@ pub struct TaskRequest {
     pub budget: Option<usize>,
     /// Whether the files of the plan are read first, or only those in the tiers.
     pub hydrates: bool,
-}
-
-/// A passage that may be printed.
-struct Piece {
-    file: usize,
-    number: usize,
-    passage: IndexedPassage,
-    tokens: usize,
-    relevance: f64,
-    score: f64,
+    /// Only headings and the first lines of definitions of what the text would have, within this share of the budget.
+    pub skeleton: Option<f64>,
 }
 
 /// Makes a context.
@@ -78,10 +71,17 @@ pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextRepor
         files: &files,
         pages: CoveringPages::open(session)?,
         left_out: 0,
+        detail: match request.skeleton {
+            None => Detail::Text,
+            Some(_) => Detail::Outline,
+        },
         chosen: BTreeMap::new(),
         order: Vec::new(),
     };
     assembly.choose(pieces, budget);
+    let budget = request
+        .skeleton
+        .map_or(budget, |share| part_of(budget, share));
     let (text, parts) = assembly.fitted(budget)?;
     let names = assembly.used();
     task_files::note_access(session, &names)?;
@@ -104,83 +104,47 @@ pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextRepor
             skipped: files.skipped,
             stale: files.stale,
             stopped: files.stopped,
+            skeleton: request.skeleton,
         }),
     })
 }
 
-/// Cuts files into passages, and scores those that are candidates, the best first.
-fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
-    let (mut segment, mut view) = (Segment::default(), View::default());
-    let mut passages = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        let indexed = segment.add(&file.shown.to_string(), &file.text);
-        let lengths: Vec<u32> = indexed.iter().map(|it| it.length).collect();
-        view.push(u32::try_from(number).unwrap_or(u32::MAX), &lengths);
-        passages.push(indexed);
-    }
-    let relevance = relevance(&view, segment, question);
-    let changes: BTreeSet<i64> = files.iter().map(|it| it.modified).collect();
-    let last = changes.len().saturating_sub(1).max(1);
-    let place: BTreeMap<i64, usize> = changes.into_iter().zip(0..).collect();
-    let mut pieces = Vec::new();
-    for (number, (file, indexed)) in files.iter().zip(&passages).enumerate() {
-        for (at, passage) in indexed.iter().enumerate() {
-            let found = match &relevance {
-                None => Some(0.5),
-                Some(found) => found.get(&(number, at)).copied(),
-            };
-            let Some(relevance) = found else { continue };
-            let place = place.get(&file.modified).copied().unwrap_or_default();
-            let weighed = Weighed {
-                relevance,
-                hierarchy: 1.0 / count(file.shown.parts().count().max(1)),
-                quality: if indexed.len() == 1 { 1.0 } else { 0.5 },
-                recency: count(place) / count(last),
-            };
-            let body = file.text.get(passage.range()).unwrap_or_default();
-            pieces.push(Piece {
-                file: number,
-                number: at,
-                passage: *passage,
-                tokens: Tokenizer::default().count(body),
-                relevance,
-                score: weighed.score(),
-            });
+/// Returns a share of a budget, rounded down.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a budget has at most 10,000,000 tokens, and a share is from 0 to 1"
+)]
+fn part_of(budget: usize, share: f64) -> usize {
+    (budget as f64 * share) as usize
+}
+
+/// How much of a piece is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Text,
+    /// Its headings and the first lines of its definitions.
+    Outline,
+}
+
+impl Detail {
+    fn of(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Detail::Text => text.into(),
+            Detail::Outline => {
+                let lines = text.split_inclusive('\n');
+                lines.filter(|line| is_heading(line)).collect()
+            }
         }
     }
-    // The order of equal ones is that of files and passages.
-    pieces.sort_by(|one, other| {
-        let by_score = other.score.total_cmp(&one.score);
-        by_score.then_with(|| other.relevance.total_cmp(&one.relevance))
-    });
-    pieces
 }
 
-/// Returns how well passages match a question, by the numbers of file and passage; `None` without one.
-fn relevance(
-    view: &View,
-    segment: Segment,
-    question: Option<&str>,
-) -> Option<BTreeMap<(usize, usize), f64>> {
-    let query = Query::parse(question?, Syntax::Data);
-    let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
-    let find = |word: &str| {
-        let bytes = words.get(word).cloned();
-        let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
-        Ok::<_, std::convert::Infallible>(found.into_iter().collect())
-    };
-    let Ok(ranked) = ranking::rank(view, &query, Tuning::default(), 1, find);
-    let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
-    let matches = ranked.iter().map(|it| {
-        let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);
-        ((it.document, it.passage), relevance)
-    });
-    Some(matches.collect())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of files are small")]
-fn count(number: usize) -> f64 {
-    number as f64
+/// A part of the text, and the number of its file.
+struct Written {
+    file: usize,
+    part: ContextPart,
 }
 
 /// The choice of pieces, and the text.
@@ -188,6 +152,7 @@ struct Assembly<'a> {
     session: &'a Session,
     files: &'a TaskFiles,
     pages: CoveringPages,
+    detail: Detail,
     left_out: usize,
     /// The chosen pieces, by the numbers of file and passage.
     chosen: BTreeMap<(usize, usize), Piece>,
@@ -198,32 +163,39 @@ struct Assembly<'a> {
 impl Assembly<'_> {
     /// Takes the best pieces that fit; one that does not is left out, and the next is tried.
     fn choose(&mut self, pieces: Vec<Piece>, budget: usize) {
-        let mut used = 0;
+        let tokenizer = Tokenizer::default();
+        let mut room = budget;
         let mut limits = self.files.limits.clone();
         for piece in pieces {
             let place = (piece.file, piece.number);
             let Some(file) = self.files.files.get(piece.file) else {
                 continue;
             };
-            if piece.tokens < MIN_TOKENS {
-                continue;
-            }
-            let is_new = self
+            let body = file.text.get(piece.passage.range()).unwrap_or_default();
+            let mut of_file = self
                 .chosen
-                .range((piece.file, 0)..=(piece.file, usize::MAX))
-                .next()
-                .is_none();
+                .range((piece.file, 0)..=(piece.file, usize::MAX));
+            let is_new = of_file.next().is_none();
             let heading = if is_new { HEADING_TOKENS } else { 0 };
-            let fits = used + piece.tokens + heading <= budget;
-            let limit = limits.get_mut(&file.project).filter(|_| fits && is_new);
-            let is_seen = limit.is_none_or(|limit| limit.take(file.text.len() as u64));
-            if !fits || !is_seen {
-                self.left_out += 1;
+            let own = room.saturating_sub(heading);
+            // Counting is the costly part.
+            let is_small = own >= MIN_TOKENS && body.len() <= own.saturating_mul(MAX_TOKEN_BYTES);
+            let tokens = is_small.then(|| tokenizer.count(body));
+            if tokens.is_some_and(|tokens| tokens < MIN_TOKENS) {
                 continue;
             }
-            used += piece.tokens + heading;
-            self.order.push(place);
-            self.chosen.insert(place, piece);
+            let fitting = tokens.filter(|tokens| *tokens <= own);
+            let limit = limits.get_mut(&file.project);
+            let limit = limit.filter(|_| fitting.is_some() && is_new);
+            let is_seen = limit.is_none_or(|limit| limit.take(file.text.len() as u64));
+            match fitting {
+                Some(tokens) if is_seen => {
+                    room -= tokens + heading;
+                    self.order.push(place);
+                    self.chosen.insert(place, piece);
+                }
+                _ => self.left_out += 1,
+            }
         }
     }
 
@@ -232,7 +204,7 @@ impl Assembly<'_> {
         let tokenizer = Tokenizer::default();
         loop {
             self.session.world.interrupt.check()?;
-            let (body, parts) = self.written()?;
+            let (body, parts) = self.written();
             let preamble = self.preamble(&parts);
             let is_small = tokenizer.count(&preamble) * PREAMBLE_SHARE <= budget;
             let text = if is_small && !parts.is_empty() {
@@ -241,7 +213,8 @@ impl Assembly<'_> {
                 body
             };
             if tokenizer.count(&text) <= budget {
-                return Ok((text, parts));
+                let parts = parts.into_iter().map(|it| self.with_page(it));
+                return Ok((text, parts.collect::<Result<_>>()?));
             }
             let Some(last) = self.order.pop() else {
                 return Ok((String::new(), Vec::new()));
@@ -252,7 +225,7 @@ impl Assembly<'_> {
     }
 
     /// Returns the lines about the sources: where parts come from, how well they fit, how much is missing.
-    fn preamble(&self, parts: &[ContextPart]) -> String {
+    fn preamble(&self, parts: &[Written]) -> String {
         let TaskFiles {
             plan,
             view,
@@ -261,7 +234,7 @@ impl Assembly<'_> {
             ..
         } = self.files;
         let mut sources: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
-        for part in parts {
+        for Written { part, .. } in parts {
             let id = part.fragment_id.as_deref().unwrap_or_default();
             let source = id.splitn(3, ':').map(str::len).take(2).sum::<usize>() + 1;
             let entry = sources.entry(id.get(..source).unwrap_or(id)).or_default();
@@ -280,7 +253,24 @@ impl Assembly<'_> {
         )
     }
 
-    fn written(&self) -> Result<(String, Vec<ContextPart>)> {
+    /// Adds the page that has a part, if a mapped scope has its file with this content.
+    fn with_page(&self, written: Written) -> Result<ContextPart> {
+        let Written { file, part } = written;
+        let file = self.files.files.get(file);
+        let found = file.map(|file| self.pages.find(file, part.start));
+        let found = found.transpose()?.flatten();
+        Ok(match found {
+            None => part,
+            Some(covering) => ContextPart {
+                scope_id: Some(covering.scope),
+                page_id: Some(covering.page),
+                from: PartOrigin::Scope,
+                ..part
+            },
+        })
+    }
+
+    fn written(&self) -> (String, Vec<Written>) {
         let (mut text, mut parts) = (String::new(), Vec::new());
         let chosen: Vec<&Piece> = self.chosen.values().collect();
         let is_next =
@@ -298,20 +288,19 @@ impl Assembly<'_> {
             let last_line = first_line + body.lines().count().saturating_sub(1);
             let mut written =
                 page_text::heading(&file.shown, &format!(":{first_line}-{last_line}"));
-            written.push_str(body);
+            written.push_str(&self.detail.of(body));
             if !written.ends_with('\n') {
                 written.push('\n');
             }
-            let covering = self.pages.find(file, range.start)?;
             let scores = joined.iter().map(|it| it.score);
-            parts.push(ContextPart {
+            let part = ContextPart {
                 path: file.shown.clone(),
-                scope_id: covering.as_ref().map(|it| it.scope.clone()),
-                from: match &covering {
-                    Some(_) => PartOrigin::Scope,
-                    None => PartOrigin::Hydrated,
+                scope_id: None,
+                from: match file.tier {
+                    None => PartOrigin::Scope,
+                    Some(_) => PartOrigin::Hydrated,
                 },
-                page_id: covering.map(|it| it.page),
+                page_id: None,
                 start: range.start,
                 end: range.end,
                 start_line: Some(first_line),
@@ -321,11 +310,15 @@ impl Assembly<'_> {
                 tokens: Tokenizer::default().count(&written),
                 score: scores.max_by(f64::total_cmp),
                 fragment_id: Some(fragment_id(&file.project, &file.name)),
-                tier: Some(file.tier),
+                tier: file.tier,
+            };
+            parts.push(Written {
+                file: first.file,
+                part,
             });
             text.push_str(&written);
         }
-        Ok((text, parts))
+        (text, parts)
     }
 
     /// Returns the fragments that are in the text, by project.
@@ -352,6 +345,8 @@ pub(super) fn is_candidate(tier: Tier, question: Option<&str>) -> bool {
 
 /// Orders files as they are printed.
 pub(super) fn by_path(one: &TaskFile, other: &TaskFile) -> std::cmp::Ordering {
-    let key = |file: &TaskFile| -> (RepoPath, String) { (file.shown.clone(), file.hash.clone()) };
+    fn key(file: &TaskFile) -> (&RepoPath, &str, bool, Option<Tier>) {
+        (&file.shown, &file.hash, file.tier.is_none(), file.tier)
+    }
     key(one).cmp(&key(other))
 }

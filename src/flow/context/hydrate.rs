@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES, SkipReason};
 use crate::flow::workspace::id::repository_id;
 use crate::model::{RepoPath, Result};
-use crate::search::words;
 use crate::store::Session;
 use crate::store::settings::projects::Project;
 use crate::store::state::{
@@ -20,6 +19,7 @@ use crate::store::state::{
 use crate::text::tokenizer::Tokenizer;
 
 use super::known_projects::{self, Sourced};
+use super::pieces::matches;
 use super::project_files::{Place, ProjectReader};
 use super::{announce, limits, now, owner, unusable};
 
@@ -40,7 +40,7 @@ pub enum Hydrated {
 pub struct HydrateRequest {
     /// The projects.
     pub what: Hydrated,
-    /// What the task is about: files with its words stay in the hot tier first.
+    /// What the task is about: files that match it stay in the hot tier first.
     pub question: Option<String>,
     /// Files and directories that are read although they look like secrets.
     pub allow_secret: Vec<RepoPath>,
@@ -200,7 +200,9 @@ pub(super) fn hydrate_project(
         let count = || Tokenizer::default().count(&file.text) as u64;
         file.tokens = tokens.unwrap_or_else(count);
     }
-    let ranked = ranked(&read.files, request.question.as_deref());
+    // A file that has not changed keeps its place, whatever the question.
+    let is_new = |file: &HydratedFile| !known.contains_key(&(&file.name, file.hash.as_str()));
+    let ranked = ranked(&read.files, request.question.as_deref(), is_new);
     let step = TierStep::Hydrate(&ranked);
     let done = state.tier_step(owner, step, limits(session), now(session));
     let (fragments, changes) = done.map_err(unusable)?;
@@ -260,33 +262,35 @@ fn read_files(
     Ok(found)
 }
 
-/// Orders files for the hot tier: first those with most words of the question, then those that changed last.
-fn ranked(files: &[HydratedFile], question: Option<&str>) -> Vec<NewFragment> {
-    let wanted: BTreeSet<String> = words::of(question.unwrap_or_default())
-        .into_iter()
-        .filter(|word| !words::is_stop_word(word))
-        .collect();
-    let score = |file: &HydratedFile| {
-        let mut found = BTreeSet::new();
-        if !wanted.is_empty() {
-            let mut note = |word: &str| {
-                if wanted.contains(word) {
-                    found.insert(word.to_owned());
-                }
-            };
-            words::each(&file.shown.to_string(), &mut note);
-            words::each(&file.text, &mut note);
+/// Orders files for the hot tier: first new ones by how well they match the question, then those that changed last.
+fn ranked(
+    files: &[HydratedFile],
+    question: Option<&str>,
+    is_new: impl Fn(&HydratedFile) -> bool,
+) -> Vec<NewFragment> {
+    let mut best = vec![0.0_f64; files.len()];
+    if question.is_some() {
+        let texts = files.iter().map(|file| {
+            if is_new(file) {
+                (file.shown.to_string(), file.text.as_str())
+            } else {
+                (String::new(), "")
+            }
+        });
+        for ((file, _), relevance) in matches(texts, question).relevance {
+            if let Some(best) = best.get_mut(file) {
+                *best = best.max(relevance);
+            }
         }
-        found.len()
-    };
-    let mut scored: Vec<(usize, &HydratedFile)> = files.iter().map(|it| (score(it), it)).collect();
+    }
+    let mut scored: Vec<(f64, &HydratedFile)> = best.into_iter().zip(files).collect();
     scored.sort_by(|(one_score, one), (other_score, other)| {
         other_score
-            .cmp(one_score)
+            .total_cmp(one_score)
             .then_with(|| other.modified.cmp(&one.modified))
             .then_with(|| one.shown.cmp(&other.shown))
     });
-    let fragment = |(_, file): (usize, &HydratedFile)| NewFragment {
+    let fragment = |(_, file): (f64, &HydratedFile)| NewFragment {
         name: file.name.clone(),
         hash: file.hash.clone(),
         tokens: file.tokens,

@@ -3,9 +3,13 @@
 //! Without any configuration there is one project, `default`, the repository itself, and one plan of that name.
 
 pub mod assembly;
+mod catalog_checkout;
 mod covering_pages;
+pub mod fragment_list;
 pub mod hydrate;
 pub mod known_projects;
+mod opened_tiers;
+mod pieces;
 pub mod project_changes;
 mod project_files;
 pub mod projects;

@@ -1,6 +1,7 @@
 //! The files of a project: listed, and read by the rules of hydration.
 //!
-//! What the repository names is beneath its root and not behind a symlink; only the user may name other places.
+//! What the repository names is beneath its root and not behind a symlink, or a repository of the catalog; only the user
+//! may name other places.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,9 @@ use crate::store::Session;
 use crate::store::settings::projects::{Resource, ResourceType};
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
+use crate::workspace::hidden_files::HiddenFiles;
 
+use super::catalog_checkout;
 use super::known_projects::ProjectSource;
 
 /// The files of a resource.
@@ -30,8 +33,8 @@ pub(super) enum Place {
         folder: PathBuf,
         /// Its path as reports have it: from the root, or that of the machine.
         shown: RepoPath,
-        /// Whether git lists them.
-        is_checkout: bool,
+        /// Who lists them.
+        listed: Listed,
     },
     /// Documents that were mapped or ingested, by path.
     Documents {
@@ -42,6 +45,17 @@ pub(super) enum Place {
     },
     /// It does not exist.
     Nowhere,
+}
+
+/// Who lists the files of a directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listed {
+    /// git.
+    Checkout,
+    /// git, in a repository of the catalog, which may hide files.
+    Catalog,
+    /// A walk.
+    Walk,
 }
 
 /// Reads the files of resources.
@@ -70,7 +84,10 @@ impl<'a> ProjectReader<'a> {
 
     fn folder(&self, resource: &Resource, source: ProjectSource) -> Result<Place> {
         let root = self.session.repo.workdir();
-        let is_checkout = resource.kind == ResourceType::GitCheckout;
+        let listed = match resource.kind {
+            ResourceType::GitCheckout => Listed::Checkout,
+            _ => Listed::Walk,
+        };
         let typed = Path::new(&resource.location);
         if typed.is_absolute() && source == ProjectSource::User {
             let Ok(folder) = typed.canonicalize() else {
@@ -80,21 +97,29 @@ impl<'a> ProjectReader<'a> {
                 Place::Folder {
                     shown: RepoPath::from(folder.as_os_str().as_encoded_bytes()),
                     folder,
-                    is_checkout,
+                    listed,
                 }
             } else {
                 Place::Nowhere
             });
         }
         let path = below_root(resource)?;
-        if !safe_open::is_directory_below(root, &path) {
-            return Ok(Place::Nowhere);
+        if safe_open::is_directory_below(root, &path) {
+            return Ok(Place::Folder {
+                folder: path.under(root),
+                shown: path,
+                listed,
+            });
         }
-        Ok(Place::Folder {
-            folder: path.under(root),
-            shown: path,
-            is_checkout,
-        })
+        let found = match listed {
+            Listed::Checkout => catalog_checkout::root_of(self.session, &resource.location)?,
+            _ => None,
+        };
+        Ok(found.map_or(Place::Nowhere, |root| Place::Folder {
+            folder: root.as_path().to_owned(),
+            shown: root,
+            listed: Listed::Catalog,
+        }))
     }
 
     fn scope(&self, scope: &str) -> Result<Place> {
@@ -129,14 +154,10 @@ impl<'a> ProjectReader<'a> {
     pub(super) fn list(&self, place: &Place) -> Result<Vec<RepoPath>> {
         let most = self.session.settings.map.max_entries as usize;
         match place {
-            Place::Folder {
-                folder,
-                is_checkout: true,
-                ..
-            } => working_files::of_git(&self.session.world, folder, most),
-            Place::Folder { folder, .. } => {
-                working_files::walked(&self.session.world, folder, most)
-            }
+            Place::Folder { folder, listed, .. } => match listed {
+                Listed::Walk => working_files::walked(&self.session.world, folder, most),
+                _ => working_files::of_git(&self.session.world, folder, most),
+            },
             Place::Documents { documents, .. } => {
                 Ok(documents.iter().map(|it| it.path.clone()).collect())
             }
@@ -156,14 +177,19 @@ impl<'a> ProjectReader<'a> {
     ) -> Result<FileReading> {
         match place {
             Place::Nowhere => Ok(FileReading::Skipped(SkipReason::NoLocation)),
-            Place::Folder { folder, shown, .. } => {
-                let is_secret = |path: &RepoPath, bytes: &[u8]| {
-                    let shown = shown.join(path);
-                    let is_allowed = self.allowed.iter().any(|it| shown.is_at_or_below(it));
-                    !is_allowed && (is_named_as_secret(path) || contains_secret(bytes))
-                };
+            Place::Folder {
+                folder,
+                shown,
+                listed,
+            } => {
+                let interrupt = &self.session.world.interrupt;
+                if *listed == Listed::Catalog && HiddenFiles::of(interrupt, folder).hides(path) {
+                    return Ok(FileReading::Skipped(SkipReason::Hidden));
+                }
+                let is_secret =
+                    |path: &RepoPath, bytes: &[u8]| self.is_secret(&shown.join(path), bytes);
                 let reader = FileReader {
-                    interrupt: &self.session.world.interrupt,
+                    interrupt,
                     repo: &self.session.repo,
                     is_secret: &is_secret,
                 };
@@ -174,6 +200,12 @@ impl<'a> ProjectReader<'a> {
                 Some(document) => self.document(document, reading, room_bytes),
             },
         }
+    }
+
+    /// Returns `true` if a file looks like a secret, by the path that is shown, and was not allowed.
+    pub(super) fn is_secret(&self, path: &RepoPath, bytes: &[u8]) -> bool {
+        let is_allowed = self.allowed.iter().any(|it| path.is_at_or_below(it));
+        !is_allowed && (is_named_as_secret(path) || contains_secret(bytes))
     }
 
     /// Reads a document that was mapped or ingested: its text is that of its reader, also of a PDF.
@@ -194,6 +226,9 @@ impl<'a> ProjectReader<'a> {
             Ok(text) => text,
         };
         let bytes = text.len() as u64;
+        if self.is_secret(&document.path, text.as_bytes()) {
+            return Ok(FileReading::Skipped(SkipReason::Secret));
+        }
         Ok(if bytes > MAX_FILE_BYTES {
             FileReading::Skipped(SkipReason::TooLarge)
         } else if bytes > room_bytes {

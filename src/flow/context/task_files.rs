@@ -1,12 +1,14 @@
 //! The files of a plan that a view sees, with their texts, each once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES};
+use crate::flow::search::scope_matches;
 use crate::flow::workspace::id::repository_id;
-use crate::model::{RepoPath, Result};
+use crate::model::{Code, RepoPath, Result};
+use crate::search::postings::IndexedPassage;
 use crate::store::Session;
-use crate::store::settings::projects::{ContextView, Project};
+use crate::store::settings::projects::{ContextView, Project, ResourceType};
 use crate::store::state::{FragmentName, State, Tier, TierOwner, TierStep};
 
 use super::assembly::{TaskRequest, by_path, is_candidate};
@@ -16,6 +18,9 @@ use super::project_files::ProjectReader;
 use super::views::Seen;
 use super::{announce, limits, now, owner, unusable};
 
+/// The maximum number of passages of a scope that are candidates.
+const MAX_SCOPE_MATCHES: usize = 200;
+
 /// A file with its text.
 pub(super) struct TaskFile {
     pub(super) project: String,
@@ -24,7 +29,19 @@ pub(super) struct TaskFile {
     pub(super) hash: String,
     pub(super) text: String,
     pub(super) modified: i64,
-    pub(super) tier: Tier,
+    /// The tier that has it; `None` for a file that only a search of its scope has found.
+    pub(super) tier: Option<Tier>,
+    /// The passages that a search of a scope has found, by number.
+    pub(super) matches: BTreeMap<usize, Match>,
+}
+
+/// A passage that a search has found.
+pub(super) struct Match {
+    pub(super) passage: IndexedPassage,
+    /// Of 0 to 1.
+    pub(super) relevance: f64,
+    /// Whether it is the whole file.
+    pub(super) is_whole: bool,
 }
 
 /// What a view may still show of a project.
@@ -90,15 +107,36 @@ pub(super) fn collect(session: &Session, request: &TaskRequest) -> Result<TaskFi
             };
             hydrate_project(session, project, &wanted)?
         } else {
-            read_tiers(session, project, &mut found.stale)?
+            read_tiers(session, project, request, &mut found.stale)?
         };
         found.add(&project.item.name, read, &seen, request.question.as_deref());
+        if let Some(question) = &request.question {
+            found.search_scopes(session, &project.item, question, &seen)?;
+        }
     }
     found.files.sort_by(by_path);
-    found
-        .files
-        .dedup_by(|other, one| one.shown == other.shown && one.hash == other.hash);
+    // Of one content, the file in the highest tier stays, with the best of what was found.
+    found.files.dedup_by(|other, one| {
+        let is_same = one.shown == other.shown && one.hash == other.hash;
+        if is_same {
+            one.join(std::mem::take(&mut other.matches));
+        }
+        is_same
+    });
+    found.leave_out_older();
     Ok(found)
+}
+
+impl TaskFile {
+    /// Adds what another search has found in the same content; the higher relevance stays.
+    fn join(&mut self, matches: BTreeMap<usize, Match>) {
+        for (number, found) in matches {
+            let known = self.matches.get(&number);
+            if known.is_none_or(|known| known.relevance < found.relevance) {
+                self.matches.insert(number, found);
+            }
+        }
+    }
 }
 
 impl TaskFiles {
@@ -120,7 +158,8 @@ impl TaskFiles {
                     hash: file.hash,
                     text: file.text,
                     modified: file.modified,
-                    tier,
+                    tier: Some(tier),
+                    matches: BTreeMap::new(),
                 }));
         }
         self.projects.push(name.to_owned());
@@ -134,10 +173,67 @@ impl TaskFiles {
     }
 }
 
-/// Reads the files that are in the tiers; those with other content now are counted, and left out.
+impl TaskFiles {
+    /// Leaves out what only a scope has of a file that was read with other content: the file has changed since.
+    fn leave_out_older(&mut self) {
+        let read = self.files.iter().filter(|it| it.tier.is_some());
+        let read: BTreeSet<RepoPath> = read.map(|it| it.shown.clone()).collect();
+        self.files
+            .retain(|it| it.tier.is_some() || !read.contains(&it.shown));
+    }
+
+    /// Adds the passages of a project's scopes that match, also of files that hydration had no room for.
+    fn search_scopes(
+        &mut self,
+        session: &Session,
+        project: &Project,
+        question: &str,
+        seen: &Seen,
+    ) -> Result<()> {
+        let reader = ProjectReader::new(session, &[]);
+        let scopes = project.resources.iter();
+        for resource in scopes.filter(|it| it.kind == ResourceType::Scope) {
+            let scope = &resource.location;
+            let found = scope_matches::of_scope(session, scope, question, MAX_SCOPE_MATCHES);
+            let found = match found {
+                Err(error) if error.code() == Code::ScopeNotFound => continue,
+                found => found?,
+            };
+            for it in found {
+                let is_seen = seen.has(&it.path, it.text.len() as u64);
+                if !is_seen || reader.is_secret(&it.path, it.text.as_bytes()) {
+                    continue;
+                }
+                let (number, count) = it.number;
+                let found = Match {
+                    passage: it.passage,
+                    relevance: it.relevance,
+                    is_whole: count == 1,
+                };
+                self.files.push(TaskFile {
+                    project: project.name.clone(),
+                    name: FragmentName {
+                        resource: resource.id.clone(),
+                        path: it.path.clone(),
+                    },
+                    shown: it.path,
+                    hash: it.blob.to_string(),
+                    text: it.text.as_ref().to_owned(),
+                    modified: 0,
+                    tier: None,
+                    matches: BTreeMap::from([(number, found)]),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the files in the tiers that are candidates; those with other content now are counted, and left out.
 fn read_tiers(
     session: &Session,
     project: &Sourced<Project>,
+    request: &TaskRequest,
     stale: &mut usize,
 ) -> Result<HydratedProject> {
     let (repository, agent) = (repository_id(session)?, owner(session));
@@ -158,7 +254,11 @@ fn read_tiers(
         let own = read
             .fragments
             .iter()
-            .filter(|it| it.file.name.resource == resource.id);
+            .filter(|it| it.file.name.resource == resource.id)
+            .filter(|it| {
+                let is_wanted = |tier| is_candidate(tier, request.question.as_deref());
+                it.tier.is_some_and(is_wanted)
+            });
         for fragment in own {
             let name = &fragment.file.name;
             match reader.read(&place, &name.path, MAX_PROJECT_BYTES)? {

@@ -149,6 +149,8 @@ pub struct TaskContext {
     pub stale: usize,
     /// Whether the files of a project were too large together.
     pub stopped: bool,
+    /// The share of the budget for an outline of the text in its place; null for the text.
+    pub skeleton: Option<f64>,
 }
 
 /// Makes a context.

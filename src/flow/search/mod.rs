@@ -11,6 +11,7 @@ mod hits;
 mod indexing;
 pub(super) mod known_documents;
 mod packing;
+pub(in crate::flow) mod scope_matches;
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Which checkout this is, where its state is, and which groups its files belong to. Reads only.
+//! Which checkout this is, where its state and its notes are, and which groups its files belong to.
 
 pub mod cargo;
 pub mod catalog;
@@ -7,6 +7,7 @@ pub mod git_tools;
 pub mod groups;
 pub mod id;
 pub mod index;
+pub mod memory;
 pub mod paths;
 pub mod query;
 pub mod validate;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{catalog, index};
+use super::{catalog, index, memory};
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{RepoPath, Result, World};
@@ -133,13 +133,17 @@ fn of_tree(root: &Path) -> Vec<StatePlace> {
     files.map(place).into()
 }
 
-/// Returns derived files in the working tree. The folder around them holds files that are not deletable, too.
-fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 2] {
+/// Returns derived files and notes in the working tree.
+fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 4] {
     let folder = folder_of(&checkout.repository_id()).under(&checkout.root);
-    let place = |(name, file)| Keep::Deletable.place(name, folder.join(file), PlaceOf::Tree);
+    let place =
+        |(name, file, keep): (_, _, Keep)| keep.place(name, folder.join(file), PlaceOf::Tree);
     [
-        ("catalog-snapshot", catalog::SNAPSHOT),
-        ("file-overview", index::FILE),
+        ("catalog-snapshot", catalog::SNAPSHOT, Keep::Deletable),
+        ("file-overview", index::FILE, Keep::Deletable),
+        // Nothing makes notes again.
+        ("memory", memory::FOLDER, Keep::ForGood),
+        ("long-term-memory", memory::LONG, Keep::ForGood),
     ]
     .map(place)
 }

@@ -1,18 +1,22 @@
 //! A folder of ours in the working tree, for what may be deleted at any time: `.colony/cache/...`.
 //!
 //! No symlink on the way is followed, so a repository cannot lead a write elsewhere. `.colony/cache` hides itself from
-//! git by an ignore file of its own.
+//! git by an ignore file of its own, before anything else is in it.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, World};
 
 /// The folder that hides itself.
 const CACHE: &str = ".colony/cache";
+
+/// The file that hides it.
+const HIDING: &str = ".gitignore";
 
 /// A folder that exists.
 pub struct TreeFolder {
@@ -25,12 +29,16 @@ impl TreeFolder {
     ///
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
-    pub fn of_repository(root: &Path, repository_id: &str) -> Result<TreeFolder> {
+    pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
         let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
-        cache.create(".gitignore", b"*\n")?;
+        let is_there = rustix::fs::statat(&cache.folder, HIDING, AtFlags::SYMLINK_NOFOLLOW);
+        if is_there.is_err() {
+            cache.write(HIDING, b"*\n", &world.nonce8())?;
+        }
         TreeFolder::make(root, &folder_of(repository_id))
     }
 
+    /// Creates the missing parts of a folder, durably, and opens it.
     fn make(root: &Path, path: &RepoPath) -> Result<TreeFolder> {
         let cannot = |error: Errno| match error {
             Errno::NOTDIR | Errno::LOOP | Errno::MLINK => {
@@ -44,7 +52,8 @@ impl TreeFolder {
         let mut folder = rustix::fs::open(root, top, Mode::empty()).map_err(cannot)?;
         for part in path.parts() {
             match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                Ok(()) => sync(&folder).map_err(cannot)?,
+                Err(Errno::EXIST) => {}
                 Err(error) => return Err(cannot(error)),
             }
             let below = top | OFlags::NOFOLLOW;
@@ -83,7 +92,7 @@ impl TreeFolder {
             Err(Errno::EXIST) => Ok(false),
             Err(error) => Err(self.cannot_write(name, error.into())),
             Ok(file) => {
-                let written = std::fs::File::from(file).write_all(bytes);
+                let written = File::from(file).write_all(bytes);
                 written.map(|()| true).map_err(|error| {
                     // The error is that of the write.
                     rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()).ok();
@@ -96,9 +105,81 @@ impl TreeFolder {
     fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
         Error::io(format!("cannot write '{}/{name}'", self.path), error)
     }
+
+    /// Creates a folder in this one, which is below a root, or opens it.
+    ///
+    /// # Errors
+    /// As [`TreeFolder::of_repository`].
+    pub fn below(&self, root: &Path, name: &str) -> Result<TreeFolder> {
+        TreeFolder::make(root, &self.path.join(&RepoPath::from(name)))
+    }
+
+    /// Adds bytes to a file by one write, and makes them durable: processes that add at the same time lose nothing. Only
+    /// the user may read a new file.
+    ///
+    /// # Errors
+    /// `value-too-large` if the file would have more than `limit_bytes`; `path-in-the-way` for anything but a file;
+    /// `no-space`, `io`.
+    pub fn append_private(&self, name: &str, bytes: &[u8], limit_bytes: u64) -> Result<()> {
+        let path = self.path.join(&RepoPath::from(name));
+        let in_the_way = || {
+            let message = format!("cannot write '{path}': it is not a plain file");
+            Error::new(Code::PathInTheWay, message).detail("path", &path)
+        };
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
+        let file = match opened {
+            // A symlink, a directory, a pipe.
+            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
+                return Err(in_the_way());
+            }
+            opened => File::from(opened.map_err(|error| self.cannot_write(name, error.into()))?),
+        };
+        let cannot = |error| self.cannot_write(name, error);
+        let found = file.metadata().map_err(cannot)?;
+        if !found.is_file() {
+            return Err(in_the_way());
+        }
+        if found.len() + bytes.len() as u64 > limit_bytes {
+            let message = format!(
+                "'{path}' has {} bytes, and with {} more it would have more than {limit_bytes}",
+                found.len(),
+                bytes.len()
+            );
+            return Err(Error::new(Code::ValueTooLarge, message).unchanged());
+        }
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, bytes));
+        if written.map_err(|error| cannot(error.into()))? < bytes.len() {
+            return Err(cannot(std::io::ErrorKind::StorageFull.into()));
+        }
+        file.sync_all().map_err(cannot)?;
+        sync(&self.folder).map_err(|error| cannot(error.into()))
+    }
+
+    /// Deletes a file; a missing one is fine.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => {
+                let what = format!("cannot delete '{}/{name}'", self.path);
+                Err(Error::io(what, error.into()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Returns the folder of a checkout's caches, below its root.
 pub fn folder_of(repository_id: &str) -> RepoPath {
     RepoPath::from(format!("{CACHE}/repos/{repository_id}").as_str())
+}
+
+/// Makes the names in a directory durable.
+fn sync(folder: &OwnedFd) -> rustix::io::Result<()> {
+    // A folder that was opened only to reach its files cannot be synced.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::fsync(rustix::fs::openat(folder, ".", flags, Mode::empty())?)
 }

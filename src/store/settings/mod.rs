@@ -106,6 +106,8 @@ pub struct Settings {
     pub context_budget_tokens: u64,
     /// Maximum tokens of the hot tier of a project.
     pub context_hot_tokens: u64,
+    /// The days that the notes of a day are kept; 0 means for ever.
+    pub memory_retention_days: u64,
     /// The namespace in which events are written and read.
     pub events_namespace: String,
     /// The unusable parts of `.colony/colony.toml`.
@@ -218,6 +220,7 @@ impl Settings {
                 .map(PathBuf::from),
             context_budget_tokens: range("colony.context.budgetTokens")?,
             context_hot_tokens: range("colony.context.hotTokens")?,
+            memory_retention_days: range("colony.memory.retentionDays")?,
             events_namespace: layers.require("colony.events.namespace")?.value,
             repository_problems: layers.repository_problems().to_vec(),
         })

@@ -343,6 +343,15 @@ pub const TABLE: &[Setting] = &[
         help: "maximum tokens of the files in the hot tier of a project",
     },
     Setting {
+        key: "colony.memory.retentionDays",
+        variable: "COLONY_MEMORY_RETENTION_DAYS",
+        flag: None,
+        kind: Kind::Range(0, 36_500),
+        set_by: SetBy::User,
+        default: "30",
+        help: "days that the notes of a day are kept; 0 means for ever",
+    },
+    Setting {
         key: "colony.events.namespace",
         variable: "COLONY_EVENTS_NAMESPACE",
         flag: None,

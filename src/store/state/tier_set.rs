@@ -111,13 +111,17 @@ pub struct TierChanges {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TierSet {
     fragments: BTreeMap<FragmentName, Fragment>,
+    /// The number of the last use.
+    turn: i64,
 }
 
 impl TierSet {
-    pub(super) fn new(fragments: Vec<Fragment>) -> TierSet {
+    /// Returns the set of these fragments; `turn` is the number of the last use of any.
+    pub(super) fn new(fragments: Vec<Fragment>, turn: i64) -> TierSet {
         let named = fragments.into_iter().map(|it| (it.file.name.clone(), it));
         TierSet {
             fragments: named.collect(),
+            turn,
         }
     }
 
@@ -145,19 +149,18 @@ impl TierSet {
     /// all others are deleted.
     pub(super) fn hydrate(&mut self, found: &[NewFragment], now: i64) {
         let mut before = std::mem::take(&mut self.fragments);
-        let mut turn = before.values().map(|it| it.used).max().unwrap_or_default();
         // The best is used last, and so goes last.
         for file in found.iter().rev() {
             let known = before.remove(&file.name);
             let fragment = match known {
                 Some(known) if known.file.hash == file.hash => known,
                 known => {
-                    turn += 1;
+                    self.turn += 1;
                     Fragment {
                         file: file.clone(),
                         tier: Some(Tier::Hot),
                         since: now,
-                        used: turn,
+                        used: self.turn,
                         used_at: now,
                         accesses: known.map_or(0, |known| known.accesses),
                     }
@@ -169,22 +172,16 @@ impl TierSet {
 
     /// Counts an access of fragments. Returns the number of those that are in a tier.
     pub(super) fn access(&mut self, names: &[FragmentName], now: i64) -> u64 {
-        let mut turn = self
-            .fragments
-            .values()
-            .map(|it| it.used)
-            .max()
-            .unwrap_or_default();
         let mut hits = 0;
         for name in names {
             let Some(fragment) = self.fragments.get_mut(name) else {
                 continue;
             };
             let Some(tier) = fragment.tier else { continue };
-            turn += 1;
+            self.turn += 1;
             hits += 1;
             fragment.accesses += 1;
-            (fragment.used, fragment.used_at, fragment.since) = (turn, now, now);
+            (fragment.used, fragment.used_at, fragment.since) = (self.turn, now, now);
             if fragment.accesses.is_multiple_of(PROMOTION) {
                 fragment.tier = Some(tier.above());
             }

@@ -59,7 +59,12 @@ impl State {
         now: i64,
     ) -> Result<(Vec<Fragment>, TierChanges), Unusable> {
         self.update(|connection| {
-            let before = TierSet::new(fragments(connection, owner)?);
+            let loaded = match step {
+                // A fragment in no tier cannot be used.
+                TierStep::Access(_) => fragments(connection, owner, Which::InTiers)?,
+                TierStep::Hydrate(_) | TierStep::Age => fragments(connection, owner, Which::All)?,
+            };
+            let before = TierSet::new(loaded, last_turn(connection, owner)?);
             let mut after = before.clone();
             after.age(now);
             let mut hits = 0;
@@ -82,7 +87,7 @@ impl State {
     /// # Errors
     /// When the state cannot be read.
     pub fn fragments(&mut self, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
-        self.read(|connection| fragments(connection, owner))
+        self.read(|connection| fragments(connection, owner, Which::All))
     }
 
     /// Lists the fragments in the tiers of a project as they are by now; nothing is written.
@@ -95,7 +100,8 @@ impl State {
         limits: TierLimits,
         now: i64,
     ) -> Result<Vec<Fragment>, Unusable> {
-        let mut tiers = TierSet::new(self.read(|connection| fragments(connection, owner))?);
+        let loaded = self.read(|connection| fragments(connection, owner, Which::InTiers))?;
+        let mut tiers = TierSet::new(loaded, 0);
         tiers.age(now);
         tiers.settle(limits, now);
         let all = tiers.fragments().filter(|it| it.tier.is_some());
@@ -149,14 +155,14 @@ impl State {
     /// When the state cannot be written.
     pub fn flush_tiers(&mut self, owner: TierOwner<'_>) -> Result<usize, Unusable> {
         self.update(|connection| {
-            let all = fragments(connection, owner)?;
+            let all = fragments(connection, owner, Which::InTiers)?;
             for table in ["fragments", "tier_counters"] {
                 let sql = format!(
                     "DELETE FROM {table} WHERE repository = ?1 AND agent = ?2 AND project = ?3"
                 );
                 connection.execute(&sql, key(owner))?;
             }
-            Ok(all.iter().filter(|it| it.tier.is_some()).count())
+            Ok(all.len())
         })
     }
 }
@@ -165,13 +171,38 @@ fn key(owner: TierOwner<'_>) -> [&str; 3] {
     [owner.repository, owner.agent, owner.project]
 }
 
-fn fragments(connection: &Connection, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
-    let sql = "SELECT resource, path, hash, tokens, bytes, tier, since, used, used_at, accesses
-        FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3
-        ORDER BY resource, path";
-    let mut statement = connection.prepare_cached(sql)?;
+/// The fragments to load: those without a tier may be many more than the others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    All,
+    InTiers,
+}
+
+fn fragments(
+    connection: &Connection,
+    owner: TierOwner<'_>,
+    which: Which,
+) -> Result<Vec<Fragment>, Unusable> {
+    let only = match which {
+        Which::All => "",
+        Which::InTiers => "AND tier IS NOT NULL",
+    };
+    let sql = format!(
+        "SELECT resource, path, hash, tokens, bytes, tier, since, used, used_at, accesses
+        FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3 {only}
+        ORDER BY resource, path"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
     let rows = statement.query_map(key(owner), fragment)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the number of the last use of a fragment of a project.
+fn last_turn(connection: &Connection, owner: TierOwner<'_>) -> Result<i64, Unusable> {
+    let sql = "SELECT COALESCE(MAX(used), 0) FROM fragments
+        WHERE repository = ?1 AND agent = ?2 AND project = ?3";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row(key(owner), |row| row.get(0))?)
 }
 
 fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {

@@ -80,6 +80,7 @@ fn a_clone_for_reading_follows_its_remote_and_refuses_changes() {
     let clone = at(&sandbox, &report);
     assert_eq!(clone.error(&["checkpoint", "-m", "x"]), "read-only-clone");
     assert_eq!(clone.error(&["checkpoint", "--auto"]), "read-only-clone");
+    assert_eq!(clone.error(&["memory", "add", "x"]), "read-only-clone");
     sandbox.write("a.txt", "two\n");
     sandbox.git(&["commit", "-qam", "second"]);
     sandbox.git(&["push", "-q", &url, "main"]);

@@ -143,3 +143,126 @@ fn a_plan_that_is_unknown_or_mixed_with_paths_is_refused() {
     let nothing = sandbox.run(&["context", "--plan", "code", "zebra"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (1, ""));
 }
+
+#[test]
+fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
+    let sandbox = repository();
+    let mut large = "filler words\n".repeat(25_000);
+    large += "\n## Zebra\n\nThe zebra waits until it may cross the street at noon.\n";
+    sandbox.write("docs/large.md", large);
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "large"]);
+    sandbox.colony(&["map"]);
+    let scope = sandbox.json(&["scopes"])["mappings"][0]["scope_id"].clone();
+    let scope = scope.as_str().unwrap();
+    let resource = format!("all scope {scope}");
+    sandbox.git(&["config", "colony.project.mapped.resource", &resource]);
+    sandbox.git(&["config", "colony.plan.mapped.project", "mapped"]);
+    // No tier has anything: the passages are those of the pages.
+    let args = ["--plan", "mapped", "--no-hydrate", "how is a lock taken"];
+    let told = context(&sandbox, &args);
+    assert_eq!(paths(&told), ["src/lock.rs"]);
+    let part = &told["parts"][0];
+    assert_eq!(
+        (&part["from"], &part["scope_id"]),
+        (&json!("scope"), &json!(scope))
+    );
+    assert_eq!(part["tier"], Value::Null);
+    // The same passages of a tier are printed once.
+    let both = context(&sandbox, &["--plan", "mapped", "how is a lock taken"]);
+    assert_eq!(paths(&both), paths(&told));
+    assert_eq!(both["parts"][0]["tier"], "hot");
+    assert_eq!(
+        both["text"].as_str().unwrap().matches("take_lock").count(),
+        1
+    );
+    // A file that is too large for the tiers is found.
+    let zebra = context(&sandbox, &["--plan", "mapped", "zebra at noon"]);
+    assert_eq!(paths(&zebra), ["docs/large.md"]);
+    assert_eq!(zebra["parts"][0]["from"], "scope");
+    // A view and secrets hold for them, too.
+    sandbox.write("key.txt", format!("lock ghp_{}\n", "a1".repeat(18)));
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-qm", "key"]);
+    sandbox.colony(&["map"]);
+    let told = context(&sandbox, &args);
+    assert!(!paths(&told).contains(&"key.txt"), "{told}");
+    // What has changed since is printed as it is now.
+    sandbox.git(&[
+        "config",
+        "--add",
+        "colony.project.mapped.resource",
+        "docs git-checkout docs",
+    ]);
+    sandbox.write("docs/guide.md", "# Guide\n\nA lock is taken by name.\n");
+    let told = context(&sandbox, &["--plan", "mapped", "how is a lock taken"]);
+    let text = told["text"].as_str().unwrap();
+    assert!(text.contains("taken by name"), "{text}");
+}
+
+#[test]
+fn a_skeleton_has_headings_and_definitions_within_its_share() {
+    let sandbox = planned();
+    let question = ["lock"];
+    let all = context(
+        &sandbox,
+        &[&["--plan", "code", "--budget", "1000"], &question[..]].concat(),
+    );
+    let args = [
+        "--plan",
+        "code",
+        "--budget",
+        "1000",
+        "--skeleton",
+        "0.15",
+        "lock",
+    ];
+    let told = context(&sandbox, &args);
+    assert_eq!(told["budget_tokens"], 150);
+    assert_eq!(told["task"]["skeleton"], 0.15);
+    assert!(told["used_tokens"].as_u64().unwrap() <= 150);
+    let text = told["text"].as_str().unwrap();
+    assert!(text.contains("pub fn take_lock() {}"), "{text}");
+    assert!(!text.contains("/// Takes a lock."), "{text}");
+    assert!(paths(&told).iter().all(|path| paths(&all).contains(path)));
+    assert_eq!(context(&sandbox, &args)["text"], told["text"]);
+    for wrong in ["0", "1.5", "-1", "x", "NaN"] {
+        let option = format!("--skeleton={wrong}");
+        let told = refused(&sandbox, &["context", "--plan", "code", &option]);
+        assert!(told.contains("above 0 and at most 1"), "{told}");
+    }
+}
+
+#[test]
+fn a_file_that_became_a_link_is_in_no_output() {
+    let sandbox = planned();
+    sandbox.write("src/user.txt", "root lock words\n");
+    sandbox.colony(&["context", "hydrate"]);
+    std::fs::remove_file(sandbox.path("src/user.txt")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", sandbox.path("src/user.txt")).unwrap();
+    std::os::unix::fs::symlink("/etc", sandbox.path("src/system")).unwrap();
+    for args in [
+        &["context", "list"][..],
+        &["context", "--plan", "default", "--no-hydrate", "root lock"],
+        &["context", "--plan", "default", "--no-hydrate"],
+        &["context", "hydrate"],
+        &["context", "list", "--view", "apply"],
+        &["context", "stats"],
+        &["context", "--plan", "default", "root lock"],
+        &["context", "--plan", "default", "--skeleton", "0.5"],
+        &["context", "gc"],
+        &["projects"],
+        &["plans"],
+        &["events"],
+        &["context", "flush"],
+    ] {
+        for args in [args.to_vec(), [&["--json"], args].concat()] {
+            let run = sandbox.run(&args);
+            let said = run.stdout + &run.stderr;
+            assert!(
+                !said.contains("root:") && !said.contains("/etc"),
+                "{args:?}: {said}"
+            );
+        }
+    }
+}

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{configure, refused, repository};
+use crate::support::Sandbox;
 
 const TWO: &str = "# what belongs together\n[projects.app] # the code\ndescription = \"The app\"\nresources = [\n  { id = \"code\", type = \"git-checkout\", location = \"src\" },\n]\n\n[projects.docs]\nresources = [{ id = \"docs\", type = \"directory\", location = \"docs\" }, { id = \"none\", type = \"directory\", location = \"none\" }]\n\n[plans.review]\nprojects = [\"app\"]\nview = \"apply\"\nbudget_tokens = 900\n";
 
@@ -197,4 +198,60 @@ fn a_project_that_cannot_be_changed_is_refused() {
     let told = refused(&sandbox, &["projects", "add", "x", "docs"]);
     assert!(told.contains("uncommitted edits"), "{told}");
     assert_eq!(sandbox.read(".colony/colony.toml"), "# mine\n");
+}
+
+#[test]
+fn a_repository_of_the_catalog_may_be_a_resource() {
+    let sandbox = repository();
+    let other = sandbox.at(sandbox.outside().join("other"));
+    std::fs::create_dir(&other.root).unwrap();
+    other.git(&["init", "-q"]);
+    other.write(
+        "lib.rs",
+        "/// Takes the lock that everybody shares.\npub fn shared_lock() {}\n",
+    );
+    other.write("hidden.txt", "hidden words\n");
+    other.write("secret.pem", "secret words\n");
+    other.write(".colonyignore", "hidden.txt\n");
+    std::os::unix::fs::symlink("/etc/passwd", other.path("passwd")).unwrap();
+    let id = other.json(&["id"])["repository_id"].clone();
+    let id = id.as_str().unwrap();
+    let resource = format!(
+        "[projects.lib]\nresources = [{{ id = \"lib\", type = \"git-checkout\", location = \"{id}\" }}]\n"
+    );
+    configure(&sandbox, &resource);
+    // Without a row of the catalog an id is nothing.
+    let told = sandbox.json(&["context", "hydrate"]);
+    assert_eq!(super::skipped(&told), [format!("{id} no_location")]);
+    let root = other.root.to_str().unwrap();
+    sandbox.colony(&["catalog", "add", root]);
+    let told = sandbox.json(&["context", "hydrate"]);
+    assert_eq!(
+        super::skipped(&told),
+        [
+            format!("{root}/hidden.txt hidden"),
+            format!("{root}/passwd link"),
+            format!("{root}/secret.pem secret"),
+        ]
+    );
+    let told = sandbox.json(&["context", "--plan", "default", "shared lock"]);
+    assert_eq!(told["parts"][0]["path"], format!("{root}/lib.rs"));
+    assert_eq!(
+        sandbox.json(&["projects"])["projects"][0]["resources"][0]["exists"],
+        true
+    );
+    // An agent by MCP reaches it only if the user allows it.
+    let call = |view: &Sandbox| {
+        let arguments = json!({ "project": "lib" });
+        crate::mcp::tool_at(view, view.world(), "hydrate_tiers_from_project", &arguments)
+    };
+    assert_eq!(call(&sandbox)["stored"], 0);
+    sandbox.git(&["config", "colony.catalog.roots", root]);
+    assert_eq!(call(&sandbox)["stored"], 2);
+    // A row that does not let files be read has none here.
+    let text = format!(
+        "schema_version: 1\nrepositories:\n  - root_path: {root}\n    capabilities: [list_files]\n"
+    );
+    sandbox.write(".colony/repositories.yaml", text);
+    assert_eq!(sandbox.json(&["context", "hydrate"])["stored"], 0);
 }

@@ -53,6 +53,16 @@ fn a_full_tier_moves_files_down_and_loses_none() {
 }
 
 #[test]
+fn new_files_that_match_the_question_are_hot_first() {
+    let sandbox = tight();
+    sandbox.colony(&["context", "--plan", "default", "take a lock"]);
+    assert_eq!(
+        listed(&sandbox, &[]),
+        ["hot app src/lock.rs", "warm app src/other.rs"]
+    );
+}
+
+#[test]
 fn a_view_sees_what_it_does_not_exclude_or_inherit() {
     let sandbox = tight();
     sandbox.colony(&["context", "hydrate"]);

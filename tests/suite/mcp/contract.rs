@@ -373,12 +373,13 @@ const SAME: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs more than the repository of these tests has.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 10] = [
     "agent_path",
     "catalog_list",
     "catalog_refresh",
     "diff_pages",
     "doctor",
+    "memory_show",
     "query_file",
     "query_log",
     "query_text",

@@ -189,7 +189,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs a clone or another repository, whose paths and ids are in the answer.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 9] = [
+    "memory_add",
     "new_agent",
     "mmap_repo",
     "run_tests",

@@ -105,6 +105,12 @@ fn every_action_about_a_workspace_answers_as_its_command() {
         ("repo_index_refresh", json!({}), &["index", "--refresh"]),
         ("repo_index_status", json!({}), &["index"]),
         (
+            "memory_add",
+            json!({ "text": "-", "long": true }),
+            &["memory", "add", "--text", "-", "--long"],
+        ),
+        ("memory_show", json!({}), &["memory", "show"]),
+        (
             "query_log",
             json!({ "contains": "x", "max_commits": 3, "path": "b.txt" }),
             &["query", "log", "x", "-n", "3", "--path", "b.txt"],
@@ -119,6 +125,7 @@ fn every_action_about_a_workspace_answers_as_its_command() {
             let object = answer.as_object_mut().unwrap();
             object.remove("resolved_at");
             object.remove("indexed_at");
+            object.remove("at");
             object.remove("trace");
             object.remove("message");
             answer

@@ -6,6 +6,7 @@ mod catalog_changes;
 mod git_answers;
 mod identity;
 mod layouts;
+mod memory;
 mod named_root;
 mod overview;
 mod places;

@@ -246,6 +246,28 @@ pub fn redact(text: &str) -> String {
     shown
 }
 
+/// Replaces only logins of URLs in a text, by `***`: a password, or a token in its place. The user of ssh stays.
+pub fn redact_logins(text: &str) -> String {
+    let ends = |c: char| c.is_whitespace() || "/?#'\"<>".contains(c);
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once("://") {
+        let (authority, later) = after.split_at(after.find(ends).unwrap_or(after.len()));
+        let is_secret = |login: &str| login.contains(':') || !before.ends_with("ssh");
+        shown.push_str(before);
+        shown.push_str("://");
+        match authority.rsplit_once('@') {
+            Some((login, host)) if is_secret(login) => {
+                shown.push_str("***@");
+                shown.push_str(host);
+            }
+            _ => shown.push_str(authority),
+        }
+        rest = later;
+    }
+    shown.push_str(rest);
+    shown
+}
+
 fn redact_word(word: &str) -> String {
     // A scheme with one slash is a typing error.
     let scheme = word

@@ -344,3 +344,11 @@ fn begins_a_helper(url: &str) -> bool {
     let rest = url.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+-.".contains(c));
     rest.starts_with("::")
 }
+
+#[test]
+fn only_logins_of_urls_in_a_text_are_replaced() {
+    let said =
+        "see https://ada:a@b@host/x?y=1#z, ssh://git@host and ftp://tok@host; http://host/@a";
+    let shown = "see https://***@host/x?y=1#z, ssh://git@host and ftp://***@host; http://host/@a";
+    assert_eq!(redact_logins(said), shown);
+}

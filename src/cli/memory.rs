@@ -1,0 +1,170 @@
+//! `git colony memory`
+
+use std::io::Read as _;
+
+use chrono::NaiveDate;
+
+use crate::env::Env;
+use crate::flow::workspace::memory::{
+    self, MAX_NOTE_BYTES, MemoryAddReport, MemoryPathReport, MemoryReport, NoteFor,
+};
+use crate::model::{Code, Error, Result};
+use crate::ui::answer::{Answer, Outcome};
+use crate::ui::text;
+
+use super::{Face, Run, Stop};
+
+/// Keep notes of this checkout: for days, and for longer
+///
+/// The notes are in '.colony/cache' of this checkout, which git does not see: no other checkout or machine has them, and
+/// they are lost when that folder is deleted, by 'git clean -x' for example, or when the checkout is moved or removed. What
+/// has to last belongs in the repository: 'git colony decide', or a committed file.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    Add(AddArgs),
+    Show(ShowArgs),
+    Path(PathArgs),
+}
+
+/// Add a note with time and agent
+///
+/// Keys, tokens and passwords in URLs are replaced. Files of days that are older than
+/// 'colony.memory.retentionDays' are deleted.
+#[derive(Debug, clap::Args)]
+struct AddArgs {
+    /// The note, at most 64 KiB; '-' reads it from standard input
+    #[arg(allow_hyphen_values = true, required_unless_present = "text")]
+    note: Option<String>,
+    /// The note as it stands, also '-'
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with = "note",
+        allow_hyphen_values = true
+    )]
+    text: Option<String>,
+    /// Add it to MEMORY.md, which does not expire, and not to the file of the day
+    #[arg(long)]
+    long: bool,
+    /// Show what would be written, and write nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+/// Print the notes of MEMORY.md and of the last two days that have any
+#[derive(Debug, clap::Args)]
+struct ShowArgs {
+    /// Only the notes of DATE, a day in UTC as in '2026-11-21'
+    #[arg(long, value_name = "DATE")]
+    date: Option<NaiveDate>,
+}
+
+/// Print the folder of the notes of days; MEMORY.md is beside it
+#[derive(Debug, clap::Args)]
+struct PathArgs {}
+
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcome, Stop> {
+    match args.action {
+        Action::Add(args) => {
+            let session = face.session(Run::from(args.dry_run))?;
+            let note = match args.note.as_deref() {
+                Some("-") => read_note(face.env)?,
+                note => args.text.or(note.map(str::to_owned)).unwrap_or_default(),
+            };
+            let place = if args.long {
+                NoteFor::Long
+            } else {
+                NoteFor::Today
+            };
+            let report = memory::add(&session, &note, place)?;
+            face.answer(&report)
+        }
+        Action::Show(args) => {
+            let session = face.session(Run::ForReal)?;
+            let report = memory::show(&session, args.date)?;
+            face.answer(&report)
+        }
+        Action::Path(_) => {
+            let session = face.session(Run::ForReal)?;
+            let report = memory::path(&session)?;
+            face.answer(&report)
+        }
+    }
+}
+
+/// Reads a note, and one byte more than it may have.
+fn read_note(env: &mut Env) -> Result<String> {
+    let mut bytes = Vec::new();
+    let limit = MAX_NOTE_BYTES as u64 + 1;
+    let read = env.stdin.by_ref().take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read standard input", error))?;
+    if bytes.len() > MAX_NOTE_BYTES {
+        return Err(memory::too_large(bytes.len()));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Error::new(Code::InvalidValue, "a note is UTF-8 text").unchanged())
+}
+
+impl Answer for MemoryAddReport {
+    fn message(&self) -> String {
+        let would = if self.dry_run { "would add" } else { "added" };
+        let redacted = if self.redacted {
+            ", without its secrets"
+        } else {
+            ""
+        };
+        let expired = match self.expired.len() {
+            0 => String::new(),
+            some => format!("; the notes of {} expired", text::count(some, "day")),
+        };
+        format!("{would} a note to '{}'{redacted}{expired}", self.path)
+    }
+}
+
+impl Answer for MemoryReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let files = text::count(self.count, "file");
+        let days = text::count(self.dates.len(), "day");
+        format!("notes of {files}; there are some of {days}")
+    }
+
+    fn line(&self) -> String {
+        // Standard output may be for a prompt: the notes and nothing else.
+        String::new()
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let cut = self.files.iter().filter(|file| file.truncated);
+        let cut =
+            cut.map(|file| format!("'{}' is larger than 1 MiB: the rest is left out", file.path));
+        std::iter::once(self.message()).chain(cut).collect()
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        Some(&self.text)
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.count == 0 {
+            Outcome::No
+        } else {
+            Outcome::Yes
+        }
+    }
+}
+
+impl Answer for MemoryPathReport {
+    fn message(&self) -> String {
+        self.path.to_string()
+    }
+}
