@@ -196,10 +196,16 @@ fn a_person_commits_through_symbolic_refs_as_with_git() {
     desk.colony(&["checkpoint", "-m", "one"]);
     desk.write("two.txt", "two\n");
     desk.colony(&["commit", "-m", "two", "--all"]);
-    assert_eq!(desk.git(&["log", "--format=%s", "-2", "main"]), "two\ncheckpoint: one");
+    assert_eq!(
+        desk.git(&["log", "--format=%s", "-2", "main"]),
+        "two\ncheckpoint: one"
+    );
     assert_eq!(desk.git(&["status", "--porcelain"]), "");
     desk.colony(&["restore", "one", "--force"]);
-    assert_eq!(desk.git(&["log", "-1", "--format=%s", "main"]), "checkpoint: one");
+    assert_eq!(
+        desk.git(&["log", "-1", "--format=%s", "main"]),
+        "checkpoint: one"
+    );
     assert_eq!(
         desk.git(&["symbolic-ref", "--no-recurse", "HEAD"]),
         "refs/heads/a"

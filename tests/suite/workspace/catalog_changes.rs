@@ -190,3 +190,21 @@ proptest! {
         prop_assert_eq!(names(&sandbox), [json!(name)]);
     }
 }
+
+#[test]
+fn a_clone_for_reading_keeps_no_answers() {
+    let desk = Sandbox::new();
+    desk.write(
+        ".colony/repositories.yaml",
+        "schema_version: 1\nrepositories: []\n",
+    );
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "catalog"]);
+    let made = desk.json(&["clone", "--read-only"]);
+    let reader = desk.at(made["path"].as_str().unwrap().into());
+    for command in [&["catalog", "refresh"][..], &["index", "--refresh"]] {
+        assert_eq!(reader.error(command), "read-only-clone", "{command:?}");
+    }
+    assert!(!reader.path(".colony/cache").exists());
+    assert_eq!(reader.json(&["catalog"])["ok"], true);
+}
