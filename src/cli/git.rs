@@ -33,7 +33,7 @@ enum GitCommand {
 /// List the newest commits of HEAD
 #[derive(Debug, clap::Args)]
 struct LogArgs {
-    /// List at most N commits
+    /// List at most N commits, 1000 or fewer
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     max_commits: usize,
 }
@@ -113,6 +113,12 @@ impl Answer for GitTextReport {
             Some(next) => format!("{lines}; continue with --offset {next}"),
             None => lines,
         }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let hidden = text::count(self.hidden, "changed file");
+        let line = format!("hidden: {hidden}, by ignore files of colony or as likely secrets");
+        (self.hidden > 0).then_some(line).into_iter().collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

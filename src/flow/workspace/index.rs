@@ -98,7 +98,7 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     refuse_reading_checkout(checkout)?;
     let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(&checkout.root, &id)?;
+    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
     let mut report = count(world, checkout)?;
     let path = folder_of(&id).join(&RepoPath::from(FILE));
     report.index_path = Some(RepoPath::from(&*path.under(&checkout.root)));

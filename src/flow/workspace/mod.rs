@@ -9,4 +9,5 @@ pub mod id;
 pub mod index;
 pub mod paths;
 pub mod query;
+mod secret_diffs;
 pub mod validate;

@@ -7,7 +7,6 @@
 
 use serde_json::Value;
 
-use crate::git::config::ConfigLevel;
 use crate::git::refs::usual_default_branches;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::git::{BareRepo, Oid, RefName, Repo};
@@ -74,9 +73,7 @@ impl Source<'_> {
         let remote_head = RefName::from("refs/remotes/origin/HEAD");
         let remote_head = self.repo.symbolic_target(&remote_head);
         // An agent may change the configuration of its clone.
-        let configured = here
-            .config_with_origin(world, "init.defaultBranch")
-            .filter(|value| matches!(value.level, ConfigLevel::System | ConfigLevel::Global));
+        let configured = here.config_of_user(world, "init.defaultBranch");
         let mut found = Vec::new();
         for name in usual_default_branches(remote_head, configured.map(|value| value.value)) {
             add_new(&mut found, self.trees_of(&name)?);

@@ -9,10 +9,15 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, World};
+
+use super::leftovers;
 
 /// The folder that hides itself.
 const CACHE: &str = ".colony/cache";
+
+/// The file that hides it.
+const HIDING: &str = ".gitignore";
 
 /// A folder that exists.
 pub struct TreeFolder {
@@ -21,14 +26,21 @@ pub struct TreeFolder {
 }
 
 impl TreeFolder {
-    /// Creates the folder of this checkout's caches below a root, or opens it.
+    /// Creates the folder of this checkout's caches below a root, or opens it; deletes what killed commands left there.
     ///
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
-    pub fn of_repository(root: &Path, repository_id: &str) -> Result<TreeFolder> {
+    pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
         let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
-        cache.create(".gitignore", b"*\n")?;
-        TreeFolder::make(root, &folder_of(repository_id))
+        let is_there = rustix::fs::statat(&cache.folder, HIDING, AtFlags::SYMLINK_NOFOLLOW);
+        if is_there.is_err() {
+            cache.write(HIDING, b"*\n", &world.nonce8())?;
+        }
+        let folder = TreeFolder::make(root, &folder_of(repository_id))?;
+        for swept in [&cache, &folder] {
+            leftovers::sweep(&swept.folder, is_temporary, &world.now());
+        }
+        Ok(folder)
     }
 
     fn make(root: &Path, path: &RepoPath) -> Result<TreeFolder> {
@@ -96,6 +108,10 @@ impl TreeFolder {
     fn cannot_write(&self, name: &str, error: std::io::Error) -> Error {
         Error::io(format!("cannot write '{}/{name}'", self.path), error)
     }
+}
+
+fn is_temporary(name: &str) -> bool {
+    leftovers::is_temporary(name, "tmp-", 8)
 }
 
 /// Returns the folder of a checkout's caches, below its root.
