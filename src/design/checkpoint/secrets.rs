@@ -151,6 +151,35 @@ mod tests {
     use super::*;
 
     #[test]
+    fn files_of_credentials_are_known_by_name_and_folder() {
+        let is_secret = |path: &str| is_named_as_secret(&RepoPath::from(path));
+        for path in [
+            ".docker/config.json",
+            "home/.Docker/config.json",
+            ".kube/config",
+            "kubeconfig",
+            "deploy/prod.kubeconfig",
+            "terraform.tfvars",
+            "a/b.auto.tfvars",
+            "c.tfvars.json",
+            ".aws/credentials",
+            ".cargo/credentials.toml",
+            "application_default_credentials.json",
+        ] {
+            assert!(is_secret(path), "{path}");
+        }
+        for path in [
+            "config.json",
+            "kube/config",
+            "docker/config.json",
+            "credentials",
+            "x.tf",
+        ] {
+            assert!(!is_secret(path), "{path}");
+        }
+    }
+
+    #[test]
     fn tokens_are_seen_and_look_alikes_are_not() {
         let token = format!("token = ghp_{}", "a1".repeat(18));
         assert!(contains_secret(token.as_bytes()));

@@ -215,7 +215,7 @@ fn refused(path: &RepoPath) -> Error {
         .unchanged()
 }
 
-/// Returns the pathspec of a path and what is below it.
+/// Returns the pathspec of a path and everything below it.
 fn only(path: &RepoPath) -> OsString {
     pathspec(b":(top,literal)", path)
 }

@@ -2,6 +2,7 @@
 //! name is of the form that we give, it is a plain file of this user, and it is old.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
@@ -35,6 +36,14 @@ pub fn sweep(folder: impl AsFd, is_ours: fn(&str) -> bool, now: &Moment) {
         if is_plain && found.st_uid == own_user() && is_old {
             rustix::fs::unlinkat(&opened, name, AtFlags::empty()).ok();
         }
+    }
+}
+
+/// Does the same in the folder at a path.
+pub fn sweep_at(folder: &Path, is_ours: fn(&str) -> bool, now: &Moment) {
+    let place = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if let Ok(folder) = rustix::fs::open(folder, place, Mode::empty()) {
+        sweep(folder, is_ours, now);
     }
 }
 

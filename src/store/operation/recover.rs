@@ -306,11 +306,9 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
 /// Deletes the temporary files of objects that were being written when a process of ours died; git calls its own
 /// differently, and deletes these when it prunes.
 fn sweep_objects(session: &Session) {
-    let objects = std::fs::File::open(session.repo.common_dir().join("objects"));
-    if let Ok(objects) = objects {
-        let is_ours = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
-        leftovers::sweep(objects, is_ours, &session.world.now());
-    }
+    let objects = session.repo.common_dir().join("objects");
+    let is_ours = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
+    leftovers::sweep_at(&objects, is_ours, &session.world.now());
 }
 
 /// Deletes the new files of an operation that is over. Where that takes long, the folder is renamed, because

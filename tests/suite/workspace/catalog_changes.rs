@@ -208,3 +208,25 @@ fn a_clone_for_reading_keeps_no_answers() {
     assert!(!reader.path(".colony/cache").exists());
     assert_eq!(reader.json(&["catalog"])["ok"], true);
 }
+
+#[test]
+fn removing_the_primary_repository_ends_its_being_named() {
+    let sandbox = Sandbox::new();
+    let one = repository(&sandbox, "one");
+    repository(&sandbox, "two");
+    for name in ["one", "two"] {
+        let path = one.root.parent().unwrap().join(name);
+        sandbox.colony(&["catalog", "add", path.to_str().unwrap()]);
+    }
+    sandbox.colony(&["catalog", "focus", "one"]);
+    let before = sandbox.read(FILE);
+    assert!(before.contains("primary_repository_id"), "{before}");
+    let other = sandbox.json(&["catalog", "remove", "two", "-n"]);
+    assert_eq!(other["was_primary"], false);
+    let removed = sandbox.json(&["catalog", "remove", "one"]);
+    assert_eq!(removed["was_primary"], true, "{removed:#}");
+    assert!(!sandbox.read(FILE).contains("primary_repository_id"));
+    assert_eq!(sandbox.json(&["catalog", "check"])["count"], 0);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.read(FILE), before);
+}
