@@ -15,7 +15,8 @@ use super::{Face, Stop, typed_path};
 /// Ask git about this checkout, within limits
 ///
 /// For agents that have no shell. At most 30 seconds and 1 MiB; '--offset' continues a longer answer. Without pager, color, hooks,
-/// monitor of files, external diff and text conversion; filters of changed files run, as in git.
+/// monitor of files, external diff and text conversion; filters of changed files run, as in git. No content of files that 'query'
+/// hides is shown: likely secrets, and what '.colonyignore' or '.voxignore' names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

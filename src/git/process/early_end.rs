@@ -65,3 +65,39 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn end(raw: i32, is_late: bool, printed: usize) -> Option<String> {
+        let attended = Attended {
+            status: ExitStatus::from_raw(raw),
+            is_late,
+            stdout: vec![0; printed],
+            stderr: Vec::new(),
+        };
+        let limits = Limits {
+            most_output_bytes: (1 << 20) + 1,
+            most_error_bytes: u64::MAX,
+            most_time: Some(Duration::from_secs(30)),
+        };
+        EarlyEnd::of(&attended, &limits).map(|end| end.to_string())
+    }
+
+    #[test]
+    fn a_limit_comes_before_the_signal_that_it_sends() {
+        let (killed, failed) = (9, 1 << 8);
+        let late = Some("it took longer than 30 seconds");
+        assert_eq!(end(15, true, 0).as_deref(), late);
+        let loud = Some("it printed more than 1 MiB");
+        assert_eq!(end(13, false, (1 << 20) + 1).as_deref(), loud);
+        assert_eq!(end(failed, false, (1 << 20) + 1).as_deref(), loud);
+        assert_eq!(end(killed, false, 5).as_deref(), Some("signal 9 ended it"));
+        for (raw, printed) in [(0, (1 << 20) + 1), (failed, 5)] {
+            assert_eq!(end(raw, false, printed), None);
+        }
+    }
+}

@@ -230,3 +230,18 @@ fn removing_the_primary_repository_ends_its_being_named() {
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.read(FILE), before);
 }
+
+#[test]
+fn a_diff_shows_no_password_of_rows_beside_the_change() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        FILE,
+        "schema_version: 1\nrepositories:\n  - display_name: far\n    repository_id: far\n    access_mode: remote_git_host\n    origin_url: https://ada:hunter2@host/far.git\n",
+    );
+    let added = sandbox.json(&["catalog", "add", "https://host/near.git", "-n"]);
+    let diff = added["diff"].as_str().unwrap();
+    assert!(diff.contains("host/far.git"), "the row is shown: {diff}");
+    assert!(!added.to_string().contains("hunter2"), "{diff}");
+    let said = sandbox.run(&["catalog", "add", "https://host/near.git", "-n"]);
+    assert!(!(said.stdout + &said.stderr).contains("hunter2"));
+}
