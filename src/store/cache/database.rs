@@ -3,7 +3,7 @@
 //! A database that cannot be read is created again; where none can be created, the program works without.
 //! Everything in it can be computed again from the repository.
 //!
-//! A table with large values has rowids: without them SQLite reads whole values while it looks for a key beside them.
+//! A table with large values has rowids: without them `SQLite` reads whole values while it looks for a key beside them.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;

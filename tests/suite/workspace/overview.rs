@@ -146,7 +146,9 @@ fn what_killed_commands_left_is_deleted_when_it_is_old() {
         objects.join(".tmp-of-a-user"),
         objects.join("tmp_obj_123456"),
     ];
-    others.iter().for_each(|other| long_ago(other));
+    for other in &others {
+        long_ago(other);
+    }
     let young = [folder.join("tmp-9876abcd"), objects.join(".tmpZz9yXw")];
     for one in &young {
         std::fs::write(one, "x").unwrap();
