@@ -110,6 +110,7 @@ impl Env {
             die_at: die_at(),
             stdout_is_terminal: streams.stdout.is_terminal(),
             plane: Plane::Cli,
+            allows_cargo: false,
         };
         Ok(Env {
             world,

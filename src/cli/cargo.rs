@@ -12,7 +12,7 @@ use super::{Face, Opening, Stop};
 /// Run cargo on this checkout, and answer with its messages as data
 ///
 /// For agents that have no shell. cargo runs code of the repository, so this works only where the user has allowed it:
-/// 'git config colony.tools.cargo true'. The exit code is 1 if cargo fails.
+/// 'git config --global colony.tools.cargo true'. The exit code is 1 if cargo fails.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -72,12 +72,12 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 impl Answer for CargoReport {
     fn message(&self) -> String {
         let command = self.command.join(" ");
-        let how = match (self.passed, self.timed_out, self.exit_code) {
+        let how = match (self.passed, &self.ended_early, self.exit_code) {
             (None, ..) => return format!("would run: {command}"),
-            (_, true, _) => "took too long and was ended".to_owned(),
+            (_, Some(why), _) => format!("did not end by itself: {why}"),
             (Some(true), ..) => "passed".to_owned(),
-            (Some(false), _, Some(code)) => format!("failed with {code}"),
-            (Some(false), _, None) => "was ended by a signal".to_owned(),
+            (Some(false), None, Some(code)) => format!("failed with {code}"),
+            (Some(false), None, None) => "failed".to_owned(),
         };
         let tests = self.tests.as_ref().map_or_else(String::new, |tests| {
             let (passed, failed) = (tests.passed, tests.failed);

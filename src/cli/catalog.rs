@@ -291,6 +291,9 @@ impl Answer for CatalogChangeReport {
         if self.credentials_left_out {
             lines.push("the credentials in the URL were left out".to_owned());
         }
+        if self.was_primary {
+            lines.push("it was the primary repository; now the workspace is".to_owned());
+        }
         lines
     }
 }

@@ -15,7 +15,8 @@ use super::{Face, Stop, typed_path};
 /// Ask git about this checkout, within limits
 ///
 /// For agents that have no shell. At most 30 seconds and 1 MiB; '--offset' continues a longer answer. Without pager, color, hooks,
-/// monitor of files, external diff and text conversion; filters of changed files run, as in git.
+/// monitor of files, external diff and text conversion; filters of changed files run, as in git. No content of files that 'query'
+/// hides is shown: likely secrets, and what '.colonyignore' or '.voxignore' names.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -33,7 +34,7 @@ enum GitCommand {
 /// List the newest commits of HEAD
 #[derive(Debug, clap::Args)]
 struct LogArgs {
-    /// List at most N commits
+    /// List at most N commits, 1000 or fewer
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     max_commits: usize,
 }
@@ -113,6 +114,12 @@ impl Answer for GitTextReport {
             Some(next) => format!("{lines}; continue with --offset {next}"),
             None => lines,
         }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let hidden = text::count(self.hidden, "changed file");
+        let line = format!("hidden: {hidden}, by ignore files of colony or as likely secrets");
+        (self.hidden > 0).then_some(line).into_iter().collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

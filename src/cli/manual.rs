@@ -152,7 +152,11 @@ fn overview(cli: &clap::Command) -> String {
             value => format!(" Default: '{value}'."),
         };
         let help = first_upper(setting.help);
-        let help = format!("{help}.{default} Variable: '{}'.", setting.variable);
+        let variable = match setting.variable {
+            "" => String::new(),
+            name => format!(" Variable: '{name}'."),
+        };
+        let help = format!("{help}.{default}{variable}");
         roff.entry(setting.key, &help);
     }
     table(&mut roff, "EXIT STATUS", EXIT_STATUS);

@@ -5,7 +5,7 @@ use clap::Subcommand;
 use crate::flow::workspace::query::query_file::{self, FileRequest, FileText, QueryFileReport};
 use crate::flow::workspace::query::query_log::{self, CommitOf, LogRequest, QueryLogReport};
 use crate::flow::workspace::query::query_text::{
-    self, QueryTextReport, TextHit, TextLimits, TextRequest,
+    self, NotSearched, QueryTextReport, TextHit, TextLimits, TextRequest,
 };
 use crate::flow::workspace::query::{Answered, Asked};
 use crate::model::time::Moment;
@@ -92,7 +92,7 @@ struct LogArgs {
     /// Only commits that change PATH, from the root of the repositories
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// List at most N commits of each repository
+    /// List at most N commits of each repository, 1000 or fewer
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     max_commits: usize,
 }
@@ -183,6 +183,25 @@ impl Answered {
     }
 }
 
+impl NotSearched {
+    /// Returns the line about them; `None` if all files were searched.
+    fn sentence(&self) -> Option<String> {
+        let reasons = [
+            (self.secret, "likely secret"),
+            (self.too_large, "too large"),
+            (self.not_text, "not UTF-8"),
+            (self.not_a_file, "not a plain file"),
+            (self.unreadable, "unreadable"),
+        ];
+        let reasons = reasons.iter().filter(|(count, _)| *count > 0);
+        let reasons: Vec<_> = reasons
+            .map(|(count, why)| format!("{count} {why}"))
+            .collect();
+        let files = text::count(self.count, "file");
+        (self.count > 0).then(|| format!("not searched: {files} ({})", reasons.join(", ")))
+    }
+}
+
 impl Answer for QueryTextReport {
     fn is_listing(&self) -> bool {
         true
@@ -193,7 +212,9 @@ impl Answer for QueryTextReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        self.answered.reasons()
+        let mut lines = self.answered.reasons();
+        lines.extend(self.files_not_searched.sentence());
+        lines
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -46,17 +46,18 @@ fn settings() -> String {
         "| Setting | Variable, flag | Default | Repository | Meaning |\n|---|---|---|---|---|\n",
     );
     for setting in TABLE {
-        let flag = setting.flag.map(|flag| format!(", `{flag}`"));
+        let variable = Some(setting.variable).filter(|name| !name.is_empty());
+        let from = variable.into_iter().chain(setting.flag);
+        let from: Vec<_> = from.map(|name| format!("`{name}`")).collect();
         let default = match setting.default {
             "" => String::new(),
             value => format!("`{value}`"),
         };
         writeln!(
             text,
-            "| `{}` | `{}`{} | {default} | {} | {} |",
+            "| `{}` | {} | {default} | {} | {} |",
             setting.key,
-            setting.variable,
-            flag.unwrap_or_default(),
+            from.join(", "),
             may_be_set(setting),
             setting.help,
         )
@@ -68,7 +69,7 @@ fn settings() -> String {
 /// Returns `true` if the repository may set it.
 fn may_be_set(setting: &Setting) -> &'static str {
     match setting.set_by {
-        SetBy::User => "no",
+        SetBy::User | SetBy::UserFiles => "no",
         SetBy::Repository => "yes",
         SetBy::DefaultBranch => "default branch",
     }

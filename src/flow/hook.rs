@@ -14,6 +14,7 @@ use crate::setup::hooks::agents::{self, session_file};
 use crate::setup::hooks::payload::Payload;
 use crate::setup::hooks::{Agent, HookName, last_fired};
 use crate::store::agent_policy::protected_branches;
+use crate::store::lease::acting_agent;
 use crate::store::refs::ref_names;
 use crate::store::settings::Flags;
 use crate::store::{Session, lease, migration};
@@ -44,25 +45,55 @@ pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
     }
-    let session = Session::open(world, flags, ObjectWrites::Durable)?;
+    match hook.name {
+        HookName::PreCommit | HookName::PrePush => before(&world, flags, hook),
+        HookName::PostCommit
+        | HookName::PostCheckout
+        | HookName::PostMerge
+        | HookName::PostRewrite => {
+            let session = Session::open(world, flags, ObjectWrites::Durable)?;
+            last_fired::note(&session.repo, &session.world, hook.name.as_str())?;
+            after(&session, hook);
+            Ok(())
+        }
+    }
+}
+
+/// Answers a hook that may stop git.
+fn before(world: &World, flags: &Flags, hook: &FiredHook) -> Result<()> {
+    let refused = |error| unread(world, error);
+    let session = Session::open(world.clone(), flags, ObjectWrites::Durable).map_err(refused)?;
     let noted = last_fired::note(&session.repo, &session.world, hook.name.as_str());
     if hook.name == HookName::PreCommit {
-        protected_branches::require(&session, [&session.repo.head()?.moving_ref()])?;
-        path_gate::require_staged(&session)?;
+        let head = session.repo.head().map_err(refused)?;
+        protected_branches::require(&session, [&head.moving_ref()])?;
+        path_gate::require_staged(&session).map_err(refused)?;
         name_renamed(&session);
         return Ok(());
     }
-    if hook.name == HookName::PrePush {
-        protected_branches::require(&session, &pushed_branches(&hook.input))?;
-    }
+    protected_branches::require(&session, &pushed_branches(&hook.input))?;
     noted?;
-    if hook.name == HookName::PrePush {
-        warn_of_private_refs(&session, &hook.input);
-        warn_of_large_files(&session, hook);
-        return refuse_old_history(&session, hook);
+    warn_of_private_refs(&session, &hook.input);
+    warn_of_large_files(&session, hook);
+    refuse_old_history(&session, hook)
+}
+
+/// Makes an error that leaves the rules for an agent unread one that stops git, if an agent acts: else it could
+/// lift them by damaging its own clone.
+fn unread(world: &World, error: Error) -> Error {
+    let agent = acting_agent::by_place(world).into_iter().next();
+    match agent.filter(|_| !stops_git(&error)) {
+        Some((agent, reason)) => Error::new(
+            Code::BranchProtected,
+            format!(
+                "cannot read which branches and paths agent '{agent}' may change, and this counts as that agent"
+            ),
+        )
+        .detail("agent", &agent)
+        .detail("because", reason.to_text())
+        .caused_by(error),
+        None => error,
     }
-    after(&session, hook);
-    Ok(())
 }
 
 /// Returns the branches that a push moves on the remote, or deletes there.

@@ -94,6 +94,23 @@ impl Repo {
 
     /// Returns a configuration value with its origin.
     pub fn config_with_origin(&self, world: &World, key: &str) -> Option<ConfigValue> {
+        self.config_at(world, key, |_| true)
+    }
+
+    /// Returns the value of the user's own files: those of the machine and of the user, whatever the repository or
+    /// the command says.
+    pub fn config_of_user(&self, world: &World, key: &str) -> Option<ConfigValue> {
+        self.config_at(world, key, |level| {
+            matches!(level, ConfigLevel::System | ConfigLevel::Global)
+        })
+    }
+
+    fn config_at(
+        &self,
+        world: &World,
+        key: &str,
+        counts: impl Fn(ConfigLevel) -> bool,
+    ) -> Option<ConfigValue> {
         let (section_name, subsection, name) = split(key)?;
         let snapshot = self.inner.config_snapshot();
         let sections = snapshot.plumbing().sections_by_name(section_name);
@@ -112,7 +129,7 @@ impl Repo {
             let level = level_of(meta.source);
             Some(ConfigValue { value, level, path })
         });
-        values.last()
+        values.filter(|value| counts(value.level)).last()
     }
 }
 

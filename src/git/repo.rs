@@ -8,7 +8,7 @@ use crate::git::plain_file;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
-use super::refs::RefName;
+use super::refs::{self, RefName};
 use super::scratch::Scratch;
 use super::{Oid, discovery, process};
 
@@ -28,6 +28,9 @@ pub struct Repo {
     /// Its git directory, if that is temporary.
     pub(super) scratch: Option<Arc<Scratch>>,
 }
+
+/// The number of symbolic refs that git follows from HEAD.
+const MAX_SYMBOLIC_REFS: usize = 5;
 
 type ReadIndex = (gix::index::entry::Stat, Arc<gix::index::File>);
 
@@ -186,21 +189,37 @@ impl Repo {
             .inner
             .head()
             .or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
+        if let Some(name) = head.referent_name() {
+            let name = self.end_of(&RefName::new(name.as_bstr().to_vec()))?;
+            return Ok(match refs::find_ref(&self.inner, &name)? {
+                Some(commit) => Head::Branch { name, commit },
+                None => Head::Unborn { name },
+            });
+        }
         let id = head.id().map(|id| Oid::from(id.detach()));
-        let name = head
-            .referent_name()
-            .map(|name| RefName::new(name.as_bstr().to_vec()));
-        Ok(match (name, id) {
-            (Some(name), Some(commit)) => Head::Branch { name, commit },
-            (Some(name), None) => Head::Unborn { name },
-            (None, Some(commit)) => Head::Detached { commit },
-            (None, None) => {
-                return Err(Error::new(
-                    Code::RepositoryBroken,
-                    "HEAD does not name a branch or a commit",
-                ));
+        let commit = id.ok_or_else(|| {
+            let message = "HEAD does not name a branch or a commit";
+            Error::new(Code::RepositoryBroken, message)
+        })?;
+        Ok(Head::Detached { commit })
+    }
+
+    /// Follows a ref through all symbolic refs to the one that git moves for it; that one need not exist.
+    ///
+    /// # Errors
+    /// `repository-broken` for more symbolic refs than git follows.
+    pub fn end_of(&self, name: &RefName) -> Result<RefName> {
+        let mut end = name.clone();
+        for _ in 0..MAX_SYMBOLIC_REFS {
+            match self.symbolic_target(&end) {
+                Some(next) => end = next,
+                None => return Ok(end),
             }
-        })
+        }
+        let message = format!("'{name}' leads through more than {MAX_SYMBOLIC_REFS} symbolic refs");
+        Err(Error::new(Code::RepositoryBroken, message)
+            .detail("ref", name)
+            .hint("git switch BRANCH"))
     }
 
     /// Returns git's operation in progress, as git words it.

@@ -53,6 +53,8 @@ pub struct World {
     pub stdout_is_terminal: bool,
     /// Where commands come from.
     pub plane: Plane,
+    /// Whether the user has started a server that may run cargo.
+    pub allows_cargo: bool,
 }
 
 /// Where a command comes from.

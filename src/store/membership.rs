@@ -1,6 +1,6 @@
 //! The record of a repository's membership in a colony: its hub and its role.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use crate::git::{RefName, Repo};
 use crate::model::{Code, Error, Result, ResultExt as _};
 
 use super::files::atomic;
+use super::files::shared_root::AgentPlace;
 use super::key;
 use super::refs::ref_names;
 
@@ -85,19 +86,41 @@ impl Membership {
         }
     }
 
-    /// Reads the record of a repository; `None` if it is not a member.
+    /// Reads the record of a repository; `None` if it is not a member. The clone of an agent is one by its place: there
+    /// a record that is gone, or that names another agent or hub, counts as damaged.
     ///
     /// # Errors
     /// `newer-format`, `repository-broken`.
     pub fn find(repo: &Repo) -> Result<Option<Membership>> {
-        Membership::read(&path_in(repo.common_dir()))
+        let record = path_in(repo.common_dir());
+        let found = Membership::read(&record)?;
+        let is_root = |place: &AgentPlace| {
+            place.clone == repo.workdir() || place.clone.join(".git") == repo.common_dir()
+        };
+        let mut places = [repo.workdir(), repo.common_dir()]
+            .into_iter()
+            .filter_map(AgentPlace::find);
+        match places.find(is_root) {
+            Some(place) if !found.as_ref().is_some_and(|found| found.fits(&place)) => {
+                Err(misplaced(&record, &place))
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Returns `true` if this is the record of the clone at a place.
+    fn fits(&self, place: &AgentPlace) -> bool {
+        let hubs = self.hub.parent().map(|hubs| (hubs, hubs.canonicalize()));
+        let is_beside =
+            hubs.is_some_and(|(hubs, real)| real.as_deref().unwrap_or(hubs) == place.hubs);
+        self.role == Role::Agent && self.agent.as_ref() == Some(&place.agent) && is_beside
     }
 
     /// Reads the record at `path`.
     ///
     /// # Errors
     /// As [`Membership::find`].
-    pub fn read(path: &std::path::Path) -> Result<Option<Membership>> {
+    pub fn read(path: &Path) -> Result<Option<Membership>> {
         let broken = || format!("cannot read '{}'", path.display());
         let cannot = |e| Error::io(broken(), e);
         let Some(bytes) = plain_file::find_own(path).map_err(cannot)? else {
@@ -121,7 +144,7 @@ impl Membership {
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn write(&self, common_dir: &std::path::Path) -> Result<()> {
+    pub fn write(&self, common_dir: &Path) -> Result<()> {
         let path = path_in(common_dir);
         if let Some(folder) = path.parent() {
             atomic::make_directory(folder)?;
@@ -136,7 +159,7 @@ impl Membership {
     ///
     /// # Errors
     /// `no-space`, `io`.
-    pub fn update_format(&self, common_dir: &std::path::Path) -> Result<()> {
+    pub fn update_format(&self, common_dir: &Path) -> Result<()> {
         if self.format == FORMAT {
             return Ok(());
         }
@@ -161,8 +184,21 @@ impl Membership {
     }
 }
 
+fn misplaced(record: &Path, place: &AgentPlace) -> Error {
+    let AgentPlace { agent, clone, .. } = place;
+    let message = format!(
+        "'{}' is not the record of this clone of agent '{agent}': it is gone, or names another agent or hub",
+        record.display()
+    );
+    Error::new(Code::RepositoryBroken, message)
+        .unchanged()
+        .detail("path", clone.display().to_string())
+        .detail("agent", agent)
+        .hint("git colony agents new NAME   # by the user, in another checkout: creates a clone to work in")
+}
+
 /// Returns the path of the record below a common git directory.
-pub fn path_in(common_dir: &std::path::Path) -> PathBuf {
+pub fn path_in(common_dir: &Path) -> PathBuf {
     common_dir.join("colony").join("membership.json")
 }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::git::identity::Identity;
 use crate::git::object::commit_message;
-use crate::git::{ObjectWrites, Repo, Signature};
+use crate::git::{Checkout, ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
 use super::agent_policy::agent_identity;
-use super::membership::{Membership, Role};
+use super::membership::{self, Membership, Role};
 use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
 
@@ -88,15 +88,7 @@ impl Session {
     /// # Errors
     /// `read-only-clone`.
     pub fn refuse_reader(&self) -> Result<()> {
-        let member = self.membership.as_ref();
-        if member.is_none_or(|member| member.role != Role::Reader) {
-            return Ok(());
-        }
-        Err(Error::new(
-            Code::ReadOnlyClone,
-            "this clone is for reading and follows its remote",
-        )
-        .hint("git colony agents new NAME   # creates one to work in"))
+        self.membership.as_ref().map_or(Ok(()), refuse_reader)
     }
 
     /// Records that this repository has changed, for its colony if it has one.
@@ -115,4 +107,27 @@ impl Session {
     pub fn index_lock_timeout(&self) -> Duration {
         self.settings.timeout.unwrap_or(Duration::from_secs(2))
     }
+}
+
+/// Fails for a checkout that is read only, like [`Session::refuse_reader`]; without git, none is.
+///
+/// # Errors
+/// `read-only-clone`; `newer-format`, `repository-broken` for its record.
+pub fn refuse_reading_checkout(checkout: &Checkout) -> Result<()> {
+    let Some(common_dir) = &checkout.common_dir else {
+        return Ok(());
+    };
+    let member = Membership::read(&membership::path_in(common_dir))?;
+    member.as_ref().map_or(Ok(()), refuse_reader)
+}
+
+fn refuse_reader(member: &Membership) -> Result<()> {
+    if member.role != Role::Reader {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::ReadOnlyClone,
+        "this clone is for reading and follows its remote",
+    )
+    .hint("git colony agents new NAME   # creates one to work in"))
 }

@@ -974,7 +974,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         "catalog list",
         &[same("cached")],
     ),
-    action("catalog_refresh", Repository, Reads, "catalog refresh", &[]),
+    action("catalog_refresh", Repository, Adds, "catalog refresh", &[]),
     action(
         "query_text",
         Repository,
@@ -1101,7 +1101,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     action(
         "repo_index_refresh",
         Repository,
-        Reads,
+        Adds,
         "index --refresh",
         &[],
     ),

@@ -95,10 +95,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             })
             .unwrap_or_default(),
     };
-    if args.allow_cargo {
-        let allowed = ("COLONY_TOOLS_CARGO".into(), "true".into());
-        place.world.variables.extend([allowed]);
-    }
+    place.world.allows_cargo = args.allow_cargo;
     let options = Options {
         read_only: args.read_only,
         trust: args.trust,

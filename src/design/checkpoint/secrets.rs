@@ -31,6 +31,26 @@ const SECRET_NAMES: &[&str] = &[
     "secrets.yaml",
     "secrets.json",
     "secrets.toml",
+    "kubeconfig",
+    "kubeconfig.yml",
+    "kubeconfig.yaml",
+    "application_default_credentials.json",
+    "credentials.tfrc.json",
+    ".terraformrc",
+    ".vault-token",
+    ".s3cfg",
+    ".boto",
+];
+
+/// The same, for names that say so only in a folder of this name.
+const SECRET_NAMES_IN: &[(&str, &str)] = &[
+    (".docker", "config.json"),
+    (".kube", "config"),
+    (".aws", "credentials"),
+    (".cargo", "credentials"),
+    (".cargo", "credentials.toml"),
+    (".gem", "credentials"),
+    ("gh", "hosts.yml"),
 ];
 
 /// Endings of file names that hold keys.
@@ -44,6 +64,9 @@ const SECRET_ENDINGS: &[&str] = &[
     ".kdbx",
     ".ppk",
     ".ovpn",
+    ".tfvars",
+    ".tfvars.json",
+    ".kubeconfig",
 ];
 
 /// Endings of `.env.<something>` for files that are meant to be shared.
@@ -59,5 +82,46 @@ pub fn is_named_as_secret(path: &RepoPath) -> bool {
     let is_env = name.starts_with(".env.") && !shared;
     let named = SECRET_NAMES.contains(&name.as_str())
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending));
-    is_env || named
+    is_env || named || is_named_by_folder(path, &name)
+}
+
+fn is_named_by_folder(path: &RepoPath, name: &str) -> bool {
+    let folder = path.ancestors().last();
+    let folder = folder.map(|folder| String::from_utf8_lossy(folder.name()).to_ascii_lowercase());
+    let is_it = |(above, known): &(&str, &str)| folder.as_deref() == Some(above) && name == *known;
+    SECRET_NAMES_IN.iter().any(is_it)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_credentials_are_known_by_name_and_folder() {
+        let is_secret = |path: &str| is_named_as_secret(&RepoPath::from(path));
+        for path in [
+            ".docker/config.json",
+            "home/.Docker/config.json",
+            ".kube/config",
+            "kubeconfig",
+            "deploy/prod.kubeconfig",
+            "terraform.tfvars",
+            "a/b.auto.tfvars",
+            "c.tfvars.json",
+            ".aws/credentials",
+            ".cargo/credentials.toml",
+            "application_default_credentials.json",
+        ] {
+            assert!(is_secret(path), "{path}");
+        }
+        for path in [
+            "config.json",
+            "kube/config",
+            "docker/config.json",
+            "credentials",
+            "x.tf",
+        ] {
+            assert!(!is_secret(path), "{path}");
+        }
+    }
 }

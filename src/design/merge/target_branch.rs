@@ -85,7 +85,10 @@ impl Goal {
         let (branch, tip) = match (named.filter(|name| *name != "HEAD"), usual) {
             (Some(name), _) => {
                 let exact = name.strip_prefix("refs/heads/").unwrap_or(name);
-                let found = names::find_branch(&session.repo, exact)?
+                // git follows a symbolic ref to the branch that it moves.
+                let typed = RefName::from(format!("refs/heads/{exact}").as_str());
+                let exact = session.repo.end_of(&typed)?.short();
+                let found = names::find_branch(&session.repo, &exact)?
                     .and_then(|found| Some((found.branch?, found.commit)));
                 found.ok_or_else(|| no_branch(name))?
             }

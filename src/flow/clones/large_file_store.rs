@@ -9,7 +9,7 @@ use crate::lfs::store_url;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::setup::manifest::{self, Lfs, LfsMode, Manifest};
 use crate::store::Session;
-use crate::store::agent_policy::default_trees;
+use crate::store::agent_policy::default_trees::DefaultTrees;
 use crate::store::lock::WorktreeLock;
 
 /// A larger manifest is not read.
@@ -80,12 +80,12 @@ pub(in crate::flow) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
 /// `locked`, `git-failed`, `io`, `no-space`.
 pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String>> {
     let (repo, world) = (&inside.repo, &inside.world);
-    let trees = default_trees::find(world, repo)?;
-    let tree = match trees.first() {
-        Some(found) => found.tree,
-        None => repo.tree_of(repo.head()?.commit())?,
+    let found = DefaultTrees::find(world, repo)?;
+    let store = match found.trees.first() {
+        Some(first) => of_tree(world, found.repo(repo), first.tree),
+        None => of_tree(world, repo, repo.tree_of(repo.head()?.commit())?),
     };
-    let wanted = match of_tree(world, repo, tree) {
+    let wanted = match store {
         Store::Separate(url) => Some(url),
         Store::Remote | Store::Git | Store::ByAttributes => None,
     };

@@ -8,6 +8,7 @@ use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::session::refuse_reading_checkout;
 use crate::store::yaml_problem::{YamlProblem, in_order};
 use crate::workspace::catalog::load::{self, Loaded};
 use crate::workspace::catalog::manifest::Manifest;
@@ -67,7 +68,7 @@ pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogRepo
     } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let digest = digest_of(&loaded.text);
-    let snapshot = snapshot(world, checkout);
+    let snapshot = snapshot(workspace);
     match (state, snapshot) {
         (CatalogState::Cached, Some(snapshot)) => Ok(CatalogReport {
             cached: true,
@@ -91,11 +92,12 @@ pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogRepo
 /// Resolves the repositories and keeps the answer for [`CatalogState::Cached`].
 ///
 /// # Errors
-/// As [`list`]; `path-in-the-way`, `no-space`, `io`.
+/// As [`list`]; `read-only-clone`, `path-in-the-way`, `no-space`, `io`.
 pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
     let Workspace {
         world, checkout, ..
     } = workspace;
+    refuse_reading_checkout(checkout)?;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let mut report = resolved(workspace, &loaded, &manifest)?;
     let id = checkout.repository_id();
@@ -149,12 +151,36 @@ fn digest_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// Reads the answer of the last refresh; one that cannot be read counts as absent.
-fn snapshot(world: &World, checkout: &Checkout) -> Option<CatalogReport> {
+/// Reads the answer of the last refresh, as far as it may be reached now: the user may have refreshed it, and an agent
+/// asks. One that cannot be read counts as absent.
+fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
+    let Workspace {
+        world, checkout, ..
+    } = workspace;
     let folder = folder_of(&checkout.repository_id());
     let path = folder.join(&RepoPath::from(SNAPSHOT));
     let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_SNAPSHOT_BYTES);
-    serde_json::from_slice(&bytes.ok()??).ok()
+    let mut report: CatalogReport = serde_json::from_slice(&bytes.ok()??).ok()?;
+    let reaches = |root: &RepoPath| {
+        let root = root.as_path();
+        workspace.reaches(root.canonicalize().as_deref().unwrap_or(root))
+    };
+    let is_reached = |one: &CatalogRepository| {
+        let recalled = one.last_known.as_ref();
+        let recalled = recalled.and_then(|known| known.resolved_root.as_ref());
+        let mut roots = [one.resolved_root.as_ref(), recalled].into_iter().flatten();
+        roots.all(reaches)
+    };
+    let known = report.repositories.into_iter().map(|one| {
+        if is_reached(&one) {
+            one
+        } else {
+            one.out_of_reach()
+        }
+    });
+    report.repositories = known.collect();
+    report.primary_resolved_root = report.primary_resolved_root.filter(reaches);
+    Some(report)
 }
 
 impl CatalogReport {

@@ -78,6 +78,8 @@ pub struct CatalogChangeReport {
     pub diff: String,
     /// Whether credentials in the URL were left out.
     pub credentials_left_out: bool,
+    /// Whether it was the primary repository, which none is any more.
+    pub was_primary: bool,
     /// The operation.
     pub op: Option<OperationId>,
     /// Whether nothing was written.
@@ -114,6 +116,7 @@ pub fn change(session: &Session, change: &Change) -> Result<CatalogChangeReport>
         display_name: planned.display_name,
         repository_id: planned.repository_id,
         credentials_left_out: planned.credentials_left_out,
+        was_primary: planned.was_primary,
         op,
         dry_run: session.is_dry(),
     })
@@ -128,6 +131,7 @@ struct Plan {
     display_name: Option<String>,
     repository_id: Option<String>,
     credentials_left_out: bool,
+    was_primary: bool,
 }
 
 fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan> {
@@ -159,6 +163,7 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
         display_name: None,
         repository_id: None,
         credentials_left_out: false,
+        was_primary: false,
     };
     match change {
         Change::Add(addition) => plan.add(session, checkout, addition, &known)?,
@@ -166,6 +171,17 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
             let at = named(&known, name)?;
             plan.about(known.get(at));
             plan.apply(Changed::Removed, &Edit::Remove(at))?;
+            // The id of no repository would be left.
+            let primary = manifest.primary_repository_id.as_deref();
+            let mut others = known.iter().enumerate().filter(|(other, _)| *other != at);
+            let was_it = known
+                .get(at)
+                .zip(primary)
+                .is_some_and(|(one, id)| one.has_id(id));
+            if was_it && !others.any(|(_, one)| primary.is_some_and(|id| one.has_id(id))) {
+                plan.after = edit::apply(&plan.path, &plan.after, &Edit::Unfocus)?;
+                plan.was_primary = true;
+            }
         }
         Change::Focus(Some(name)) => {
             let at = named(&known, name)?;

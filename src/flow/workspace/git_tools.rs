@@ -1,14 +1,19 @@
 //! What git says about this checkout, for agents that have no shell: within limits of time and size, without pager and
 //! color, and with git's message where it fails. Reads only.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::query::query_log::{LogFilter, LoggedCommit, log};
+use super::secret_diffs;
+use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::git::{Checkout, Repo, process};
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::workspace::hidden_files::HiddenFiles;
 use crate::workspace::listing;
 
 /// How long git may take.
@@ -53,6 +58,8 @@ pub struct GitTextReport {
     pub truncated: bool,
     /// The offset of the rest.
     pub next_offset: Option<usize>,
+    /// The number of changed files that are not shown: ignore files hide them, or they look like secrets.
+    pub hidden: usize,
 }
 
 /// The newest commits.
@@ -87,10 +94,11 @@ pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Resul
     })
 }
 
-/// Asks git, for the part of its answer from a byte on.
+/// Asks git, for the part of its answer from a byte on. What [`query_file`](super::query::query_file) hides is hidden
+/// here as well.
 ///
 /// # Errors
-/// `not-a-repository`, `git-failed` with git's message, `interrupted`.
+/// `not-a-repository`, `path-not-found` for a hidden file, `git-failed` with git's message, `interrupted`.
 pub fn ask(
     world: &World,
     checkout: &Checkout,
@@ -98,40 +106,46 @@ pub fn ask(
     offset: usize,
 ) -> Result<GitTextReport> {
     let repo = repository(world, checkout)?;
-    let mut git = repo.reading_git(world);
-    git.arg("--literal-pathspecs");
-    let path = match question {
-        GitQuestion::Diff(of, path) => {
-            git.args(["diff", "--no-ext-diff", "--no-textconv", "--no-color"]);
-            git.arg("--ignore-submodules=dirty");
-            git.args((*of == DiffOf::Staged).then_some("--cached"));
-            path.as_ref()
-        }
-        GitQuestion::Status => {
-            git.args(["status", "--short", "--branch", "--ignore-submodules=dirty"]);
-            None
-        }
-        GitQuestion::Blame(path) => {
-            git.args(["blame", "--no-textconv", "--date=iso-strict"]);
-            Some(path)
-        }
-    };
-    git.arg("--").args(path.map(RepoPath::as_path));
     if offset > MAX_OFFSET_BYTES {
         let message = format!("offset {offset} is beyond {MAX_OFFSET_BYTES} bytes");
         return Err(Error::new(Code::InvalidValue, message)
             .unchanged()
             .hint("git colony git diff PATH   # of fewer files"));
     }
+    let mut git = repo.reading_git(world);
+    let mut hidden = Vec::new();
+    match question {
+        GitQuestion::Diff(of, path) => {
+            hidden = hidden_among(world, &repo, *of, path.as_ref())?;
+            git.args(DIFF).args(of.option());
+            git.arg("--").args(path.as_ref().map(only));
+            git.args(hidden.iter().map(without));
+        }
+        GitQuestion::Status => {
+            git.args(["status", "--short", "--branch", "--ignore-submodules=dirty"]);
+        }
+        GitQuestion::Blame(path) => {
+            if is_hidden(world, &repo, path) {
+                return Err(refused(path));
+            }
+            git.args(["--literal-pathspecs", "blame", "--no-textconv"]);
+            git.args(["--date=iso-strict", "--"]).arg(path.as_path());
+        }
+    }
     let most = offset.saturating_add(MAX_BYTES);
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     git.limit_time(TIMEOUT).limit_output(limit);
-    let output = git.run()?;
+    let mut output = git.run()?;
     let is_cut = output.stdout.len() > most;
     // A git whose output is cut is ended, which does not count as a failure.
     if !is_cut && !output.success() {
         return Err(failed(&output));
     }
+    let masked = match question {
+        GitQuestion::Diff(..) => secret_diffs::mask(&mut output.stdout),
+        GitQuestion::Blame(path) if contains_secret(&output.stdout) => return Err(refused(path)),
+        GitQuestion::Blame(_) | GitQuestion::Status => 0,
+    };
     let end = end_of_part(&output.stdout, offset, most);
     let part = output.stdout.get(offset..end).unwrap_or_default();
     let truncated = end < output.stdout.len();
@@ -141,7 +155,77 @@ pub fn ask(
         offset,
         truncated,
         next_offset: truncated.then_some(end),
+        hidden: hidden.len() + masked,
     })
+}
+
+/// What every diff is asked for with.
+const DIFF: [&str; 5] = [
+    "diff",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--ignore-submodules=dirty",
+];
+
+impl DiffOf {
+    fn option(self) -> Option<&'static str> {
+        (self == DiffOf::Staged).then_some("--cached")
+    }
+}
+
+/// Lists the changed files that are hidden. A path that is hidden itself is refused.
+fn hidden_among(
+    world: &World,
+    repo: &Repo,
+    of: DiffOf,
+    path: Option<&RepoPath>,
+) -> Result<Vec<RepoPath>> {
+    if let Some(path) = path.filter(|path| is_hidden(world, repo, path)) {
+        return Err(refused(path));
+    }
+    let mut git = repo.reading_git(world);
+    git.args(DIFF).args(of.option());
+    // A renamed file has two names.
+    git.args(["--name-only", "-z", "--no-renames", "--"]);
+    git.args(path.map(only)).limit_time(TIMEOUT);
+    let output = git.run()?;
+    if !output.success() {
+        return Err(failed(&output));
+    }
+    let mut names = HiddenFiles::of(&world.interrupt, repo.workdir());
+    let names = output
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .map(RepoPath::new)
+        .filter(|path| names.hides(path) || is_named_as_secret(path));
+    Ok(names.collect())
+}
+
+fn is_hidden(world: &World, repo: &Repo, path: &RepoPath) -> bool {
+    is_named_as_secret(path) || HiddenFiles::of(&world.interrupt, repo.workdir()).hides(path)
+}
+
+fn refused(path: &RepoPath) -> Error {
+    let message =
+        format!("'{path}' is hidden: ignore files of colony name it, or it looks like a secret");
+    Error::new(Code::PathNotFound, message)
+        .detail("path", path)
+        .unchanged()
+}
+
+/// Returns the pathspec of a path and everything below it.
+fn only(path: &RepoPath) -> OsString {
+    pathspec(b":(top,literal)", path)
+}
+
+fn without(path: &RepoPath) -> OsString {
+    pathspec(b":(top,exclude,literal)", path)
+}
+
+fn pathspec(magic: &[u8], path: &RepoPath) -> OsString {
+    OsString::from_vec([magic, path.as_bytes()].concat())
 }
 
 /// Returns where a part ends: behind its last line, if it has a line in full.
@@ -155,12 +239,8 @@ fn end_of_part(bytes: &[u8], offset: usize, most: usize) -> usize {
 }
 
 fn failed(output: &process::Output) -> Error {
-    if output.code.is_none() && output.stderr.is_empty() {
-        let message = format!("git took longer than {} seconds", TIMEOUT.as_secs());
-        return Error::new(Code::GitFailed, message);
-    }
-    let error = process::failed("ask git", &output.stderr);
-    error
+    output
+        .failed("ask git")
         .detail("exit_code", output.code)
         .detail("stderr", &output.stderr)
 }

@@ -14,6 +14,7 @@ use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::session::refuse_reading_checkout;
 
 /// The file of the overview, in the folder of the checkout's caches.
 pub const FILE: &str = "repo_index.json";
@@ -93,8 +94,9 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 /// Counts the files and keeps the overview.
 ///
 /// # Errors
-/// `path-in-the-way`, `no-space`, `io`, `interrupted`.
+/// `read-only-clone`, `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
+    refuse_reading_checkout(checkout)?;
     let id = checkout.repository_id();
     let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
     let mut report = count(world, checkout)?;

@@ -10,4 +10,5 @@ pub mod index;
 pub mod memory;
 pub mod paths;
 pub mod query;
+mod secret_diffs;
 pub mod validate;

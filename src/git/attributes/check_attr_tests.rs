@@ -164,6 +164,7 @@ impl Place {
             die_at: None,
             stdout_is_terminal: false,
             plane: crate::model::world::Plane::Cli,
+            allows_cargo: false,
         };
         let place = Place { world };
         place.git(&["init", "-q", "--template="], "");

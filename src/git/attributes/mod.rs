@@ -147,13 +147,14 @@ impl Repo {
     /// Prepares to look up an attribute of many paths.
     ///
     /// # Errors
-    /// `repository-broken` when attributes cannot be read.
+    /// `repository-broken` when attributes cannot be read; `path-in-the-way` for a file of rules that must not be read.
     pub(in crate::git) fn attribute_lookup(
         &self,
         index: &gix::index::State,
         attribute: &str,
         attributes_of: AttributesOf,
     ) -> Result<AttributeLookup<'_>> {
+        rule_files::require_own(self, RuleFile::Attributes)?;
         let stack = self
             .inner
             .attributes_only(index, attributes_of.source())

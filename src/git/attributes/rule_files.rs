@@ -26,10 +26,10 @@ impl RuleFile {
 }
 
 /// Refuses a rule file outside the working tree that gix must not open: git would wait for a pipe
-/// there, too. Symlinks are followed, since only the user creates files there.
+/// there, too, and take as much memory. Symlinks are followed, since only the user creates files there.
 ///
 /// # Errors
-/// `path-in-the-way` for a pipe, a socket or a device.
+/// `path-in-the-way` for a pipe, a socket or a device, and for a file that is too large.
 pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     let (name, key) = match file {
         RuleFile::Attributes => ("attributes", "core.attributesFile"),
@@ -45,11 +45,18 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     let own = [repo.common_dir().join("info").join(name)];
     for path in own.into_iter().chain(configured) {
         let Ok(found) = path.metadata() else { continue };
-        if !found.is_file() && !found.is_dir() {
+        let fault = if found.is_dir() {
+            None
+        } else if found.is_file() {
+            (found.len() > MAX_RULES_BYTES).then_some(Fault::TooLarge(MAX_RULES_BYTES))
+        } else {
+            Some(Fault::NoPlainFile)
+        };
+        if let Some(fault) = fault {
             let shown = path.display();
             return Err(Error::new(
                 Code::PathInTheWay,
-                format!("cannot read the rules in '{shown}': {}", Fault::NoPlainFile),
+                format!("cannot read the rules in '{shown}': {fault}"),
             )
             .detail("path", shown.to_string())
             .hint(format!(

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::model::{Error, Result, World};
 
 use super::attend::{Group, Terms, attend};
+use super::early_end::{EarlyEnd, Limits};
 use super::shell_command::environment;
 use super::trace::Trace;
 
@@ -29,8 +30,8 @@ pub struct CaptureLimits {
 pub struct Captured {
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Whether it was ended at the time limit.
-    pub is_late: bool,
+    /// Why it ended early, if it did.
+    pub early_end: Option<EarlyEnd>,
     /// Its standard output.
     pub stdout: String,
     /// Its standard error.
@@ -66,6 +67,7 @@ pub fn run_captured(
         on_output: None,
         on_error: None,
     };
+    let bounds = Limits::of(&terms);
     let attended = attend(&mut child, terms);
     world.interrupt.release(child.id());
     if let (Some(traced), Ok(attended)) = (traced, &attended) {
@@ -77,7 +79,7 @@ pub fn run_captured(
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(Captured {
         code: attended.status.code(),
-        is_late: attended.is_late,
+        early_end: EarlyEnd::of(&attended, &bounds),
         is_cut: is_long(&attended.stdout) || is_long(&attended.stderr),
         stdout: text(&attended.stdout),
         stderr: text(&attended.stderr),

@@ -6,6 +6,7 @@ pub mod bounded;
 pub mod captured;
 pub(crate) mod command_config;
 pub mod detached;
+pub mod early_end;
 mod end;
 pub mod git_version;
 mod inherited_file;
@@ -29,6 +30,7 @@ use crate::model::{Code, Error, Result, World};
 use super::{full_disk, lock_file};
 use attend::{Attended, Group, Terms, attend};
 use command_config::CommandConfig;
+use early_end::{EarlyEnd, Limits};
 use inherited_file::InPlaceOf;
 use resource_limits::Resources;
 use streaming::Listener;
@@ -92,6 +94,8 @@ pub struct Git {
 pub struct Output {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
+    /// Why it ended early, if it did.
+    pub early_end: Option<EarlyEnd>,
     /// Its standard output.
     pub stdout: Vec<u8>,
     /// Its standard error, lossily decoded and trimmed.
@@ -99,6 +103,15 @@ pub struct Output {
 }
 
 impl Output {
+    /// Returns the error for a command that failed: why it ended early, else git's message.
+    pub fn failed(&self, wanted: &str) -> Error {
+        match self.early_end {
+            Some(EarlyEnd::Signal(_)) if !self.stderr.is_empty() => failed(wanted, &self.stderr),
+            Some(end) => Error::new(Code::GitFailed, format!("cannot {wanted}: {end}")),
+            None => failed(wanted, &self.stderr),
+        }
+    }
+
     /// Returns `true` if it exited with 0.
     pub fn success(&self) -> bool {
         self.code == Some(0)
@@ -235,14 +248,17 @@ impl Git {
             on_output: None,
             on_error: self.listener.as_mut(),
         };
+        let limits = Limits::of(&terms);
         let attended = attend(&mut child, terms);
         self.interrupt.release(child.id());
+        let attended = attended?;
+        let early_end = EarlyEnd::of(&attended, &limits);
         let Attended {
             status,
             stdout,
             stderr,
             ..
-        } = attended?;
+        } = attended;
         if let Some(traced) = traced {
             traced.ended(status.code());
         }
@@ -256,6 +272,7 @@ impl Git {
         }
         Ok(Output {
             code: status.code(),
+            early_end,
             stdout,
             stderr,
         })
@@ -270,7 +287,7 @@ impl Git {
         if output.success() {
             return Ok(output.stdout);
         }
-        Err(failed(wanted, &output.stderr))
+        Err(output.failed(wanted))
     }
 
     /// Starts it with all three streams piped, for a conversation.

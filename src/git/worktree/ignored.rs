@@ -7,6 +7,7 @@ use gix::bstr::BStr;
 use gix::index::entry::Mode;
 use gix::worktree::stack::state::ignore::Source;
 
+use crate::git::attributes::rule_files::{self, RuleFile};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
@@ -97,6 +98,7 @@ struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     fn of(repo: &'a Repo, world: &'a World, index: &'a gix::index::File) -> Result<Rules<'a>> {
+        rule_files::require_own(repo, RuleFile::Ignore)?;
         let excludes = repo.inner.excludes(index, None, Source::IdMapping);
         let cannot = || "cannot read the ignore rules";
         Ok(Rules {

@@ -7,7 +7,7 @@ use crate::git::identity::Identity;
 use crate::model::{Result, World};
 use crate::store::settings::agent_rule;
 
-use super::default_trees;
+use super::default_trees::{self, DefaultTrees};
 
 /// The domain, where the manifest names none that can be used.
 const DOMAIN: &str = "agent.colony.local";
@@ -20,8 +20,11 @@ const DOMAIN: &str = "agent.colony.local";
 pub fn of(world: &World, repo: &Repo, agent: &str) -> Result<Identity> {
     let plain = Identity::of_agent(agent)?;
     // A default branch that cannot be read stops no commit: it decides only how the agent is named.
-    let trees = default_trees::find(world, repo).unwrap_or_default();
-    let named = trees.into_iter().find_map(|found| {
+    let Ok(found) = DefaultTrees::find(world, repo) else {
+        return Ok(plain);
+    };
+    let repo = found.repo(repo);
+    let named = found.trees.iter().find_map(|found| {
         let manifest = default_trees::manifest_in(repo, found.tree)?;
         let colony = colony_label(text(&manifest, "colony")?)?;
         let domain = text(&manifest, "agent_email_domain").filter(|domain| is_domain(domain));

@@ -1,15 +1,15 @@
 //! The committed default branch, as far as an agent cannot choose it.
 //!
-//! In the clone of an agent the branch counts as a checkout of a person has published it, else as the remote has
-//! it. The manifest of the working tree may name another branch: that one counts as well, unless it is a fork. So an
-//! edited manifest adds a tree, and removes none.
+//! In the clone of an agent the branch counts as the hub has it: as a checkout of a person has published it, else as
+//! the remote has it. The refs and objects of the clone are the agent's own and count for nothing. The manifest of
+//! the working tree may name another branch: that one counts as well, unless it is a fork. So an edited manifest adds
+//! a tree, and removes none.
 
 use serde_json::Value;
 
-use crate::git::config::ConfigLevel;
 use crate::git::refs::usual_default_branches;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
-use crate::git::{Oid, RefName, Repo};
+use crate::git::{BareRepo, Oid, RefName, Repo};
 use crate::model::{RepoPath, Result, World};
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
@@ -26,41 +26,144 @@ pub struct DefaultTree {
     pub tree: Oid,
 }
 
-/// Lists the trees that decide, the strongest first: of the branch that the manifest of a usual default branch names;
-/// of every branch that usually is the default one; of the one that the manifest in the working tree names; without
-/// any, of the branch that is checked out. So no name that an agent can choose takes another one out. Several
-/// checkouts of people may have published different trees of one branch.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
-pub fn find(world: &World, repo: &Repo) -> Result<Vec<DefaultTree>> {
-    let member = Membership::find(repo)?;
-    let is_agents = member.is_some_and(|member| member.role == Role::Agent);
-    let trees_of = |name: &str| trees_of(repo, is_agents, name);
-    let remote_head = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
-    // An agent may change the configuration of its clone.
-    let configured = repo
-        .config_with_origin(world, "init.defaultBranch")
-        .filter(|value| matches!(value.level, ConfigLevel::System | ConfigLevel::Global));
-    let mut found = Vec::new();
-    for name in usual_default_branches(remote_head, configured.map(|value| value.value)) {
-        add_new(&mut found, trees_of(&name)?);
+/// The trees that decide, the strongest first.
+pub struct DefaultTrees {
+    /// The trees.
+    pub trees: Vec<DefaultTree>,
+    hub: Option<Repo>,
+}
+
+impl DefaultTrees {
+    /// Finds the trees: of the branch that the manifest of a usual default branch names; of every branch that
+    /// usually is the default one; of the one that the manifest in the working tree names, and in the hub those of
+    /// the branches that people have checked out; without any, of the branch that is checked out. So no name that an
+    /// agent can choose takes another one out. Several checkouts of people may have published different trees of one
+    /// branch.
+    ///
+    /// # Errors
+    /// `repository-broken`, `object-missing`, also for a hub that cannot be read.
+    pub fn find(world: &World, repo: &Repo) -> Result<DefaultTrees> {
+        let member = Membership::find(repo)?.filter(|member| member.role == Role::Agent);
+        let hub = member.map(|member| BareRepo::open(&member.hub)?.to_read());
+        let hub = hub.transpose()?;
+        let source = Source {
+            repo: hub.as_ref().unwrap_or(repo),
+            is_hub: hub.is_some(),
+        };
+        Ok(DefaultTrees {
+            trees: source.trees(world, repo)?,
+            hub,
+        })
     }
-    let named = found.iter().find_map(|usual| {
-        let name = manifest_in(repo, usual.tree)?;
-        name.get("default_branch")?.as_str().map(str::to_owned)
-    });
-    if let Some(name) = named {
-        let usual = std::mem::replace(&mut found, trees_of(&name)?);
-        add_new(&mut found, usual);
+
+    /// Returns the repository to read the trees from, given the one that they decide about.
+    pub fn repo<'a>(&'a self, here: &'a Repo) -> &'a Repo {
+        self.hub.as_ref().unwrap_or(here)
     }
-    if let Some(name) = manifest_branch(repo) {
-        add_new(&mut found, trees_of(&name)?);
+}
+
+/// The repository whose refs decide.
+struct Source<'a> {
+    repo: &'a Repo,
+    is_hub: bool,
+}
+
+impl Source<'_> {
+    fn trees(&self, world: &World, here: &Repo) -> Result<Vec<DefaultTree>> {
+        let remote_head = RefName::from("refs/remotes/origin/HEAD");
+        let remote_head = self.repo.symbolic_target(&remote_head);
+        // An agent may change the configuration of its clone.
+        let configured = here.config_of_user(world, "init.defaultBranch");
+        let mut found = Vec::new();
+        for name in usual_default_branches(remote_head, configured.map(|value| value.value)) {
+            add_new(&mut found, self.trees_of(&name)?);
+        }
+        let named = found.iter().find_map(|usual| self.named_in(usual.tree));
+        if let Some(name) = named {
+            let usual = std::mem::replace(&mut found, self.trees_of(&name)?);
+            add_new(&mut found, usual);
+        }
+        for name in self
+            .named_by_people()?
+            .into_iter()
+            .chain(manifest_branch(here))
+        {
+            add_new(&mut found, self.trees_of(&name)?);
+        }
+        if found.is_empty() && !self.is_hub {
+            found = self.trees_of(&here.head()?.moving_ref().short())?;
+        }
+        Ok(found)
     }
-    if found.is_empty() {
-        found = trees_of(&repo.head()?.moving_ref().short())?;
+
+    /// Returns the default branch that the manifest of a tree names.
+    fn named_in(&self, tree: Oid) -> Option<String> {
+        let manifest = manifest_in(self.repo, tree)?;
+        manifest.get("default_branch")?.as_str().map(str::to_owned)
     }
-    Ok(found)
+
+    /// Returns the default branches that the manifests name at the commits which people have checked out.
+    fn named_by_people(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for (name, commit) in self.published()? {
+            if name.starts_with("on/") {
+                names.extend(self.named_in(self.repo.tree_of(Some(commit))?));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Returns the trees of a branch by its short name; none of a fork.
+    fn trees_of(&self, name: &str) -> Result<Vec<DefaultTree>> {
+        let local = RefName::from(format!("refs/heads/{name}").as_str());
+        if !local.is_valid() || local.to_string().starts_with(ref_names::FORKS) {
+            return Ok(Vec::new());
+        }
+        let remote = RefName::from(format!("refs/remotes/origin/{name}").as_str());
+        let mut commits = Vec::new();
+        if self.is_hub {
+            let wanted = format!("heads/{name}");
+            let published = self.published()?.into_iter();
+            commits.extend(
+                published
+                    .filter(|(name, _)| *name == wanted)
+                    .map(|(_, id)| id),
+            );
+        } else {
+            commits.extend(self.repo.find_ref(&local)?);
+        }
+        if commits.is_empty() {
+            commits.extend(self.repo.find_ref(&remote)?);
+        }
+        let tree = |commit| {
+            Ok(DefaultTree {
+                branch: name.to_owned(),
+                tree: self.repo.tree_of(Some(commit))?,
+            })
+        };
+        commits.into_iter().map(tree).collect()
+    }
+
+    /// Lists what checkouts of people have published in the hub, without their ids; nothing elsewhere.
+    fn published(&self) -> Result<Vec<(String, Oid)>> {
+        if !self.is_hub {
+            return Ok(Vec::new());
+        }
+        let found = self
+            .repo
+            .refs_below(ref_names::PUBLISHED_DESKS)?
+            .into_iter();
+        let of_desk = |name: &RefName| {
+            let name = name.to_string();
+            let (_, rest) = name
+                .strip_prefix(ref_names::PUBLISHED_DESKS)?
+                .split_once('/')?;
+            Some(rest.to_owned())
+        };
+        Ok(found
+            .filter_map(|found| Some((of_desk(&found.name)?, found.id)))
+            .collect())
+    }
 }
 
 fn add_new(found: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
@@ -69,47 +172,6 @@ fn add_new(found: &mut Vec<DefaultTree>, further: Vec<DefaultTree>) {
             found.push(tree);
         }
     }
-}
-
-/// Returns the trees of a branch by its short name; none of a fork.
-fn trees_of(repo: &Repo, is_agents: bool, name: &str) -> Result<Vec<DefaultTree>> {
-    let here = RefName::from(format!("refs/heads/{name}").as_str());
-    if !here.is_valid() || here.to_string().starts_with(ref_names::FORKS) {
-        return Ok(Vec::new());
-    }
-    let there = RefName::from(format!("refs/remotes/origin/{name}").as_str());
-    let commits = if is_agents {
-        let published = published(repo, name)?;
-        if published.is_empty() {
-            let commit = repo.find_ref(&there)?.or(repo.find_ref(&here)?);
-            commit.into_iter().collect()
-        } else {
-            published
-        }
-    } else {
-        let commit = repo.find_ref(&here)?.or(repo.find_ref(&there)?);
-        commit.into_iter().collect()
-    };
-    let tree = |commit| {
-        Ok(DefaultTree {
-            branch: name.to_owned(),
-            tree: repo.tree_of(Some(commit))?,
-        })
-    };
-    commits.into_iter().map(tree).collect()
-}
-
-/// Returns the tips of a branch as checkouts of people have published it.
-fn published(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
-    let wanted = format!("heads/{name}");
-    let copies = repo.refs_below(ref_names::DESKS)?.into_iter();
-    let of_branch = copies.filter(|copy| {
-        let full = copy.name.to_string();
-        let rest = full.strip_prefix(ref_names::DESKS);
-        rest.and_then(|rest| rest.split_once('/'))
-            .is_some_and(|(_, rest)| rest == wanted)
-    });
-    Ok(of_branch.map(|copy| copy.id).collect())
 }
 
 /// Returns the manifest of a tree as a value; an unusable one counts as absent.

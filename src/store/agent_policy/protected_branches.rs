@@ -17,7 +17,7 @@ use crate::store::settings::colony_toml::{self, SettingsProblem};
 use crate::store::settings::setting_kind::branch_patterns;
 use crate::store::settings::setting_layers::Level;
 
-use super::default_trees;
+use super::default_trees::DefaultTrees;
 
 /// The setting.
 pub const KEY: &str = "colony.protect";
@@ -79,7 +79,9 @@ impl ProtectedBranches {
     }
 
     fn read_default_branch(&mut self, world: &World, repo: &Repo) -> Result<()> {
-        for found in default_trees::find(world, repo)? {
+        let found = DefaultTrees::find(world, repo)?;
+        let repo = found.repo(repo);
+        for found in &found.trees {
             let file = colony_toml::in_tree(repo, found.tree, &mut self.problems);
             let entries = file.map(|file| file.entries).unwrap_or_default();
             let origin = format!("{} of '{}'", colony_toml::path(), found.branch);
@@ -171,7 +173,12 @@ fn find_with_agent<'a>(
 ) -> Option<(ProtectedBranch, String, AgentReason)> {
     let (agent, reason) = acting_agent::of_session(session)?;
     let protected = ProtectedBranches::read(&session.world, &session.repo);
-    let found = names.into_iter().find_map(|name| protected.find(name))?;
+    let end_of = |name: &RefName| session.repo.end_of(name).ok();
+    let found = names.into_iter().find_map(|name| {
+        // A name may lead to another branch by a symbolic ref.
+        let end = end_of(name).filter(|end| end != name);
+        protected.find(name).or_else(|| protected.find(&end?))
+    })?;
     Some((found, agent, reason))
 }
 

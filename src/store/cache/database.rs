@@ -5,6 +5,7 @@
 //!
 //! A table with large values has rowids: without them `SQLite` reads whole values while it looks for a key beside them.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -148,9 +149,22 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(wait)?;
-        connection.execute_batch(schema)?;
+        let open = |name: &Path, flags| -> Result<Connection, rusqlite::Error> {
+            let connection = Connection::open_with_flags(name, flags)?;
+            connection.busy_timeout(wait)?;
+            connection.execute_batch(schema)?;
+            Ok(connection)
+        };
+        let connection = open(path, flags).or_else(|error| {
+            // Where SQLite cannot create the files beside it, it reads only what it takes for unchanging. Without a
+            // log of changes that is all there is.
+            let log = names(path).nth(1).and_then(|log| log.metadata().ok());
+            if log.is_some_and(|log| log.len() > 0) {
+                return Err(error);
+            }
+            let uri = format!("file:{}?immutable=1", uri_path(path));
+            open(Path::new(&uri), flags | OpenFlags::SQLITE_OPEN_URI)
+        })?;
         Ok(Database {
             connection,
             path: path.to_owned(),
@@ -280,6 +294,19 @@ impl Database {
     pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
         Ok(self.connection.busy_timeout(time)?)
     }
+}
+
+/// Returns a path as a part of a URI: every byte that could mean something there is escaped.
+fn uri_path(path: &Path) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(byte);
+    let escaped = path.as_os_str().as_bytes().iter().map(|byte| {
+        if plain(byte) {
+            char::from(*byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    });
+    escaped.collect()
 }
 
 /// Returns the names of the files that make up a database.

@@ -3,6 +3,7 @@
 pub mod atomic;
 pub mod config_file;
 pub mod folder_size;
+pub mod leftovers;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;

@@ -72,6 +72,39 @@ impl SharedRoot {
     }
 }
 
+/// The clone of an agent, as its place alone determines it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentPlace {
+    /// The agent.
+    pub agent: String,
+    /// The root of the clone.
+    pub clone: PathBuf,
+    /// The folder of the hubs beside it.
+    pub hubs: PathBuf,
+}
+
+impl AgentPlace {
+    /// Finds the clone that contains a path without symlinks, or is at it: `<root>/agents/<agent>/clones/<branch>`
+    /// beside `<root>/hubs`. An agent may write everything in its clone; it cannot change where that is. A variable
+    /// names the root, so the layout decides, and not the root in effect.
+    pub fn find(path: &Path) -> Option<AgentPlace> {
+        path.ancestors().find_map(AgentPlace::at)
+    }
+
+    fn at(clone: &Path) -> Option<AgentPlace> {
+        let clones = clone.parent().filter(|path| path.ends_with("clones"))?;
+        let folder = clones.parent()?;
+        let agents = folder.parent().filter(|path| path.ends_with("agents"))?;
+        let agent = key::decode(folder.file_name()?.to_str()?)?;
+        let hubs = agents.parent()?.join("hubs");
+        hubs.is_dir().then(|| AgentPlace {
+            agent,
+            clone: clone.to_owned(),
+            hubs,
+        })
+    }
+}
+
 /// Resolves symlinks as far as the path exists, so that a folder has one name.
 fn resolved(path: &Path) -> PathBuf {
     for above in path.ancestors() {

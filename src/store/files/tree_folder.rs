@@ -12,6 +12,8 @@ use rustix::io::Errno;
 
 use crate::model::{Code, Error, RepoPath, Result, World};
 
+use super::leftovers;
+
 /// The folder that hides itself.
 const CACHE: &str = ".colony/cache";
 
@@ -25,7 +27,7 @@ pub struct TreeFolder {
 }
 
 impl TreeFolder {
-    /// Creates the folder of this checkout's caches below a root, or opens it.
+    /// Creates the folder of this checkout's caches below a root, or opens it; deletes what killed commands left there.
     ///
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
@@ -35,7 +37,11 @@ impl TreeFolder {
         if is_there.is_err() {
             cache.write(HIDING, b"*\n", &world.nonce8())?;
         }
-        TreeFolder::make(root, &folder_of(repository_id))
+        let folder = TreeFolder::make(root, &folder_of(repository_id))?;
+        for swept in [&cache, &folder] {
+            leftovers::sweep(&swept.folder, is_temporary, &world.now());
+        }
+        Ok(folder)
     }
 
     /// Creates the missing parts of a folder, durably, and opens it.
@@ -170,6 +176,10 @@ impl TreeFolder {
             _ => Ok(()),
         }
     }
+}
+
+fn is_temporary(name: &str) -> bool {
+    leftovers::is_temporary(name, "tmp-", 8)
 }
 
 /// Returns the folder of a checkout's caches, below its root.

@@ -2,8 +2,8 @@
 //!
 //! `-C` and a variable choose the repository; they do not change who runs the command. So three things count:
 //! the directory it was started in, the directories of the processes that started it, and, for what only the
-//! user may do, the clone of the session that `COLONY_SESSION` names. What cannot be read counts as the
-//! agent's. This keeps an agent within its bounds; it does not stop a program that wants to break out.
+//! user may do, the clone of the session that `COLONY_SESSION` names. A clone counts as the agent's by its place
+//! below the shared root, whatever its record says. This keeps an agent within its bounds; it does not stop a program that wants to break out.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::git::plain_file;
 use crate::model::World;
-use crate::store::files::shared_root::SharedRoot;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
 use crate::store::membership::{self, Membership, Role};
 use crate::store::{Session, key, lease};
 
@@ -133,13 +133,19 @@ pub fn of_session(session: &Session) -> Option<(String, AgentReason)> {
     })
 }
 
-/// Returns the agent whose clone contains a directory.
+/// Returns the agent whose clone contains a directory: by the place of the clone, which no agent chooses, else by its
+/// record.
 fn agent_at(place: &Path) -> Option<String> {
+    let real = place.canonicalize();
+    if let Some(found) = AgentPlace::find(real.as_deref().unwrap_or(place)) {
+        return Some(found.agent);
+    }
     place.ancestors().find_map(|folder| {
         if let Some(git_dir) = linked(folder) {
-            return git_dir.ancestors().find_map(agent_of);
+            let by_place = AgentPlace::find(&git_dir).map(|found| found.agent);
+            return by_place.or_else(|| git_dir.ancestors().find_map(recorded));
         }
-        agent_of(folder)
+        recorded(folder)
     })
 }
 
@@ -154,17 +160,10 @@ fn linked(worktree: &Path) -> Option<PathBuf> {
         .ok()
 }
 
-fn agent_of(folder: &Path) -> Option<String> {
-    let record = membership::path_in(&folder.join(".git"));
-    if let Ok(member) = Membership::read(&record) {
-        return member.filter(|member| member.role == Role::Agent)?.agent;
-    }
-    // `<agent>/clones/<branch>`: the folder names the agent even where the record is damaged.
-    let clones = folder
-        .parent()
-        .filter(|parent| parent.ends_with("clones"))?;
-    fs::symlink_metadata(&record).ok()?;
-    agent_named(clones.parent()?)
+fn recorded(folder: &Path) -> Option<String> {
+    let member = Membership::read(&membership::path_in(&folder.join(".git")));
+    let member = member.ok()??;
+    (member.role == Role::Agent).then_some(member.agent)?
 }
 
 fn agent_named(folder: &Path) -> Option<String> {

@@ -10,6 +10,7 @@ use crate::model::id::OperationId;
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
+use crate::store::files::leftovers;
 use crate::store::files::places::Places;
 use crate::store::lock::{FileIdentity, IndexLock, lock_notes, ref_locks};
 use crate::store::refs::{own_refs, ref_names};
@@ -254,6 +255,7 @@ pub fn delete_refs(
 /// The caller holds the lock of the worktree, and no operation is in progress.
 fn sweep(session: &Session, places: &Places) -> Result<()> {
     own_refs::sweep(session)?;
+    sweep_objects(session);
     let is_stopped = session.world.interrupt.check().is_err();
     let mut budget = if is_stopped { 0 } else { MAX_DELETED };
     for entry in std::fs::read_dir(&places.colony)
@@ -299,6 +301,14 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Deletes the temporary files of objects that were being written when a process of ours died; git calls its own
+/// differently, and deletes these when it prunes.
+fn sweep_objects(session: &Session) {
+    let objects = session.repo.common_dir().join("objects");
+    let is_ours = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
+    leftovers::sweep_at(&objects, is_ours, &session.world.now());
 }
 
 /// Deletes the new files of an operation that is over. Where that takes long, the folder is renamed, because

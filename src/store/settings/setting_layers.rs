@@ -187,6 +187,13 @@ impl<'a> Layers<'a> {
             let sources = ProtectedBranches::read(self.world, self.repo).sources;
             return Resolved::of_all(setting, &sources);
         }
+        if setting.set_by == SetBy::UserFiles {
+            return match self.repo.config_of_user(self.world, setting.key) {
+                _ if self.world.allows_cargo => from("true".to_owned(), Source::Flag),
+                Some(found) => from(found.value.clone(), Source::Git(found)),
+                None => from(setting.default.to_owned(), Source::BuiltIn),
+            };
+        }
         let flag = match setting.key {
             "colony.agent" => self.flags.agent.clone(),
             "colony.timeout" => self.flags.timeout_seconds.clone(),
@@ -373,7 +380,7 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
     let (name, key) = (&entry.name, key_of(entry));
     let allowed: Vec<_> = TABLE
         .iter()
-        .filter(|row| row.set_by != SetBy::User)
+        .filter(|row| !row.set_by.is_user_alone())
         .map(|row| format!("'{}'", row.key.trim_start_matches("colony.")))
         .collect();
     if name == "source" || name.starts_with(source_commands::PREFIX) {
@@ -386,9 +393,13 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
         let known = allowed.join(" and ");
         return Some(format!("'{name}' is not known here; known are {known}"));
     };
-    if setting.set_by == SetBy::User {
+    if setting.set_by.is_user_alone() {
+        let level = match setting.set_by {
+            SetBy::UserFiles => "--global ",
+            _ => "",
+        };
         return Some(format!(
-            "'{name}' is for the user to set: git config {key} VALUE"
+            "'{name}' is for the user to set: git config {level}{key} VALUE"
         ));
     }
     let value = entry.value.as_deref();

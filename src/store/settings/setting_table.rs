@@ -10,17 +10,27 @@ use crate::store::agent_policy::protected_branches;
 pub enum SetBy {
     /// The user alone.
     User,
+    /// The user alone, in their own files: neither the configuration of the repository nor a variable counts, since an
+    /// agent writes both.
+    UserFiles,
     /// The user, and the repository in `.colony/colony.toml`.
     Repository,
     /// The user, and the repository in `.colony/colony.toml` of its default branch; all sources count together.
     DefaultBranch,
 }
 
+impl SetBy {
+    /// Returns `true` if no file of the repository counts.
+    pub fn is_user_alone(self) -> bool {
+        matches!(self, SetBy::User | SetBy::UserFiles)
+    }
+}
+
 /// One row of the table.
 pub struct Setting {
     /// The key in git's configuration.
     pub key: &'static str,
-    /// The environment variable that overrides it.
+    /// The environment variable that overrides it; empty for none.
     pub variable: &'static str,
     /// The flag that overrides both, if there is one.
     pub flag: Option<&'static str>,
@@ -155,10 +165,10 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: "colony.tools.cargo",
-        variable: "COLONY_TOOLS_CARGO",
-        flag: None,
+        variable: "",
+        flag: Some("--allow-cargo"),
         kind: Kind::Truth,
-        set_by: SetBy::User,
+        set_by: SetBy::UserFiles,
         default: "false",
         help: "whether agents may run cargo here, which runs code of the repository",
     },

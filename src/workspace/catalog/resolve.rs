@@ -204,10 +204,7 @@ impl Workspace<'_> {
         let found = joined.canonicalize();
         // What exists elsewhere stays unknown to an agent.
         if !self.reaches(found.as_ref().unwrap_or(&joined)) {
-            let error = format!(
-                "'{path}' is outside of the workspace, and the user's 'colony.catalog.roots' does not allow agents to reach it"
-            );
-            return Err(not_found(Status::LocalResolutionFailed, error));
+            return Err(not_found(Status::LocalResolutionFailed, out_of_reach(path)));
         }
         let root = match found {
             Ok(root) => root,
@@ -234,7 +231,7 @@ impl Workspace<'_> {
     }
 
     /// Returns `true` if rows may lead to a path.
-    fn reaches(self, path: &Path) -> bool {
+    pub fn reaches(self, path: &Path) -> bool {
         let Reach::Below(roots) = self.reach else {
             return true;
         };
@@ -266,7 +263,32 @@ impl Workspace<'_> {
     }
 }
 
+fn out_of_reach(path: &str) -> String {
+    format!(
+        "'{path}' is outside of the workspace, and the user's 'colony.catalog.roots' does not allow agents to reach it"
+    )
+}
+
 impl CatalogRepository {
+    /// Returns what remains of a repository that was found once, for those who may not reach it.
+    #[must_use]
+    pub fn out_of_reach(self) -> CatalogRepository {
+        let path = self.root_path.as_deref().unwrap_or_default();
+        CatalogRepository {
+            resolution_status: ResolutionStatus::LocalResolutionFailed,
+            resolution_error: Some(out_of_reach(path)),
+            repository_id: self.declared_repository_id.clone(),
+            repository_id_mismatch: None,
+            resolved_root: None,
+            git_root: None,
+            // These may be what was found there.
+            origin_url: None,
+            provider: None,
+            last_known: None,
+            ..self
+        }
+    }
+
     /// Returns what a row declares, as a repository that is elsewhere.
     fn declared(row: &ManifestRow) -> CatalogRepository {
         CatalogRepository {

@@ -9,6 +9,7 @@ mod guide;
 mod inherited_files;
 mod lease_holders;
 mod leases;
+mod lifted_protection;
 pub(crate) mod new_and_merge;
 mod protected_branches;
 mod removal;

@@ -1,10 +1,14 @@
 //! `context list`, `stats`, `gc`, `flush`.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{configure, listed, refused, repository};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, program_path};
 
 const DAY: i64 = 86_400;
 
@@ -140,4 +144,35 @@ fn several_words_are_a_question_and_a_lone_one_is_a_command() {
     assert!(text.contains("==> src/lock.rs:1-2 <=="), "{text}");
     let lone = sandbox.run(&["context", "--question", "list"]);
     assert_eq!((lone.code, lone.stdout.as_str()), (1, ""));
+}
+
+#[test]
+fn a_state_that_cannot_be_written_is_listed() {
+    let sandbox = tight();
+    // As processes: their clock is another one.
+    let told = |mut command: Command, args: &[&str]| -> Value {
+        let run = command.args(["--json", "context"]).args(args).output();
+        serde_json::from_slice(&run.unwrap().stdout).unwrap()
+    };
+    told(sandbox.program(), &["hydrate"]);
+    let wanted = told(sandbox.program(), &["list"]);
+    assert_eq!(wanted["count"], 2, "{wanted:#}");
+    let folder = sandbox.path(".git/colony/state");
+    let access = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    for file in fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    access(0o555);
+    let command = if rustix::process::geteuid().is_root() {
+        let mut command = sandbox.process("setpriv");
+        command.args(["--bounding-set", "-dac_override,-dac_read_search"]);
+        command.arg(program_path());
+        command
+    } else {
+        sandbox.program()
+    };
+    let read = told(command, &["list"]);
+    access(0o755);
+    assert_eq!(read["fragments"], wanted["fragments"], "{read:#}");
 }

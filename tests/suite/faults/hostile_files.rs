@@ -314,3 +314,28 @@ fn a_repository_is_used_where_its_path_is_hard_to_quote() {
         there.git(&["fsck", "--strict", "--no-dangling"]);
     }
 }
+
+#[test]
+fn rules_of_the_repository_itself_are_read_within_limits() {
+    let sandbox = repository();
+    fs::create_dir_all(sandbox.path(".git/info")).unwrap();
+    for (name, command) in [
+        ("exclude", &["status"][..]),
+        ("attributes", &["checkpoint", "-m", "x"]),
+        ("attributes", &["lfs", "status"]),
+    ] {
+        let file = sandbox.path(".git/info").join(name);
+        let before = fs::read(&file).ok();
+        fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        sandbox.write("new.txt", name);
+        let output = run(&sandbox, command);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{command:?} {said}");
+        assert!(said.contains("it is larger than 4 MiB"), "{said}");
+        match before {
+            Some(bytes) => fs::write(&file, bytes).unwrap(),
+            None => fs::remove_file(&file).unwrap(),
+        }
+    }
+    assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
+}

@@ -2,6 +2,7 @@
 //! warning before a push of large files without it.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
 
 use serde_json::Value;
 
@@ -160,4 +161,35 @@ fn a_push_of_large_files_without_a_pattern_is_warned_of() {
     sandbox.write(".gitattributes", "*.lfs filter=lfs\n");
     large("other.lfs", 102 << 20);
     assert_eq!(push(), "");
+}
+
+#[test]
+fn a_kill_between_the_two_writes_makes_no_url_the_users() {
+    let sandbox = set_up("separate", URL);
+    let killed = |key: &str| {
+        let script = format!("case \"$*\" in *'{key}'*) kill -9 $PPID; exit 1;; esac");
+        let view = sandbox.stand_in("git", &script);
+        let ended = view.program().args(["init"]).output().unwrap();
+        assert_eq!(ended.status.signal(), Some(9), "{ended:?}");
+    };
+    killed("--replace-all lfs.url");
+    assert_eq!(store(&sandbox), "");
+    sandbox.colony(&["init"]);
+    assert_eq!(store(&sandbox), PLAIN);
+    // The same from one URL to another, at each of the writes.
+    let mut last = PLAIN.to_owned();
+    for (number, at) in ["--replace-all colony.lfsUrl", "--replace-all lfs.url"]
+        .into_iter()
+        .enumerate()
+    {
+        let next = format!("https://other{number}.example.com/store");
+        set_mode(&sandbox, "separate", &next);
+        assert_eq!(store(&sandbox), last);
+        killed(at);
+        sandbox.colony(&["init"]);
+        assert_eq!(store(&sandbox), next, "{at}");
+        last = next;
+    }
+    sandbox.colony(&["deinit"]);
+    assert_eq!(store(&sandbox), "");
 }

@@ -1,5 +1,6 @@
 //! cargo for agents: never without the leave of the user, and then as data.
 
+use git_colony::testing::World;
 use serde_json::{Value, json};
 
 use super::{call_at, conversation, result, serve_at};
@@ -34,6 +35,25 @@ fn package(script: &str) -> (Sandbox, View) {
     (sandbox, view)
 }
 
+/// Runs a command where a server was allowed to run cargo; returns its answer.
+fn allowed(view: &View, words: &[&str]) -> Value {
+    let world = World {
+        allows_cargo: true,
+        ..view.world()
+    };
+    let run = view.run_in(world, &[&["--json", "cargo"], words].concat());
+    serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr))
+}
+
+/// Runs the program with a file of the user's own configuration.
+fn with_global(sandbox: &Sandbox, view: &View, text: &str) -> Value {
+    let global = sandbox.outside().join("global");
+    std::fs::write(&global, text).unwrap();
+    let view = view.with("GIT_CONFIG_GLOBAL", global.to_str().unwrap());
+    let ran = view.program().args(["--json", "cargo", "check"]).output();
+    serde_json::from_slice(&ran.unwrap().stdout).unwrap()
+}
+
 fn tools(view: &View, sandbox: &Sandbox, options: &[&str]) -> Vec<String> {
     let ask = json!({ "jsonrpc": "2.0", "id": "tools", "method": "tools/list" });
     let input = conversation(&[]) + &format!("{ask}\n");
@@ -54,6 +74,15 @@ fn cargo_never_runs_without_the_leave_of_the_user() {
     // Nothing that a repository has allows it.
     sandbox.write(".colony/colony.toml", "[tools]\ncargo = true\n");
     sandbox.write("build.rs", "fn main() {}\n");
+    // Nor anything that an agent in it can write.
+    view.git(&["config", "colony.tools.cargo", "true"]);
+    view.git(&["config", "extensions.worktreeConfig", "true"]);
+    view.git(&["config", "--worktree", "colony.tools.cargo", "true"]);
+    let view = view
+        .with("COLONY_TOOLS_CARGO", "true")
+        .with("GIT_CONFIG_COUNT", "1")
+        .with("GIT_CONFIG_KEY_0", "colony.tools.cargo")
+        .with("GIT_CONFIG_VALUE_0", "true");
     for words in [
         &["test"][..],
         &["test-all"],
@@ -88,7 +117,6 @@ fn cargo_never_runs_without_the_leave_of_the_user() {
     assert_eq!(planned["passed"], Value::Null);
     assert!(!ran.exists());
     // And then never for a server that only reads.
-    view.git(&["config", "colony.tools.cargo", "true"]);
     for options in [
         &["--read-only"][..],
         &["--read-only", "--only", "repository"],
@@ -135,7 +163,6 @@ fn cargo_runs_where_the_user_allows_it() {
 #[test]
 fn each_task_has_its_command_line() {
     let (sandbox, view) = package("");
-    view.git(&["config", "colony.tools.cargo", "true"]);
     for (words, command) in [
         (
             &["test", "second"][..],
@@ -155,24 +182,19 @@ fn each_task_has_its_command_line() {
         ),
         (&["coverage"], "llvm-cov --summary-only"),
     ] {
-        let answer = view
-            .at(sandbox.path("src"))
-            .json(&[&["cargo"], words].concat());
+        let answer = allowed(&view.at(sandbox.path("src")), words);
         assert_eq!(answer["ok"], true, "{answer}");
         let ran = std::fs::read_to_string(sandbox.outside().join("ran")).unwrap();
         assert_eq!(ran.lines().nth(1), Some(command));
     }
-    let lint = view.json(&["cargo", "lint"]);
+    let lint = allowed(&view, &["lint"]);
     assert_eq!(
         lint["stubs"],
         json!([{ "path": "src/lib.rs", "line": 1, "kind": "empty_body" }])
     );
     for name in ["nobody", "--config=x", "two"] {
-        assert_eq!(
-            view.error(&["cargo", "test", "--", name]),
-            "invalid-value",
-            "{name}"
-        );
+        let refused = allowed(&view, &["test", "--", name]);
+        assert_eq!(refused["code"], "invalid-value", "{name}");
     }
 }
 
@@ -182,8 +204,7 @@ fn a_failing_run_is_data() {
     let (_sandbox, view) = package(&format!(
         "echo '{message}'; echo 'test a ... FAILED'; echo 'test result: FAILED. 1 passed; 1 failed; 0 ignored'; echo told >&2; exit 101"
     ));
-    view.git(&["config", "colony.tools.cargo", "true"]);
-    let answer = view.json(&["cargo", "test"]);
+    let answer = allowed(&view, &["test"]);
     assert_eq!(
         (&answer["ok"], &answer["passed"], &answer["exit_code"]),
         (&json!(false), &json!(false), &json!(101))
@@ -199,24 +220,50 @@ fn a_failing_run_is_data() {
             .unwrap()
             .starts_with("told\n")
     );
-    assert_eq!(view.run(&["cargo", "test"]).code, 1);
 }
 
 #[test]
 fn what_cargo_needs_is_named() {
     let (sandbox, view) = package("echo 'error: no such command: `llvm-cov`' >&2; exit 101");
-    view.git(&["config", "colony.tools.cargo", "true"]);
-    assert_eq!(view.error(&["cargo", "coverage"]), "tool-missing");
+    let code = |view: &View, words: &[&str]| allowed(view, words)["code"].clone();
+    assert_eq!(code(&view, &["coverage"]), "tool-missing");
     assert_eq!(
-        view.with("PATH", "/nonexistent").error(&["cargo", "check"]),
+        code(&view.with("PATH", "/nonexistent"), &["check"]),
         "tool-missing"
     );
     sandbox.remove("Cargo.toml");
-    assert_eq!(view.error(&["cargo", "check"]), "not-a-cargo-package");
+    assert_eq!(code(&view, &["check"]), "not-a-cargo-package");
     sandbox.write("crates/two/src/x", "");
     assert_eq!(
-        view.at(sandbox.path("crates/two"))
-            .error(&["cargo", "check"]),
+        code(&view.at(sandbox.path("crates/two")), &["check"]),
         "not-a-cargo-package"
     );
+}
+
+#[test]
+fn a_cargo_that_is_ended_says_by_what() {
+    let (_sandbox, view) = package("kill -9 $$");
+    let killed = allowed(&view, &["check"]);
+    assert_eq!(killed["ended_early"], "signal 9 ended it", "{killed:#}");
+    assert_eq!(killed["timed_out"], false);
+    let (_sandbox, view) = package("exec yes");
+    let loud = allowed(&view, &["check"]);
+    let said = loud["message"].as_str().unwrap();
+    assert_eq!(loud["ended_early"], "it printed more than 32 MiB", "{said}");
+    let wanted = "did not end by itself: it printed more than 32 MiB";
+    assert!(said.ends_with(wanted), "{said}");
+}
+
+#[test]
+fn cargo_runs_by_the_users_own_configuration_alone() {
+    let (sandbox, view) = package("");
+    view.git(&["config", "colony.tools.cargo", "true"]);
+    let refused = with_global(&sandbox, &view, "");
+    assert_eq!(refused["code"], "cargo-not-allowed", "{refused:#}");
+    assert!(refused["hint"].as_str().unwrap().contains("--global"));
+    // And the repository cannot forbid what the user allows.
+    view.git(&["config", "colony.tools.cargo", "false"]);
+    let text = "[colony \"tools\"]\n\tcargo = true\n";
+    let ran = with_global(&sandbox, &view, text);
+    assert_eq!(ran["passed"], true, "{ran:#}");
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use super::client::{Client, USUAL};
 use super::{call_at, tool_at};
 use crate::support::Sandbox;
 
@@ -136,4 +137,51 @@ fn every_action_about_a_workspace_answers_as_its_command() {
         assert_eq!(called, typed, "{action}");
         assert_eq!(told, typed, "{action}");
     }
+}
+
+#[test]
+fn what_a_person_refreshed_shows_an_agent_nothing_elsewhere() {
+    let sandbox = workspace();
+    let outside = sandbox.at(sandbox.path("../outside"));
+    outside.git(&["remote", "add", "origin", "https://example.com/secret.git"]);
+    sandbox.colony(&["catalog", "refresh"]);
+    let id = outside.json(&["id"])["repository_id"].clone();
+    let id = id.as_str().unwrap();
+    let by_person = sandbox.json(&["catalog", "list", "--cached"]).to_string();
+    assert!(by_person.contains(id) && by_person.contains("secret.git"));
+    let hides = |arguments: Value| {
+        let told = tool_at(&sandbox, sandbox.world(), "catalog_list", &arguments);
+        let row = told["repositories"][1].clone();
+        assert_eq!(row["resolved_root"], Value::Null, "{row:#}");
+        assert_eq!(row["last_known"], Value::Null, "{row:#}");
+        let told = told.to_string();
+        assert!(!told.contains(id) && !told.contains("secret.git"), "{told}");
+        assert!(told.contains("colony.catalog.roots"), "{told}");
+        assert!(told.contains("\"display_name\":\"inside\""), "{told}");
+    };
+    hides(json!({ "cached": true }));
+    hides(json!({}));
+    // The same where it cannot be resolved any more.
+    fs::rename(&outside.root, sandbox.path("../moved")).unwrap();
+    hides(json!({ "cached": true }));
+    hides(json!({}));
+    let again = sandbox.json(&["catalog", "list"]).to_string();
+    assert!(again.contains("last_known") && again.contains(id));
+}
+
+#[test]
+fn a_server_that_only_reads_offers_no_refresh() {
+    let sandbox = workspace();
+    let names = |options: &[&str]| {
+        let mut client = Client::of(&sandbox, USUAL, &[&["mcp"], options].concat());
+        json!(client.tools()).to_string()
+    };
+    let (all, reading) = (names(&[]), names(&["--read-only"]));
+    for name in ["catalog_refresh", "repo_index_refresh"] {
+        assert!(
+            all.contains(&format!("\"{name}\"")) && !reading.contains(&format!("\"{name}\"")),
+            "{name}"
+        );
+    }
+    assert!(reading.contains("catalog_list") && reading.contains("repo_index_status"));
 }

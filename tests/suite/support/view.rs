@@ -399,6 +399,7 @@ impl View {
             die_at: None,
             stdout_is_terminal: false,
             plane: Plane::Cli,
+            allows_cargo: false,
         }
     }
 

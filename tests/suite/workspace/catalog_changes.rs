@@ -190,3 +190,58 @@ proptest! {
         prop_assert_eq!(names(&sandbox), [json!(name)]);
     }
 }
+
+#[test]
+fn a_clone_for_reading_keeps_no_answers() {
+    let desk = Sandbox::new();
+    desk.write(
+        ".colony/repositories.yaml",
+        "schema_version: 1\nrepositories: []\n",
+    );
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-qm", "catalog"]);
+    let made = desk.json(&["clone", "--read-only"]);
+    let reader = desk.at(made["path"].as_str().unwrap().into());
+    for command in [&["catalog", "refresh"][..], &["index", "--refresh"]] {
+        assert_eq!(reader.error(command), "read-only-clone", "{command:?}");
+    }
+    assert!(!reader.path(".colony/cache").exists());
+    assert_eq!(reader.json(&["catalog"])["ok"], true);
+}
+
+#[test]
+fn removing_the_primary_repository_ends_its_being_named() {
+    let sandbox = Sandbox::new();
+    let one = repository(&sandbox, "one");
+    repository(&sandbox, "two");
+    for name in ["one", "two"] {
+        let path = one.root.parent().unwrap().join(name);
+        sandbox.colony(&["catalog", "add", path.to_str().unwrap()]);
+    }
+    sandbox.colony(&["catalog", "focus", "one"]);
+    let before = sandbox.read(FILE);
+    assert!(before.contains("primary_repository_id"), "{before}");
+    let other = sandbox.json(&["catalog", "remove", "two", "-n"]);
+    assert_eq!(other["was_primary"], false);
+    let removed = sandbox.json(&["catalog", "remove", "one"]);
+    assert_eq!(removed["was_primary"], true, "{removed:#}");
+    assert!(!sandbox.read(FILE).contains("primary_repository_id"));
+    assert_eq!(sandbox.json(&["catalog", "check"])["count"], 0);
+    sandbox.colony(&["undo"]);
+    assert_eq!(sandbox.read(FILE), before);
+}
+
+#[test]
+fn a_diff_shows_no_password_of_rows_beside_the_change() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        FILE,
+        "schema_version: 1\nrepositories:\n  - display_name: far\n    repository_id: far\n    access_mode: remote_git_host\n    origin_url: https://ada:hunter2@host/far.git\n",
+    );
+    let added = sandbox.json(&["catalog", "add", "https://host/near.git", "-n"]);
+    let diff = added["diff"].as_str().unwrap();
+    assert!(diff.contains("host/far.git"), "the row is shown: {diff}");
+    assert!(!added.to_string().contains("hunter2"), "{diff}");
+    let said = sandbox.run(&["catalog", "add", "https://host/near.git", "-n"]);
+    assert!(!(said.stdout + &said.stderr).contains("hunter2"));
+}

@@ -145,3 +145,119 @@ fn no_program_of_the_configuration_is_run() {
     }
     assert!(!marker.exists());
 }
+
+#[test]
+fn git_shows_no_content_that_queries_hide() {
+    let sandbox = Sandbox::new();
+    let token = format!("ghp_{}", "a1".repeat(18));
+    sandbox.write(".colonyignore", "hidden/\n");
+    let names = [
+        ".env",
+        "hidden/a.txt",
+        "k/terraform.tfvars",
+        "x/.docker/config.json",
+        "plain.txt",
+        "a b.txt",
+    ];
+    for name in names {
+        sandbox.write(name, "before-change\n");
+    }
+    sandbox.git(&["add", "-A", "-f"]);
+    sandbox.git(&["commit", "-qm", "all"]);
+    for name in names {
+        sandbox.write(name, "after-change\n");
+    }
+    sandbox.write("plain.txt", format!("key = {token}\n"));
+    let diff = sandbox.json(&["git", "diff"]);
+    let text = diff["text"].as_str().unwrap();
+    assert_eq!(diff["hidden"], 5, "{text}");
+    for name in &names[..4] {
+        assert!(!text.contains(name), "{text}");
+        let refused = sandbox.json(&["git", "diff", name]);
+        assert_eq!(refused["code"], "path-not-found", "{refused:#}");
+        let refused = sandbox.json(&["git", "blame", name]);
+        assert_eq!(refused["code"], "path-not-found", "{refused:#}");
+    }
+    assert!(text.contains("+after-change"), "the rest is shown: {text}");
+    assert!(
+        text.contains("plain.txt") && !text.contains(&token),
+        "{text}"
+    );
+    assert_eq!(
+        text.len(),
+        sandbox.git(&["diff", "plain.txt", "a b.txt"]).len() + 1
+    );
+    assert_eq!(
+        sandbox.error(&["git", "blame", "plain.txt"]),
+        "path-not-found"
+    );
+    // Neither the name in another case nor a rename shows them.
+    sandbox.git(&["checkout", "-q", "."]);
+    sandbox.git(&["mv", ".env", "renamed.txt"]);
+    sandbox.git(&["mv", "hidden/a.txt", "hidden/b.txt"]);
+    let staged = sandbox.json(&["git", "diff", "--staged"]);
+    let text = staged["text"].as_str().unwrap();
+    assert!(!text.contains(".env") && !text.contains("hidden"), "{text}");
+    assert_eq!(staged["hidden"], 3, "{text}");
+    let said = sandbox.run(&["git", "diff", "--staged"]).stderr;
+    assert!(said.contains("hidden: 3 changed files"), "{said}");
+    let below = sandbox.json(&["git", "diff", "--staged", "hidden"]);
+    assert_eq!((&below["text"], &below["hidden"]), (&json!(""), &json!(2)));
+}
+
+#[test]
+fn an_offset_beyond_all_answers_is_refused() {
+    let sandbox = Sandbox::new();
+    let most = (64 << 20).to_string();
+    assert_eq!(
+        sandbox.json(&["git", "diff", "--offset", &most])["text"],
+        ""
+    );
+    let beyond = ((64 << 20) + 1).to_string();
+    let refused = sandbox.json(&["git", "diff", "--offset", &beyond]);
+    assert_eq!(refused["code"], "invalid-value", "{refused:#}");
+    let said = refused["message"].as_str().unwrap();
+    assert!(said.contains(&beyond), "{said}");
+}
+
+#[test]
+fn a_git_that_is_ended_says_by_what() {
+    let sandbox = Sandbox::new();
+    let killed = sandbox.stand_in("git", "case \"$*\" in *blame*) kill -9 $$;; esac");
+    let answer = killed.json(&["git", "blame", "a.txt"]);
+    assert_eq!(answer["code"], "git-failed", "{answer:#}");
+    assert!(
+        answer["message"]
+            .as_str()
+            .unwrap()
+            .contains("signal 9 ended it"),
+        "{answer:#}"
+    );
+    let loud = sandbox.stand_in("git", "case \"$*\" in *' log '*) exec yes;; esac");
+    let answer = loud.json(&["git", "log"]);
+    assert!(
+        answer["message"]
+            .as_str()
+            .unwrap()
+            .contains("it printed more than 1 MiB"),
+        "{answer:#}"
+    );
+    assert!(
+        answer["hint"].as_str().unwrap().contains("-n"),
+        "{answer:#}"
+    );
+    for words in [
+        &["git", "log", "-n", "1001"][..],
+        &["query", "log", "-n", "1001"],
+    ] {
+        let refused = sandbox.json(words);
+        assert_eq!(refused["code"], "invalid-value", "{refused:#}");
+        assert!(
+            refused["message"]
+                .as_str()
+                .unwrap()
+                .contains("at most 1000")
+        );
+    }
+    assert_eq!(sandbox.json(&["git", "log", "-n", "1000"])["ok"], true);
+}

@@ -120,3 +120,67 @@ fn counting_stops_at_a_number() {
         (&json!(true), &json!(50_000))
     );
 }
+
+#[test]
+fn what_killed_commands_left_is_deleted_when_it_is_old() {
+    let sandbox = Sandbox::new();
+    let index = sandbox.json(&["index", "--refresh"]);
+    let kept = std::path::PathBuf::from(index["index_path"].as_str().unwrap());
+    let folder = kept.parent().unwrap();
+    let long_ago = |path: &std::path::Path| {
+        std::fs::write(path, "x").unwrap();
+        let ended = sandbox
+            .process("touch")
+            .args(["-d", "2001-01-01"])
+            .arg(path)
+            .status();
+        assert!(ended.unwrap().success());
+    };
+    let objects = sandbox.path(".git/objects");
+    for old in [folder.join("tmp-0123abcd"), objects.join(".tmpAb3dEf")] {
+        long_ago(&old);
+    }
+    let others = [
+        folder.join("tmp-of-a-user"),
+        folder.join("mine"),
+        objects.join(".tmp-of-a-user"),
+        objects.join("tmp_obj_123456"),
+    ];
+    for other in &others {
+        long_ago(other);
+    }
+    let young = [folder.join("tmp-9876abcd"), objects.join(".tmpZz9yXw")];
+    for one in &young {
+        std::fs::write(one, "x").unwrap();
+    }
+    sandbox.json(&["index", "--refresh"]);
+    sandbox.colony(&["checkpoint", "-m", "x"]);
+    assert!(!folder.join("tmp-0123abcd").exists());
+    assert!(!objects.join(".tmpAb3dEf").exists());
+    for stays in others.iter().chain(&young) {
+        assert!(stays.exists(), "{}", stays.display());
+    }
+}
+
+#[test]
+fn the_cache_hides_itself_by_a_whole_file() {
+    let sandbox = Sandbox::new();
+    // A power cut has left the file that a killed command had begun.
+    sandbox.write(".colony/cache/tmp-0123abcd", "");
+    sandbox.json(&["index", "--refresh"]);
+    assert_eq!(sandbox.read(".colony/cache/.gitignore"), "*\n");
+    let trace = sandbox.outside().join("trace");
+    std::fs::remove_dir_all(sandbox.path(".colony/cache")).unwrap();
+    let mut command = sandbox.process("strace");
+    command
+        .args(["-f", "-e", "trace=openat,renameat", "-o"])
+        .arg(&trace);
+    let ran = command
+        .arg(sandbox.program().get_program())
+        .args(["index", "--refresh"])
+        .output();
+    assert!(ran.unwrap().status.success());
+    let calls = std::fs::read_to_string(trace).unwrap();
+    assert!(!calls.contains("\".gitignore\", O_WRONLY"), "{calls}");
+    assert!(calls.contains("\".gitignore\")"), "{calls}");
+}

@@ -469,3 +469,48 @@ fn directories_of_any_depth_are_listed() {
     let found = hits(&sandbox, &["needle"]);
     assert!(found.ends_with("d/d/f:1 needle\n"), "{found}");
 }
+
+#[test]
+fn files_that_are_not_searched_are_counted_by_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write("found.txt", "needle\n");
+    sandbox.write(".colonyignore", "hidden.txt\n");
+    sandbox.write("hidden.txt", "needle\n");
+    sandbox.write("large.txt", "needle\n".repeat(100));
+    sandbox.write("binary.bin", b"needle\xff\n");
+    sandbox.write("prod.tfvars", "needle\n");
+    sandbox.write("key.txt", format!("needle ghp_{}\n", "a1".repeat(18)));
+    symlink("found.txt", sandbox.path("link.txt")).unwrap();
+    let words = ["query", "text", "needle", "--max-file-bytes", "200"];
+    let answer = sandbox.json(&words);
+    assert_eq!(answer["count"], 1, "{answer:#}");
+    assert_eq!(
+        answer["files_not_searched"],
+        json!({ "count": 5, "secret": 2, "too_large": 1, "not_text": 1, "not_a_file": 1, "unreadable": 0 })
+    );
+    let said = sandbox.run(&words).stderr;
+    assert!(
+        said.contains(
+            "not searched: 5 files (2 likely secret, 1 too large, 1 not UTF-8, 1 not a plain file)"
+        ),
+        "{said}"
+    );
+    let none = sandbox.json(&["query", "text", "needle", "--max-matches", "0"]);
+    assert_eq!(none["truncated"], true, "{none:#}");
+}
+
+#[test]
+fn a_commit_keeps_its_parts_whatever_is_in_them() {
+    let sandbox = Sandbox::new();
+    let who = ["-c", "user.name=A | B\tC", "-c", "user.email=a@x"];
+    let message = "one\ttwo|three %H\n\nbody";
+    sandbox.git(&[&who[..], &["commit", "-q", "--allow-empty", "-m", message]].concat());
+    let commit = sandbox.json(&["query", "log", "-n", "1"])["commits"][0].clone();
+    assert_eq!(commit["commit"], sandbox.git(&["rev-parse", "HEAD"]));
+    assert_eq!(commit["summary"], "one\ttwo|three %H");
+    assert_eq!(commit["author"], "A | B\tC");
+    assert_eq!(
+        commit["authored_at"],
+        sandbox.git(&["log", "-1", "--format=%aI"])
+    );
+}

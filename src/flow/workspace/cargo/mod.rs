@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::git::Checkout;
 use crate::git::process::bounded::on_path;
 use crate::git::process::captured::{CaptureLimits, Captured, run_captured};
+use crate::git::process::early_end::EarlyEnd;
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::model::text::nearest;
 use crate::model::{Code, Error, RepoPath, Result, World};
@@ -81,6 +82,8 @@ pub struct CargoReport {
     pub duration_ms: u64,
     /// Whether it was ended because it took too long.
     pub timed_out: bool,
+    /// Why it ended early: a limit of time or output, or a signal; null if it ended by itself.
+    pub ended_early: Option<String>,
     /// Errors and warnings of the compiler, at most 200.
     pub diagnostics: Vec<CargoDiagnostic>,
     /// Their number.
@@ -101,7 +104,7 @@ fn refuse_without_leave(request: &CargoRequest) -> Result<()> {
     }
     let message = "cargo would run code of this repository, which the user has not allowed";
     Err(Error::new(Code::CargoNotAllowed, message)
-        .hint("git config colony.tools.cargo true   # a person decides that, for this repository"))
+        .hint("git config --global colony.tools.cargo true   # a person decides that"))
 }
 
 /// Runs cargo; a failing build or test is an answer, not an error.
@@ -137,6 +140,7 @@ pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result
         exit_code: None,
         duration_ms: 0,
         timed_out: false,
+        ended_early: None,
         diagnostics: Vec::new(),
         count: 0,
         tests: None,
@@ -255,7 +259,8 @@ impl CargoReport {
         let read = cargo_output::read(&captured.stdout, root);
         self.passed = Some(captured.code == Some(0));
         self.exit_code = captured.code;
-        self.timed_out = captured.is_late;
+        self.timed_out = matches!(captured.early_end, Some(EarlyEnd::Late(_)));
+        self.ended_early = captured.early_end.map(|end| end.to_string());
         self.truncated = captured.is_cut || read.is_cut;
         self.count = read.diagnostics.len();
         self.diagnostics = read.diagnostics;

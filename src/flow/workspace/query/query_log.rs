@@ -16,6 +16,9 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum size of what git prints for one repository.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
+/// The maximum number of commits of one repository.
+const MAX_COMMITS: usize = 1_000;
+
 /// The commits to find.
 #[derive(Clone, Debug)]
 pub struct LogRequest {
@@ -49,6 +52,18 @@ pub struct LogFilter<'a> {
     pub path: Option<&'a RepoPath>,
     /// The maximum number.
     pub most_commits: usize,
+}
+
+impl LogFilter<'_> {
+    /// Refuses more commits than are ever listed.
+    fn require_few(self) -> Result<()> {
+        if self.most_commits <= MAX_COMMITS {
+            return Ok(());
+        }
+        let wanted = self.most_commits;
+        let message = format!("cannot list {wanted} commits: at most {MAX_COMMITS} at once");
+        Err(Error::new(Code::InvalidValue, message).unchanged())
+    }
 }
 
 /// A commit.
@@ -100,6 +115,7 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
         path: path.as_ref(),
         most_commits: request.most_commits,
     };
+    filter.require_few()?;
     let mut is_cut = false;
     let found = query.each(|target| {
         let found = log_of(world, target, filter)?;
@@ -132,8 +148,9 @@ fn log_of(world: &World, target: &Target, filter: LogFilter<'_>) -> Result<Vec<L
 /// Lists commits of HEAD, newest first, one more than wanted.
 ///
 /// # Errors
-/// `revision-not-found` if there is no commit; `git-failed`, `interrupted`.
+/// `revision-not-found` if there is no commit; `invalid-value` for too many; `git-failed`, `interrupted`.
 pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<LoggedCommit>> {
+    filter.require_few()?;
     if repo.head()?.commit().is_none() {
         return Err(Error::new(Code::RevisionNotFound, "it has no commit yet"));
     }
@@ -149,8 +166,11 @@ pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<Logg
     }
     git.args(["HEAD", "--"]);
     git.args(filter.path.map(RepoPath::as_path));
-    git.limit_time(LOG_TIMEOUT).limit_output(MAX_OUTPUT_BYTES);
-    let printed = git.run_checked("list its commits")?;
+    git.limit_time(LOG_TIMEOUT)
+        .limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
+    let printed = git
+        .run_checked("list its commits")
+        .map_err(|error| error.hint("git colony query log -n 10   # fewer commits"))?;
     let printed = String::from_utf8_lossy(&printed);
     let commits = printed.split('\0').filter_map(|line| {
         let mut parts = line.splitn(4, '\n').map(str::to_owned);

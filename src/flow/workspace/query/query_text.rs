@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::git::worktree::plain_walk::WalkedFiles;
-use crate::git::worktree::safe_open::read_below;
+use crate::git::worktree::safe_open::{Fault, read_below};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::catalog::resolve::Workspace;
@@ -74,13 +74,63 @@ pub struct QueryTextReport {
     pub hits: Vec<TextHit>,
     /// Their number.
     pub count: usize,
+    /// The files that were not searched.
+    pub files_not_searched: NotSearched,
+}
+
+/// Files that were not searched, by reason. What ignore files hide does not count: it is not shown at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotSearched {
+    /// Their number.
+    pub count: usize,
+    /// Those that look like secrets.
+    pub secret: usize,
+    /// Those that are larger than the limit.
+    pub too_large: usize,
+    /// Those that are not UTF-8.
+    pub not_text: usize,
+    /// Symlinks, and whatever else is not a plain file.
+    pub not_a_file: usize,
+    /// Those that cannot be read.
+    pub unreadable: usize,
+}
+
+impl NotSearched {
+    fn add(&mut self, other: NotSearched) {
+        self.count += other.count;
+        self.secret += other.secret;
+        self.too_large += other.too_large;
+        self.not_text += other.not_text;
+        self.not_a_file += other.not_a_file;
+        self.unreadable += other.unreadable;
+    }
+
+    fn note(&mut self, fault: &Fault) {
+        let number = match fault {
+            Fault::TooLarge(_) => &mut self.too_large,
+            Fault::Link | Fault::NoPlainFile => &mut self.not_a_file,
+            Fault::Unreadable(_) => &mut self.unreadable,
+            // The whole query ends.
+            Fault::Interrupted(_) => return,
+        };
+        *number += 1;
+        self.count += 1;
+    }
 }
 
 /// What one repository has.
 #[derive(Default)]
 struct Found {
     hits: Vec<TextHit>,
+    not_searched: NotSearched,
     is_cut: bool,
+}
+
+/// What some of its files have.
+#[derive(Default)]
+struct FoundIn {
+    hits: Vec<TextHit>,
+    not_searched: NotSearched,
 }
 
 /// Finds lines in the files of repositories.
@@ -103,11 +153,16 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     let mut found = search.all(&query.targets).into_iter();
     let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Found::default())))?;
     let is_cut = found.iter().any(|found| found.is_cut);
+    let mut files_not_searched = NotSearched::default();
+    for one in &found {
+        files_not_searched.add(one.not_searched);
+    }
     let hits: Vec<TextHit> = found.into_iter().flat_map(|found| found.hits).collect();
     Ok(QueryTextReport {
         answered: query.end(hits.len(), is_cut),
         count: hits.len(),
         hits,
+        files_not_searched,
     })
 }
 
@@ -152,9 +207,17 @@ impl Search<'_> {
         let WalkedFiles { mut files, is_cut } =
             listing::files_of(self.world, &checkout, self.limits.files)?;
         let mut hidden = HiddenFiles::of(&self.world.interrupt, &checkout.root);
-        files.retain(|path| !hidden.hides(path) && !is_named_as_secret(path));
+        files.retain(|path| !hidden.hides(path));
+        let shown = files.len();
+        files.retain(|path| !is_named_as_secret(path));
+        let secret = shown - files.len();
         let mut found = Found {
             hits: Vec::new(),
+            not_searched: NotSearched {
+                count: secret,
+                secret,
+                ..NotSearched::default()
+            },
             is_cut,
         };
         for files in files.chunks(FILES_AT_ONCE * threads.max(1)) {
@@ -169,7 +232,10 @@ impl Search<'_> {
                     .map(|one| one.join().unwrap_or_else(|panic| resume_unwind(panic)));
                 ended.collect::<Vec<_>>()
             });
-            found.hits.extend(parts.into_iter().flatten());
+            for part in parts {
+                found.hits.extend(part.hits);
+                found.not_searched.add(part.not_searched);
+            }
             if found.hits.len() > self.limits.matches {
                 found.hits.truncate(self.limits.matches);
                 found.is_cut = true;
@@ -180,29 +246,45 @@ impl Search<'_> {
     }
 
     /// Searches some files, for one line more than wanted.
-    fn files(self, target: &Target, files: &[RepoPath]) -> Vec<TextHit> {
-        let mut hits = Vec::new();
+    fn files(self, target: &Target, files: &[RepoPath]) -> FoundIn {
+        let mut all = FoundIn::default();
         for path in files {
-            let left = (self.limits.matches + 1).saturating_sub(hits.len());
+            let left = (self.limits.matches + 1).saturating_sub(all.hits.len());
             if left == 0 || self.world.interrupt.check().is_err() {
                 break;
             }
             let root = target.root.as_path();
             let read = read_below(&self.world.interrupt, root, path, self.limits.file_bytes);
-            // A file that is too large, gone or not text has no lines.
-            let text = read.ok().flatten().map(String::from_utf8);
-            let Some(Ok(text)) = text else { continue };
+            let bytes = match read {
+                Ok(Some(bytes)) => bytes,
+                // It is gone.
+                Ok(None) => continue,
+                Err(fault) => {
+                    all.not_searched.note(&fault);
+                    continue;
+                }
+            };
+            let Ok(text) = String::from_utf8(bytes) else {
+                all.not_searched.not_text += 1;
+                all.not_searched.count += 1;
+                continue;
+            };
             let found = self.lines.lines(&text, left);
-            if found.is_empty() || contains_secret(text.as_bytes()) {
+            if found.is_empty() {
                 continue;
             }
-            hits.extend(found.into_iter().map(|line| TextHit {
+            if contains_secret(text.as_bytes()) {
+                all.not_searched.secret += 1;
+                all.not_searched.count += 1;
+                continue;
+            }
+            all.hits.extend(found.into_iter().map(|line| TextHit {
                 of: target.result_of(),
                 path: path.clone(),
                 line_number: line.number,
                 line_text: line.text,
             }));
         }
-        hits
+        all
     }
 }
