@@ -99,7 +99,7 @@ pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let mut report = resolved(workspace, &loaded, &manifest)?;
     let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
+    let folder = TreeFolder::of_repository(&checkout.root, &id)?;
     let name = RepoPath::from(SNAPSHOT);
     let path = checkout.root.join(folder_of(&id).join(&name).as_path());
     report.snapshot_path = Some(RepoPath::from(&*path));

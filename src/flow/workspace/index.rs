@@ -13,7 +13,7 @@ use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::files::tree_folder::{SESSIONS, TreeFolder, folder_of};
 
 /// The file of the overview, in the folder of the checkout's caches.
 pub const FILE: &str = "repo_index.json";
@@ -96,7 +96,7 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 /// `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
+    let folder = TreeFolder::of_repository(&checkout.root, &id)?;
     let mut report = count(world, checkout)?;
     let path = folder_of(&id).join(&RepoPath::from(FILE));
     report.index_path = Some(RepoPath::from(&*path.under(&checkout.root)));
@@ -151,7 +151,7 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 
 fn is_skipped(directory: &RepoPath) -> bool {
     let mut names = SKIPPED.iter();
-    directory.as_bytes() == b".colony/cache"
+    [b".colony/cache".as_slice(), SESSIONS.as_bytes()].contains(&directory.as_bytes())
         || names.any(|name| directory.name() == name.as_bytes())
 }
 

@@ -144,7 +144,7 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         return Ok(report);
     }
     let root = session.repo.workdir();
-    let caches = TreeFolder::of_repository(&session.world, root, &memory.repository_id)?;
+    let caches = TreeFolder::of_repository(root, &memory.repository_id)?;
     let days = caches.below(root, FOLDER)?;
     let (folder, name) = match place {
         NoteFor::Long => (&caches, LONG.to_owned()),
