@@ -9,8 +9,8 @@ use super::{
     colony, commit, complete, completions, config, context, credential, decide, decisions, deinit,
     diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks, id, index, ingest,
     init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops, pages, paths, projects,
-    promote, prune, query, restore, schema, scopes, search, status, sync, tag, tools, topology,
-    tour, undo, validate, version, watch,
+    promote, prune, query, restore, schema, scopes, search, session, status, sync, tag, tools,
+    topology, tour, undo, validate, version, watch,
 };
 
 /// The heading in help of the options that every command takes.
@@ -178,6 +178,7 @@ pub(super) enum ContextCommand {
     Context(context::Args),
     Projects(projects::Args),
     Plans(projects::PlansArgs),
+    Session(session::Args),
     Memory(memory::Args),
     Blackboard(blackboard::Args),
     Ingest(ingest::Args),

@@ -33,6 +33,9 @@ pub(super) struct Args {
     /// List those that agents have published as well, as AGENT/ID
     #[arg(long, conflicts_with = "auto")]
     all: bool,
+    /// List those of one session, automatic ones, too
+    #[arg(long, value_name = "SESSION", conflicts_with_all = ["auto", "all"])]
+    session: Option<String>,
     #[command(subcommand)]
     action: Option<Action>,
 }
@@ -91,6 +94,8 @@ fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let listed = if args.all {
         let session = face.session_among_others(Run::ForReal, &[])?;
         published_checkpoints::list_with_agents(&session.repo)?
+    } else if let Some(name) = &args.session {
+        checkpoints::list_of_session(&face.session(Run::ForReal)?.repo, name)?
     } else {
         let which = if args.auto {
             Which::Automatic

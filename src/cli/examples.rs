@@ -257,6 +257,20 @@ pub const TABLE: &[Examples] = &[
         ],
     ),
     of(
+        "session",
+        &[
+            (
+                "git colony session new",
+                "begin one; prints the id for COLONY_SESSION",
+            ),
+            (
+                "git colony session note 'the parser first'",
+                "add a text to it",
+            ),
+            ("git colony session show", "what it did"),
+        ],
+    ),
+    of(
         "ops",
         &[
             ("git colony ops -n 5", "the newest five operations"),

@@ -75,6 +75,7 @@ const TABLE: &[(&str, &str, Screen)] = &[
     ("Collaborate", "sync", All),
     ("Collaborate", "blackboard", All),
     ("Collaborate", "events", All),
+    ("Collaborate", "session", All),
     ("Inspect and maintain", "status", First),
     ("Inspect and maintain", "ops", First),
     ("Inspect and maintain", "log", All),

@@ -75,7 +75,8 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ),
     (
         "COLONY_SESSION",
-        "The session that a command is of, for who works in an agent's clone: up to 128 letters, digits and -_.: ; \
+        "The session that a command is of, for who works in an agent's clone, for the trailer 'Colony-Session', and for \
+         'git colony session': a letter or digit, and up to 127 letters, digits and -_.: ; \
          'git colony hooks install --for claude-code' has it set.",
     ),
     (

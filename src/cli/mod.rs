@@ -75,6 +75,8 @@ mod roff;
 mod schema;
 mod scopes;
 mod search;
+mod session;
+mod session_answers;
 mod status;
 mod sync;
 mod tag;
@@ -397,6 +399,7 @@ impl Face<'_> {
             ContextCommand::Search(args) => search::run(self, args),
             ContextCommand::Context(args) => context::run(self, args),
             ContextCommand::Projects(args) => projects::run(self, args),
+            ContextCommand::Session(args) => session::run(self, args),
             ContextCommand::Plans(_) => projects::run_plans(self),
             ContextCommand::Memory(args) => memory::run(self, args),
             ContextCommand::Blackboard(args) => blackboard::run(self, args),

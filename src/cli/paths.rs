@@ -10,7 +10,7 @@ use super::{Face, Opening, Stop};
 /// List where everything about this checkout is kept
 ///
 /// With the size of each, and whether it may be deleted at any time. 'orphans' are folders that belong to the id
-/// that this checkout had before it was moved or its origin changed.
+/// that this checkout had before it was moved or its origin changed; 'session adopt' takes their sessions over.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
 
@@ -69,8 +69,10 @@ impl Answer for PathsReport {
         let mut lines = text::table(&self.places.iter().map(row).collect::<Vec<_>>());
         let orphan = |orphan: &paths::Orphan| {
             let size = orphan.bytes.map_or_else(|| "large".to_owned(), text::size);
+            let adopt = orphan.adopt.as_ref();
+            let adopt = adopt.map_or_else(String::new, |command| format!("; {command}"));
             format!(
-                "orphan of {}, {size}: {}",
+                "orphan of {}, {size}: {}{adopt}",
                 orphan.repository_id, orphan.path
             )
         };

@@ -68,6 +68,12 @@ use crate::flow::residency::page_request::PageRequestReport;
 use crate::flow::residency::resident_pages::ResidentReport;
 use crate::flow::search::SearchReport;
 use crate::flow::search::context::ContextReport;
+use crate::flow::sessions::new_session::NewSessionReport;
+use crate::flow::sessions::old_sessions::AdoptReport;
+use crate::flow::sessions::session_changes::SessionChangeReport;
+use crate::flow::sessions::session_list::SessionsReport;
+use crate::flow::sessions::session_show::SessionReport;
+use crate::flow::sessions::session_undo::SessionUndoReport;
 use crate::flow::sync::SyncReport;
 use crate::flow::tools::{FindReport, NewReport, ToolsReport};
 use crate::flow::watch::{StoppedReport, WatchReport, WatchesReport};
@@ -251,6 +257,14 @@ const REPORTS: &[(&str, Make)] = &[
     ("scopes show", answer::<ScopeReport>),
     ("scopes unmap", answer::<UnmapReport>),
     ("search", answer::<SearchReport>),
+    ("session", answer::<SessionsReport>),
+    ("session adopt", answer::<AdoptReport>),
+    ("session end", answer::<SessionChangeReport>),
+    ("session list", answer::<SessionsReport>),
+    ("session new", answer::<NewSessionReport>),
+    ("session note", answer::<SessionChangeReport>),
+    ("session resume", answer::<SessionChangeReport>),
+    ("session show", answer::<SessionReport>),
     ("status", answer::<StatusReport>),
     ("status --line", answer::<LineReport>),
     ("sync", answer::<SyncReport>),
@@ -261,6 +275,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("topology", answer::<TopologyReport>),
     ("tour", answer::<tour::TourReport>),
     ("undo", answer::<UndoReport>),
+    ("undo --session", answer::<SessionUndoReport>),
     ("validate", answer::<ValidateReport>),
     ("version", answer::<version::VersionReport>),
     ("watch", answer::<WatchReport>),

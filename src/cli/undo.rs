@@ -4,6 +4,7 @@ use crate::design::restore::abandoned_commits::LeavingCommits;
 use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
+use crate::flow::sessions::session_undo;
 use crate::flow::undo;
 use crate::model::id::OperationId;
 use crate::model::time::Moment;
@@ -31,6 +32,14 @@ pub(super) struct UndoArgs {
     /// since.
     #[arg(value_name = "N")]
     steps: Option<String>,
+    /// Show the steps that would undo all work of this session; needs -n
+    #[arg(
+        long,
+        value_name = "SESSION",
+        conflicts_with = "steps",
+        requires = "dry_run"
+    )]
+    session: Option<String>,
     /// Undo changes by plain git, too, and commits that are on a remote
     #[arg(short, long)]
     force: bool,
@@ -56,6 +65,11 @@ pub(super) struct RedoArgs {
 }
 
 pub(super) fn undo(face: &mut Face<'_>, args: &UndoArgs) -> Result<Outcome, Stop> {
+    if let Some(name) = &args.session {
+        let session = face.session(Run::Dry)?;
+        let report = session_undo::preview(&session, name)?;
+        return face.answer(&report);
+    }
     let request = Request {
         direction: Direction::Undo,
         steps: steps(args.steps.as_deref())?,

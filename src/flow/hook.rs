@@ -22,6 +22,7 @@ use crate::store::{Session, lease, migration};
 use super::clones::colony;
 use super::migrate;
 use super::push_sizes::{self, Push};
+use super::sessions::session_hook;
 
 /// A hook of git that fires.
 #[derive(Clone, Debug)]
@@ -226,14 +227,16 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
         Some(ended) => drop(lease::release(&session, ended)),
         None => lease::renew(&session, told),
     }
+    // The state is kept whether or not the session can be recorded.
+    let recorded = session_hook::record(&session, agent, payload);
     handed_on?;
     if !payload.is_worth_keeping() || !session.settings.auto_checkpoint {
-        return Ok(());
+        return recorded;
     }
     let rationale = format!("hook of {}", agent.as_str());
     automatic::create_for(&session, &rationale, payload.session.clone())?;
     colony::publish_session(&session);
-    Ok(())
+    recorded
 }
 
 /// Opens the repository the agent names; if that is not one, the current one.

@@ -21,6 +21,7 @@ mod push_sizes;
 pub mod reports;
 pub mod residency;
 pub mod search;
+pub mod sessions;
 pub mod shared;
 pub mod sync;
 pub mod tools;

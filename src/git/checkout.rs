@@ -81,6 +81,14 @@ impl Checkout {
         }
     }
 
+    /// Returns the checkout of an open repository.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn of_repo(repo: &Repo) -> Result<Checkout> {
+        Checkout::of(repo.inner.clone())
+    }
+
     fn of(inner: gix::Repository) -> Result<Checkout> {
         let git_dir = canonical(inner.git_dir())?;
         let git_root = inner.workdir().map(canonical).transpose()?;

@@ -61,6 +61,9 @@ const REFUSING: &[Code] = &[
     Code::SourceNotFound,
     Code::SourceNotRun,
     Code::SourceUnknown,
+    Code::SessionEnded,
+    Code::SessionNotFound,
+    Code::TooManySessions,
     Code::ToolExists,
     Code::ToolRegistryInvalid,
     Code::TreeTooLarge,
@@ -247,6 +250,12 @@ codes! {
     ProjectNotFound = "project-not-found",
     /// No plan has that name.
     PlanNotFound = "plan-not-found",
+    /// No session of this checkout has that id, or none was named and several are active.
+    SessionNotFound = "session-not-found",
+    /// The session was ended.
+    SessionEnded = "session-ended",
+    /// As many sessions are active as a checkout may have.
+    TooManySessions = "too-many-sessions",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.
@@ -332,6 +341,7 @@ impl Code {
             ),
             Code::RepositoryNotFound => Some("git colony catalog"),
             Code::CheckpointNotFound => Some("git colony checkpoints"),
+            Code::SessionNotFound => Some("git colony session list"),
             Code::CloneNotFound => {
                 Some("git colony agents   # lists agents, and removed ones whose work is kept")
             }

@@ -121,16 +121,20 @@ impl schemars::JsonSchema for WorktreeKey {
     }
 }
 
-/// The id that an agent gives its session: short, and only letters, digits and `-_.:`, so that it
-/// needs no quoting in a trailer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+/// The id that an agent gives its session: short, only letters, digits and `-_.:`, and a letter or digit first, so that
+/// it needs no quoting in a trailer and is never an option or a hidden file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct SessionId(String);
 
 impl SessionId {
     /// Parses an id; `None` if it does not have this form.
     pub fn parse(text: &str) -> Option<SessionId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        let fits = (1..=128).contains(&text.len()) && text.bytes().all(plain);
+        let begins = text
+            .as_bytes()
+            .first()
+            .is_some_and(u8::is_ascii_alphanumeric);
+        let fits = begins && text.len() <= 128 && text.bytes().all(plain);
         fits.then(|| SessionId(text.to_owned()))
     }
 

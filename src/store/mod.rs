@@ -13,6 +13,7 @@ pub mod migration;
 pub mod operation;
 pub mod refs;
 pub mod session;
+pub mod session_log;
 pub mod settings;
 pub mod state;
 pub mod yaml;

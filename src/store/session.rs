@@ -8,6 +8,7 @@ use crate::git::{Checkout, ObjectWrites, Repo, Signature};
 use crate::model::{Code, Error, Result, World};
 
 use super::agent_policy::agent_identity;
+use super::lease::lease_holder::session_of;
 use super::membership::{self, Membership, Role};
 use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
@@ -60,9 +61,16 @@ impl Session {
         }
     }
 
-    /// Returns the message of a commit with the trailer of the co-author, if an agent commits and the user has
-    /// set one.
-    pub fn with_co_author(&self, message: String) -> String {
+    /// Returns the message of a commit with the trailers of the session that `COLONY_SESSION` names, and of the
+    /// co-author, if an agent commits and the user has set one.
+    pub fn with_trailers(&self, message: String) -> String {
+        let message = match session_of(&self.world) {
+            Some(id) => {
+                let trailer = format!("Colony-Session: {}", id.as_str());
+                commit_message::with_trailer(message, &trailer)
+            }
+            None => message,
+        };
         let person = self
             .settings
             .co_author

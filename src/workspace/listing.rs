@@ -4,6 +4,7 @@
 use crate::git::Checkout;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::model::{Code, Error, RepoPath, Result, World};
+use crate::store::files::tree_folder::SESSIONS;
 
 /// Directories of other programs. They are left out only where git does not say what belongs to a repository.
 const OF_PROGRAMS: [&str; 19] = [
@@ -77,6 +78,9 @@ pub fn working_tree(world: &World, checkout: &Checkout) -> Result<crate::git::Re
 }
 
 fn is_of_programs(directory: &RepoPath) -> bool {
+    if directory.as_bytes() == SESSIONS.as_bytes() {
+        return true;
+    }
     let mut names = OF_PROGRAMS.iter();
     names.any(|name| directory.name() == name.as_bytes())
 }

@@ -28,6 +28,7 @@ mod memory;
 mod migration;
 mod page_locks;
 mod repository;
+mod sessions;
 mod state;
 mod table;
 mod tiers;

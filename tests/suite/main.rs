@@ -27,6 +27,7 @@ mod pages;
 mod remote;
 mod restore;
 mod search;
+mod sessions;
 mod setup;
 mod surface;
 mod watch;

@@ -408,6 +408,35 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[as_arg("clone_id", "id")],
     ),
     described(
+        "Begin a session, whose file records its work",
+        action("session_new", Agents, Adds, "session new", &[same("plan")]),
+    ),
+    described(
+        "List the sessions of this checkout",
+        action("session_list", Agents, Reads, "session list", &[]),
+    ),
+    action(
+        "session_show",
+        Agents,
+        Reads,
+        "session show",
+        &[told("Its id", as_arg("session", "id")), same("diff")],
+    ),
+    action(
+        "session_note",
+        Agents,
+        Adds,
+        "session note",
+        &[same("text"), told("Its id", as_arg("session", "id"))],
+    ),
+    action(
+        "session_end",
+        Agents,
+        Adds,
+        "session end",
+        &[told("Its id", as_arg("session", "id"))],
+    ),
+    described(
         "List the colonies and their repositories",
         action("list_colonies", Agents, Reads, "colony list", &[]),
     ),

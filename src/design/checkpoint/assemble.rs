@@ -8,6 +8,7 @@ use crate::git::{Head, Oid, RefChange, Signature};
 use crate::model::{Result, time};
 use crate::store::Session;
 use crate::store::files::places::Places;
+use crate::store::lease::lease_holder::session_of;
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::ref_names;
 
@@ -63,7 +64,7 @@ impl Draft {
                 branch: Some(branch),
                 base: None,
                 operation: None,
-                session: None,
+                session: session_of(&session.world),
                 left_out: Vec::new(),
                 secrets: Vec::new(),
             },
@@ -151,7 +152,7 @@ impl Draft {
             tree: kept.snapshot.worktree_tree,
             parents: head.into_iter().collect(),
             signature: &self.signature,
-            message: session.with_co_author(message),
+            message: session.with_trailers(message),
         };
         let commit = self.write_commit(session, commit)?;
         let name = kept.scan.head.moving_ref();

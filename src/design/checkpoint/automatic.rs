@@ -17,6 +17,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::operation::object_check::{self, Written};
 use crate::store::operation::{Kind, log, recover};
 use crate::store::refs::ref_names;
+use crate::store::session_log::operation_events;
 use crate::store::state::event_log;
 
 use super::assemble::Draft;
@@ -89,7 +90,7 @@ fn keep(
     }
     let mut draft = Draft::new(session, request, &kept, session.record_signature());
     draft.message.mode = Mode::Auto;
-    draft.message.session = agent_session;
+    draft.message.session = agent_session.or(draft.message.session);
     draft.sort_after_the_last(session, places)?;
     let next = log::next_id(&session.repo, places);
     draft.message.operation = Some((places.key.clone(), next));
@@ -117,6 +118,10 @@ fn keep(
     let mut report = draft.report(session, &kept)?;
     report.sha = Some(commit);
     announce_quiescence(session, &draft, &report);
+    if let Some(id) = &draft.message.session {
+        let fields = json!({ "checkpoint_id": draft.id(), "sha": commit, "auto": true });
+        operation_events::note(session, id, "checkpoint", fields);
+    }
     Ok(report)
 }
 

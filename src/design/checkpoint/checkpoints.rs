@@ -102,6 +102,26 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
     Ok(listed)
 }
 
+/// Lists the checkpoints of a session, automatic ones too, oldest first: by its id or the beginning of it.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
+    let mut listed = list(repo, Which::Named)?;
+    listed.sound.extend(list(repo, Which::Automatic)?.sound);
+    let id = |one: &Checkpoint| Some(one.session.as_ref()?.as_str().to_owned());
+    let is_whole = listed
+        .sound
+        .iter()
+        .any(|one| id(one).is_some_and(|id| id == name));
+    listed.sound.retain(|one| {
+        id(one)
+            .is_some_and(|id| id == name || !is_whole && !name.is_empty() && id.starts_with(name))
+    });
+    listed.sound.sort_by_key(|one| one.moment);
+    Ok(listed)
+}
+
 /// Returns the key by which two refs are one checkpoint.
 pub(in crate::design) fn identity(found: &FoundRef) -> (String, Oid) {
     (last_part(&found.name), found.id)

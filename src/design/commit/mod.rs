@@ -156,7 +156,7 @@ pub(super) fn write_commit(
         tree,
         parents: chosen.scan.head.commit().into_iter().collect(),
         signature,
-        message: session.with_co_author(message),
+        message: session.with_trailers(message),
     };
     if session.repo.signs_commits()? {
         return session.repo.write_signed_commit(&session.world, commit);

@@ -124,7 +124,7 @@ pub fn commit_files(
             tree,
             parents: head.into_iter().collect(),
             signature: &signature,
-            message: session.with_co_author(request.message.clone()),
+            message: session.with_trailers(request.message.clone()),
         },
     )?;
     let before = scan.index();

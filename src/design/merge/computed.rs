@@ -316,7 +316,7 @@ pub(super) fn write_merge(
         tree,
         parents,
         signature: &signature,
-        message: session.with_co_author(message.to_owned()),
+        message: session.with_trailers(message.to_owned()),
     };
     write_commit(session, commit)
 }

@@ -19,6 +19,7 @@ use crate::store::lock::WorktreeLock;
 use crate::store::operation::external_changes::{self, Unrecorded};
 use crate::store::operation::operation_record::{ExternalChange, HeadRecord};
 use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, recover};
+use crate::store::session_log::operation_events;
 
 use super::Direction;
 use super::undo_refs::changes_only_records;
@@ -68,6 +69,8 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
     let settled = tail.settled.as_ref()?;
     let found = external_changes::find(session, &settled.record, hook.ended()).ok()??;
     let entry = external_changes::record(session, &places, tail.next, found).ok()?;
+    // The hook runs in the environment of the command that made the change.
+    operation_events::note_operation(session, &entry.record);
     Some(entry.record.op)
 }
 

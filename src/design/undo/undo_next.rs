@@ -139,7 +139,7 @@ pub(in crate::design) fn acts_since(
 }
 
 /// Follows undo and redo to the operation they are about.
-pub(in crate::design) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
+pub(crate) fn origin_of<'a>(log: &'a Log, record: &'a Record) -> &'a Record {
     let mut record = record;
     while let Some(entry) = record.inverts.and_then(|id| log.find(id)) {
         record = &entry.record;

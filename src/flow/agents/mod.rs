@@ -371,7 +371,7 @@ fn set_up(
 ///
 /// # Errors
 /// As [`Session::open`].
-pub(super) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
+pub(in crate::flow) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
     Session::open(
         world.standing_in(path),
         &crate::store::settings::Flags::default(),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
-use crate::git::{RefName, Repo};
+use crate::git::{Checkout, RefName, Repo};
 use crate::model::time::{self, Moment};
 use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_registry;
@@ -15,6 +15,7 @@ use crate::store::files::places::Places;
 use crate::store::key;
 use crate::store::operation::Record;
 use crate::store::refs::ref_names;
+use crate::store::session_log::SessionLogs;
 
 /// The kind of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub enum Names {
     Purposes,
     /// Scopes that are mapped.
     Scopes,
+    /// Sessions of this checkout.
+    Sessions,
 }
 
 /// One completion.
@@ -79,6 +82,7 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Forks => below(repo, ref_names::FORKS, "refs/heads/", "fork"),
         Names::Agents => agents(repo),
         Names::Remotes => remotes(repo),
+        Names::Sessions => sessions(repo),
         Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
         Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
         Names::Scopes => crate::flow::pages::scopes::mapped_ids(repo)
@@ -220,6 +224,15 @@ fn agents(repo: &Repo) -> Vec<Offer> {
 fn remotes(repo: &Repo) -> Vec<Offer> {
     let names = repo.remote_names().into_iter();
     names.map(|name| Offer::new(name, "remote")).collect()
+}
+
+fn sessions(repo: &Repo) -> Vec<Offer> {
+    let Ok(checkout) = Checkout::of_repo(repo) else {
+        return Vec::new();
+    };
+    let logs = SessionLogs::of(&checkout.root, checkout.repository_id());
+    let ids = logs.ids().unwrap_or_default().into_iter();
+    ids.map(|id| Offer::new(id.as_str(), "session")).collect()
 }
 
 fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {

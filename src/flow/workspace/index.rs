@@ -13,7 +13,7 @@ use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::files::tree_folder::{SESSIONS, TreeFolder, folder_of};
 use crate::store::session::refuse_reading_checkout;
 
 /// The file of the overview, in the folder of the checkout's caches.
@@ -153,7 +153,7 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 
 fn is_skipped(directory: &RepoPath) -> bool {
     let mut names = SKIPPED.iter();
-    directory.as_bytes() == b".colony/cache"
+    [b".colony/cache".as_slice(), SESSIONS.as_bytes()].contains(&directory.as_bytes())
         || names.any(|name| directory.name() == name.as_bytes())
 }
 

@@ -13,7 +13,7 @@ use crate::store::Session;
 use crate::store::files::folder_size;
 use crate::store::files::places::Places;
 use crate::store::files::shared_root::SharedRoot;
-use crate::store::files::tree_folder::folder_of;
+use crate::store::files::tree_folder::{SESSIONS, folder_of, sessions_of};
 use crate::store::state;
 use crate::workspace::catalog::load;
 
@@ -21,7 +21,7 @@ use crate::workspace::catalog::load;
 const MAX_COUNTED: usize = 100_000;
 
 /// The folders that have a folder for each `repository_id`.
-const SHARD_FOLDERS: [&str; 2] = [".colony/cache/repos", ".colony/sessions"];
+const SHARD_FOLDERS: [&str; 2] = [".colony/cache/repos", SESSIONS];
 
 /// What a place belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -67,6 +67,9 @@ pub struct Orphan {
     pub path: RepoPath,
     /// The size of its files; `None` for more than 100,000.
     pub bytes: Option<u64>,
+    /// The command that takes its sessions over; absent for caches, which may be deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopt: Option<String>,
 }
 
 /// The places of a checkout.
@@ -91,6 +94,8 @@ pub struct PathsReport {
 pub fn paths(world: &World, checkout: &Checkout, session: Option<&Session>) -> Result<PathsReport> {
     let mut places = of_tree(&checkout.root);
     places.extend(caches_in_tree(checkout));
+    let sessions = sessions_of(&checkout.repository_id()).under(&checkout.root);
+    places.push(Keep::ForGood.place("sessions", sessions, PlaceOf::Tree));
     if let (Some(git_dir), Some(common_dir)) = (&checkout.git_dir, &checkout.common_dir) {
         places.extend(of_git(git_dir, common_dir));
     }
@@ -229,6 +234,7 @@ fn orphans(root: &Path, own: &str) -> Vec<Orphan> {
             let path = path.under(root);
             (is_id && id != own).then(|| Orphan {
                 repository_id: id.to_owned(),
+                adopt: (folder == SESSIONS).then(|| format!("git colony session adopt {id}")),
                 bytes: folder_size::below(&path, MAX_COUNTED),
                 path: RepoPath::from(&*path),
             })

@@ -115,6 +115,11 @@ impl Payload {
         self.is("SessionEnd")
     }
 
+    /// Returns `true` if a turn of the agent has ended.
+    pub fn ends_turn(&self) -> bool {
+        self.is("Stop") || self.is("agent-turn-complete")
+    }
+
     /// Returns the event about a worktree; `None` for any other event, and for Cursor, which has none.
     pub fn worktree_event(&self, agent: Agent) -> Option<WorktreeEvent> {
         if agent != Agent::ClaudeCode || self.from_cursor {

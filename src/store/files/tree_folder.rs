@@ -1,11 +1,14 @@
-//! A folder of ours in the working tree, for what may be deleted at any time: `.colony/cache/...`.
+//! Folders of ours in the working tree: `.colony/cache/...`, which may be deleted at any time, and `.colony/sessions/...`.
 //!
-//! No symlink on the way is followed, so a repository cannot lead a write elsewhere. `.colony/cache` hides itself from
-//! git by an ignore file of its own, before anything else is in it.
+//! No symlink on the way is followed, so a repository cannot lead a write elsewhere. Both folders hide themselves from
+//! git by an ignore file of their own.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -13,12 +16,22 @@ use rustix::io::Errno;
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::leftovers;
+use super::worktree_files::{Moved, rename_exclusively};
 
-/// The folder that hides itself.
+/// The folder of caches.
 const CACHE: &str = ".colony/cache";
 
-/// The file that hides it.
-const HIDING: &str = ".gitignore";
+/// The folder of sessions.
+pub const SESSIONS: &str = ".colony/sessions";
+
+/// How long to wait for another process that writes a file, or changes a folder.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long to wait between two attempts.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// How often a write is repeated that the system cut short.
+const MAX_ATTEMPTS: usize = 3;
 
 /// A folder that exists.
 pub struct TreeFolder {
@@ -32,16 +45,47 @@ impl TreeFolder {
     /// # Errors
     /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
     pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
-        let cache = TreeFolder::make(root, &RepoPath::from(CACHE))?;
-        let is_there = rustix::fs::statat(&cache.folder, HIDING, AtFlags::SYMLINK_NOFOLLOW);
-        if is_there.is_err() {
-            cache.write(HIDING, b"*\n", &world.nonce8())?;
-        }
+        let cache = TreeFolder::hidden(root, CACHE)?;
         let folder = TreeFolder::make(root, &folder_of(repository_id))?;
         for swept in [&cache, &folder] {
             leftovers::sweep(&swept.folder, is_temporary, &world.now());
         }
         Ok(folder)
+    }
+
+    /// Creates the folder of this checkout's sessions below a root, or opens it.
+    ///
+    /// # Errors
+    /// As [`TreeFolder::of_repository`].
+    pub fn of_sessions(root: &Path, repository_id: &str) -> Result<TreeFolder> {
+        TreeFolder::hidden(root, SESSIONS)?;
+        TreeFolder::make(root, &sessions_of(repository_id))
+    }
+
+    fn hidden(root: &Path, path: &str) -> Result<TreeFolder> {
+        let folder = TreeFolder::make(root, &RepoPath::from(path))?;
+        folder.hide()?;
+        Ok(folder)
+    }
+
+    /// Hides the folder from git. A process may have died before it wrote into the ignore file: an empty one is written.
+    fn hide(&self) -> Result<()> {
+        const NAME: &str = ".gitignore";
+        let cannot = |error: std::io::Error| self.cannot_write(NAME, error);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
+        let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mode = Mode::from_raw_mode(0o666);
+        let file = match rustix::fs::openat(&self.folder, NAME, flags | safely, mode) {
+            Ok(file) => File::from(file),
+            // Where nothing can be written, the file is there or no other will be.
+            Err(Errno::ROFS | Errno::ACCESS | Errno::LOOP | Errno::MLINK) => return Ok(()),
+            Err(error) => return Err(cannot(error.into())),
+        };
+        let found = file.metadata().map_err(cannot)?;
+        if found.is_file() && found.len() == 0 {
+            file.write_all_at(b"*\n", 0).map_err(cannot)?;
+        }
+        Ok(())
     }
 
     /// Creates the missing parts of a folder, durably, and opens it.
@@ -78,7 +122,7 @@ impl TreeFolder {
     /// `no-space`, `io`.
     pub fn write(&self, name: &str, bytes: &[u8], nonce: &str) -> Result<()> {
         let temporary = format!("tmp-{nonce}");
-        if !self.create(&temporary, bytes)? {
+        if !self.create(&temporary, bytes, 0o666)? {
             return Err(self.cannot_write(&temporary, std::io::ErrorKind::AlreadyExists.into()));
         }
         let renamed = rustix::fs::renameat(&self.folder, &temporary, &self.folder, name);
@@ -89,16 +133,141 @@ impl TreeFolder {
         })
     }
 
+    /// Creates a file that only its owner can read, with all of its content; returns `false` if it exists. It survives
+    /// a power cut. `nonce` names the temporary file.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn create_private(&self, name: &str, bytes: &[u8], nonce: &str) -> Result<bool> {
+        let temporary = format!("tmp-{nonce}");
+        if !self.create(&temporary, bytes, 0o600)? {
+            return Err(self.cannot_write(&temporary, std::io::ErrorKind::AlreadyExists.into()));
+        }
+        let moved = rename_exclusively(
+            &self.folder,
+            temporary.as_ref(),
+            &self.folder,
+            name.as_ref(),
+        );
+        if !matches!(moved, Ok(Moved::Yes)) {
+            // The error is that of the rename.
+            rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty()).ok();
+        }
+        let moved = moved.map_err(|error| self.cannot_write(name, error))?;
+        if moved == Moved::SourceMissing {
+            return Err(self.cannot_write(&temporary, std::io::ErrorKind::NotFound.into()));
+        }
+        self.sync()?;
+        Ok(moved == Moved::Yes)
+    }
+
+    /// Moves a file of the same name here from another folder; returns `false` if there is one already, or the other
+    /// is gone. It survives a power cut.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn take_over(&self, from: &TreeFolder, name: &str) -> Result<bool> {
+        let moved = rename_exclusively(&from.folder, name.as_ref(), &self.folder, name.as_ref());
+        let moved = moved.map_err(|error| self.cannot_write(name, error))?;
+        self.sync()?;
+        from.sync()?;
+        Ok(moved == Moved::Yes)
+    }
+
+    /// Appends one line, with its newline, to a file and makes it durable; returns `false` if there is no such file, or
+    /// it is not a plain one. A line that another process left torn stays alone.
+    ///
+    /// # Errors
+    /// `value-too-large` if the file would be larger than `limit_bytes`; `no-space`, `io`.
+    pub fn append(&self, name: &str, line: &[u8], limit_bytes: u64) -> Result<bool> {
+        let cannot = |error: std::io::Error| self.cannot_write(name, error);
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
+        let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let mut file = match rustix::fs::openat(&self.folder, name, flags | safely, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT | Errno::LOOP | Errno::MLINK) => return Ok(false),
+            Err(error) => return Err(cannot(error.into())),
+        };
+        // Two writers must not both look at the same end. Without the lock, an empty line is the price.
+        let is_locked = lock_within(&file).map_err(cannot)?;
+        let found = file.metadata().map_err(cannot)?;
+        if !found.is_file() {
+            return Ok(false);
+        }
+        if found.len().saturating_add(line.len() as u64) > limit_bytes {
+            let message = format!(
+                "'{}/{name}' would be larger than {limit_bytes} bytes",
+                self.path
+            );
+            return Err(Error::new(Code::ValueTooLarge, message).unchanged());
+        }
+        let mut last = [b'\n'];
+        if let Some(end) = found.len().checked_sub(1) {
+            file.read_exact_at(&mut last, end).map_err(cannot)?;
+        }
+        let mut is_at_start = is_locked && last == [b'\n'];
+        for _ in 0..MAX_ATTEMPTS {
+            let begin: &[u8] = if is_at_start { b"" } else { b"\n" };
+            let text = [begin, line].concat();
+            if file.write(&text).map_err(cannot)? == text.len() {
+                file.sync_data().map_err(cannot)?;
+                return Ok(true);
+            }
+            is_at_start = false;
+        }
+        Err(cannot(std::io::ErrorKind::WriteZero.into()))
+    }
+
+    /// Takes the lock of the folder, which is held as long as the result exists: for changes that depend on which files
+    /// it has. `None` if another process holds it for long, or the file system has no locks.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn lock(&self) -> Result<Option<File>> {
+        let cannot = |error| Error::io(format!("cannot lock '{}'", self.path), error);
+        let file = self.open_to_sync().map_err(cannot)?;
+        Ok(lock_within(&file).map_err(cannot)?.then_some(file))
+    }
+
+    /// Deletes the temporary files of processes that have died. The caller holds the lock.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn delete_leftovers(&self) -> Result<()> {
+        let cannot = |error: Errno| Error::io(format!("cannot list '{}'", self.path), error.into());
+        let file = self.open_to_sync();
+        let file =
+            file.map_err(|error| Error::io(format!("cannot list '{}'", self.path), error))?;
+        for entry in rustix::fs::Dir::read_from(&file).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            if entry.file_name().to_bytes().starts_with(b"tmp-") {
+                // The next command tries again.
+                rustix::fs::unlinkat(&self.folder, entry.file_name(), AtFlags::empty()).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn open_to_sync(&self) -> std::io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.folder, ".", flags, Mode::empty())?.into())
+    }
+
+    fn sync(&self) -> Result<()> {
+        let synced = self.open_to_sync().and_then(|folder| folder.sync_all());
+        synced.map_err(|error| Error::io(format!("cannot sync '{}'", self.path), error))
+    }
+
     /// Creates a file; returns `false` if it exists.
-    fn create(&self, name: &str, bytes: &[u8]) -> Result<bool> {
-        use std::io::Write as _;
+    fn create(&self, name: &str, bytes: &[u8], mode: u32) -> Result<bool> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(0o666);
+        let mode = Mode::from_raw_mode(mode);
         match rustix::fs::openat(&self.folder, name, flags, mode) {
             Err(Errno::EXIST) => Ok(false),
             Err(error) => Err(self.cannot_write(name, error.into())),
             Ok(file) => {
-                let written = File::from(file).write_all(bytes);
+                let mut file = File::from(file);
+                let written = file.write_all(bytes).and_then(|()| file.sync_data());
                 written.map(|()| true).map_err(|error| {
                     // The error is that of the write.
                     rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()).ok();
@@ -180,6 +349,29 @@ impl TreeFolder {
 
 fn is_temporary(name: &str) -> bool {
     leftovers::is_temporary(name, "tmp-", 8)
+}
+
+/// Locks a file or folder; returns `false` where that takes too long, or the file system has no locks.
+fn lock_within(file: &File) -> std::io::Result<bool> {
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_TIMEOUT => {
+                std::thread::sleep(POLL_INTERVAL);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {
+                return Ok(false);
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
+}
+
+/// Returns the folder of a checkout's sessions, below its root.
+pub fn sessions_of(repository_id: &str) -> RepoPath {
+    RepoPath::from(format!("{SESSIONS}/{repository_id}").as_str())
 }
 
 /// Returns the folder of a checkout's caches, below its root.

@@ -170,7 +170,7 @@ impl Holder {
 }
 
 /// Returns the session that `COLONY_SESSION` names; a value that is not a valid id names none.
-pub(in crate::store) fn session_of(world: &World) -> Option<SessionId> {
+pub fn session_of(world: &World) -> Option<SessionId> {
     SessionId::parse(world.text_variable(SESSION_VARIABLE)?)
 }
 

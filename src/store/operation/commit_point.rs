@@ -16,6 +16,7 @@ use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::{FileIdentity, IndexLock, WorktreeLock, ref_locks};
 use crate::store::refs::ref_names;
+use crate::store::session_log::operation_events;
 use crate::store::{Session, large_files, lease};
 
 use super::finish::Finish;
@@ -278,6 +279,7 @@ impl<'a> Operation<'a> {
         let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
         announce::operation(session, &record);
+        operation_events::note_operation(session, &record);
         Ok(Done {
             op: Some(record.op),
             record,

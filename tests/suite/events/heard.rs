@@ -236,10 +236,10 @@ fn a_state_folder_in_trouble_fails_no_command() {
 }
 
 /// A small file system in the place of the state; it goes with the value.
-struct Full(PathBuf);
+pub(crate) struct Full(PathBuf);
 
 impl Full {
-    fn at(folder: PathBuf) -> Full {
+    pub(crate) fn at(folder: PathBuf) -> Full {
         fs::create_dir_all(&folder).unwrap();
         let mount = ["-t", "tmpfs", "-o", "size=16k", "tmpfs"];
         let mounted = Command::new("mount").args(mount).arg(&folder).status();
@@ -249,7 +249,7 @@ impl Full {
         Full(folder)
     }
 
-    fn make_read_only(&self) {
+    pub(crate) fn make_read_only(&self) {
         let remount = ["-o", "remount,ro"];
         // A process that another test is starting may have a file of it open for a moment.
         let mut tries = (0..200).map(|_| {

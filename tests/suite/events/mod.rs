@@ -2,7 +2,7 @@
 //! the log is in trouble.
 
 mod following;
-mod heard;
+pub(crate) mod heard;
 
 use serde_json::Value;
 

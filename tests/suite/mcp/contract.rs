@@ -179,6 +179,8 @@ fn every_action_of_the_specification_has_its_arguments() {
 /// Actions that read, their arguments, and the command of the same answer. Names in capitals stand for ids.
 const SAME: &[(&str, &str, &str)] = &[
     ("repo_index_status", "{}", "index"),
+    ("session_list", "{}", "session list"),
+    ("session_show", r#"{"session":"none"}"#, "session show none"),
     ("git_log", r#"{"max_commits":2}"#, "git log -n 2"),
     (
         "git_diff",

@@ -180,6 +180,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
         "tools new --template python_lib --purpose p --name n --license MIT --capability c",
     ),
     ("sync", "{}", "sync"),
+    ("session_new", r#"{"plan":"default"}"#, "session new"),
+    ("session_note", r#"{"text":"words"}"#, "session note words"),
+    ("session_end", "{}", "session end"),
     ("lfs_hydrate", r#"{"paths":["src"]}"#, "lfs hydrate src"),
     (
         "lfs_migrate",
@@ -205,6 +208,7 @@ const ELSEWHERE: [&str; 9] = [
 fn changed() -> (Sandbox, impl Fn(&str) -> String) {
     let sandbox = FULL.copy();
     sandbox.write("src/a.rs", "fn a() { b() }\n");
+    sandbox.colony(&["session", "new"]);
     let scopes = sandbox.json(&["scopes"]);
     let id = |answer: &Value| answer.as_str().unwrap().to_owned();
     let scope = id(&scopes["mappings"][0]["scope_id"]);
@@ -213,10 +217,12 @@ fn changed() -> (Sandbox, impl Fn(&str) -> String) {
     (sandbox, fill)
 }
 
-/// An answer without the place of the copy.
+/// An answer without the place of the copy, and the id that it has by its place.
 fn without_place(sandbox: &Sandbox, answer: &Value) -> String {
     let place = sandbox.outside().display().to_string();
-    format!("{answer:#}").replace(&place, "PLACE")
+    let id = sandbox.json(&["id"])["repository_id"].clone();
+    let text = format!("{answer:#}").replace(&place, "PLACE");
+    text.replace(id.as_str().unwrap(), "ID")
 }
 
 fn by_command(command: &str) -> (String, Value) {

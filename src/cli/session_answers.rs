@@ -1,0 +1,276 @@
+//! What `git colony session` says.
+
+use crate::flow::sessions::new_session::NewSessionReport;
+use crate::flow::sessions::old_sessions::AdoptReport;
+use crate::flow::sessions::session_changes::SessionChangeReport;
+use crate::flow::sessions::session_list::{SessionRow, SessionsReport};
+use crate::flow::sessions::session_show::SessionReport;
+use crate::flow::sessions::session_undo::{OtherOperation, SessionUndoReport};
+use crate::model::RepoPath;
+use crate::model::id::SessionId;
+use crate::model::time::{self, Moment};
+use crate::store::session_log::session_event::SessionEvent;
+use crate::ui::answer::Answer;
+use crate::ui::text;
+
+/// The events that `session show` prints for people.
+const SHOWN_EVENTS: usize = 20;
+
+/// The types of events that `session show` lists as work.
+const LISTED_TYPES: [&str; 6] = [
+    "created",
+    "checkpoint",
+    "decision",
+    "commit",
+    "merge",
+    "operation",
+];
+
+/// The characters of a text that a line has.
+const SHOWN_CHARS: usize = 60;
+
+impl Answer for NewSessionReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run { "would begin" } else { "began" };
+        let agent = self.agent.as_ref();
+        let agent = agent.map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
+        let colony = match &self.colony {
+            None => "no repository is recorded for the colony".to_owned(),
+            Some(colony) => {
+                let branch = colony.branch.as_ref();
+                let branch = branch.map_or_else(String::new, |name| format!(", branch {name}"));
+                format!("colony '{}': {}{branch}", colony.name, colony.origin_url)
+            }
+        };
+        format!(
+            "{verb} a session{agent} in '{}' with the plan '{}'; {colony}",
+            self.root, self.plan
+        )
+    }
+
+    fn narration(&self) -> Vec<String> {
+        vec![self.message()]
+    }
+
+    fn line(&self) -> String {
+        self.session_id.as_str().to_owned()
+    }
+}
+
+impl Answer for SessionsReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let hidden = match self.hidden {
+            0 => String::new(),
+            count => format!("; {count} archived or ended, which '--all' lists"),
+        };
+        format!(
+            "{}, {} of at most {} active{hidden}",
+            text::count(self.count, "session"),
+            self.active,
+            self.max_active
+        )
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let told = |folder: &RepoPath| {
+            format!(
+                "'{folder}' has sessions of another program; the next 'session new' copies them"
+            )
+        };
+        self.not_copied.iter().map(told).collect()
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let row = |row: &SessionRow| {
+            let age = row.last_at.as_deref().and_then(time::parse_rfc3339);
+            vec![
+                row.session_id.as_str().to_owned(),
+                row.state.name().to_owned(),
+                row.agent.clone().unwrap_or_default(),
+                row.plan.clone().unwrap_or_default(),
+                text::count(row.event_count, "event"),
+                age.map_or_else(String::new, |age| time::ago(&age, now)),
+            ]
+        };
+        text::table(&self.sessions.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+impl Answer for AdoptReport {
+    fn message(&self) -> String {
+        let verb = if self.dry_run { "would take" } else { "took" };
+        let kept = match self.kept.len() {
+            0 => String::new(),
+            count => format!(
+                "; {} stay: their ids are taken here",
+                text::count(count, "session")
+            ),
+        };
+        let count = text::count(self.adopted.len(), "session");
+        format!("{verb} {count} over from the id {}{kept}", self.from)
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let id = |id: &SessionId| id.as_str().to_owned();
+        let kept = self
+            .kept
+            .iter()
+            .map(|one| format!("stays: {}", one.as_str()));
+        self.adopted.iter().map(id).chain(kept).collect()
+    }
+}
+
+impl Answer for SessionChangeReport {
+    fn message(&self) -> String {
+        let (id, state) = (self.session_id.as_str(), self.state.name());
+        match (&self.event, self.dry_run) {
+            (None, _) => format!("the session {id} is {state} already"),
+            (Some(event), true) if event.name == "turn_added" => {
+                format!("would add a turn to the session {id}; nothing was written")
+            }
+            (Some(event), false) if event.name == "turn_added" => {
+                let tokens = usize::try_from(event.number("tokens").unwrap_or(0)).unwrap_or(0);
+                format!(
+                    "added a turn of {} to the session {id}",
+                    text::count(tokens, "token")
+                )
+            }
+            (Some(_), true) => format!("the session {id} would be {state}; nothing was written"),
+            (Some(_), false) => format!("the session {id} is {state}"),
+        }
+    }
+}
+
+impl Answer for SessionReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        let (row, work) = (&self.session, &self.work);
+        format!(
+            "session {}, {}: {}, {}, {}, {}, +{} -{}",
+            row.session_id.as_str(),
+            row.state.name(),
+            text::count(work.checkpoints.len(), "checkpoint"),
+            text::count(work.commits.len(), "commit"),
+            text::count(work.decisions.len(), "decision"),
+            text::count(work.entries.len(), "changed path"),
+            work.insertions,
+            work.deletions
+        )
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let (row, work) = (&self.session, &self.work);
+        let mut lines = Vec::new();
+        let facts = [
+            ("agent", row.agent.clone()),
+            ("plan", row.plan.clone()),
+            ("began", row.created_at.clone()),
+            (
+                "turns",
+                Some(format!("{} ({} tokens)", row.turns, row.tokens)),
+            ),
+        ];
+        let facts = facts
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        lines.extend(facts.map(|(name, value)| format!("{name:<6} {value}")));
+        if row.damaged_lines > 0 {
+            let count = text::count(row.damaged_lines, "line");
+            lines.push(format!("{count} torn or damaged, and passed over"));
+        }
+        for one in &work.checkpoints {
+            let label = one.label.as_deref().unwrap_or("(deleted)");
+            lines.push(format!("checkpoint  {}  {label}", one.checkpoint_id));
+        }
+        for one in &work.commits {
+            let subject = one.subject.as_deref().unwrap_or("(gone)");
+            lines.push(format!("commit  {}  {subject}", one.sha.short()));
+        }
+        for one in &work.decisions {
+            lines.push(format!("decision  {}", one.decision_id));
+        }
+        for one in &work.merges {
+            let subject = one.subject.as_deref().unwrap_or("(gone)");
+            lines.push(format!(
+                "merge  {}  into {}: {subject}",
+                one.sha.short(),
+                one.into
+            ));
+        }
+        let path = |entry: &crate::design::diff::DiffEntry| {
+            vec![
+                format!("  +{} -{}", entry.insertions, entry.deletions),
+                entry.path.to_string(),
+            ]
+        };
+        lines.extend(text::table(
+            &work.entries.iter().map(path).collect::<Vec<_>>(),
+        ));
+        if work.truncated {
+            lines.push("not all commits or files are in this answer".to_owned());
+        }
+        // What was made is listed above.
+        let is_news = |event: &&SessionEvent| !LISTED_TYPES.contains(&&*event.name);
+        let events: Vec<_> = self.events.iter().filter(is_news).collect();
+        let skipped = events.len().saturating_sub(SHOWN_EVENTS);
+        lines.extend(events.into_iter().skip(skipped).map(event_line));
+        lines
+    }
+
+    fn verbatim(&self) -> Option<&str> {
+        self.work.raw_unified_diff.as_deref()
+    }
+}
+
+impl Answer for SessionUndoReport {
+    fn message(&self) -> String {
+        let others = match self.others.len() {
+            0 => String::new(),
+            count => format!(", {count} of them not of this session"),
+        };
+        let steps = text::count(self.steps, "step");
+        let id = self.session_id.as_str();
+        format!(
+            "would undo the work of the session {id}: {steps}{others}; {}",
+            self.command
+        )
+    }
+
+    fn body(&self, now: &Moment) -> Vec<String> {
+        let refused = self.refused_as;
+        let refused = refused.map(|code| format!("without --force undo refuses with '{code}'"));
+        let other = |other: &OtherOperation| {
+            format!("not of this session: {}: {}", other.op, other.summary)
+        };
+        let others = self.others.iter().map(other);
+        refused
+            .into_iter()
+            .chain(others)
+            .chain(self.preview.body(now))
+            .collect()
+    }
+}
+
+/// Returns an event in one line. Its type and its fields may come from anybody.
+fn event_line(event: &SessionEvent) -> String {
+    let what = match event.name.as_str() {
+        "turn_added" => {
+            let content = event.text("content").unwrap_or_default();
+            format!("{}: {content}", event.text("role").unwrap_or("user"))
+        }
+        "state_changed" => event.text("state").unwrap_or_default().to_owned(),
+        _ => serde_json::Value::Object(event.data.clone()).to_string(),
+    };
+    let first: String = what.chars().take(SHOWN_CHARS).collect();
+    let more = if first.len() < what.len() { "..." } else { "" };
+    let known = if event.known { "" } else { " (unknown type)" };
+    let at = event.at.as_deref().unwrap_or("-");
+    format!("{at}  {}{known}  {first}{more}", event.name)
+}

@@ -1,0 +1,204 @@
+//! Sessions of earlier ids and earlier programs: `session adopt`, and the copy that is made once.
+//!
+//! A file of git-colony moves, a file of another program is copied without secrets. Nothing is overwritten: a session
+//! whose id is taken stays where it is.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::worktree::safe_open;
+use crate::model::id::SessionId;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::files::atomic;
+use crate::store::files::tree_folder::{SESSIONS, TreeFolder};
+use crate::store::session_log::session_event::line_without_secrets;
+use crate::store::session_log::{MAX_FILE_BYTES, SessionLogs, file_name, ids_in};
+
+use super::SessionPlace;
+
+/// The folders in which other programs kept sessions, each with one folder for each `repository_id`.
+const OLD_FOLDERS: [&str; 2] = [".sessions", ".vox/sessions"];
+
+/// The file that says that they were copied.
+const COPIED: &str = "old-places-copied";
+
+/// Sessions that a checkout took over.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AdoptReport {
+    /// The id of this checkout.
+    pub repository_id: String,
+    /// The earlier id.
+    pub from: String,
+    /// The sessions that are of this checkout now.
+    pub adopted: Vec<SessionId>,
+    /// The sessions that stay where they are: their ids are taken here.
+    pub kept: Vec<SessionId>,
+    /// True if nothing was moved because of a dry run.
+    pub dry_run: bool,
+}
+
+/// Takes the sessions of an earlier id over.
+///
+/// # Errors
+/// `invalid-value` for anything but an earlier id, `session-not-found` where it has no sessions, `other-repository`,
+/// `path-in-the-way`, `value-too-large`, `no-space`, `io`.
+pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
+    place.world.refuse_named_root()?;
+    require_other_id(place, from)?;
+    let old = SessionLogs::of(place.root(), from.to_owned());
+    let moved = old.ids()?;
+    let copied = old_ids(place, from)?;
+    if moved.is_empty() && copied.is_empty() {
+        let message = format!("there are no sessions of the id '{from}' here");
+        return Err(Error::new(Code::SessionNotFound, message).hint("git colony paths"));
+    }
+    let taken = place.logs.ids()?;
+    let mut report = AdoptReport {
+        repository_id: place.logs.repository_id().to_owned(),
+        from: from.to_owned(),
+        adopted: Vec::new(),
+        kept: Vec::new(),
+        dry_run: place.is_dry,
+    };
+    if place.is_dry {
+        let all = moved
+            .into_iter()
+            .chain(copied.into_iter().map(|(id, _)| id));
+        (report.kept, report.adopted) = all.partition(|id| taken.contains(id));
+        return Ok(report);
+    }
+    let folder = place.logs.folder()?;
+    let _lock = folder.lock()?;
+    if !moved.is_empty() {
+        move_all(&old, &folder, moved, &mut report)?;
+    }
+    for (id, path) in copied {
+        let is_new = copy(place, &folder, &id, &path)?;
+        report.note(id, is_new);
+    }
+    Ok(report)
+}
+
+impl AdoptReport {
+    fn note(&mut self, id: SessionId, is_new: bool) {
+        if is_new {
+            self.adopted.push(id);
+        } else {
+            self.kept.push(id);
+        }
+    }
+}
+
+fn move_all(
+    old: &SessionLogs,
+    folder: &TreeFolder,
+    ids: Vec<SessionId>,
+    report: &mut AdoptReport,
+) -> Result<()> {
+    let old_folder = old.folder()?;
+    let lock = old_folder.lock()?;
+    for id in ids {
+        let is_new = folder.take_over(&old_folder, &file_name(&id))?;
+        report.note(id, is_new);
+    }
+    if report.kept.is_empty() && lock.is_some() {
+        old_folder.delete_leftovers()?;
+        let place = RepoPath::from(format!("{SESSIONS}/{}", report.from).as_str());
+        // With anything else in it, it stays.
+        atomic::remove_empty_folder(&place.under(old.root()))?;
+    }
+    Ok(())
+}
+
+fn require_other_id(place: &SessionPlace<'_>, from: &str) -> Result<()> {
+    let is_id = from.len() == 16 && from.bytes().all(|b| b"0123456789abcdef".contains(&b));
+    let problem = match (is_id, from == place.logs.repository_id()) {
+        (true, false) => return Ok(()),
+        (true, true) => "is the id of this checkout",
+        (false, _) => "is not the id of a checkout: 16 hex digits",
+    };
+    let message = format!("'{}' {problem}", from.escape_debug());
+    Err(Error::new(Code::InvalidValue, message)
+        .unchanged()
+        .hint("git colony paths   # lists earlier ids as orphans"))
+}
+
+/// Lists the sessions of other programs below an id, with the folders that have them.
+fn old_ids(place: &SessionPlace<'_>, id: &str) -> Result<Vec<(SessionId, RepoPath)>> {
+    let mut found = Vec::new();
+    for folder in OLD_FOLDERS {
+        let folder = RepoPath::from(format!("{folder}/{id}").as_str());
+        let ids = ids_in(place.root(), &folder)?;
+        found.extend(ids.into_iter().map(|id| (id, folder.clone())));
+    }
+    Ok(found)
+}
+
+/// Copies a session without its secrets; returns `false` if its id is taken.
+fn copy(
+    place: &SessionPlace<'_>,
+    folder: &TreeFolder,
+    id: &SessionId,
+    from: &RepoPath,
+) -> Result<bool> {
+    let name = file_name(id);
+    let path = from.join(&RepoPath::from(name.as_str()));
+    let interrupt = &place.world.interrupt;
+    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES);
+    let read = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+    let mut text = Vec::new();
+    for line in read
+        .unwrap_or_default()
+        .split_inclusive(|byte| *byte == b'\n')
+    {
+        let (line, end) = match line.strip_suffix(b"\n") {
+            Some(line) => (line, &b"\n"[..]),
+            None => (line, &b""[..]),
+        };
+        text.extend([&line_without_secrets(line), end].concat());
+    }
+    folder.create_private(&name, &text, &place.world.nonce8())
+}
+
+/// Returns the old folders with sessions of this checkout that were not copied yet.
+///
+/// # Errors
+/// `io`.
+pub fn not_copied(place: &SessionPlace<'_>) -> Result<Vec<RepoPath>> {
+    let own =
+        RepoPath::from(format!("{SESSIONS}/{}/{COPIED}", place.logs.repository_id()).as_str());
+    if safe_open::is_file_below(place.root(), &own) {
+        return Ok(Vec::new());
+    }
+    let found = old_ids(place, place.logs.repository_id())?;
+    let mut folders: Vec<RepoPath> = found.into_iter().map(|(_, folder)| folder).collect();
+    folders.dedup();
+    Ok(folders)
+}
+
+/// Copies the sessions of this checkout from the old places, once. What cannot be copied is reported, and stops
+/// nothing.
+///
+/// # Errors
+/// `path-in-the-way`, `no-space`, `io`, `interrupted`.
+pub fn copy_once(place: &SessionPlace<'_>) -> Result<()> {
+    if place.is_dry || not_copied(place)?.is_empty() {
+        return Ok(());
+    }
+    let folder = place.logs.folder()?;
+    let _lock = folder.lock()?;
+    for (id, from) in old_ids(place, place.logs.repository_id())? {
+        match copy(place, &folder, &id, &from) {
+            Ok(_) => {}
+            Err(error) if error.code() == Code::ValueTooLarge => (place.world.narrate)(&format!(
+                "warning: the session {} of '{from}' was not copied: {}",
+                id.as_str(),
+                error.message()
+            )),
+            Err(error) => return Err(error),
+        }
+    }
+    let names = format!("{}\n", OLD_FOLDERS.join("\n"));
+    folder.create_private(COPIED, names.as_bytes(), &place.world.nonce8())?;
+    Ok(())
+}

@@ -1,0 +1,204 @@
+//! The sessions of agents in a checkout: a file of events for each, `.colony/sessions/<repository_id>/<id>.jsonl`.
+//!
+//! A file only grows, by whole lines that are durable before a command answers; a line that a killed process left torn
+//! is passed over. Files are private to their owner, git ignores them, and no checkpoint has them. A session of one
+//! command is [`Session`](crate::store::Session).
+
+pub mod operation_events;
+pub mod session_event;
+pub mod session_history;
+
+use std::path::{Path, PathBuf};
+
+use crate::git::worktree::safe_open::{self, EntryKind};
+use crate::model::id::SessionId;
+use crate::model::world::Interrupt;
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::files::tree_folder::{SESSIONS, TreeFolder, sessions_of};
+
+use session_event::SessionEvent;
+
+/// Maximum bytes of a line.
+pub const MAX_LINE_BYTES: usize = 1 << 20;
+
+/// Maximum bytes of a file.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Maximum number of active sessions of a checkout.
+pub const MAX_ACTIVE: usize = 16;
+
+/// The end of the names of files.
+const ENDING: &str = ".jsonl";
+
+/// The sessions of one checkout.
+#[derive(Clone, Debug)]
+pub struct SessionLogs {
+    root: PathBuf,
+    repository_id: String,
+}
+
+/// The events of a session.
+#[derive(Clone, Debug, Default)]
+pub struct SessionLog {
+    /// The events, in their order.
+    pub events: Vec<SessionEvent>,
+    /// The number of lines that are not events: torn, damaged, or too long.
+    pub damaged_lines: usize,
+    /// The size of the file.
+    pub bytes: u64,
+}
+
+impl SessionLogs {
+    /// Returns the sessions of a checkout.
+    pub fn of(root: &Path, repository_id: String) -> SessionLogs {
+        SessionLogs {
+            root: root.to_owned(),
+            repository_id,
+        }
+    }
+
+    /// Returns the id of the checkout.
+    pub fn repository_id(&self) -> &str {
+        &self.repository_id
+    }
+
+    /// Returns the root of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the path of a session's file.
+    pub fn path(&self, id: &SessionId) -> RepoPath {
+        let folder = sessions_of(&self.repository_id);
+        let name = RepoPath::from(file_name(id).as_str());
+        RepoPath::from(&*folder.join(&name).under(&self.root))
+    }
+
+    /// Opens the folder, or creates it.
+    ///
+    /// # Errors
+    /// `path-in-the-way`, `no-space`, `io`.
+    pub fn folder(&self) -> Result<TreeFolder> {
+        TreeFolder::of_sessions(&self.root, &self.repository_id)
+    }
+
+    /// Lists the ids, sorted.
+    ///
+    /// # Errors
+    /// `path-in-the-way` where the folder is a symlink; `io`.
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        self.refuse_symlink()?;
+        ids_in(&self.root, &sessions_of(&self.repository_id))
+    }
+
+    /// A symlink in place of the folder would hide the sessions, or show those of others.
+    fn refuse_symlink(&self) -> Result<()> {
+        let folder = sessions_of(&self.repository_id);
+        for path in [SESSIONS.into(), folder] {
+            let found = safe_open::stat_below(&self.root, &path);
+            let found = found.map_err(|fault| fault.error(Code::PathInTheWay, &path))?;
+            if found.is_some_and(|found| found.kind != EntryKind::Directory) {
+                let message = format!("cannot read '{path}': it is not a directory");
+                return Err(Error::new(Code::PathInTheWay, message)
+                    .detail("path", &path)
+                    .hint(safe_open::look_at(&path)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a session; `None` if there is none of that id.
+    ///
+    /// # Errors
+    /// `value-too-large`, `io`, `interrupted`.
+    pub fn read(&self, interrupt: &Interrupt, id: &SessionId) -> Result<Option<SessionLog>> {
+        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        let read = safe_open::read_below(interrupt, &self.root, &path, MAX_FILE_BYTES);
+        let bytes = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+        Ok(bytes.map(|bytes| SessionLog::parse(&bytes)))
+    }
+
+    /// Appends an event to a session; returns `false` if there is none of that id.
+    ///
+    /// # Errors
+    /// `value-too-large`, `path-in-the-way`, `no-space`, `io`.
+    pub fn append(&self, id: &SessionId, event: &SessionEvent) -> Result<bool> {
+        let name = RepoPath::from(file_name(id).as_str());
+        let path = sessions_of(&self.repository_id).join(&name);
+        if !safe_open::is_file_below(&self.root, &path) {
+            return Ok(false);
+        }
+        let line = event.to_line();
+        refuse_long(&line)?;
+        self.folder()?.append(&file_name(id), &line, MAX_FILE_BYTES)
+    }
+}
+
+/// Returns the name of a session's file.
+pub fn file_name(id: &SessionId) -> String {
+    format!("{}{ENDING}", id.as_str())
+}
+
+/// Lists the ids of the sessions in a folder below a root, sorted.
+///
+/// # Errors
+/// `io`.
+pub fn ids_in(root: &Path, folder: &RepoPath) -> Result<Vec<SessionId>> {
+    let entries = safe_open::entries_below(root, folder);
+    let entries = entries.map_err(|error| Error::io(format!("cannot list '{folder}'"), error))?;
+    let id = |(path, kind): &(RepoPath, EntryKind)| {
+        let name = std::str::from_utf8(path.name()).ok()?;
+        let id = SessionId::parse(name.strip_suffix(ENDING)?)?;
+        (*kind == EntryKind::File).then_some(id)
+    };
+    Ok(entries.iter().filter_map(id).collect())
+}
+
+/// Refuses a line that is longer than every reader takes.
+///
+/// # Errors
+/// `value-too-large`.
+pub fn refuse_long(line: &[u8]) -> Result<()> {
+    if line.len() <= MAX_LINE_BYTES {
+        return Ok(());
+    }
+    let message = format!(
+        "an event of a session is at most {MAX_LINE_BYTES} bytes, and this one has {}",
+        line.len()
+    );
+    Err(Error::new(Code::ValueTooLarge, message).unchanged())
+}
+
+impl SessionLog {
+    /// Reads the lines of a file.
+    pub fn parse(bytes: &[u8]) -> SessionLog {
+        let mut log = SessionLog {
+            bytes: bytes.len() as u64,
+            ..SessionLog::default()
+        };
+        let lines = bytes.split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
+            let event = Some(line).filter(|line| line.len() <= MAX_LINE_BYTES);
+            match event.and_then(SessionEvent::read) {
+                Some(event) => log.events.push(event),
+                None => log.damaged_lines += 1,
+            }
+        }
+        log
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn torn_and_damaged_lines_are_passed_over() {
+        let text =
+            b"{\"type\":\"a\"}\n\n{\"type\":\"b\n{\"type\":\"c\"}\nnot json\n{\"type\":\"d\"";
+        let log = SessionLog::parse(text);
+        let names: Vec<_> = log.events.iter().map(|event| &*event.name).collect();
+        assert_eq!(names, ["a", "c"]);
+        assert_eq!(log.damaged_lines, 3);
+    }
+}
