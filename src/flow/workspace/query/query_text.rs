@@ -8,15 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
+use super::target::{Listed, ListedFile, Reader, Target};
+use super::{Answered, Asked, Query, QueryKind, ResultOf};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
-use crate::git::worktree::plain_walk::WalkedFiles;
-use crate::git::worktree::safe_open::read_below;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::catalog::resolve::Workspace;
-use crate::workspace::hidden_files::HiddenFiles;
-use crate::workspace::listing;
 
 /// The stack of a thread that lists a repository: directories may be as deep as a path is long.
 const STACK_BYTES: usize = 16 << 20;
@@ -148,11 +145,10 @@ impl Search<'_> {
 
     /// Searches one repository.
     fn one(self, target: &Target, threads: usize) -> Result<Found> {
-        let checkout = target.checkout(self.world)?;
-        let WalkedFiles { mut files, is_cut } =
-            listing::files_of(self.world, &checkout, self.limits.files)?;
-        let mut hidden = HiddenFiles::of(&self.world.interrupt, &checkout.root);
-        files.retain(|path| !hidden.hides(path) && !is_named_as_secret(path));
+        let content = target.content(self.world)?;
+        let Listed { mut files, is_cut } = content.list(self.world, self.limits.files)?;
+        let mut hidden = content.hidden(&self.world.interrupt);
+        files.retain(|file| !hidden.hides(&file.path) && !is_named_as_secret(&file.path));
         let mut found = Found {
             hits: Vec::new(),
             is_cut,
@@ -162,7 +158,10 @@ impl Search<'_> {
             let parts = std::thread::scope(|scope| {
                 let parts = files.chunks(FILES_AT_ONCE);
                 let running: Vec<_> = parts
-                    .map(|part| scope.spawn(|| self.files(target, part)))
+                    .map(|part| {
+                        let reader = content.reader();
+                        scope.spawn(move || self.files(target, &reader, part))
+                    })
                     .collect();
                 let ended = running
                     .into_iter()
@@ -180,17 +179,16 @@ impl Search<'_> {
     }
 
     /// Searches some files, for one line more than wanted.
-    fn files(self, target: &Target, files: &[RepoPath]) -> Vec<TextHit> {
+    fn files(self, target: &Target, reader: &Reader, files: &[ListedFile]) -> Vec<TextHit> {
         let mut hits = Vec::new();
-        for path in files {
+        for file in files {
             let left = (self.limits.matches + 1).saturating_sub(hits.len());
             if left == 0 || self.world.interrupt.check().is_err() {
                 break;
             }
-            let root = target.root.as_path();
-            let read = read_below(&self.world.interrupt, root, path, self.limits.file_bytes);
+            let read = reader.read(&self.world.interrupt, file, self.limits.file_bytes);
             // A file that is too large, gone or not text has no lines.
-            let text = read.ok().flatten().map(String::from_utf8);
+            let text = read.map(String::from_utf8);
             let Some(Ok(text)) = text else { continue };
             let found = self.lines.lines(&text, left);
             if found.is_empty() || contains_secret(text.as_bytes()) {
@@ -198,7 +196,7 @@ impl Search<'_> {
             }
             hits.extend(found.into_iter().map(|line| TextHit {
                 of: target.result_of(),
-                path: path.clone(),
+                path: file.path.clone(),
                 line_number: line.number,
                 line_text: line.text,
             }));
