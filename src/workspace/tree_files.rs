@@ -39,7 +39,7 @@ pub fn files_in(
 ) -> Result<ListedTree> {
     let mut found = ListedTree::default();
     let mut directories = 0;
-    // What is still to be listed, the next last.
+    // The entries that are not listed yet, the next one last.
     let mut waiting = entries(objects, tree, &RepoPath::default())?;
     while let Some((path, entry)) = waiting.pop() {
         if entry.is_file() {

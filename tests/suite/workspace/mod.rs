@@ -7,6 +7,7 @@ mod git_answers;
 mod identity;
 mod layouts;
 mod memory;
+mod mirrors;
 mod named_root;
 mod overview;
 mod places;

@@ -42,7 +42,7 @@ fn hits(view: &View, words: &[&str]) -> String {
     told
 }
 
-fn reasons(answer: &Value) -> Vec<(String, String)> {
+pub(super) fn reasons(answer: &Value) -> Vec<(String, String)> {
     let skipped = answer["skipped"].as_array().unwrap().iter();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
     skipped

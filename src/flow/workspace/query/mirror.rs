@@ -11,12 +11,12 @@ use crate::git::{Oid, RefName, RemoteUrl};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::shared_root::SharedRoot;
-use crate::workspace::catalog::CatalogRepository;
+use crate::workspace::catalog::{Capability, CatalogRepository};
 
 /// Whether a query may fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fetching {
-    /// Only what is on this machine is used.
+    /// Only objects on this machine are used.
     #[default]
     Never,
     /// Mirrors are brought up to date first.
@@ -54,10 +54,8 @@ pub(super) fn find(
     let place = locate::place_of_url(&root, &url);
     let hub = match fetching {
         Fetching::Never if !place.is_dir() => {
-            let name = shell_word(&repository.display_name);
-            let message = format!(
-                "nothing of '{url}' is here yet: 'git colony query log --repo {name} --fetch' fetches it"
-            );
+            let fetch = command_that_fetches(repository);
+            let message = format!("nothing of '{url}' is here yet; to fetch it: {fetch}");
             return Err(Error::new(Code::Offline, message));
         }
         Fetching::Never => Hub::open(&place)?,
@@ -69,6 +67,24 @@ pub(super) fn find(
         commit: commit_of(&hub, wanted)?,
         path: place,
     })
+}
+
+/// Returns a query that the row of a repository allows, and that fetches first.
+fn command_that_fetches(repository: &CatalogRepository) -> String {
+    let queries = [
+        (Capability::HistorySearch, "log"),
+        (Capability::ListFiles, "list"),
+        (Capability::TextSearch, "text TEXT"),
+        (Capability::ReadFile, "file PATH"),
+    ];
+    let allowed =
+        |(capability, _): &&(Capability, &str)| repository.capabilities.contains(capability);
+    let query = queries
+        .iter()
+        .find(allowed)
+        .map_or("log", |(_, query)| query);
+    let name = shell_word(&repository.display_name);
+    format!("git colony query {query} --repo {name} --fetch")
 }
 
 /// Fetches into a mirror; if the remote cannot be reached, its last known state counts.
