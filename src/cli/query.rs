@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use crate::flow::workspace::query::mirror::Fetching;
 use crate::flow::workspace::query::query_file::{self, FileRequest, FileText, QueryFileReport};
+use crate::flow::workspace::query::query_indexed::{self, IndexedRequest};
 use crate::flow::workspace::query::query_list::{self, FilePath, ListRequest, QueryListReport};
 use crate::flow::workspace::query::query_log::{self, CommitOf, LogRequest, QueryLogReport};
 use crate::flow::workspace::query::query_text::{
@@ -64,6 +65,9 @@ struct TextArgs {
     query: String,
     #[command(flatten)]
     common: Common,
+    /// Ask the index of 'git colony search' in each repository that has one, for passages about TEXT, the best first
+    #[arg(long, conflicts_with_all = ["regex", "case_sensitive", "max_files", "max_file_bytes", "revision", "fetch"])]
+    indexed: bool,
     /// Read TEXT as a regular expression
     #[arg(long)]
     regex: bool,
@@ -128,6 +132,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let reach = face.reach(&checkout)?;
     let workspace = catalog::workspace(&world, &checkout, &reach);
     match args.command {
+        QueryCommand::Text(args) if args.indexed => {
+            let request = IndexedRequest {
+                query: args.query,
+                asked: asked(face, &checkout, args.common)?,
+                most_matches: args.max_matches,
+            };
+            face.answer(&query_indexed::query_indexed(workspace, &request)?)
+        }
         QueryCommand::Text(args) => {
             let request = TextRequest {
                 query: args.query,
@@ -248,10 +260,9 @@ impl Answer for QueryTextReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let line = |hit: &TextHit| {
             let TextHit { of, path, .. } = hit;
-            format!(
-                "{}: {path}:{}: {}",
-                of.display_name, hit.line_number, hit.line_text
-            )
+            let number = hit.line_number.map(|number| format!(":{number}"));
+            let number = number.unwrap_or_default();
+            format!("{}: {path}{number}: {}", of.display_name, hit.line_text)
         };
         self.hits.iter().map(line).collect()
     }

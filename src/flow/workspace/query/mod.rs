@@ -4,6 +4,7 @@
 
 pub mod mirror;
 pub mod query_file;
+pub mod query_indexed;
 pub mod query_list;
 pub mod query_log;
 pub mod query_text;
@@ -44,6 +45,9 @@ pub enum QueryKind {
     /// Lines that match.
     #[serde(rename = "query_text")]
     Text,
+    /// Passages that the search index finds.
+    #[serde(rename = "query_text_indexed")]
+    Indexed,
     /// A file.
     #[serde(rename = "query_file")]
     File,
@@ -60,6 +64,7 @@ impl QueryKind {
         let is_of_commits = |target: &Target| target.commit().is_some();
         match self {
             QueryKind::Log => QueryBackend::GitLog,
+            QueryKind::Indexed => QueryBackend::SearchIndex,
             _ if !targets.is_empty() && targets.iter().all(is_of_commits) => QueryBackend::Commit,
             _ => QueryBackend::WorkingTree,
         }
@@ -68,7 +73,7 @@ impl QueryKind {
     /// Returns what a repository has to allow.
     fn capability(self) -> Capability {
         match self {
-            QueryKind::Text => Capability::TextSearch,
+            QueryKind::Text | QueryKind::Indexed => Capability::TextSearch,
             QueryKind::File => Capability::ReadFile,
             QueryKind::List => Capability::ListFiles,
             QueryKind::Log => Capability::HistorySearch,
@@ -84,6 +89,8 @@ pub enum QueryBackend {
     WorkingTree,
     /// The files of commits alone.
     Commit,
+    /// The indexes of 'git colony search'.
+    SearchIndex,
     /// The history that git shows.
     GitLog,
 }

@@ -55,8 +55,8 @@ pub struct TextHit {
     pub of: ResultOf,
     /// Its file, from the root of the repository.
     pub path: RepoPath,
-    /// Its number, from 1.
-    pub line_number: usize,
+    /// Its number, from 1; null in a document whose lines are not lines of a file.
+    pub line_number: Option<usize>,
     /// Its text, the part around the match if it is long.
     pub line_text: String,
 }
@@ -197,7 +197,7 @@ impl Search<'_> {
             hits.extend(found.into_iter().map(|line| TextHit {
                 of: target.result_of(),
                 path: file.path.clone(),
-                line_number: line.number,
+                line_number: Some(line.number),
                 line_text: line.text,
             }));
         }
