@@ -33,9 +33,11 @@ pub(super) fn offered(grammar: &Command, options: &Options) -> Vec<Tool> {
 
 fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
     let mut schema = actions::input_schema(grammar, action);
+    // The server refuses an argument that it does not know, by its name.
+    schema.remove("additionalProperties");
     let is_previewed = action.effect.may_need_preview() && !options.trust;
     if is_previewed && let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let told = json!({ "type": "string", "description": "Of the preview that is to be done" });
+        let told = json!({ "type": "string", "description": "Of the preview to be done" });
         properties.insert(PREVIEW_ID.to_owned(), told);
     }
     let mut told = actions::description(grammar, action);
@@ -49,16 +51,23 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
         };
         told = format!("{told}. {when} with a preview first");
     }
-    let reads = action.effect == Effect::Reads;
-    let may_publish = matches!(
-        action.effect,
-        Effect::Publishes | Effect::PublishesUnlessNot(..)
-    );
-    let annotations = ToolAnnotations::with_title(title(action.name))
-        .read_only(reads)
-        .destructive(!reads && action.effect.may_need_preview())
-        .open_world(may_publish);
-    Tool::new(action.name, told, Arc::new(schema)).with_annotations(annotations)
+    Tool::new(action.name, told, Arc::new(schema)).with_annotations(hints(action.effect))
+}
+
+/// Returns what the protocol asks about an action, as far as it differs from the protocol's defaults: that a tool
+/// changes things, may destroy some, and reaches a network.
+fn hints(effect: Effect) -> ToolAnnotations {
+    let mut hints = ToolAnnotations::new();
+    if effect == Effect::Reads {
+        hints = hints.read_only(true);
+    } else if !effect.may_need_preview() {
+        hints = hints.destructive(false);
+    }
+    let may_publish = matches!(effect, Effect::Publishes | Effect::PublishesUnlessNot(..));
+    if !may_publish {
+        hints = hints.open_world(false);
+    }
+    hints
 }
 
 fn continue_tool() -> Tool {
@@ -68,7 +77,6 @@ fn continue_tool() -> Tool {
             "continuation": { "type": "string", "description": "As 'rest' has it" }
         },
         "required": ["continuation"],
-        "additionalProperties": false,
     });
     let Value::Object(schema) = schema else {
         return Tool::default();
@@ -78,20 +86,7 @@ fn continue_tool() -> Tool {
         "Tell the next part of an answer that was too long",
         Arc::new(schema),
     )
-    .with_annotations(
-        ToolAnnotations::with_title("Continue an answer")
-            .read_only(true)
-            .open_world(false),
-    )
-}
-
-/// Returns a name as words.
-fn title(name: &str) -> String {
-    let mut words = name.replace('_', " ");
-    if let Some(first) = words.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    words
+    .with_annotations(hints(Effect::Reads))
 }
 
 /// Takes the id of a preview out of the arguments of an action that may have one; a value that is not an id is one

@@ -502,7 +502,11 @@ fn an_index_is_asked_where_there_is_one() {
     let hit = &found["hits"][0];
     assert_eq!(
         (&hit["path"], &hit["line_number"], &hit["line_text"]),
-        (&json!("src/lib.rs"), &json!(1), &json!("fn parse_header() {}"))
+        (
+            &json!("src/lib.rs"),
+            &json!(1),
+            &json!("fn parse_header() {}")
+        )
     );
     assert_eq!(found["trace"]["query_backend"], "search_index");
     assert_eq!((one.visible_state(), two.visible_state()), before);
