@@ -76,6 +76,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),
     ("", "SCOPE", Value::Name(Names::Scopes)),
+    ("", "REPOSITORY", Value::Name(Names::Repositories)),
     ("help", "COMMAND", Value::Command),
     ("schema", "REPORT", Value::Report),
     ("", "PATH", Value::File),
