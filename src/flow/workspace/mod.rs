@@ -1,5 +1,6 @@
 //! Which checkout this is, where its state and its notes are, and which groups its files belong to.
 
+pub mod bench;
 pub mod cargo;
 pub mod catalog;
 pub mod catalog_edit;

@@ -1,6 +1,7 @@
 //! Which checkout this is, and the layout of its workspace.
 
 mod affinity_groups;
+mod bench_rows;
 mod catalog;
 mod catalog_changes;
 mod git_answers;
