@@ -10,7 +10,7 @@ use crate::model::{Error, Result, World};
 use crate::store::files::tree_folder::TreeFolder;
 
 /// The file, in the folder of the checkout's caches.
-const FILE: &str = "bench.jsonl";
+pub(super) const FILE: &str = "bench.jsonl";
 
 /// The maximum size of the file.
 const MAX_BYTES: u64 = 10 << 20;
@@ -76,6 +76,6 @@ pub fn record(world: &World, measured: &Measured) -> Result<()> {
     let mut line = serde_json::to_vec(&row)
         .map_err(|e| Error::io("cannot write the time of a command as JSON", e.into()))?;
     line.push(b'\n');
-    let folder = TreeFolder::of_repository(&checkout.root, &id)?;
+    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
     folder.append(FILE, &line, MAX_BYTES, &world.nonce8())
 }

@@ -4,10 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
-use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
 use crate::store::yaml_problem::{YamlProblem, in_order};
 use crate::workspace::catalog::load::{self, Loaded};
 use crate::workspace::catalog::manifest::Manifest;
@@ -15,11 +13,13 @@ use crate::workspace::catalog::resolve::{LastKnown, Workspace, resolve};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 use crate::workspace::root_files::RootFiles;
 
-/// The file of the catalog as it was resolved last, in the folder of the checkout's caches.
-pub const SNAPSHOT: &str = "repo_catalog_snapshot.json";
+use super::kept_answer::Kept;
 
-/// A larger file is not ours.
-const MAX_SNAPSHOT_BYTES: u64 = 16 << 20;
+/// The catalog as it was resolved last.
+pub(super) const SNAPSHOT: Kept = Kept {
+    name: "repo_catalog_snapshot.json",
+    max_bytes: 16 << 20,
+};
 
 /// The repositories of a catalog.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogRepo
     } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let digest = digest_of(&loaded.text);
-    let snapshot = snapshot(world, checkout);
+    let snapshot = SNAPSHOT.read::<CatalogReport>(world, checkout);
     match (state, snapshot) {
         (CatalogState::Cached, Some(snapshot)) => Ok(CatalogReport {
             cached: true,
@@ -98,14 +98,9 @@ pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
     } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let mut report = resolved(workspace, &loaded, &manifest)?;
-    let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
-    let name = RepoPath::from(SNAPSHOT);
-    let path = checkout.root.join(folder_of(&id).join(&name).as_path());
-    report.snapshot_path = Some(RepoPath::from(&*path));
-    let json = serde_json::to_vec_pretty(&report)
-        .map_err(|e| Error::io("cannot write the catalog as JSON", e.into()))?;
-    folder.write(SNAPSHOT, &json, &world.nonce8())?;
+    let place = SNAPSHOT.place(world, checkout)?;
+    report.snapshot_path = Some(place.path());
+    place.write(&report)?;
     Ok(report)
 }
 
@@ -147,14 +142,6 @@ fn resolved(
 
 fn digest_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
-}
-
-/// Reads the answer of the last refresh; one that cannot be read counts as absent.
-fn snapshot(world: &World, checkout: &Checkout) -> Option<CatalogReport> {
-    let folder = folder_of(&checkout.repository_id());
-    let path = folder.join(&RepoPath::from(SNAPSHOT));
-    let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_SNAPSHOT_BYTES);
-    serde_json::from_slice(&bytes.ok()??).ok()
 }
 
 impl CatalogReport {

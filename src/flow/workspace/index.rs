@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
-use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
-use crate::model::{Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::model::{RepoPath, Result, World};
 
-/// The file of the overview, in the folder of the checkout's caches.
-pub const FILE: &str = "repo_index.json";
+use super::kept_answer::Kept;
 
-/// A larger file is not ours.
-const MAX_BYTES: u64 = 1 << 20;
+/// The overview as it is kept.
+pub(super) const KEPT: Kept = Kept {
+    name: "repo_index.json",
+    max_bytes: 1 << 20,
+};
 
 /// The maximum number of files that are counted.
 const MAX_FILES: usize = 50_000;
@@ -79,7 +79,7 @@ pub struct IndexReport {
 /// # Errors
 /// `io`, `interrupted`.
 pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
-    let Some(kept) = kept(world, checkout) else {
+    let Some(kept) = KEPT.read::<IndexReport>(world, checkout) else {
         return count(world, checkout);
     };
     let state = state_of(checkout);
@@ -95,22 +95,12 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 /// # Errors
 /// `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
-    let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
+    // Its folder is an entry of the root, which the state of the checkout is about.
+    let place = KEPT.place(world, checkout)?;
     let mut report = count(world, checkout)?;
-    let path = folder_of(&id).join(&RepoPath::from(FILE));
-    report.index_path = Some(RepoPath::from(&*path.under(&checkout.root)));
-    let json = serde_json::to_vec_pretty(&report)
-        .map_err(|e| Error::io("cannot write the overview as JSON", e.into()))?;
-    folder.write(FILE, &json, &world.nonce8())?;
+    report.index_path = Some(place.path());
+    place.write(&report)?;
     Ok(report)
-}
-
-/// Reads the kept overview; one that cannot be read counts as absent.
-fn kept(world: &World, checkout: &Checkout) -> Option<IndexReport> {
-    let path = folder_of(&checkout.repository_id()).join(&RepoPath::from(FILE));
-    let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_BYTES);
-    serde_json::from_slice(&bytes.ok()??).ok()
 }
 
 fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {

@@ -8,6 +8,7 @@ pub mod git_tools;
 pub mod groups;
 pub mod id;
 pub mod index;
+mod kept_answer;
 pub mod memory;
 pub mod paths;
 pub mod query;

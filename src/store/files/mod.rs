@@ -6,5 +6,6 @@ pub mod folder_size;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;
+pub mod text_diff;
 pub mod tree_folder;
 pub mod worktree_files;
