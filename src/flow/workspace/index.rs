@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
+use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::model::time::rfc3339;
 use crate::model::{RepoPath, Result, World};
@@ -26,18 +27,6 @@ const MAX_FILES: usize = 50_000;
 
 /// The maximum number of extensions that are listed.
 const MAX_EXTENSIONS: usize = 24;
-
-/// The directories that are not entered, at any depth; the root may have any name.
-const SKIPPED: [&str; 8] = [
-    ".git",
-    "target",
-    "node_modules",
-    "dist",
-    "build",
-    ".venv",
-    ".vox",
-    ".next",
-];
 
 /// The overview.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -140,9 +129,7 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 fn is_skipped(directory: &RepoPath) -> bool {
-    let mut names = SKIPPED.iter();
-    directory.as_bytes() == b".colony/cache"
-        || names.any(|name| directory.name() == name.as_bytes())
+    directory.as_bytes() == b".colony/cache" || WalkFor::Overview.leaves_out(directory.name())
 }
 
 fn extension_of(path: &RepoPath) -> String {
