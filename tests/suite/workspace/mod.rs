@@ -5,6 +5,7 @@ mod bench_rows;
 mod catalog;
 mod catalog_changes;
 mod git_answers;
+mod hostile_arguments;
 mod identity;
 mod layouts;
 mod memory;
