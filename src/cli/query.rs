@@ -46,7 +46,7 @@ struct Common {
     #[arg(long = "repo", value_name = "REPOSITORY")]
     repositories: Vec<String>,
     /// Ask REVISION of each repository, without a checkout of it (default: the working tree; of a mirror the
-    /// 'default_ref' of its row, else the default branch)
+    /// revision that its row names, else the default branch)
     #[arg(long = "rev", value_name = "REVISION")]
     revision: Option<String>,
     /// First fetch the repositories at git hosts that are asked, into mirrors on this machine

@@ -188,10 +188,8 @@ fn filters_that_the_manifest_does_not_want_stay_and_are_named() {
     // Without lines the filters alone are left.
     let attributes = sandbox.read(".gitattributes");
     let kept = attributes.lines().filter(|line| !line.contains("lfs"));
-    sandbox.write(
-        ".gitattributes",
-        kept.map(|line| format!("{line}\n")).collect::<String>(),
-    );
+    let kept: Vec<_> = kept.collect();
+    sandbox.write(".gitattributes", kept.join("\n") + "\n");
     sandbox.colony(&["commit", "-m", "no git-lfs", "--all"]);
     let found = check_of(&sandbox, "git-lfs-mode");
     assert_eq!(found["fix"], "git lfs uninstall --local");

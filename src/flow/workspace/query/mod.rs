@@ -221,10 +221,10 @@ impl<'a> Query<'a> {
                 continue;
             }
             world.interrupt.check()?;
-            match Target::find(world, repository, asked) {
+            match Target::find(world, &repository, asked) {
                 Ok(target) => query.targets.push(target),
-                Err((_, error)) if error.code() == Code::Interrupted => return Err(error),
-                Err((repository, error)) => query.skip(&repository, error.message()),
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                Err(error) => query.skip(&repository, error.message()),
             }
         }
         query.trace.query_backend = kind.backend(&query.targets);

@@ -40,14 +40,14 @@ impl Target {
     /// The reason why it cannot be asked; `interrupted`.
     pub(super) fn find(
         world: &World,
-        repository: CatalogRepository,
+        repository: &CatalogRepository,
         asked: &Asked,
-    ) -> Result<Target, (CatalogRepository, Error)> {
+    ) -> Result<Target> {
         let revision = asked.revision.as_deref();
         let root = repository.resolved_root.as_ref();
         let root = root.map(|root| root.as_path().to_owned());
         let state = if repository.access_mode == AccessMode::RemoteGitHost {
-            mirror::find(world, &repository, revision, asked.fetching).map(State::Mirror)
+            mirror::find(world, repository, revision, asked.fetching).map(State::Mirror)
         } else {
             let at = |revision| {
                 let checkout = checkout_at(world, root.as_ref())?;
@@ -56,14 +56,11 @@ impl Target {
             let commit = revision.map(at).transpose();
             commit.map(|commit| commit.map_or(State::WorkingTree, State::Commit))
         };
-        match state {
-            Ok(state) => Ok(Target {
-                repository,
-                root,
-                state,
-            }),
-            Err(error) => Err((repository, error)),
-        }
+        Ok(Target {
+            state: state?,
+            repository: repository.clone(),
+            root,
+        })
     }
 
     pub(super) fn result_of(&self) -> ResultOf {
@@ -190,7 +187,7 @@ impl Content {
     pub(super) fn reader(&self) -> Reader {
         match self {
             Content::WorkingTree(checkout) => Reader::Root(checkout.root.clone()),
-            Content::Commit { objects, .. } => Reader::Objects(objects.clone()),
+            Content::Commit { objects, .. } => Reader::Objects(Box::new(objects.clone())),
         }
     }
 
@@ -241,7 +238,7 @@ pub(super) enum Reader {
     /// Below a root.
     Root(PathBuf),
     /// From objects.
-    Objects(Objects),
+    Objects(Box<Objects>),
 }
 
 impl Reader {

@@ -61,7 +61,7 @@ impl<'a> FilePlan<'a> {
     /// Returns the change as a unified diff; empty without a change.
     pub(super) fn diff(&self) -> String {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
-        text_diff::unified(&self.file.shown(), before, after)
+        text_diff::unified(self.file.shown(), before, after)
     }
 
     /// Describes the step; `None` if there is nothing to do.
