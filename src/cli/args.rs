@@ -88,6 +88,9 @@ pub(super) struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
+    /// The name of the command, without arguments.
+    #[arg(skip)]
+    pub(super) name: String,
     /// The command (default: fleet)
     #[command(subcommand)]
     pub(super) command: Option<Command>,

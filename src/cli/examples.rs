@@ -565,7 +565,10 @@ pub const TABLE: &[Examples] = &[
                 "lines with a word, in every repository",
             ),
             ("git colony query file a.txt", "one file of each"),
-            ("git colony query log -n 3", "the newest commits of each"),
+            (
+                "git colony query log -n 3 --fetch",
+                "the newest commits of each, also at git hosts",
+            ),
         ],
     ),
     of(

@@ -33,6 +33,7 @@ impl Face<'_> {
         let world = self.world()?;
         let checkout = Checkout::find(&world)?;
         if checkout.has_git() {
+            self.note_times(&checkout.root, |key| checkout.config(key));
             return Ok((world, checkout));
         }
         match self.repository() {

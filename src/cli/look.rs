@@ -2,11 +2,16 @@
 //! have it.
 
 use std::io;
+use std::path::Path;
 
+use crate::Exit;
 use crate::env::{Env, Terminal};
+use crate::flow::workspace::bench::{self, Measured};
 use crate::git::Repo;
 use crate::git::process::pager::{self, PagerSettings, PagerStreams};
+use crate::model::time::Moment;
 use crate::model::{Result, World};
+use crate::store::settings;
 use crate::ui::answer::Form;
 use crate::ui::theme::Palette;
 
@@ -68,6 +73,33 @@ impl Face<'_> {
     pub(super) fn note_look(&self, repo: Option<&Repo>) {
         if let Some(repo) = repo {
             self.look.get_or_init(|| Look::of(repo));
+            self.note_times(repo.workdir(), |key| repo.config(key));
+        }
+    }
+
+    /// Notes whether the time of this command is kept, and with which checkout: the first that was opened.
+    pub(super) fn note_times(&self, root: &Path, configured: impl FnOnce(&str) -> Option<String>) {
+        self.measured_at.get_or_init(|| {
+            settings::keeps_times(&self.env.world, configured).then(|| root.to_owned())
+        });
+    }
+
+    /// Keeps the time of a command that has ended, if the user wants that.
+    pub(super) fn keep_time(&self, command: String, started: Moment, exit: Exit) {
+        let Some(Some(root)) = self.measured_at.get() else {
+            return;
+        };
+        let world = self.env.world.standing_in(root);
+        let measured = Measured {
+            command,
+            started,
+            exit: exit.0,
+        };
+        if let Err(error) = bench::record(&world, &measured) {
+            (world.narrate)(&format!(
+                "warning: cannot keep the time of this command: {}",
+                error.message()
+            ));
         }
     }
 

@@ -188,8 +188,11 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
             no_pager: cli.no_pager,
         },
         look: OnceCell::new(),
+        measured_at: OnceCell::new(),
         env,
     };
+    let started = face.env.world.now();
+    let name = std::mem::take(&mut cli.name);
     let default = if cli.version {
         Command::Version(version::Args {})
     } else {
@@ -199,6 +202,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     let sent = face.sent();
     let palette = face.palette_of_errors();
     taking_part::publish_changes(&face.env.world);
+    face.keep_time(name, started, exit_of(&done));
     match done {
         Ok(Outcome::Yes) => Exit(0),
         Ok(Outcome::No) => Exit(1),
@@ -220,7 +224,24 @@ fn parse(cli: &Grammar, args: &[OsString]) -> Result<Cli, clap::Error> {
     let parsed = grammar_for(cli, args)
         .try_get_matches_from(args)
         .or_else(|_| grammar().try_get_matches_from(args));
-    parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+    let mut matches = parsed?;
+    let name = name_in(&matches);
+    let cli = Cli::from_arg_matches_mut(&mut matches)?;
+    Ok(Cli { name, ..cli })
+}
+
+/// Returns the name of the command, as in `query text`.
+fn name_in(matches: &clap::ArgMatches) -> String {
+    let mut names = Vec::new();
+    let mut next = matches.subcommand();
+    while let Some((name, below)) = next {
+        names.push(name);
+        next = below.subcommand();
+    }
+    if names.is_empty() {
+        names.push("fleet");
+    }
+    names.join(" ")
 }
 
 /// Returns the grammar with only one command, the first that the words name: clap copies the global options into
@@ -313,6 +334,8 @@ struct Face<'a> {
     wanted: Wanted,
     /// What the configuration says of them, once a repository was opened.
     look: OnceCell<Look>,
+    /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
+    measured_at: OnceCell<Option<PathBuf>>,
     env: &'a mut Env,
 }
 
@@ -465,6 +488,20 @@ fn face_error(error: &Error, form: Form, palette: Palette, env: &mut Env) -> Exi
     if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, palette, error) {
         return stream_failed(&error, env);
     }
+    exit_of_error(error)
+}
+
+/// Returns the exit code of a command, if its answer can be written.
+fn exit_of(done: &Result<Outcome, Stop>) -> Exit {
+    match done {
+        Ok(Outcome::Yes) => Exit(0),
+        Ok(Outcome::No) => Exit(1),
+        Err(Stop::Stream(_)) => Exit(128),
+        Err(Stop::Command(error)) => exit_of_error(error),
+    }
+}
+
+fn exit_of_error(error: &Error) -> Exit {
     match error.ends_with() {
         Verdict::Failed => Exit(128),
         Verdict::Usage => Exit(129),

@@ -2,23 +2,29 @@
 
 use clap::Subcommand;
 
+use crate::flow::workspace::query::mirror::Fetching;
 use crate::flow::workspace::query::query_file::{self, FileRequest, FileText, QueryFileReport};
+use crate::flow::workspace::query::query_indexed::{self, IndexedRequest};
+use crate::flow::workspace::query::query_list::{self, FilePath, ListRequest, QueryListReport};
 use crate::flow::workspace::query::query_log::{self, CommitOf, LogRequest, QueryLogReport};
 use crate::flow::workspace::query::query_text::{
     self, NotSearched, QueryTextReport, TextHit, TextLimits, TextRequest,
 };
 use crate::flow::workspace::query::{Answered, Asked};
+use crate::git::Checkout;
+use crate::model::Result;
 use crate::model::time::Moment;
 use crate::text::line_query::{Case, Reading};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, catalog};
+use super::{Face, Opening, Stop, catalog};
 
 /// Ask the repositories of the catalog for text, a file or commits
 ///
 /// Without a catalog, this repository alone is asked. Files are those that git would commit; what looks like a secret,
-/// and what '.colonyignore' or '.voxignore' names, is hidden. The exit code is 1 if nothing is found.
+/// and what '.colonyignore' or '.voxignore' names, is hidden. A repository at a git host is answered from its mirror on
+/// this machine, which '--fetch' makes and brings up to date. The exit code is 1 if nothing is found.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -29,6 +35,7 @@ pub(super) struct Args {
 enum QueryCommand {
     Text(TextArgs),
     File(FileArgs),
+    List(FilesArgs),
     Log(LogArgs),
 }
 
@@ -38,6 +45,13 @@ struct Common {
     /// Ask only this repository, by its id, name or path; may be given several times
     #[arg(long = "repo", value_name = "REPOSITORY")]
     repositories: Vec<String>,
+    /// Ask REVISION of each repository, without a checkout of it (default: the working tree; of a mirror the
+    /// revision that its row names, else the default branch)
+    #[arg(long = "rev", value_name = "REVISION")]
+    revision: Option<String>,
+    /// First fetch the repositories at git hosts that are asked, into mirrors on this machine
+    #[arg(long)]
+    fetch: bool,
     /// Name the conversation that the query is part of, in its trace
     #[arg(long, value_name = "ID")]
     conversation: Option<String>,
@@ -51,6 +65,9 @@ struct TextArgs {
     query: String,
     #[command(flatten)]
     common: Common,
+    /// Ask the index of 'git colony search' in each repository that has one, for passages about TEXT, the best first
+    #[arg(long, conflicts_with_all = ["regex", "case_sensitive", "max_files", "max_file_bytes", "revision", "fetch"])]
+    indexed: bool,
     /// Read TEXT as a regular expression
     #[arg(long)]
     regex: bool,
@@ -81,6 +98,19 @@ struct FileArgs {
     max_bytes: usize,
 }
 
+/// List the files of each repository
+#[derive(Debug, clap::Args)]
+struct FilesArgs {
+    /// Only those at or below PATH, from the root of the repositories
+    #[arg(value_name = "PATH")]
+    path: Option<String>,
+    #[command(flatten)]
+    common: Common,
+    /// List at most N files of each repository
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    max_files: usize,
+}
+
 /// List the newest commits of each repository
 #[derive(Debug, clap::Args)]
 struct LogArgs {
@@ -101,11 +131,15 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
     let reach = face.reach(&checkout)?;
     let workspace = catalog::workspace(&world, &checkout, &reach);
-    let asked = |common: Common| Asked {
-        repositories: common.repositories,
-        conversation_id: common.conversation,
-    };
     match args.command {
+        QueryCommand::Text(args) if args.indexed => {
+            let request = IndexedRequest {
+                query: args.query,
+                asked: asked(face, &checkout, args.common)?,
+                most_matches: args.max_matches,
+            };
+            face.answer(&query_indexed::query_indexed(workspace, &request)?)
+        }
         QueryCommand::Text(args) => {
             let request = TextRequest {
                 query: args.query,
@@ -119,7 +153,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
                 } else {
                     Case::Insensitive
                 },
-                asked: asked(args.common),
+                asked: asked(face, &checkout, args.common)?,
                 limits: TextLimits {
                     matches: args.max_matches,
                     files: args.max_files,
@@ -131,21 +165,48 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         QueryCommand::File(args) => {
             let request = FileRequest {
                 path: args.path,
-                asked: asked(args.common),
+                asked: asked(face, &checkout, args.common)?,
                 most_bytes: args.max_bytes,
             };
             face.answer(&query_file::query_file(workspace, &request)?)
+        }
+        QueryCommand::List(args) => {
+            let request = ListRequest {
+                below: args.path,
+                asked: asked(face, &checkout, args.common)?,
+                most_files: args.max_files,
+            };
+            face.answer(&query_list::query_list(workspace, &request)?)
         }
         QueryCommand::Log(args) => {
             let request = LogRequest {
                 contains: args.contains,
                 path: args.path,
-                asked: asked(args.common),
+                asked: asked(face, &checkout, args.common)?,
                 most_commits: args.max_commits,
             };
             face.answer(&query_log::query_log(workspace, &request)?)
         }
     }
+}
+
+/// Returns what every query has.
+fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<Asked> {
+    let has_settings = common.fetch && checkout.git_root.is_some();
+    let settings = has_settings.then(|| face.session(Opening::Look));
+    let settings = settings.transpose()?.map(|session| session.settings);
+    Ok(Asked {
+        repositories: common.repositories,
+        conversation_id: common.conversation,
+        revision: common.revision,
+        fetching: if common.fetch {
+            Fetching::First {
+                timeout: settings.and_then(|settings| settings.timeout),
+            }
+        } else {
+            Fetching::Never
+        },
+    })
 }
 
 impl Answered {
@@ -220,10 +281,9 @@ impl Answer for QueryTextReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let line = |hit: &TextHit| {
             let TextHit { of, path, .. } = hit;
-            format!(
-                "{}: {path}:{}: {}",
-                of.display_name, hit.line_number, hit.line_text
-            )
+            let number = hit.line_number.map(|number| format!(":{number}"));
+            let number = number.unwrap_or_default();
+            format!("{}: {path}{number}: {}", of.display_name, hit.line_text)
         };
         self.hits.iter().map(line).collect()
     }
@@ -255,6 +315,29 @@ impl Answer for QueryFileReport {
             std::iter::once(title).chain(content).collect::<Vec<_>>()
         };
         self.files.iter().flat_map(lines).collect()
+    }
+
+    fn outcome(&self) -> Outcome {
+        self.answered.outcome()
+    }
+}
+
+impl Answer for QueryListReport {
+    fn is_listing(&self) -> bool {
+        true
+    }
+
+    fn message(&self) -> String {
+        self.answered.sentence("file")
+    }
+
+    fn narration(&self) -> Vec<String> {
+        self.answered.reasons()
+    }
+
+    fn body(&self, _now: &Moment) -> Vec<String> {
+        let line = |file: &FilePath| format!("{}: {}", file.of.display_name, file.path);
+        self.paths.iter().map(line).collect()
     }
 
     fn outcome(&self) -> Outcome {

@@ -87,6 +87,7 @@ use crate::flow::workspace::index::IndexReport;
 use crate::flow::workspace::memory::{MemoryAddReport, MemoryPathReport, MemoryReport};
 use crate::flow::workspace::paths::PathsReport;
 use crate::flow::workspace::query::query_file::QueryFileReport;
+use crate::flow::workspace::query::query_list::QueryListReport;
 use crate::flow::workspace::query::query_log::QueryLogReport;
 use crate::flow::workspace::query::query_text::QueryTextReport;
 use crate::flow::workspace::validate::ValidateReport;
@@ -247,6 +248,7 @@ const REPORTS: &[(&str, Make)] = &[
     ("promote", answer::<PromotionReport>),
     ("prune", answer::<PruneReport>),
     ("query file", answer::<QueryFileReport>),
+    ("query list", answer::<QueryListReport>),
     ("query log", answer::<QueryLogReport>),
     ("query text", answer::<QueryTextReport>),
     ("redo", answer::<UndoReport>),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::git::process::Git;
+use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::safe_open::{self, EntryKind};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
@@ -18,19 +19,6 @@ const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 2_000;
-
-/// Directories that tools fill, which a walk leaves out.
-const FILLED_BY_TOOLS: [&str; 9] = [
-    "__pycache__",
-    "build",
-    "coverage",
-    "dist",
-    "node_modules",
-    "site-packages",
-    "target",
-    "vendor",
-    "venv",
-];
 
 /// Lists the files below a directory that git tracks or would track, relative to it, each once.
 ///
@@ -85,17 +73,13 @@ pub fn walked(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<R
         for (path, kind) in listed {
             if kind != EntryKind::Directory {
                 found.push(path);
-            } else if depth < MAX_DEPTH && !is_left_out(path.name()) {
+            } else if depth < MAX_DEPTH && !WalkFor::Hydration.leaves_out(path.name()) {
                 waiting.push((path, depth + 1));
             }
         }
     }
     found.sort();
     Ok(found)
-}
-
-fn is_left_out(name: &[u8]) -> bool {
-    name.starts_with(b".") || FILLED_BY_TOOLS.iter().any(|tool| tool.as_bytes() == name)
 }
 
 fn within(paths: Vec<RepoPath>, most_entries: usize) -> Result<Vec<RepoPath>> {

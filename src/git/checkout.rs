@@ -116,6 +116,12 @@ impl Checkout {
         self.git_dir != self.common_dir
     }
 
+    /// Reads a value of git's configuration; `None` without git.
+    pub fn config(&self, key: &str) -> Option<String> {
+        let value = self.inner.as_ref()?.config_snapshot().string(key)?;
+        Some(value.to_string())
+    }
+
     /// Returns the id of this checkout: 16 hex digits.
     pub fn repository_id(&self) -> String {
         repository_id(self.root.as_os_str().as_bytes(), self.origin.as_deref())

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::git::object::reader::IgnoreLists;
 use crate::git::worktree::safe_open::{MAX_RULES_BYTES, is_directory_below, read_below};
+use crate::git::{Objects, Oid};
 use crate::model::RepoPath;
 use crate::model::world::Interrupt;
 
@@ -13,10 +14,49 @@ pub const NAMES: [&str; 2] = [".voxignore", ".colonyignore"];
 /// The ignore files of a directory tree, read as far as paths were asked about. Neighboring paths share them, so it
 /// is asked in the order of paths.
 pub struct HiddenFiles<'a> {
-    interrupt: &'a Interrupt,
-    root: &'a Path,
+    from: IgnoreFiles<'a>,
     /// The directories on the way to the last path, outermost first; the root is the first.
     open: Vec<Level>,
+}
+
+/// Where ignore files are read.
+#[derive(Clone, Copy)]
+enum IgnoreFiles<'a> {
+    /// Below a root on disk.
+    Below(&'a Interrupt, &'a Path),
+    /// In a tree.
+    In(&'a Objects, Oid),
+}
+
+impl IgnoreFiles<'_> {
+    fn has_directory(self, directory: &RepoPath) -> bool {
+        match self {
+            IgnoreFiles::Below(_, root) => is_directory_below(root, directory),
+            IgnoreFiles::In(objects, tree) => {
+                let found = objects.at(tree, directory).ok().flatten();
+                found.is_some_and(|entry| entry.is_directory())
+            }
+        }
+    }
+
+    /// Reads one; `None` if there is none, an error if it cannot be read.
+    fn read(self, path: &RepoPath) -> Result<Option<Vec<u8>>, ()> {
+        match self {
+            IgnoreFiles::Below(interrupt, root) => {
+                read_below(interrupt, root, path, MAX_RULES_BYTES).map_err(drop)
+            }
+            IgnoreFiles::In(objects, tree) => {
+                let Some(entry) = objects.at(tree, path).map_err(drop)? else {
+                    return Ok(None);
+                };
+                let size = objects.size(entry.id).ok_or(())?;
+                if !entry.is_file() || size > MAX_RULES_BYTES {
+                    return Err(());
+                }
+                objects.blob(entry.id).map(Some).map_err(drop)
+            }
+        }
+    }
 }
 
 struct Level {
@@ -29,9 +69,17 @@ struct Level {
 impl<'a> HiddenFiles<'a> {
     /// Reads the ignore files at a root.
     pub fn of(interrupt: &'a Interrupt, root: &'a Path) -> HiddenFiles<'a> {
+        HiddenFiles::from(IgnoreFiles::Below(interrupt, root))
+    }
+
+    /// Reads the ignore files of a tree.
+    pub fn in_tree(objects: &'a Objects, tree: Oid) -> HiddenFiles<'a> {
+        HiddenFiles::from(IgnoreFiles::In(objects, tree))
+    }
+
+    fn from(from: IgnoreFiles<'a>) -> HiddenFiles<'a> {
         let mut hidden = HiddenFiles {
-            interrupt,
-            root,
+            from,
             open: Vec::new(),
         };
         let mut level = Level {
@@ -83,15 +131,15 @@ impl<'a> HiddenFiles<'a> {
     /// Adds the ignore files of a directory. One that cannot be read hides all of the directory; behind a symlink
     /// there are none, as nothing is read there.
     fn add_own(&self, level: &mut Level) {
-        if !is_directory_below(self.root, &level.directory) {
+        if !self.from.has_directory(&level.directory) {
             return;
         }
         for name in NAMES {
             let path = level.directory.join(&RepoPath::from(name));
-            match read_below(self.interrupt, self.root, &path, MAX_RULES_BYTES) {
+            match self.from.read(&path) {
                 Ok(Some(bytes)) => level.lists.push(&level.directory, &bytes),
                 Ok(None) => {}
-                Err(_) => level.is_hidden = true,
+                Err(()) => level.is_hidden = true,
             }
         }
     }

@@ -2,32 +2,10 @@
 //! directories of other programs.
 
 use crate::git::Checkout;
+use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::SESSIONS;
-
-/// Directories of other programs. They are left out only where git does not say what belongs to a repository.
-const OF_PROGRAMS: [&str; 19] = [
-    ".git",
-    "target",
-    "node_modules",
-    "dist",
-    "build",
-    ".venv",
-    ".vox",
-    ".next",
-    "vendor",
-    "__pycache__",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".tox",
-    ".eggs",
-    "coverage",
-    ".turbo",
-    ".vercel",
-    ".svelte-kit",
-];
 
 /// Lists the files of a checkout, sorted by path, at most this many.
 ///
@@ -78,9 +56,5 @@ pub fn working_tree(world: &World, checkout: &Checkout) -> Result<crate::git::Re
 }
 
 fn is_of_programs(directory: &RepoPath) -> bool {
-    if directory.as_bytes() == SESSIONS.as_bytes() {
-        return true;
-    }
-    let mut names = OF_PROGRAMS.iter();
-    names.any(|name| directory.name() == name.as_bytes())
+    directory.as_bytes() == SESSIONS.as_bytes() || WalkFor::Query.leaves_out(directory.name())
 }

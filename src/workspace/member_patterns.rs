@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::git::PathPattern;
+use crate::git::worktree::filled_directories::WalkFor;
 use crate::model::RepoPath;
 
 use super::root_files::RootFiles;
@@ -92,10 +93,7 @@ impl<'a> MemberSearch<'a> {
         let mut found = Vec::new();
         while let Some(directory) = open.pop() {
             let children = self.children(&directory).into_iter();
-            open.extend(children.filter(|child| {
-                let name = child.name();
-                !name.starts_with(b".") && name != b"node_modules" && name != b"target"
-            }));
+            open.extend(children.filter(|child| !WalkFor::Members.leaves_out(child.name())));
             found.push(directory);
         }
         found

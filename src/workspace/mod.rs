@@ -11,3 +11,4 @@ pub mod layout;
 pub mod listing;
 mod member_patterns;
 pub mod root_files;
+pub mod tree_files;

@@ -58,7 +58,11 @@ fn without_flags(command: &Command, all: &[Takes], text: Option<&Value>) -> Stri
     all.iter().fold(text, |text, takes| match takes.how {
         How::As(id) | How::Text(id) | How::Number(id, _) => {
             match argument(command, id).get_long() {
-                Some(long) => text.replace(&format!("--{long}"), &format!("'{}'", takes.name)),
+                Some(long) => {
+                    let name = format!("'{}'", takes.name);
+                    let quoted = text.replace(&format!("'--{long}'"), &name);
+                    quoted.replace(&format!("--{long}"), &name)
+                }
                 None => text,
             }
         }
@@ -91,7 +95,7 @@ fn property(command: &Command, takes: &Takes) -> Map<String, Value> {
             json!({ "type": "boolean", "default": true, "description": format!("false: as 'git colony {other}' does") })
         }
         How::Pairs(id) => {
-            json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": help(id) })
+            json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": once(&help(id)) })
         }
     };
     match schema {
@@ -132,8 +136,21 @@ fn of_argument(argument: &Arg) -> Map<String, Value> {
             schema.insert("default".to_owned(), default);
         }
     }
-    schema.insert("description".to_owned(), text(argument.get_help()).into());
+    let help = text(argument.get_help());
+    schema.insert("description".to_owned(), once(&help).into());
     schema
+}
+
+/// Leaves out that an option may be repeated: the type says that there may be several values.
+fn once(help: &str) -> String {
+    const REPEATED: [&str; 4] = [
+        "; may be repeated",
+        "; repeatable",
+        "; may be given more than once",
+        "; may be given several times",
+    ];
+    let without = |help: String, words: &&str| help.replace(words, "");
+    REPEATED.iter().fold(help.to_owned(), without)
 }
 
 fn type_of(argument: &Arg) -> &'static str {

@@ -39,6 +39,30 @@ const fn described(told: &'static str, action: Action) -> Action {
     }
 }
 
+/// Arguments of several actions, in fewer words than the help of a command: an agent reads all of them before it
+/// begins.
+const OTHER_REPOSITORY: Takes = told(
+    "Instead the repository at this URL, by the map it has",
+    as_arg("origin_url", "url"),
+);
+const ITS_BRANCH: Takes = told("Of 'origin_url'", same("branch"));
+const ITS_COMMIT: Takes = told("Of 'origin_url'", same("commit"));
+const SCOPE: Takes = told(
+    "Its id, a prefix of it, or the name of its row",
+    as_arg("scope_id", "scope"),
+);
+const PAGES: Takes = told("Ids, or unique prefixes", as_arg("page_ids", "ids"));
+const MAPPED_WORKTREE: Takes = told(
+    "Files of the working tree, as it is mapped",
+    same("worktree"),
+);
+const REPOSITORIES: Takes = told("By id, name or path (default: all)", same("repositories"));
+const CONVERSATION: Takes = told("For the trace", as_arg("conversation_id", "conversation"));
+const AT_REVISION: Takes = told(
+    "Ask this state, without a checkout (default: the working tree)",
+    same("revision"),
+);
+
 /// Every action, in the order of its group.
 pub(in crate::cli) const ACTIONS: &[Action] = &[
     described(
@@ -451,9 +475,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 same("sources"),
                 same("worktree"),
                 as_arg("revision", "rev"),
-                as_arg("origin_url", "url"),
-                same("branch"),
-                same("commit"),
+                OTHER_REPOSITORY,
+                ITS_BRANCH,
+                ITS_COMMIT,
                 as_arg("base_scope_id", "base_scope"),
                 same("offline"),
             ],
@@ -467,9 +491,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[
             as_arg("revision", "rev"),
             same("worktree"),
-            as_arg("origin_url", "url"),
-            same("branch"),
-            same("commit"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
         ],
     ),
     action(
@@ -480,9 +504,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[
             as_arg("revision", "rev"),
             same("worktree"),
-            as_arg("origin_url", "url"),
-            same("branch"),
-            same("commit"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
         ],
     ),
     described(
@@ -496,9 +520,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 as_arg("revision", "rev"),
                 same("worktree"),
                 same("sources"),
-                as_arg("origin_url", "url"),
-                same("branch"),
-                same("commit"),
+                OTHER_REPOSITORY,
+                ITS_BRANCH,
+                ITS_COMMIT,
                 as_arg("base_scope_id", "base_scope"),
             ],
         ),
@@ -510,9 +534,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         "map tree",
         &[
             as_arg("revision", "rev"),
-            as_arg("origin_url", "url"),
-            same("branch"),
-            same("commit"),
+            OTHER_REPOSITORY,
+            ITS_BRANCH,
+            ITS_COMMIT,
             same("max_depth"),
             same("max_nodes"),
             same("tokens"),
@@ -675,7 +699,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "watch --detach",
             &[
-                required(as_arg("scope_id", "scope")),
+                required(SCOPE),
                 same("paths"),
                 same("on_change"),
                 as_arg("debounce_seconds", "debounce"),
@@ -714,7 +738,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "pages",
             &[
-                required(as_arg("scope_id", "scope")),
+                required(SCOPE),
                 how("include_metadata", Unless("no_records")),
                 how("limit", Number("limit", Some(1000))),
                 same("offset"),
@@ -729,11 +753,14 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "pages show",
             &[
-                how("page_id", Text("ids")),
-                as_arg("page_ids", "ids"),
+                told("One of them", how("page_id", Text("ids"))),
+                PAGES,
                 same("path"),
-                same("worktree"),
-                as_arg("scope_id", "scope"),
+                told(
+                    "With 'path': pages of the working tree, as it is mapped",
+                    same("worktree"),
+                ),
+                SCOPE,
                 same("neighbours"),
             ],
         ),
@@ -743,7 +770,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Pages,
         Reads,
         "pages graph",
-        &[same("max_nodes"), as_arg("scope_id", "scope")],
+        &[same("max_nodes"), SCOPE],
     ),
     described(
         "Find the passages of mapped files that a query is about, the best first",
@@ -758,11 +785,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     required(how("query", Text("query"))),
                 ),
                 same("limit"),
-                as_arg("scope_id", "scope"),
+                SCOPE,
                 told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
-                same("worktree"),
+                MAPPED_WORKTREE,
                 told(
                     "As an expression: '+word' and phrases are required, '-word' excludes",
                     same("raw"),
@@ -789,11 +816,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "Leave out the pages of your resident set",
                     same("exclude_resident"),
                 ),
-                as_arg("scope_id", "scope"),
+                SCOPE,
                 told("Of paths", as_arg("globs", "path")),
                 as_arg("in", "origin"),
                 same("data_type"),
-                same("worktree"),
+                MAPPED_WORKTREE,
             ],
         ),
     ),
@@ -842,13 +869,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     described(
         "Count pages, records and tokens by scope",
-        action(
-            "get_vcm_stats",
-            Pages,
-            Reads,
-            "pages stats",
-            &[as_arg("scope_id", "scope")],
-        ),
+        action("get_vcm_stats", Pages, Reads, "pages stats", &[SCOPE]),
     ),
     described(
         "Put pages into your resident set: all or none; the least recently used leave, unless locked or pinned",
@@ -858,7 +879,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "pages request",
             &[
-                as_arg("page_ids", "ids"),
+                PAGES,
                 how("timeout_s", Number("timeout", None)),
                 same("priority"),
                 as_arg("lock_duration_s", "lock_duration"),
@@ -883,11 +904,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "pages lock",
-            &[
-                required(as_arg("page_ids", "ids")),
-                as_arg("ttl_s", "ttl"),
-                same("reason"),
-            ],
+            &[required(PAGES), as_arg("ttl_s", "ttl"), same("reason")],
         ),
     ),
     described(
@@ -897,7 +914,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "pages unlock",
-            &[required(as_arg("page_ids", "ids"))],
+            &[required(PAGES)],
         ),
     ),
     described(
@@ -996,26 +1013,37 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     action("doctor", Repository, Reads, "doctor", &[same("deep")]),
     action("repo_status", Repository, Reads, "id", &[]),
-    action(
-        "catalog_list",
-        Repository,
-        Reads,
-        "catalog list",
-        &[same("cached")],
+    described(
+        "List the repositories that queries ask",
+        action(
+            "catalog_list",
+            Repository,
+            Reads,
+            "catalog list",
+            &[told("As the last refresh found them", same("cached"))],
+        ),
     ),
-    action("catalog_refresh", Repository, Adds, "catalog refresh", &[]),
+    described(
+        "Resolve these repositories again",
+        action("catalog_refresh", Repository, Adds, "catalog refresh", &[]),
+    ),
     action(
         "query_text",
         Repository,
         Reads,
         "query text",
         &[
-            how("query", Text("query")),
-            same("repositories"),
+            required(how("query", Text("query"))),
+            REPOSITORIES,
+            AT_REVISION,
             same("regex"),
             same("case_sensitive"),
-            same("max_matches"),
-            as_arg("conversation_id", "conversation"),
+            told(
+                "Ask the search indexes, for passages about the query",
+                same("indexed"),
+            ),
+            told("At most N of each repository", same("max_matches")),
+            CONVERSATION,
         ],
     ),
     action(
@@ -1025,9 +1053,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         "query file",
         &[
             same("path"),
-            same("repositories"),
+            REPOSITORIES,
+            AT_REVISION,
             same("max_bytes"),
-            as_arg("conversation_id", "conversation"),
+            CONVERSATION,
         ],
     ),
     action(
@@ -1037,10 +1066,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         "query log",
         &[
             same("contains"),
-            same("path"),
-            same("repositories"),
-            same("max_commits"),
-            as_arg("conversation_id", "conversation"),
+            told("Only commits that change it", same("path")),
+            REPOSITORIES,
+            AT_REVISION,
+            told("At most N of each repository", same("max_commits")),
+            CONVERSATION,
         ],
     ),
     action(
@@ -1127,12 +1157,15 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         ),
     ),
     action("repo_index_status", Repository, Reads, "index", &[]),
-    action(
-        "repo_index_refresh",
-        Repository,
-        Adds,
-        "index --refresh",
-        &[],
+    described(
+        "Count them again, for repo_index_status",
+        action(
+            "repo_index_refresh",
+            Repository,
+            Adds,
+            "index --refresh",
+            &[],
+        ),
     ),
     action("version", Repository, Reads, "version", &[]),
 ];

@@ -23,9 +23,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::flow::workspace::bench::REPOSITORY_ID;
 use crate::model::{Code, Error};
 use crate::store::lease::processes;
-use crate::store::settings::{CargoLeave, McpSettings};
+use crate::store::settings::{self, CargoLeave, McpSettings};
 use crate::ui::answer::Outcome;
 
 use super::actions::Group;
@@ -96,6 +97,14 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
             .unwrap_or_default(),
     };
     place.world.allows_cargo = args.allow_cargo;
+    if let Ok((world, checkout)) = face.checkout()
+        && settings::keeps_times(&world, |key| checkout.config(key))
+    {
+        // The time of a call that is about another checkout is worth a warning.
+        let variables = &mut place.world.variables;
+        let own = variables.entry(REPOSITORY_ID.into());
+        own.or_insert_with(|| checkout.repository_id().into());
+    }
     let options = Options {
         read_only: args.read_only,
         trust: args.trust,

@@ -107,12 +107,21 @@ pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>
 
 impl RemovedLog {
     /// Returns the log of the clone's main worktree, once all of it is in the hub and no clone continues it.
-    pub fn log_to_continue(&self, root: &SharedRoot, hub: &Path) -> Option<&Places> {
-        let main = self.worktrees.first().filter(|_| self.has_main)?;
-        let standing = found::clones(root, Some(hub)).into_iter();
-        let mut keys = standing.filter_map(|clone| Places::key_of(&clone.git_dir()).ok()?);
-        let is_free = !keys.any(|key| key == main.key);
-        (is_free && main.kept.starts_with(Places::kept_in(hub))).then_some(main)
+    ///
+    /// # Errors
+    /// `io`; `repository-broken` for a clone whose key cannot be read: it may be the one that continues this log.
+    pub fn log_to_continue(&self, root: &SharedRoot, hub: &Path) -> Result<Option<&Places>> {
+        let is_in_hub = |main: &&Places| main.kept.starts_with(Places::kept_in(hub));
+        let first = self.worktrees.first().filter(|_| self.has_main);
+        let Some(main) = first.filter(is_in_hub) else {
+            return Ok(None);
+        };
+        for clone in found::clones(root, Some(hub)) {
+            if Places::key_of(&clone.git_dir())?.as_ref() == Some(&main.key) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(main))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::design::decision::decisions::{self, DecisionRef};
 use crate::design::fork::forks::MergeOutcome;
 use crate::design::fork::squashed::{self, Squashes};
 use crate::design::merge::conflicts;
-use crate::design::merge::settle::{Settled, Settling};
+use crate::design::merge::settle::{self, Settled, Settling};
 use crate::design::worktree::write_commit;
 use crate::git::Oid;
 use crate::git::compare::tree_diff::TreeChange;
@@ -117,6 +117,9 @@ impl Computed {
         request: &Request,
         sides: &Sides,
     ) -> Result<()> {
+        if !self.merges {
+            settle::refuse_choices(&request.choices)?;
+        }
         if self.report.outcome == MergeOutcome::UpToDate {
             return Ok(());
         }

@@ -273,6 +273,15 @@ fn meets(conflict: &Conflict, path: &RepoPath) -> bool {
     root || conflict.paths.iter().any(|p| p.is_at_or_below(path))
 }
 
+/// Refuses choices where nothing is merged: a branch that is fast-forwarded, or has everything already.
+///
+/// # Errors
+/// `path-not-found`.
+pub(super) fn refuse_choices(choices: &[Choice]) -> Result<()> {
+    let first = choices.first().map(|choice| unmet(&[], choice));
+    first.map_or(Ok(()), Err)
+}
+
 /// Resolves each choice to a path: relative to the current directory, or to the root. Sorts the
 /// most specific one last.
 fn meant(conflicts: &[Conflict], choices: &[Choice]) -> Result<Vec<(RepoPath, Settle)>> {
@@ -311,16 +320,20 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     let path = &choice.path;
     let paths: BTreeSet<_> = conflicts.iter().map(|conflict| &conflict.path).collect();
     let count = text::count(paths.len(), "path");
-    let first = paths.first().map(|first| format!(", the first '{first}'"));
-    let message = format!(
-        "'{path}' is not in conflict; in conflict: {count}{}",
-        first.unwrap_or_default()
+    let found = paths.first().map_or_else(
+        || "this merge has no conflict".to_owned(),
+        |first| format!("in conflict: {count}, the first '{first}'"),
     );
-    Error::new(Code::PathNotFound, message)
+    let message = format!("'{path}' is not in conflict; {found}");
+    let has_none = paths.is_empty();
+    let error = Error::new(Code::PathNotFound, message)
         .detail("path", path)
-        .detail("conflicts", paths)
-        .hint(
-            "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
+        .detail("conflicts", paths);
+    if has_none {
+        return error.hint("git colony merge SOURCE   # without --ours, --theirs and --both");
+    }
+    error.hint(
+        "./PATH is relative to the current directory, :/PATH to the root; '.' stands for \
     everything below it",
-        )
+    )
 }

@@ -9,7 +9,7 @@ use crate::clones::hub::{Hub, joining, locate, publish};
 use crate::clones::new_clone::clone_large_files::LargeFiles;
 use crate::clones::new_clone::{Sparse, Staged, Start, WantedClone, remote_prefix};
 use crate::clones::removal;
-use crate::clones::removal::removed_log::{self, RemovedLog};
+use crate::clones::removal::removed_log;
 use crate::clones::removal::removed_work::{self, Held, RemovedWork};
 use crate::design::checkpoint::tag_message::TagMessage;
 use crate::flow::clones::inherited_files;
@@ -170,14 +170,17 @@ impl<'a> Plan<'a> {
         let mut logs = removed_log::list(root, hub.store.path())
             .into_iter()
             .filter(|log| log.clone.kept_as == work.kept_as);
-        let log = logs.next();
-        let go_on = |log: &RemovedLog| log.log_to_continue(root, hub.store.path()).cloned();
+        let found = logs.next();
+        let log = match &found {
+            Some(log) => log.log_to_continue(root, hub.store.path())?.cloned(),
+            None => None,
+        };
         Ok(Plan {
             agent: request.other.as_ref().unwrap_or(&request.name),
             work,
             held,
             start,
-            log: log.as_ref().and_then(go_on),
+            log,
         })
     }
 

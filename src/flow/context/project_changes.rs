@@ -2,13 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use similar::TextDiff;
 
 use crate::design::commit::{new_files, scaffold};
 use crate::git::Oid;
 use crate::model::id::OperationId;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::text_diff;
 use crate::store::operation::Kind;
 use crate::store::settings::project_edit::{self, ProjectEdit};
 use crate::store::settings::project_tables;
@@ -221,12 +221,6 @@ impl Plan {
     }
 
     fn diff(&self) -> String {
-        if !self.has_changed() {
-            return String::new();
-        }
-        TextDiff::from_lines(&self.before, &self.after)
-            .unified_diff()
-            .header(&format!("a/{PATH}"), &format!("b/{PATH}"))
-            .to_string()
+        text_diff::unified(PATH, Some(&self.before), Some(&self.after))
     }
 }

@@ -8,6 +8,7 @@ use crate::git::attributes::AttributesOf;
 use crate::git::lfs::exempt_lines;
 use crate::git::remote::url::{Provenance, RemoteUrl};
 use crate::git::worktree::safe_open::{self, MAX_RECORD_BYTES, MAX_RULES_BYTES};
+use crate::lfs::install;
 use crate::lfs::status;
 use crate::lfs::store_url::{self, StoreUrl};
 use crate::model::{RepoPath, Result};
@@ -86,6 +87,11 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
             "git colony init   # prints the lines to add",
         ));
     }
+    if let Ok(manifest) = Manifest::parse(&bytes)
+        && manifest.lfs.mode == LfsMode::Disabled
+    {
+        checks.extend(unwanted_lfs(session, &text));
+    }
     checks.extend(whole_in_git(session));
     if let Ok(manifest) = Manifest::parse(&bytes) {
         checks.extend(large_file_store(session, &manifest));
@@ -106,6 +112,28 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         ));
     }
     checks
+}
+
+/// Finds what gives files to git-lfs although the manifest keeps them in git. Neither is removed by itself: without
+/// the filters, files that are pointers in git would stay pointers.
+fn unwanted_lfs(session: &Session, attributes: &str) -> Option<Check> {
+    const NAME: &str = "git-lfs-mode";
+    if gives_to_lfs(attributes) {
+        return Some(Check::ill(
+            NAME,
+            "the manifest keeps large files in git ('lfs.mode' is 'disabled'), and lines of .gitattributes give some to git-lfs",
+            "git colony init --lfs   # lets git-lfs have them; or delete these lines and run: git add --renormalize .",
+        ));
+    }
+    // The configuration of the user is for all repositories.
+    let has_filters = install::has_section(session, "filter.lfs").unwrap_or(false);
+    has_filters.then(|| {
+        Check::ill(
+            NAME,
+            "the manifest keeps large files in git ('lfs.mode' is 'disabled'), and this repository has the filters of git-lfs",
+            "git lfs uninstall --local",
+        )
+    })
 }
 
 /// Finds files that git-lfs should have and that are stored in git, as after a rename of one with a

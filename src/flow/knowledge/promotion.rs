@@ -4,7 +4,6 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use similar::TextDiff;
 
 use super::list_files;
 use crate::design::commit::{new_files, scaffold};
@@ -21,6 +20,7 @@ use crate::model::id::OperationId;
 use crate::model::text::{count, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::text_diff;
 use crate::store::operation::Kind;
 use crate::text::readers::Format;
 
@@ -241,13 +241,7 @@ impl Plan {
     }
 
     fn diff(&self) -> String {
-        if !self.has_changed() {
-            return String::new();
-        }
-        TextDiff::from_lines(&self.text, &self.after.text)
-            .unified_diff()
-            .header(&format!("a/{PATH}"), &format!("b/{PATH}"))
-            .to_string()
+        text_diff::unified(PATH, Some(&self.text), Some(&self.after.text))
     }
 
     /// Returns `true` if a source that stays has a scope of another name.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::git::{Checkout, RefName, Repo};
 use crate::model::time::{self, Moment};
+use crate::model::world::Interrupt;
 use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_registry;
 use crate::store::files::places::Places;
@@ -16,6 +17,8 @@ use crate::store::key;
 use crate::store::operation::Record;
 use crate::store::refs::ref_names;
 use crate::store::session_log::SessionLogs;
+use crate::workspace::catalog::load;
+use crate::workspace::root_files::RootFiles;
 
 /// The kind of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub enum Names {
     Scopes,
     /// Sessions of this checkout.
     Sessions,
+    /// Repositories of the catalog, by name and by declared id.
+    Repositories,
 }
 
 /// One completion.
@@ -89,6 +94,7 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
             .into_iter()
             .map(|(id, kind)| Offer::new(id, kind))
             .collect(),
+        Names::Repositories => repositories(repo),
     };
     let fits = |offer: &Offer| offer.value.starts_with(typed) && is_plain(&offer.value);
     found.into_iter().filter(fits).collect()
@@ -135,6 +141,25 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
         let offer = |c: &Checkpoint| Offer::new(&c.checkpoint_id, age(c, now));
         offers.extend(automatic.iter().map(offer));
     }
+    offers
+}
+
+/// Reads the rows of the catalog; opens none of the repositories.
+fn repositories(repo: &Repo) -> Vec<Offer> {
+    let files = RootFiles {
+        root: repo.workdir(),
+        interrupt: &Interrupt::default(),
+    };
+    let manifest = load::find(files).and_then(|loaded| loaded.read.ok());
+    let mut offers = Vec::new();
+    for row in manifest.unwrap_or_default().repositories {
+        let name = row.name();
+        let place = row.root_path.or(row.origin_url).unwrap_or_default();
+        offers.extend(row.repository_id.map(|id| Offer::new(id, &name)));
+        offers.push(Offer::new(name, place));
+    }
+    offers.sort_by(|one, other| one.value.cmp(&other.value));
+    offers.dedup_by(|one, other| one.value == other.value);
     offers
 }
 

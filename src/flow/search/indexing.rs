@@ -50,11 +50,7 @@ pub(super) struct Indexer<'a> {
 /// Adds the files of the mapped scopes to the index, if this repository has one: the next search finds it up to
 /// date. A failure is one warning.
 pub fn keep_up_to_date(session: &Session) {
-    let hub = session
-        .membership
-        .as_ref()
-        .map(|member| member.hub.as_path());
-    if !session.repo.keeps_objects() || !SearchIndex::exists(&session.repo, hub) {
+    if !session.repo.keeps_objects() || !super::has_index(session) {
         return;
     }
     let update = || -> Result<()> {

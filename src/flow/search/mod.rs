@@ -24,6 +24,7 @@ use crate::page::listing::Work;
 use crate::page::pages::PageId;
 use crate::search::query::{Query, Syntax};
 use crate::store::Session;
+use crate::store::cache::search_index::SearchIndex;
 
 use indexing::IndexKept;
 pub use indexing::keep_up_to_date;
@@ -157,6 +158,12 @@ pub fn refresh(session: &Session, work: Work) -> Result<()> {
         Work::Worktree => map_worktree::map(session, &request(MapState::Worktree))?,
     };
     Ok(())
+}
+
+/// Returns `true` if a repository has an index. Looking for one does not create it.
+pub fn has_index(session: &Session) -> bool {
+    let member = session.membership.as_ref();
+    SearchIndex::exists(&session.repo, member.map(|member| member.hub.as_path()))
 }
 
 /// Searches mapped files.

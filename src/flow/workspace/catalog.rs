@@ -4,10 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
-use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
 use crate::store::session::refuse_reading_checkout;
 use crate::store::yaml_problem::{YamlProblem, in_order};
 use crate::workspace::catalog::load::{self, Loaded};
@@ -16,11 +14,13 @@ use crate::workspace::catalog::resolve::{LastKnown, Workspace, resolve};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 use crate::workspace::root_files::RootFiles;
 
-/// The file of the catalog as it was resolved last, in the folder of the checkout's caches.
-pub const SNAPSHOT: &str = "repo_catalog_snapshot.json";
+use super::kept_answer::Kept;
 
-/// A larger file is not ours.
-const MAX_SNAPSHOT_BYTES: u64 = 16 << 20;
+/// The catalog as it was resolved last.
+pub(super) const SNAPSHOT: Kept = Kept {
+    name: "repo_catalog_snapshot.json",
+    max_bytes: 16 << 20,
+};
 
 /// The repositories of a catalog.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -100,14 +100,9 @@ pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
     refuse_reading_checkout(checkout)?;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let mut report = resolved(workspace, &loaded, &manifest)?;
-    let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
-    let name = RepoPath::from(SNAPSHOT);
-    let path = checkout.root.join(folder_of(&id).join(&name).as_path());
-    report.snapshot_path = Some(RepoPath::from(&*path));
-    let json = serde_json::to_vec_pretty(&report)
-        .map_err(|e| Error::io("cannot write the catalog as JSON", e.into()))?;
-    folder.write(SNAPSHOT, &json, &world.nonce8())?;
+    let place = SNAPSHOT.place(world, checkout)?;
+    report.snapshot_path = Some(place.path());
+    place.write(&report)?;
     Ok(report)
 }
 
@@ -157,10 +152,7 @@ fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
     let Workspace {
         world, checkout, ..
     } = workspace;
-    let folder = folder_of(&checkout.repository_id());
-    let path = folder.join(&RepoPath::from(SNAPSHOT));
-    let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_SNAPSHOT_BYTES);
-    let mut report: CatalogReport = serde_json::from_slice(&bytes.ok()??).ok()?;
+    let mut report = SNAPSHOT.read::<CatalogReport>(world, checkout)?;
     let reaches = |root: &RepoPath| {
         let root = root.as_path();
         workspace.reaches(root.canonicalize().as_deref().unwrap_or(root))

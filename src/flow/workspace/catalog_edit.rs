@@ -5,7 +5,6 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use similar::TextDiff;
 
 use super::catalog::files;
 use crate::design::commit::{new_files, scaffold};
@@ -16,6 +15,7 @@ use crate::model::id::OperationId;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::files::text_diff;
 use crate::store::operation::Kind;
 use crate::workspace::catalog::edit::{self, Edit, NewRow};
 use crate::workspace::catalog::load::{self, PLACES};
@@ -387,14 +387,8 @@ impl Plan {
     }
 
     fn diff(&self) -> String {
-        if !self.has_changed() {
-            return String::new();
-        }
-        let path = &self.path;
-        let diff = TextDiff::from_lines(&self.before, &self.after)
-            .unified_diff()
-            .header(&format!("a/{path}"), &format!("b/{path}"))
-            .to_string();
+        let path = self.path.to_string();
+        let diff = text_diff::unified(&path, Some(&self.before), Some(&self.after));
         // Rows beside the changed lines may have URLs with a password.
         diff.split_inclusive('\n').map(redact).collect()
     }

@@ -84,7 +84,7 @@ pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Resul
         path: None,
         most_commits,
     };
-    let mut commits = log(world, &repo, filter)?;
+    let mut commits = log(world, &repo, None, filter)?;
     let truncated = commits.len() > most_commits;
     commits.truncate(most_commits);
     Ok(GitLogReport {

@@ -9,36 +9,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
+use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
-use crate::git::worktree::safe_open::read_below;
 use crate::model::time::rfc3339;
-use crate::model::{Error, RepoPath, Result, World};
-use crate::store::files::tree_folder::{SESSIONS, TreeFolder, folder_of};
+use crate::model::{RepoPath, Result, World};
+use crate::store::files::tree_folder::SESSIONS;
 use crate::store::session::refuse_reading_checkout;
 
-/// The file of the overview, in the folder of the checkout's caches.
-pub const FILE: &str = "repo_index.json";
+use super::kept_answer::Kept;
 
-/// A larger file is not ours.
-const MAX_BYTES: u64 = 1 << 20;
+/// The overview as it is kept.
+pub(super) const KEPT: Kept = Kept {
+    name: "repo_index.json",
+    max_bytes: 1 << 20,
+};
 
 /// The maximum number of files that are counted.
 const MAX_FILES: usize = 50_000;
 
 /// The maximum number of extensions that are listed.
 const MAX_EXTENSIONS: usize = 24;
-
-/// The directories that are not entered, at any depth; the root may have any name.
-const SKIPPED: [&str; 8] = [
-    ".git",
-    "target",
-    "node_modules",
-    "dist",
-    "build",
-    ".venv",
-    ".vox",
-    ".next",
-];
 
 /// The overview.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +70,7 @@ pub struct IndexReport {
 /// # Errors
 /// `io`, `interrupted`.
 pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
-    let Some(kept) = kept(world, checkout) else {
+    let Some(kept) = KEPT.read::<IndexReport>(world, checkout) else {
         return count(world, checkout);
     };
     let state = state_of(checkout);
@@ -97,22 +87,12 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 /// `read-only-clone`, `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     refuse_reading_checkout(checkout)?;
-    let id = checkout.repository_id();
-    let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
+    // Its folder is an entry of the root, which the state of the checkout is about.
+    let place = KEPT.place(world, checkout)?;
     let mut report = count(world, checkout)?;
-    let path = folder_of(&id).join(&RepoPath::from(FILE));
-    report.index_path = Some(RepoPath::from(&*path.under(&checkout.root)));
-    let json = serde_json::to_vec_pretty(&report)
-        .map_err(|e| Error::io("cannot write the overview as JSON", e.into()))?;
-    folder.write(FILE, &json, &world.nonce8())?;
+    report.index_path = Some(place.path());
+    place.write(&report)?;
     Ok(report)
-}
-
-/// Reads the kept overview; one that cannot be read counts as absent.
-fn kept(world: &World, checkout: &Checkout) -> Option<IndexReport> {
-    let path = folder_of(&checkout.repository_id()).join(&RepoPath::from(FILE));
-    let bytes = read_below(&world.interrupt, &checkout.root, &path, MAX_BYTES);
-    serde_json::from_slice(&bytes.ok()??).ok()
 }
 
 fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
@@ -152,9 +132,8 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 fn is_skipped(directory: &RepoPath) -> bool {
-    let mut names = SKIPPED.iter();
     [b".colony/cache".as_slice(), SESSIONS.as_bytes()].contains(&directory.as_bytes())
-        || names.any(|name| directory.name() == name.as_bytes())
+        || WalkFor::Overview.leaves_out(directory.name())
 }
 
 fn extension_of(path: &RepoPath) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{catalog, index, memory};
+use super::{bench, catalog, index, memory};
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{RepoPath, Result, World};
@@ -139,13 +139,14 @@ fn of_tree(root: &Path) -> Vec<StatePlace> {
 }
 
 /// Returns derived files and notes in the working tree.
-fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 4] {
+fn caches_in_tree(checkout: &Checkout) -> [StatePlace; 5] {
     let folder = folder_of(&checkout.repository_id()).under(&checkout.root);
     let place =
         |(name, file, keep): (_, _, Keep)| keep.place(name, folder.join(file), PlaceOf::Tree);
     [
-        ("catalog-snapshot", catalog::SNAPSHOT, Keep::Deletable),
-        ("file-overview", index::FILE, Keep::Deletable),
+        ("catalog-snapshot", catalog::SNAPSHOT.name, Keep::Deletable),
+        ("file-overview", index::KEPT.name, Keep::Deletable),
+        ("command-times", bench::FILE, Keep::Deletable),
         // Nothing makes notes again.
         ("memory", memory::FOLDER, Keep::ForGood),
         ("long-term-memory", memory::LONG, Keep::ForGood),

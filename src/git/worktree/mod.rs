@@ -4,6 +4,7 @@ pub mod checkout;
 mod clean;
 mod clean_filters;
 mod file_writer;
+pub mod filled_directories;
 pub mod foreign_worktree;
 mod hidden_files;
 pub mod ignored;

@@ -3,36 +3,22 @@
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::model::text::Position;
 use crate::store::yaml::Fault;
+
+use super::toml_text;
 
 /// Parses a text into a map. Numbers and times are null: no reader of ours needs them.
 ///
 /// # Errors
 /// The problem, on one line.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    match DeTable::parse(text) {
-        Ok(table) => Ok(map_of(table.get_ref())),
-        Err(error) => {
-            let message = error.message().lines().next();
-            Err(message.unwrap_or("it does not parse").to_owned())
-        }
-    }
+    let table = toml_text::open(text).map_err(|fault| fault.message)?;
+    Ok(map_of(table.get_ref()))
 }
 
 /// Returns the problem of a text, and its position.
 pub(crate) fn fault_in(text: &str) -> Option<Fault> {
-    let error = DeTable::parse(text).err()?;
-    let start = error.span().map(|span| span.start);
-    Some(Fault {
-        position: start.map(|start| Position::of(text.as_bytes(), start)),
-        message: error
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("it does not parse")
-            .to_owned(),
-    })
+    toml_text::open(text).err()
 }
 
 fn map_of(table: &DeTable<'_>) -> Value {

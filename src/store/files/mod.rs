@@ -7,5 +7,6 @@ pub mod leftovers;
 pub mod moved_aside;
 pub mod places;
 pub mod shared_root;
+pub mod text_diff;
 pub mod tree_folder;
 pub mod worktree_files;

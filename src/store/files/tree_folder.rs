@@ -4,7 +4,7 @@
 //! git by an ignore file of their own.
 
 use std::fs::{File, TryLockError};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -256,6 +256,50 @@ impl TreeFolder {
     fn sync(&self) -> Result<()> {
         let synced = self.open_to_sync().and_then(|folder| folder.sync_all());
         synced.map_err(|error| Error::io(format!("cannot sync '{}'", self.path), error))
+    }
+
+    /// Appends a line to a file. One that would have more than `most_bytes` keeps its newer half.
+    ///
+    /// # Errors
+    /// `path-in-the-way` for anything but a regular file; `no-space`, `io`.
+    pub fn append_newest(
+        &self,
+        name: &str,
+        line: &[u8],
+        most_bytes: u64,
+        nonce: &str,
+    ) -> Result<()> {
+        let flags = OFlags::RDWR
+            | OFlags::APPEND
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::CLOEXEC;
+        let in_the_way = || {
+            let message = format!("'{}/{name}' is not a regular file", self.path);
+            Error::new(Code::PathInTheWay, message)
+        };
+        let opened = rustix::fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o666));
+        let mut file = match opened {
+            Ok(file) => File::from(file),
+            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(in_the_way()),
+            Err(error) => return Err(self.cannot_write(name, error.into())),
+        };
+        let found = file.metadata().map_err(|e| self.cannot_write(name, e))?;
+        if !found.is_file() {
+            return Err(in_the_way());
+        }
+        if found.len() + line.len() as u64 <= most_bytes {
+            let written = file.write_all(line);
+            return written.map_err(|e| self.cannot_write(name, e));
+        }
+        let mut bytes = Vec::new();
+        let read = (&file).take(most_bytes).read_to_end(&mut bytes);
+        read.map_err(|e| self.cannot_write(name, e))?;
+        let newer = bytes.get(bytes.len() / 2..).unwrap_or_default();
+        let start = newer.iter().position(|&byte| byte == b'\n');
+        let newer = start.and_then(|at| newer.get(at + 1..)).unwrap_or_default();
+        self.write(name, &[newer, line].concat(), nonce)
     }
 
     /// Creates a file; returns `false` if it exists.

@@ -4,9 +4,10 @@
 //! cannot be used is an error: guessed groups would send work to the wrong agent.
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::model::text::Position;
+use crate::store::data_tree::toml_text;
 
 /// The key.
 pub const KEY: &str = "affinity_groups";
@@ -38,14 +39,9 @@ pub struct GroupFault {
 /// The first problem: the text is not TOML, the key is not an array of tables, a row has no name, no patterns or
 /// a value of another type, or two rows have the same name.
 pub fn rows(text: &str) -> Result<Option<Vec<GroupRow>>, GroupFault> {
-    let table = DeTable::parse(text).map_err(|error| GroupFault {
-        position: error.span().map(|span| position(text, span.start)),
-        message: error
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("it is not TOML")
-            .to_owned(),
+    let table = toml_text::open(text).map_err(|fault| GroupFault {
+        position: fault.position,
+        message: fault.message,
     })?;
     let Some(value) = table.get_ref().get(KEY) else {
         return Ok(None);

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::git::{Oid, Repo, TreeEntry};
 use crate::model::text::Position;
 use crate::model::{RepoPath, World};
+use crate::store::data_tree::toml_text;
 
 use super::affinity_groups;
 
@@ -178,11 +179,8 @@ fn read_text(repo: &Repo, path: &Path) -> Result<Option<String>, String> {
 
 fn entries(text: &str) -> Result<Vec<TomlEntry>, (Option<Position>, String)> {
     let place = |offset| Position::of(text.as_bytes(), offset);
-    let table = DeTable::parse(text).map_err(|error| {
-        let position = error.span().map(|span| place(span.start));
-        let message = error.message().lines().next().unwrap_or("no TOML");
-        (position, format!("it is ignored: {message}"))
-    })?;
+    let table = toml_text::open(text)
+        .map_err(|fault| (fault.position, format!("it is ignored: {}", fault.message)))?;
     let mut found = Vec::new();
     for (name, value) in table.get_ref() {
         let top: &str = name.get_ref().as_ref();

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::git::identity::Identity;
-use crate::model::Result;
+use crate::model::{Result, World};
 
 use colony_toml::SettingsProblem;
 use setting_kind::{
@@ -225,6 +225,17 @@ impl Settings {
             repository_problems: layers.repository_problems().to_vec(),
         })
     }
+}
+
+/// Returns `true` if the time of commands is kept; `configured` is the value of git's configuration. Asked for every
+/// command, so that no further file is read for it.
+pub fn keeps_times(world: &World, configured: impl FnOnce(&str) -> Option<String>) -> bool {
+    let variable = world.text_variable("COLONY_TELEMETRY_BENCH");
+    let value = variable.map_or_else(
+        || configured("colony.telemetry.bench"),
+        |set| Some(set.to_owned()),
+    );
+    value.is_some_and(|value| parse_truth(&value) == Some(true))
 }
 
 fn co_author(layers: &Layers<'_>) -> Result<Option<Identity>> {

@@ -3,10 +3,11 @@
 //! A change is made in the text, and then the text is read again: it must have the wanted projects and nothing else
 //! that differs, or the change is refused. So unusual forms of TOML are refused and never damaged.
 
+use crate::store::data_tree::toml_text;
 use std::ops::Range;
 
 use serde_json::{Map, Value, json};
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use super::colony_toml::PROJECTS;
 use super::project_tables;
@@ -218,7 +219,7 @@ struct List {
 
 /// Returns the list of resources of a project, where it is one of inline tables.
 fn list_of(text: &str, project: &str) -> Option<List> {
-    let table = DeTable::parse(text).ok()?;
+    let table = toml_text::open(text).ok()?;
     let DeValue::Table(all) = table.get_ref().get(PROJECTS)?.get_ref() else {
         return None;
     };

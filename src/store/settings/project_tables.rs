@@ -9,6 +9,7 @@ use super::projects::{
     ViewPolicy, name_problem, text_problem, unknown_type, unknown_view,
 };
 use crate::model::text::Position;
+use crate::store::data_tree::toml_text;
 
 /// The maximum number of projects, of plans, and of resources of a project.
 const MAX_ROWS: usize = 256;
@@ -19,14 +20,9 @@ const MAX_ROWS: usize = 256;
 /// The first problem: the text is not TOML, a name is not one, a value has another type, a key is unknown, or a
 /// project has two resources of one id.
 pub fn read(text: &str) -> Result<ProjectTables, ProjectFault> {
-    let table = DeTable::parse(text).map_err(|error| ProjectFault {
-        position: error.span().map(|span| position(text, span.start)),
-        message: error
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("it is not TOML")
-            .to_owned(),
+    let table = toml_text::open(text).map_err(|fault| ProjectFault {
+        position: fault.position,
+        message: fault.message,
     })?;
     let reader = Reader { text };
     Ok(ProjectTables {

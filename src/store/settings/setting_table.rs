@@ -173,6 +173,15 @@ pub const TABLE: &[Setting] = &[
         help: "whether agents may run cargo here, which runs code of the repository",
     },
     Setting {
+        key: "colony.telemetry.bench",
+        variable: "COLONY_TELEMETRY_BENCH",
+        flag: None,
+        kind: Kind::Truth,
+        set_by: SetBy::User,
+        default: "false",
+        help: "whether the time of each command is kept in '.colony/cache'; nothing of it leaves the machine",
+    },
+    Setting {
         key: "colony.clone.copy",
         variable: "COLONY_CLONE_COPY",
         flag: None,

@@ -173,6 +173,30 @@ fn a_dry_run_says_it_and_an_unknown_name_is_refused() {
 }
 
 #[test]
+fn a_key_that_cannot_be_read_may_be_that_of_the_log() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let other = agent(&desk, "bob");
+    desk.json(&["agents", "remove", "ada"]);
+    let key = other.join(".git/colony/worktree-key");
+    let kept = fs::read(&key).unwrap();
+    fs::write(&key, "damaged").unwrap();
+    for words in [
+        &["agents", "restore", "ada", "-n"][..],
+        &["agents", "restore", "ada"],
+    ] {
+        let answer = desk.json(words);
+        assert_eq!(answer["code"], "repository-broken");
+        assert!(
+            answer["message"].as_str().unwrap().contains("worktree-key"),
+            "{answer:#}"
+        );
+    }
+    fs::write(&key, kept).unwrap();
+    assert_eq!(desk.json(&["agents", "restore", "ada"])["operations"], 1);
+}
+
+#[test]
 fn a_head_on_no_branch_comes_back() {
     let desk = Sandbox::new();
     let clone = agent(&desk, "ada");

@@ -34,9 +34,13 @@ fn store(view: &View) -> String {
 }
 
 fn check(view: &View) -> Value {
+    check_of(view, "git-lfs-store")
+}
+
+fn check_of(view: &View, name: &str) -> Value {
     let checks = view.json(&["doctor"])["checks"].clone();
     let found = checks.as_array().unwrap().iter();
-    let mut found = found.filter(|check| check["name"] == "git-lfs-store");
+    let mut found = found.filter(|check| check["name"] == name);
     found.next().cloned().unwrap_or(Value::Null)
 }
 
@@ -192,4 +196,35 @@ fn a_kill_between_the_two_writes_makes_no_url_the_users() {
     }
     sandbox.colony(&["deinit"]);
     assert_eq!(store(&sandbox), "");
+}
+
+#[test]
+fn filters_that_the_manifest_does_not_want_stay_and_are_named() {
+    let sandbox = set_up("disabled", "");
+    let filters = |sandbox: &Sandbox| sandbox.git(&["config", "--get", "filter.lfs.clean"]);
+    let before = filters(&sandbox);
+    sandbox.colony(&["init"]);
+    assert_eq!(filters(&sandbox), before, "files may be pointers");
+    let found = check_of(&sandbox, "git-lfs-mode");
+    assert_eq!(found["ok"], false);
+    assert!(
+        found["fix"]
+            .as_str()
+            .unwrap()
+            .starts_with("git colony init --lfs "),
+        "{found:#}"
+    );
+    let wanted = sandbox.copy("wanted");
+    wanted.colony(&["init", "--lfs"]);
+    assert_eq!(check_of(&wanted, "git-lfs-mode"), Value::Null);
+    // Without lines the filters alone are left.
+    let attributes = sandbox.read(".gitattributes");
+    let kept = attributes.lines().filter(|line| !line.contains("lfs"));
+    let kept: Vec<_> = kept.collect();
+    sandbox.write(".gitattributes", kept.join("\n") + "\n");
+    sandbox.colony(&["commit", "-m", "no git-lfs", "--all"]);
+    let found = check_of(&sandbox, "git-lfs-mode");
+    assert_eq!(found["fix"], "git lfs uninstall --local");
+    sandbox.git(&["lfs", "uninstall", "--local"]);
+    assert_eq!(check_of(&sandbox, "git-lfs-mode"), Value::Null);
 }

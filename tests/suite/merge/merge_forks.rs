@@ -406,6 +406,32 @@ fn both_sides_can_stay() {
 }
 
 #[test]
+fn a_choice_is_refused_where_nothing_is_in_conflict() {
+    let fast_forward = || {
+        let sandbox = Sandbox::new();
+        sandbox.colony(&["fork", "try"]);
+        sandbox.write("new.txt", "new\n");
+        sandbox.colony(&["checkpoint", "-m", "new"]);
+        sandbox.git(&["checkout", "-q", "main"]);
+        sandbox
+    };
+    let merged = fast_forward();
+    merged.colony(&["merge", "try"]);
+    for sandbox in [clean(), fast_forward(), merged] {
+        let before = sandbox.visible_state();
+        for side in ["--ours", "--theirs", "--both"] {
+            let answer = sandbox.json(&["merge", "try", side, "new.txt"]);
+            assert_eq!(answer["code"], "path-not-found", "{answer:#}");
+            assert_eq!(
+                answer["message"],
+                "'new.txt' is not in conflict; this merge has no conflict; nothing has changed"
+            );
+        }
+        assert_eq!(sandbox.visible_state(), before);
+    }
+}
+
+#[test]
 fn a_dirty_worktree_goes_along_where_the_paths_are_disjoint() {
     let sandbox = clean();
     sandbox.write("ours.txt", "edited\n");

@@ -64,7 +64,7 @@ impl Desk {
     }
 
     /// The environment of a user who traces everything, with this token.
-    fn view(&self, token: &str) -> View {
+    pub(crate) fn view(&self, token: &str) -> View {
         let outside = self.sandbox.outside();
         let file = |name: &str| outside.join(name).into_os_string();
         let mut view = self.sandbox.without("GIT_CONFIG_GLOBAL");

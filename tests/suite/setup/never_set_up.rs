@@ -69,6 +69,7 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["restore", "kept", "--mode", "fork", "--label", "back"],
     &["catalog", "add", "."],
     &["catalog"],
+    &["query", "list"],
     &["query", "text", "a"],
     &["index"],
     &["git", "diff"],

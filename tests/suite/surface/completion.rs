@@ -161,6 +161,27 @@ fn names_of_more_than_one_word_are_offered_word_by_word() {
 }
 
 #[test]
+fn repositories_of_the_catalog_are_offered_by_name_and_id() {
+    let sandbox = Sandbox::new();
+    let offers = |words: &[&str]| offered(&sandbox, words).join(" ");
+    let of_repo = ["git-colony", "query", "text", "x", "--repo", ""];
+    assert_eq!(offers(&of_repo), "words");
+    sandbox.write(
+        ".colony/repositories.yaml",
+        "schema_version: 1\nrepositories:\n  - root_path: ../widgets\n  - repository_id: far-1\n    display_name: \"$(touch pwned)\"\n    access_mode: remote_git_host\n",
+    );
+    assert_eq!(offers(&of_repo), "words far-1 widgets");
+    for command in ["remove", "focus"] {
+        assert_eq!(
+            offers(&["git-colony", "catalog", command, "w"]),
+            "words widgets"
+        );
+    }
+    sandbox.write(".colony/repositories.yaml", "schema_version: 9\n");
+    assert_eq!(offers(&of_repo), "words");
+}
+
+#[test]
 fn no_offer_can_be_read_as_a_flag_or_as_shell_text() {
     let sandbox = hostile();
     let plain = |c: char| c.is_alphanumeric() || " ._/,+-:#".contains(c);

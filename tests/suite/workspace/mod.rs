@@ -1,12 +1,15 @@
 //! Which checkout this is, and the layout of its workspace.
 
 mod affinity_groups;
+mod bench_rows;
 mod catalog;
 mod catalog_changes;
 mod git_answers;
+mod hostile_arguments;
 mod identity;
 mod layouts;
 mod memory;
+mod mirrors;
 mod named_root;
 mod overview;
 mod places;

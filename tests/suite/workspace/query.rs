@@ -42,7 +42,7 @@ fn hits(view: &View, words: &[&str]) -> String {
     told
 }
 
-fn reasons(answer: &Value) -> Vec<(String, String)> {
+pub(super) fn reasons(answer: &Value) -> Vec<(String, String)> {
     let skipped = answer["skipped"].as_array().unwrap().iter();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
     skipped
@@ -513,4 +513,50 @@ fn a_commit_keeps_its_parts_whatever_is_in_them() {
         commit["authored_at"],
         sandbox.git(&["log", "-1", "--format=%aI"])
     );
+}
+
+#[test]
+fn an_index_is_asked_where_there_is_one() {
+    let (sandbox, one, two) = workspace();
+    one.write("src/lib.rs", "fn parse_header() {}\n");
+    one.write("src/.voxignore", "hidden.rs\n");
+    one.write("src/hidden.rs", "fn parse_header_again() {}\n");
+    one.git(&["add", "-A"]);
+    one.git(&["commit", "-qm", "code"]);
+    one.colony(&["init", "--no-push"]);
+    one.colony(&["map"]);
+    let asked = ["query", "text", "parse header", "--indexed"];
+    let none = sandbox.json(&asked);
+    assert_eq!(none["repositories_queried"], 0);
+    for (name, reason) in reasons(&none) {
+        let expected = if name == "far" {
+            "its row does not have the capability 'text_search'"
+        } else {
+            "it has no search index; to make one: git -C "
+        };
+        assert!(reason.starts_with(expected), "{name}: {reason}");
+    }
+    one.colony(&["search", "header"]);
+    let before = (one.visible_state(), two.visible_state());
+    let found = sandbox.json(&asked);
+    assert_eq!(
+        (&found["repositories_queried"], &found["count"]),
+        (&json!(1), &json!(1)),
+        "{found}"
+    );
+    let hit = &found["hits"][0];
+    assert_eq!(
+        (&hit["path"], &hit["line_number"], &hit["line_text"]),
+        (
+            &json!("src/lib.rs"),
+            &json!(1),
+            &json!("fn parse_header() {}")
+        )
+    );
+    assert_eq!(found["trace"]["query_backend"], "search_index");
+    assert_eq!((one.visible_state(), two.visible_state()), before);
+    insta::assert_snapshot!(sandbox.colony(&asked), @r"
+    1 line in 1 repository, 2 skipped
+    one: src/lib.rs:1: fn parse_header() {}
+    ");
 }

@@ -7,7 +7,18 @@ use std::path::PathBuf;
 use crate::support::{Sandbox, View};
 
 /// The files at the root of a project of each stack, beside a repository of their own.
-const STACKS: [(&str, &[(&str, &str)]); 6] = [
+const STACKS: [(&str, &[(&str, &str)]); 7] = [
+    (
+        "cargo",
+        &[
+            (
+                "Cargo.toml",
+                "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/no\"]\n",
+            ),
+            ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
+            ("crates/no/Cargo.toml", "[package]\nname = \"no\"\n"),
+        ],
+    ),
     (
         "node",
         &[

@@ -1,16 +1,20 @@
 //! Queries over the repositories of a catalog; without a catalog, of this one. Each answer says which repositories were
-//! asked, which were not and why, and when. Reads only; paths stay those of their repository.
+//! asked, which were not and why, and when. Reads only; paths stay those of their repository. One that is elsewhere is
+//! answered from its mirror on this machine.
 
+pub mod mirror;
 pub mod query_file;
+pub mod query_indexed;
+pub mod query_list;
 pub mod query_log;
 pub mod query_text;
+mod target;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::catalog::files;
 use super::catalog_edit::not_in_catalog;
-use crate::git::Checkout;
 use crate::model::time::{Moment, rfc3339};
 use crate::model::world::Plane;
 use crate::model::{Code, RepoPath, Result, World};
@@ -19,6 +23,9 @@ use crate::workspace::catalog::manifest::Manifest;
 use crate::workspace::catalog::resolve::{Workspace, resolve};
 use crate::workspace::catalog::{AccessMode, Capability, CatalogRepository};
 
+use mirror::Fetching;
+use target::Target;
+
 /// What every query has.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
@@ -26,6 +33,10 @@ pub struct Asked {
     pub repositories: Vec<String>,
     /// The conversation that the query is part of.
     pub conversation_id: Option<String>,
+    /// The revision to ask; without one the working tree, or in a mirror the revision of its row.
+    pub revision: Option<String>,
+    /// Whether mirrors are fetched first.
+    pub fetching: Fetching,
 }
 
 /// The kind of a query.
@@ -34,27 +45,37 @@ pub enum QueryKind {
     /// Lines that match.
     #[serde(rename = "query_text")]
     Text,
+    /// Passages that the search index finds.
+    #[serde(rename = "query_text_indexed")]
+    Indexed,
     /// A file.
     #[serde(rename = "query_file")]
     File,
+    /// The paths of files.
+    #[serde(rename = "query_list")]
+    List,
     /// Commits.
     #[serde(rename = "query_log")]
     Log,
 }
 
 impl QueryKind {
-    fn backend(self) -> QueryBackend {
+    fn backend(self, targets: &[Target]) -> QueryBackend {
+        let is_of_commits = |target: &Target| target.commit().is_some();
         match self {
-            QueryKind::Text | QueryKind::File => QueryBackend::WorkingTree,
             QueryKind::Log => QueryBackend::GitLog,
+            QueryKind::Indexed => QueryBackend::SearchIndex,
+            _ if !targets.is_empty() && targets.iter().all(is_of_commits) => QueryBackend::Commit,
+            _ => QueryBackend::WorkingTree,
         }
     }
 
     /// Returns what a repository has to allow.
     fn capability(self) -> Capability {
         match self {
-            QueryKind::Text => Capability::TextSearch,
+            QueryKind::Text | QueryKind::Indexed => Capability::TextSearch,
             QueryKind::File => Capability::ReadFile,
+            QueryKind::List => Capability::ListFiles,
             QueryKind::Log => Capability::HistorySearch,
         }
     }
@@ -64,8 +85,12 @@ impl QueryKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueryBackend {
-    /// The files of working trees.
+    /// The files of working trees; of a repository without a checkout those of a commit.
     WorkingTree,
+    /// The files of commits alone.
+    Commit,
+    /// The indexes of 'git colony search'.
+    SearchIndex,
     /// The history that git shows.
     GitLog,
 }
@@ -134,14 +159,10 @@ pub struct ResultOf {
     pub repository_id: Option<String>,
     /// Its name.
     pub display_name: String,
-    /// Its root.
-    pub root: RepoPath,
-}
-
-/// A repository that is asked.
-pub(super) struct Target {
-    repository: CatalogRepository,
-    root: RepoPath,
+    /// Its root; null for a mirror.
+    pub root: Option<RepoPath>,
+    /// The commit that was asked; null for a working tree.
+    pub at_commit: Option<String>,
 }
 
 /// A query that is being answered.
@@ -183,7 +204,7 @@ impl<'a> Query<'a> {
                 workspace_repository_id: workspace.checkout.repository_id(),
                 target_repository_ids: Vec::new(),
                 source_plane: world.plane,
-                query_backend: kind.backend(),
+                query_backend: kind.backend(&[]),
                 query_kind: kind,
                 started_at: rfc3339(&started),
                 completed_at: rfc3339(&started),
@@ -195,12 +216,18 @@ impl<'a> Query<'a> {
         };
         for repository in known.into_iter().filter(is_meant) {
             query.considered += 1;
-            let reason = refusal(&repository, kind.capability());
-            match (reason, repository.resolved_root.clone()) {
-                (None, Some(root)) => query.targets.push(Target { repository, root }),
-                (reason, _) => query.skip(&repository, reason.unwrap_or_default()),
+            if let Some(reason) = refusal(&repository, kind.capability()) {
+                query.skip(&repository, reason);
+                continue;
+            }
+            world.interrupt.check()?;
+            match Target::find(world, &repository, asked) {
+                Ok(target) => query.targets.push(target),
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                Err(error) => query.skip(&repository, error.message()),
             }
         }
+        query.trace.query_backend = kind.backend(&query.targets);
         let ids = query
             .targets
             .iter()
@@ -253,20 +280,6 @@ impl<'a> Query<'a> {
     }
 }
 
-impl Target {
-    fn result_of(&self) -> ResultOf {
-        ResultOf {
-            repository_id: self.repository.repository_id.clone(),
-            display_name: self.repository.display_name.clone(),
-            root: self.root.clone(),
-        }
-    }
-
-    fn checkout(&self, world: &World) -> Result<Checkout> {
-        Checkout::find(&world.standing_in(self.root.as_path()))
-    }
-}
-
 /// Returns the repositories of the catalog; without one, this alone.
 fn repositories(workspace: Workspace<'_>) -> Result<Vec<CatalogRepository>> {
     let manifest = match load::find(files(workspace.world, workspace.checkout)) {
@@ -278,14 +291,19 @@ fn repositories(workspace: Workspace<'_>) -> Result<Vec<CatalogRepository>> {
 
 /// Says why a repository is not asked.
 fn refusal(repository: &CatalogRepository, capability: Capability) -> Option<String> {
-    if repository.access_mode != AccessMode::Local {
-        let mode = repository.access_mode.as_str();
-        return Some(format!(
-            "it is elsewhere ({mode}), and queries ask checkouts on this machine"
-        ));
-    }
-    if let Some(error) = &repository.resolution_error {
-        return Some(error.clone());
+    match repository.access_mode {
+        AccessMode::Local => {
+            if let Some(error) = &repository.resolution_error {
+                return Some(error.clone());
+            }
+        }
+        AccessMode::RemoteGitHost => {}
+        AccessMode::RemoteMcp | AccessMode::RemoteSearchService => {
+            let mode = repository.access_mode.as_str();
+            return Some(format!(
+                "it is elsewhere ({mode}), and queries ask checkouts and mirrors on this machine"
+            ));
+        }
     }
     let has = repository.capabilities.contains(&capability);
     (!has).then(|| {

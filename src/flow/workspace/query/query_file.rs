@@ -3,13 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
+use super::target::Target;
+use super::{Answered, Asked, Query, QueryKind, ResultOf};
 use crate::design::checkpoint::secrets::{SEARCHED_BYTES, contains_secret, is_named_as_secret};
-use crate::git::worktree::safe_open;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::catalog::resolve::Workspace;
-use crate::workspace::hidden_files::HiddenFiles;
-use crate::workspace::listing;
 
 /// The file to read.
 #[derive(Clone, Debug)]
@@ -76,10 +74,10 @@ pub fn query_file(workspace: Workspace<'_>, request: &FileRequest) -> Result<Que
 /// Reads a file of one repository; the error is the reason why it is not read.
 fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<FileText> {
     let refused = |why: String| Error::new(Code::PathNotFound, why);
-    let root = target.root.to_string();
     let path = if typed.starts_with('/') {
-        let below = typed
-            .strip_prefix(&*root)
+        let root = target.root().map(|root| root.display().to_string());
+        let below = root
+            .and_then(|root| typed.strip_prefix(&*root))
             .and_then(|rest| rest.strip_prefix('/'));
         below.ok_or_else(|| refused(format!("'{typed}' is not in it")))?
     } else {
@@ -89,34 +87,27 @@ fn read(world: &World, target: &Target, typed: &str, most: usize) -> Result<File
     if !path.is_safe() {
         return Err(refused(format!("'{typed}' is not a path inside of it")));
     }
-    let checkout = target.checkout(world)?;
-    let mut hidden = HiddenFiles::of(&world.interrupt, &checkout.root);
+    let content = target.content(world)?;
+    let mut hidden = content.hidden(&world.interrupt);
     if hidden.hides(&path) {
         return Err(refused(format!("its ignore files hide '{path}'")));
-    }
-    if !listing::has_file(world, &checkout, &path)? {
-        let why = "is ignored by git, or of another repository";
-        return Err(refused(format!("'{path}' {why}")));
     }
     // A secret that begins before the limit is one, too.
     let most_bytes = u64::try_from(most).unwrap_or(u64::MAX);
     let limit = most_bytes.max(SEARCHED_BYTES).saturating_add(1);
-    let bytes = safe_open::beginning(&world.interrupt, &checkout.root, &path, limit)
-        .map_err(|fault| refused(format!("cannot read '{path}': {fault}")))?;
-    let mut bytes = bytes.ok_or_else(|| refused(format!("it has no '{path}'")))?;
+    let mut bytes = content.beginning(world, &path, limit)?;
     if is_named_as_secret(&path) || contains_secret(&bytes) {
         return Err(refused(format!("'{path}' looks like a secret")));
     }
     let is_cut = bytes.len() > most;
     bytes.truncate(most);
-    let content =
-        text_of(bytes, is_cut).ok_or_else(|| refused(format!("'{path}' is not UTF-8")))?;
+    let text = text_of(bytes, is_cut).ok_or_else(|| refused(format!("'{path}' is not UTF-8")))?;
     Ok(FileText {
         of: target.result_of(),
         path,
-        bytes_read: content.len(),
+        bytes_read: text.len(),
         truncated: is_cut,
-        content,
+        content: text,
     })
 }
 

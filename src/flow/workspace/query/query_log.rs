@@ -5,8 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
-use crate::git::Repo;
+use super::target::Target;
+use super::{Answered, Asked, Query, QueryKind, ResultOf};
+use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::catalog::resolve::Workspace;
 
@@ -139,21 +140,26 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
 
 /// Lists the commits of one repository; the error is the reason why there are none.
 fn log_of(world: &World, target: &Target, filter: LogFilter<'_>) -> Result<Vec<LoggedCommit>> {
-    let checkout = target.checkout(world)?;
-    let without = || Error::new(Code::NotARepository, "it has no history without git");
-    let repo = checkout.to_read(world)?.ok_or_else(without)?;
-    log(world, &repo, filter)
+    let repo = target.history(world)?;
+    log(world, &repo, target.commit(), filter)
 }
 
-/// Lists commits of HEAD, newest first, one more than wanted.
+/// Lists commits of a history, else of that of HEAD, newest first, one more than wanted.
 ///
 /// # Errors
 /// `revision-not-found` if there is no commit; `invalid-value` for too many; `git-failed`, `interrupted`.
-pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<LoggedCommit>> {
+pub fn log(
+    world: &World,
+    repo: &Repo,
+    tip: Option<Oid>,
+    filter: LogFilter<'_>,
+) -> Result<Vec<LoggedCommit>> {
     filter.require_few()?;
-    if repo.head()?.commit().is_none() {
-        return Err(Error::new(Code::RevisionNotFound, "it has no commit yet"));
-    }
+    let head = || -> Result<Oid> {
+        let none = || Error::new(Code::RevisionNotFound, "it has no commit yet");
+        repo.head()?.commit().ok_or_else(none)
+    };
+    let tip = tip.map_or_else(head, Ok)?;
     let mut git = repo.reading_git(world);
     git.args(["--literal-pathspecs", "log", "-z", "--no-show-signature"]);
     git.args(["--encoding=UTF-8", "--format=%H%n%aI%n%an%n%s"]);
@@ -164,7 +170,7 @@ pub fn log(world: &World, repo: &Repo, filter: LogFilter<'_>) -> Result<Vec<Logg
     if let Some(text) = filter.contains.filter(|text| !text.is_empty()) {
         git.args(["--fixed-strings", &format!("--grep={text}")]);
     }
-    git.args(["HEAD", "--"]);
+    git.args([&*tip.to_string(), "--"]);
     git.args(filter.path.map(RepoPath::as_path));
     git.limit_time(LOG_TIMEOUT)
         .limit_output(MAX_OUTPUT_BYTES.saturating_add(1));

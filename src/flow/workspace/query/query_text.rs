@@ -8,15 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Answered, Asked, Query, QueryKind, ResultOf, Target};
+use super::target::{Listed, ListedFile, Reader, Target};
+use super::{Answered, Asked, Query, QueryKind, ResultOf};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
-use crate::git::worktree::plain_walk::WalkedFiles;
-use crate::git::worktree::safe_open::{Fault, read_below};
+use crate::git::worktree::safe_open::Fault;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::text::line_query::{Case, LineQuery, Reading};
 use crate::workspace::catalog::resolve::Workspace;
-use crate::workspace::hidden_files::HiddenFiles;
-use crate::workspace::listing;
 
 /// The stack of a thread that lists a repository: directories may be as deep as a path is long.
 const STACK_BYTES: usize = 16 << 20;
@@ -58,8 +56,8 @@ pub struct TextHit {
     pub of: ResultOf,
     /// Its file, from the root of the repository.
     pub path: RepoPath,
-    /// Its number, from 1.
-    pub line_number: usize,
+    /// Its number, from 1; null in a document whose lines are not lines of a file.
+    pub line_number: Option<usize>,
     /// Its text, the part around the match if it is long.
     pub line_text: String,
 }
@@ -203,13 +201,12 @@ impl Search<'_> {
 
     /// Searches one repository.
     fn one(self, target: &Target, threads: usize) -> Result<Found> {
-        let checkout = target.checkout(self.world)?;
-        let WalkedFiles { mut files, is_cut } =
-            listing::files_of(self.world, &checkout, self.limits.files)?;
-        let mut hidden = HiddenFiles::of(&self.world.interrupt, &checkout.root);
-        files.retain(|path| !hidden.hides(path));
+        let content = target.content(self.world)?;
+        let Listed { mut files, is_cut } = content.list(self.world, self.limits.files)?;
+        let mut hidden = content.hidden(&self.world.interrupt);
+        files.retain(|file| !hidden.hides(&file.path));
         let shown = files.len();
-        files.retain(|path| !is_named_as_secret(path));
+        files.retain(|file| !is_named_as_secret(&file.path));
         let secret = shown - files.len();
         let mut found = Found {
             hits: Vec::new(),
@@ -225,7 +222,10 @@ impl Search<'_> {
             let parts = std::thread::scope(|scope| {
                 let parts = files.chunks(FILES_AT_ONCE);
                 let running: Vec<_> = parts
-                    .map(|part| scope.spawn(|| self.files(target, part)))
+                    .map(|part| {
+                        let reader = content.reader();
+                        scope.spawn(move || self.files(target, &reader, part))
+                    })
                     .collect();
                 let ended = running
                     .into_iter()
@@ -246,16 +246,14 @@ impl Search<'_> {
     }
 
     /// Searches some files, for one line more than wanted.
-    fn files(self, target: &Target, files: &[RepoPath]) -> FoundIn {
+    fn files(self, target: &Target, reader: &Reader, files: &[ListedFile]) -> FoundIn {
         let mut all = FoundIn::default();
-        for path in files {
+        for file in files {
             let left = (self.limits.matches + 1).saturating_sub(all.hits.len());
             if left == 0 || self.world.interrupt.check().is_err() {
                 break;
             }
-            let root = target.root.as_path();
-            let read = read_below(&self.world.interrupt, root, path, self.limits.file_bytes);
-            let bytes = match read {
+            let bytes = match reader.read(&self.world.interrupt, file, self.limits.file_bytes) {
                 Ok(Some(bytes)) => bytes,
                 // It is gone.
                 Ok(None) => continue,
@@ -280,8 +278,8 @@ impl Search<'_> {
             }
             all.hits.extend(found.into_iter().map(|line| TextHit {
                 of: target.result_of(),
-                path: path.clone(),
-                line_number: line.number,
+                path: file.path.clone(),
+                line_number: Some(line.number),
                 line_text: line.text,
             }));
         }

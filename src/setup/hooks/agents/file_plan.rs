@@ -1,11 +1,10 @@
 //! The plan for one file of an agent's configuration: the text before, the text after, and the step between.
 
-use similar::TextDiff;
-
 use crate::model::Result;
 use crate::setup::hooks::action::Act;
 use crate::setup::hooks::record::{self, AgentRecord, Blob};
 use crate::store::Session;
+use crate::store::files::text_diff;
 
 use super::file::AgentFile;
 use super::part::Part;
@@ -61,25 +60,8 @@ impl<'a> FilePlan<'a> {
 
     /// Returns the change as a unified diff; empty without a change.
     pub(super) fn diff(&self) -> String {
-        let name = self.file.shown();
-        let (before, after) = (
-            self.before.as_deref().unwrap_or_default(),
-            self.after.as_deref().unwrap_or_default(),
-        );
-        let side = |there: bool, prefix: &str| {
-            if there {
-                format!("{prefix}/{name}")
-            } else {
-                "/dev/null".to_owned()
-            }
-        };
-        TextDiff::from_lines(before, after)
-            .unified_diff()
-            .header(
-                &side(self.before.is_some(), "a"),
-                &side(self.after.is_some(), "b"),
-            )
-            .to_string()
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        text_diff::unified(self.file.shown(), before, after)
     }
 
     /// Describes the step; `None` if there is nothing to do.
