@@ -39,40 +39,8 @@ fn work_names_its_session_and_the_session_its_work() {
         checkpoint["checkpoint_id"]
     );
     assert_eq!(shown["checkpoints"][0]["label"], "kept");
-    let subjects: Vec<_> = shown["commits"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &one["subject"])
-        .collect();
-    assert_eq!(
-        json!(subjects),
-        json!([
-            "checkpoint: kept",
-            "by hand",
-            "decide: it is so",
-            "checkpoint: tried",
-            "other"
-        ])
-    );
     assert_eq!(shown["decisions"][0]["decision_id"], "it-is-so");
     assert_eq!(shown["merges"][0]["into"], "main");
-    let paths: Vec<_> = shown["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| &one["path"])
-        .collect();
-    assert_eq!(
-        json!(paths),
-        json!([
-            "a.txt",
-            "b.txt",
-            "c.txt",
-            "d.txt",
-            "design/decisions/it-is-so.json"
-        ])
-    );
     let patch = here.json(&["session", "show", "--diff"]);
     let patch = patch["raw_unified_diff"].as_str().unwrap();
     assert!(
