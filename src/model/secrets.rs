@@ -26,12 +26,17 @@ const SECRET_PREFIXES: &[(&str, usize)] = &[
     ("ghp_", 36),
     ("gho_", 36),
     ("ghs_", 36),
+    ("ghu_", 36),
+    ("ghr_", 36),
     ("github_pat_", 40),
     ("glpat-", 20),
+    ("glrt-", 20),
     ("xoxb-", 20),
     ("xoxp-", 20),
     ("sk_live_", 20),
     ("sk-ant-", 20),
+    ("sk-proj-", 20),
+    ("AIza", 35),
     ("AKIA", 16),
 ];
 

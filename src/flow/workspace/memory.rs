@@ -126,6 +126,7 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     }
     let today = now.with_timezone(&Utc).date_naive();
     let agent = session.settings.agent.as_deref().map(escape::line);
+    let agent = agent.map(|agent| secrets::redacted(&agent).into_owned());
     let expired = memory.expired(today);
     let report = MemoryAddReport {
         path: memory.shown(&match place {
@@ -180,7 +181,9 @@ pub fn show(session: &Session, date: Option<NaiveDate>) -> Result<MemoryReport> 
     if date.is_none() {
         report.read(&memory, None)?;
     }
-    let shown = |it: &NaiveDate| date.is_none_or(|date| *it == date);
+    // Files of days to come are not ours, and would hide today's notes.
+    let today = session.world.now().with_timezone(&Utc).date_naive();
+    let shown = |it: &NaiveDate| date.map_or(*it <= today, |date| *it == date);
     let mut days: Vec<NaiveDate> = dates.into_iter().filter(shown).collect();
     for day in days.split_off(days.len().saturating_sub(SHOWN_DAYS)) {
         report.read(&memory, Some(day))?;

@@ -368,8 +368,14 @@ impl TreeFolder {
             );
             return Err(Error::new(Code::ValueTooLarge, message).unchanged());
         }
+        let is_locked = lock_within(&file).map_err(cannot)?;
+        let before = file.metadata().map_err(cannot)?.len();
         let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, bytes));
         if written.map_err(|error| cannot(error.into()))? < bytes.len() {
+            // Nobody else writes while the file is locked.
+            if is_locked {
+                file.set_len(before).map_err(cannot)?;
+            }
             return Err(cannot(std::io::ErrorKind::StorageFull.into()));
         }
         file.sync_all().map_err(cannot)?;

@@ -141,15 +141,7 @@ fn without_secrets(value: Value) -> Value {
 
 /// Returns a text without keys and tokens, and without the logins of URLs.
 fn text_without_secrets(text: &str) -> String {
-    let hide = |word: &str| {
-        if word.contains("://") && word.contains('@') {
-            url::redact(word)
-        } else {
-            word.to_owned()
-        }
-    };
-    let words = text.split_inclusive(char::is_whitespace).map(hide);
-    secrets::redacted(&words.collect::<String>()).into_owned()
+    secrets::redacted(&url::redact_logins(text)).into_owned()
 }
 
 #[cfg(test)]
@@ -161,6 +153,19 @@ mod tests {
     fn event(data: Value) -> SessionEvent {
         let now = time::parse_rfc3339("2026-11-21T10:00:00Z").unwrap();
         SessionEvent::new("turn_added", &now, data)
+    }
+
+    #[test]
+    fn only_the_logins_of_urls_are_hidden() {
+        let clean = |text: &str| text_without_secrets(text);
+        for text in [
+            "https://example.com/@ada/post",
+            "https://example.com/react@18/x",
+            "https://example.com/x?e=a@b",
+        ] {
+            assert_eq!(clean(text), text);
+        }
+        assert_eq!(clean("at https://u:p@h/x"), "at https://***@h/x");
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use crate::lfs::migrate::in_progress::shell;
 use crate::support::{Sandbox, View};
 
 const DAY: i64 = 86_400;
@@ -151,6 +152,34 @@ fn notes_of_a_day_expire_and_the_others_stay() {
     assert!(told["text"].as_str().unwrap().contains("stays"));
     assert!(folder(&sandbox).join("mine.md").exists());
     assert!(folder(&sandbox).join("2020-1-1.md").exists());
+}
+
+#[test]
+fn days_to_come_do_not_hide_today() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["memory", "add", "of today"]);
+    for day in ["2099-01-01", "2099-01-02"] {
+        fs::write(folder(&sandbox).join(format!("{day}.md")), "- to come\n").unwrap();
+    }
+    let told = sandbox.json(&["memory", "show"]);
+    let text = told["text"].as_str().unwrap();
+    assert!(
+        text.contains("of today") && !text.contains("to come"),
+        "{text}"
+    );
+    let asked = sandbox.json(&["memory", "show", "--date", "2099-01-02"]);
+    assert!(asked["text"].as_str().unwrap().contains("to come"));
+}
+
+#[test]
+fn no_part_of_a_note_is_kept_where_there_is_no_room() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["memory", "add", "--long", "first"]);
+    let before = fs::read(long(&sandbox)).unwrap();
+    let line = "trap '' XFSZ; ulimit -f 8; head -c 20000 /dev/zero | tr '\\0' x | git-colony memory add --long -";
+    let run = shell(&sandbox, &sandbox.root, line);
+    assert!(!run.status.success(), "{run:?}");
+    assert_eq!(fs::read(long(&sandbox)).unwrap(), before);
 }
 
 #[test]
