@@ -91,18 +91,30 @@ impl<'a> SessionPlace<'a> {
         })
     }
 
-    /// Reads every session, by id.
+    /// Reads every session, by id, and keeps their sums without the events. A file that cannot be read is passed over
+    /// with a warning.
     ///
     /// # Errors
-    /// Those of [`SessionLogs::ids`] and [`SessionLogs::read`].
+    /// Those of [`SessionLogs::ids`]; `interrupted`.
     pub fn read_all(&self) -> Result<Vec<KnownSession>> {
-        let ids = self.logs.ids()?.into_iter();
-        let read = ids.map(|id| match self.read(id) {
-            // It was adopted elsewhere meanwhile.
-            Err(error) if error.code() == Code::SessionNotFound => Ok(None),
-            read => read.map(Some),
-        });
-        read.filter_map(Result::transpose).collect()
+        let mut all = Vec::new();
+        for id in self.logs.ids()? {
+            match self.read(id.clone()) {
+                Ok(mut known) => {
+                    known.log.events = Vec::new();
+                    all.push(known);
+                }
+                // It was adopted elsewhere meanwhile.
+                Err(error) if error.code() == Code::SessionNotFound => {}
+                Err(error) if error.code() == Code::Interrupted => return Err(error),
+                Err(error) => (self.world.narrate)(&format!(
+                    "warning: the session {} is left out: {}",
+                    id.as_str(),
+                    error.message()
+                )),
+            }
+        }
+        Ok(all)
     }
 
     /// Finds the session that is meant: by its id or a unique prefix of it; without a name the one that
@@ -119,7 +131,7 @@ impl<'a> SessionPlace<'a> {
         let mut active: Vec<KnownSession> = self.read_all()?;
         active.retain(|one| one.history.state(&now) == SessionState::Active);
         match (active.pop(), active.len()) {
-            (Some(one), 0) => Ok(one),
+            (Some(one), 0) => self.read(one.id),
             (found, _) => Err(not_named(active.len() + usize::from(found.is_some()))),
         }
     }

@@ -155,6 +155,8 @@ fn create_file(
     if folder.create_private(&file_name(id), line, &place.world.nonce8())? {
         return Ok(());
     }
+    // Anything but a file would be in the way for ever.
+    place.logs.has_file(id)?;
     let message = format!("another process has just begun the session {}", id.as_str());
     Err(Error::new(Code::Locked, message).unchanged())
 }

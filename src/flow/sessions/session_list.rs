@@ -70,7 +70,7 @@ pub enum Listed {
 /// Lists the sessions.
 ///
 /// # Errors
-/// `path-in-the-way`, `value-too-large`, `io`, `interrupted`.
+/// `path-in-the-way`, `io`, `interrupted`.
 pub fn list(place: &SessionPlace<'_>, listed: Listed) -> Result<SessionsReport> {
     let now = place.world.now();
     let known = place.read_all()?;
@@ -106,7 +106,7 @@ pub(super) fn row(place: &SessionPlace<'_>, known: &KnownSession, now: &Moment) 
         last_at: history.last_at.clone(),
         turns: history.turns,
         tokens: history.tokens,
-        event_count: known.log.events.len(),
+        event_count: history.event_count,
         damaged_lines: known.log.damaged_lines,
         bytes: known.log.bytes,
         path: place.logs.path(&known.id),

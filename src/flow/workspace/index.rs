@@ -13,7 +13,7 @@ use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
 use crate::model::time::rfc3339;
 use crate::model::{RepoPath, Result, World};
-use crate::store::files::tree_folder::SESSIONS;
+use crate::store::files::tree_folder::{CACHE, SESSIONS};
 use crate::store::session::refuse_reading_checkout;
 
 use super::kept_answer::Kept;
@@ -132,7 +132,7 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 fn is_skipped(directory: &RepoPath) -> bool {
-    [b".colony/cache".as_slice(), SESSIONS.as_bytes()].contains(&directory.as_bytes())
+    [CACHE, SESSIONS].contains(&&*directory.to_string())
         || WalkFor::Overview.leaves_out(directory.name())
 }
 

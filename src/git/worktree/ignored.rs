@@ -11,6 +11,7 @@ use crate::git::attributes::rule_files::{self, RuleFile};
 use crate::git::{Oid, Repo};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::is_private;
 use super::safe_open::MAX_RULES_BYTES;
 use super::scan::Scan;
 use super::untracked::{self, is_repository};
@@ -111,6 +112,9 @@ impl<'a> Rules<'a> {
     }
 
     fn ignores(&mut self, path: &RepoPath, is_directory: bool) -> Result<bool> {
+        if is_private(path.as_bytes(), self.repo.folds_case()) {
+            return Ok(true);
+        }
         let mode = if is_directory { Mode::DIR } else { Mode::FILE };
         let platform = self
             .excludes

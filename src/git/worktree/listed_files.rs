@@ -9,6 +9,7 @@ use crate::git::Repo;
 use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
 use crate::model::{Code, RepoPath, Result, ResultExt as _, World};
 
+use super::is_private;
 use super::scan::UntrackedKind;
 use super::untracked;
 
@@ -49,7 +50,8 @@ impl Repo {
         if index.entry_range(name).is_some() {
             return Ok(true);
         }
-        if self.repository_around(path).is_some() {
+        if is_private(path.as_bytes(), self.folds_case()) || self.repository_around(path).is_some()
+        {
             return Ok(false);
         }
         // gix reads rule files, so they are checked first.

@@ -19,3 +19,22 @@ pub mod snapshot;
 pub mod sparse;
 pub(crate) mod tracked;
 mod untracked;
+
+/// The folder of caches, with the notes of agents.
+pub const CACHE: &str = ".colony/cache";
+
+/// The folder of sessions.
+pub const SESSIONS: &str = ".colony/sessions";
+
+/// Returns `true` for a path in a private folder: what is not tracked there counts as ignored, whatever ignore files
+/// say, which a repository may bring along.
+pub(in crate::git) fn is_private(path: &[u8], folds_case: bool) -> bool {
+    [CACHE, SESSIONS].iter().any(|folder| {
+        let Some((top, rest)) = path.split_at_checked(folder.len()) else {
+            return false;
+        };
+        let is_same = top == folder.as_bytes();
+        let is_folded = folds_case && top.eq_ignore_ascii_case(folder.as_bytes());
+        (is_same || is_folded) && matches!(rest, [] | [b'/', ..])
+    })
+}

@@ -20,9 +20,9 @@ use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
-use super::safe_open;
 use super::safe_path::RefusedNames;
 use super::scan::{Untracked, UntrackedKind};
+use super::{is_private, safe_open};
 
 /// The maximum size of a `.git` file: it holds one path.
 const MAX_LINK_BYTES: u64 = 8 * 1024;
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
         Ok(Walk {
             world,
             workdir: repo.workdir(),
-            folds_case: repo.config_bool("core.ignoreCase").unwrap_or(false),
+            folds_case: repo.folds_case(),
             refused: RefusedNames::of(repo),
             index,
             excludes,
@@ -257,21 +257,27 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Returns `true` if git would ignore the current path, or it is private.
+    fn is_ignored(&mut self, mode: Mode) -> Result<bool> {
+        if is_private(&self.path, self.folds_case) {
+            return Ok(true);
+        }
+        self.rules.require(&self.path)?;
+        let path = BStr::new(&self.path);
+        let platform = self.excludes.at_entry(path, Some(mode));
+        let platform = platform.or_code(Code::Io, || {
+            format!("cannot read the ignore rules for '{path}'")
+        })?;
+        Ok(platform.is_excluded())
+    }
+
     fn unknown(&mut self, kind: OnDisk) -> Result<()> {
         let mode = match kind {
             OnDisk::Directory => Mode::DIR,
             OnDisk::File => Mode::FILE,
             OnDisk::Other => return Ok(()),
         };
-        self.rules.require(&self.path)?;
-        let path = BStr::new(&self.path);
-        let platform = self
-            .excludes
-            .at_entry(path, Some(mode))
-            .or_code(Code::Io, || {
-                format!("cannot read the ignore rules for '{path}'")
-            })?;
-        if platform.is_excluded() {
+        if self.is_ignored(mode)? {
             if let Some(ignored) = &mut self.ignored {
                 ignored.push(RepoPath::new(self.path.clone()));
             }
@@ -354,6 +360,11 @@ enum Below {
 }
 
 impl Repo {
+    /// Returns `true` if the file system does not distinguish cases.
+    pub(super) fn folds_case(&self) -> bool {
+        self.config_bool("core.ignoreCase").unwrap_or(false)
+    }
+
     /// Returns the outermost directory above a path that is a nested repository.
     pub fn repository_around(&self, path: &RepoPath) -> Option<RepoPath> {
         path.ancestors()

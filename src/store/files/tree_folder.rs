@@ -1,28 +1,25 @@
 //! Folders of ours in the working tree: `.colony/cache/...`, which may be deleted at any time, and `.colony/sessions/...`.
 //!
 //! No symlink on the way is followed, so a repository cannot lead a write elsewhere. Both folders hide themselves from
-//! git by an ignore file of their own.
+//! git by an ignore file of their own; checkpoints leave them out without it.
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, Metadata, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::git::scratch::own_user;
+use crate::git::worktree::safe_open::look_at;
+pub use crate::git::worktree::{CACHE, SESSIONS};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::leftovers;
 use super::worktree_files::{Moved, rename_exclusively};
-
-/// The folder of caches.
-const CACHE: &str = ".colony/cache";
-
-/// The folder of sessions.
-pub const SESSIONS: &str = ".colony/sessions";
 
 /// How long to wait for another process that writes a file, or changes a folder.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,6 +29,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// How often a write is repeated that the system cut short.
 const MAX_ATTEMPTS: usize = 3;
+
+/// The ignore file of a folder.
+const IGNORE: &str = ".gitignore";
+
+/// Its content.
+const HIDE_ALL: &[u8] = b"*\n";
+
+/// The maximum number of temporary names that are tried.
+const MAX_TEMPORARY: u8 = 16;
 
 /// A folder that exists.
 pub struct TreeFolder {
@@ -68,24 +74,59 @@ impl TreeFolder {
         Ok(folder)
     }
 
-    /// Hides the folder from git. A process may have died before it wrote into the ignore file: an empty one is written.
+    /// Hides the folder from git by a whole ignore file of its own: one with other content would show private files.
     fn hide(&self) -> Result<()> {
-        const NAME: &str = ".gitignore";
-        let cannot = |error: std::io::Error| self.cannot_write(NAME, error);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
-        let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mode = Mode::from_raw_mode(0o666);
-        let file = match rustix::fs::openat(&self.folder, NAME, flags | safely, mode) {
+        if self.is_hidden()? {
+            return Ok(());
+        }
+        // A killed process may have had the same id.
+        for number in 0..MAX_TEMPORARY {
+            let temporary = format!("tmp-{:06x}{number:02x}", std::process::id() & 0xff_ffff);
+            if self.create(&temporary, HIDE_ALL, 0o666)? {
+                return self.move_over(&temporary, IGNORE);
+            }
+        }
+        Err(self.cannot_write(IGNORE, std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Returns `true` if the ignore file is the one that hides everything.
+    fn is_hidden(&self) -> Result<bool> {
+        let in_the_way = || {
+            let path = self.path.join(&RepoPath::from(IGNORE));
+            let message = format!(
+                "'{path}' is not a plain file, so '{}' is not hidden",
+                self.path
+            );
+            Error::new(Code::PathInTheWay, message)
+                .unchanged()
+                .detail("path", &path)
+        };
+        let cannot = |error| self.cannot_write(IGNORE, error);
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = match rustix::fs::openat(&self.folder, IGNORE, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            // Where nothing can be written, the file is there or no other will be.
-            Err(Errno::ROFS | Errno::ACCESS | Errno::LOOP | Errno::MLINK) => return Ok(()),
+            // One that cannot be read is replaced.
+            Err(Errno::NOENT | Errno::ACCESS) => return Ok(false),
+            Err(Errno::LOOP | Errno::MLINK | Errno::NXIO) => return Err(in_the_way()),
             Err(error) => return Err(cannot(error.into())),
         };
-        let found = file.metadata().map_err(cannot)?;
-        if found.is_file() && found.len() == 0 {
-            file.write_all_at(b"*\n", 0).map_err(cannot)?;
+        if !file.metadata().map_err(cannot)?.is_file() {
+            return Err(in_the_way());
         }
-        Ok(())
+        let mut found = Vec::new();
+        let read = file.take(HIDE_ALL.len() as u64 + 1).read_to_end(&mut found);
+        read.map_err(cannot)?;
+        Ok(found == HIDE_ALL)
+    }
+
+    /// Renames a file over another, or deletes it if that fails.
+    fn move_over(&self, temporary: &str, name: &str) -> Result<()> {
+        let renamed = rustix::fs::renameat(&self.folder, temporary, &self.folder, name);
+        renamed.map_err(|error| {
+            // The error is that of the rename.
+            rustix::fs::unlinkat(&self.folder, temporary, AtFlags::empty()).ok();
+            self.cannot_write(name, error.into())
+        })
     }
 
     /// Creates the missing parts of a folder, durably, and opens it.
@@ -125,12 +166,7 @@ impl TreeFolder {
         if !self.create(&temporary, bytes, 0o666)? {
             return Err(self.cannot_write(&temporary, std::io::ErrorKind::AlreadyExists.into()));
         }
-        let renamed = rustix::fs::renameat(&self.folder, &temporary, &self.folder, name);
-        renamed.map_err(|error| {
-            // The error is that of the rename.
-            rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty()).ok();
-            self.cannot_write(name, error.into())
-        })
+        self.move_over(&temporary, name)
     }
 
     /// Creates a file that only its owner can read, with all of its content; returns `false` if it exists. It survives
@@ -174,26 +210,27 @@ impl TreeFolder {
         Ok(moved == Moved::Yes)
     }
 
-    /// Appends one line, with its newline, to a file and makes it durable; returns `false` if there is no such file, or
-    /// it is not a plain one. A line that another process left torn stays alone.
+    /// Appends one line, with its newline, to a private file and makes it durable; returns `false` if there is no such
+    /// file. A line that another process left torn stays alone.
     ///
     /// # Errors
-    /// `value-too-large` if the file would be larger than `limit_bytes`; `no-space`, `io`.
+    /// `path-in-the-way` for anything but a plain file of this user that nobody else may use; `value-too-large` if the file would be larger than `limit_bytes`; `no-space`, `io`.
     pub fn append(&self, name: &str, line: &[u8], limit_bytes: u64) -> Result<bool> {
         let cannot = |error: std::io::Error| self.cannot_write(name, error);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
         let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut file = match rustix::fs::openat(&self.folder, name, flags | safely, Mode::empty()) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT | Errno::LOOP | Errno::MLINK) => return Ok(false),
+            Err(Errno::NOENT) => return Ok(false),
+            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
+                return Err(self.not_private(name, "it is not a plain file"));
+            }
             Err(error) => return Err(cannot(error.into())),
         };
         // Two writers must not both look at the same end. Without the lock, an empty line is the price.
         let is_locked = lock_within(&file).map_err(cannot)?;
         let found = file.metadata().map_err(cannot)?;
-        if !found.is_file() {
-            return Ok(false);
-        }
+        self.require_private(name, &found)?;
         if found.len().saturating_add(line.len() as u64) > limit_bytes {
             let message = format!(
                 "'{}/{name}' would be larger than {limit_bytes} bytes",
@@ -216,6 +253,26 @@ impl TreeFolder {
             is_at_start = false;
         }
         Err(cannot(std::io::ErrorKind::WriteZero.into()))
+    }
+
+    /// Refuses a file that others may read or have written, as one that came with a commit.
+    fn require_private(&self, name: &str, found: &Metadata) -> Result<()> {
+        let problem = match found {
+            found if !found.is_file() => "it is not a plain file",
+            found if found.uid() != own_user() => "it belongs to another user",
+            found if found.mode() & 0o077 != 0 => "others than its owner may use it",
+            _ => return Ok(()),
+        };
+        Err(self.not_private(name, problem))
+    }
+
+    fn not_private(&self, name: &str, problem: &str) -> Error {
+        let path = self.path.join(&RepoPath::from(name));
+        let message = format!("'{path}' is not a private file: {problem}");
+        Error::new(Code::PathInTheWay, message)
+            .unchanged()
+            .detail("path", &path)
+            .hint(look_at(&path))
     }
 
     /// Takes the lock of the folder, which is held as long as the result exists: for changes that depend on which files

@@ -10,7 +10,7 @@ pub mod session_history;
 
 use std::path::{Path, PathBuf};
 
-use crate::git::worktree::safe_open::{self, EntryKind};
+use crate::git::worktree::safe_open::{self, EntryKind, Fault};
 use crate::model::id::SessionId;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result};
@@ -94,7 +94,7 @@ impl SessionLogs {
     /// A symlink in place of the folder would hide the sessions, or show those of others.
     fn refuse_symlink(&self) -> Result<()> {
         let folder = sessions_of(&self.repository_id);
-        for path in [SESSIONS.into(), folder] {
+        for path in [".colony".into(), SESSIONS.into(), folder] {
             let found = safe_open::stat_below(&self.root, &path);
             let found = found.map_err(|fault| fault.error(Code::PathInTheWay, &path))?;
             if found.is_some_and(|found| found.kind != EntryKind::Directory) {
@@ -110,12 +110,27 @@ impl SessionLogs {
     /// Reads a session; `None` if there is none of that id.
     ///
     /// # Errors
-    /// `value-too-large`, `io`, `interrupted`.
+    /// `value-too-large`, `path-in-the-way`, `io`, `interrupted`.
     pub fn read(&self, interrupt: &Interrupt, id: &SessionId) -> Result<Option<SessionLog>> {
         let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
         let read = safe_open::read_below(interrupt, &self.root, &path, MAX_FILE_BYTES);
-        let bytes = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+        let bytes = read.map_err(|fault| fault_error(fault, &path))?;
         Ok(bytes.map(|bytes| SessionLog::parse(&bytes)))
+    }
+
+    /// Returns `true` if a session has a file.
+    ///
+    /// # Errors
+    /// `path-in-the-way` for anything but a plain file, or a folder that is not one; `io`.
+    pub fn has_file(&self, id: &SessionId) -> Result<bool> {
+        self.refuse_symlink()?;
+        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        let found = safe_open::stat_below(&self.root, &path);
+        match found.map_err(|fault| fault_error(fault, &path))? {
+            None => Ok(false),
+            Some(found) if found.kind == EntryKind::File => Ok(true),
+            Some(_) => Err(fault_error(Fault::NoPlainFile, &path)),
+        }
     }
 
     /// Appends an event to a session; returns `false` if there is none of that id.
@@ -123,15 +138,22 @@ impl SessionLogs {
     /// # Errors
     /// `value-too-large`, `path-in-the-way`, `no-space`, `io`.
     pub fn append(&self, id: &SessionId, event: &SessionEvent) -> Result<bool> {
-        let name = RepoPath::from(file_name(id).as_str());
-        let path = sessions_of(&self.repository_id).join(&name);
-        if !safe_open::is_file_below(&self.root, &path) {
+        if !self.has_file(id)? {
             return Ok(false);
         }
         let line = event.to_line();
         refuse_long(&line)?;
         self.folder()?.append(&file_name(id), &line, MAX_FILE_BYTES)
     }
+}
+
+/// Only a size is a value that is too large.
+fn fault_error(fault: Fault, path: &RepoPath) -> Error {
+    let code = match fault {
+        Fault::TooLarge(_) => Code::ValueTooLarge,
+        _ => Code::PathInTheWay,
+    };
+    fault.error(code, path)
 }
 
 /// Returns the name of a session's file.

@@ -14,6 +14,9 @@ pub const IDLE_SECONDS: i64 = 1_800;
 /// A session without an event for this many seconds is archived.
 pub const ARCHIVE_SECONDS: i64 = 86_400;
 
+/// The clocks of two machines may differ by this many seconds.
+const MAX_SKEW_SECONDS: i64 = 300;
+
 /// The states that `state_changed` names.
 pub const ENDED: &str = "ended";
 
@@ -49,6 +52,8 @@ impl SessionState {
 /// The sum of a session's events.
 #[derive(Clone, Debug, Default)]
 pub struct SessionHistory {
+    /// The number of events.
+    pub event_count: usize,
     /// The first event of the type `created`.
     pub created: Option<SessionEvent>,
     /// When the last event happened.
@@ -74,6 +79,7 @@ impl SessionHistory {
     }
 
     fn add(&mut self, event: &SessionEvent) {
+        self.event_count += 1;
         match event.name.as_str() {
             "created" if self.created.is_none() => self.created = Some(event.clone()),
             "turn_added" => {
@@ -99,13 +105,15 @@ impl SessionHistory {
         }
     }
 
-    /// Returns its state. A time that cannot be read is long ago; one in the future is now.
+    /// Returns its state. A time that cannot be read is long ago, and so is one further in the future than clocks
+    /// differ: a file that came with a commit must not stay active for ever.
     pub fn state(&self, now: &Moment) -> SessionState {
         if self.is_ended {
             return SessionState::Ended;
         }
         let last = self.last_at.as_deref().and_then(time::parse_rfc3339);
         match last.map(|last| now.signed_duration_since(last).num_seconds()) {
+            Some(age) if age < -MAX_SKEW_SECONDS => SessionState::Archived,
             Some(age) if age < IDLE_SECONDS => SessionState::Active,
             Some(age) if age < ARCHIVE_SECONDS => SessionState::Idle,
             _ => SessionState::Archived,
@@ -137,6 +145,7 @@ mod tests {
     fn a_session_becomes_idle_and_then_archived() {
         let history = SessionHistory::of(&[event("created", json!({}))]);
         for (age, state) in [
+            (-MAX_SKEW_SECONDS - 1, SessionState::Archived),
             (-9, SessionState::Active),
             (IDLE_SECONDS - 1, SessionState::Active),
             (IDLE_SECONDS, SessionState::Idle),

@@ -325,3 +325,66 @@ fn the_session_of_a_command_is_named_or_the_only_one() {
     let here = sandbox.with("COLONY_SESSION", &*second);
     assert_eq!(here.json(&["session", "note", "x"])["session_id"], *second);
 }
+
+#[test]
+fn no_ignore_file_shows_private_files() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "!*\n");
+    for folder in [".colony/sessions", ".colony/cache"] {
+        sandbox.write(&format!("{folder}/.gitignore"), "!*\n");
+        sandbox.git(&["add", "-f", folder]);
+    }
+    sandbox.git(&["commit", "-q", "-m", "hostile"]);
+    begin(&sandbox);
+    sandbox.colony(&["memory", "add", "private"]);
+    for folder in [".colony/sessions", ".colony/cache"] {
+        assert_eq!(sandbox.read(&format!("{folder}/.gitignore")), "*\n");
+    }
+    // Not even where the ignore files come back.
+    sandbox.git(&["restore", ".colony"]);
+    let seen = sandbox.git(&["status", "--porcelain", "-uall"]);
+    assert!(seen.contains(".colony/sessions/"), "{seen}");
+    sandbox.write("new.txt", "new\n");
+    sandbox.write(".colony/sessions/.gitignore", "!*\n# tracked\n");
+    let kept = sandbox.json(&["checkpoint", "-m", "a", "--include-unignored"]);
+    let sha = kept["sha"].as_str().unwrap();
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", sha]);
+    let tracked = ".colony/cache/.gitignore\n.colony/sessions/.gitignore\n.gitignore\na.txt\ndir/b.txt\nnew.txt";
+    assert_eq!(files, tracked);
+    // A change of a tracked file stays one.
+    let text = sandbox.git(&["show", &format!("{sha}:.colony/sessions/.gitignore")]);
+    assert_eq!(text, "!*\n# tracked");
+    sandbox.write("more.txt", "more\n");
+    sandbox.json(&["commit", "-m", "b", "--all"]);
+    let files = sandbox.git(&["ls-files"]);
+    assert_eq!(files, tracked.replace("new.txt", "more.txt\nnew.txt"));
+}
+
+#[test]
+fn a_folder_that_cannot_hide_itself_gets_no_private_file() {
+    for (folder, command) in [
+        (".colony/sessions", ["session", "new"].as_slice()),
+        (".colony/cache", &["memory", "add", "private"]),
+    ] {
+        for kind in ["symlink", "pipe", "directory"] {
+            let sandbox = Sandbox::new();
+            fs::create_dir_all(sandbox.path(folder)).unwrap();
+            block(&sandbox, &format!("{folder}/.gitignore"), kind);
+            assert_eq!(sandbox.error(command), "path-in-the-way", "{folder} {kind}");
+            assert_eq!(fs::read_dir(sandbox.path(folder)).unwrap().count(), 1);
+        }
+    }
+}
+
+/// Puts something at a path that is no plain file.
+fn block(sandbox: &View, path: &str, kind: &str) {
+    let path = sandbox.path(path);
+    match kind {
+        "symlink" => symlink("/dev/null", path).unwrap(),
+        "directory" => fs::create_dir(path).unwrap(),
+        _ => {
+            let made = std::process::Command::new("mkfifo").arg(path).status();
+            assert!(made.unwrap().success());
+        }
+    }
+}
