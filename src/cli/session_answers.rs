@@ -152,12 +152,14 @@ impl Answer for SessionReport {
 
     fn message(&self) -> String {
         let (row, work) = (&self.session, &self.work);
+        let checkpoints = work.checkpoints.iter().filter(|one| one.exists);
+        let commits = work.commits.iter().filter(|one| one.exists);
         format!(
             "session {}, {}: {}, {}, {}, {}, +{} -{}",
             row.session_id.as_str(),
             row.state.name(),
-            text::count(work.checkpoints.len(), "checkpoint"),
-            text::count(work.commits.len(), "commit"),
+            text::count(checkpoints.count(), "checkpoint"),
+            text::count(commits.count(), "commit"),
             text::count(work.decisions.len(), "decision"),
             text::count(work.entries.len(), "changed path"),
             work.insertions,
@@ -191,7 +193,11 @@ impl Answer for SessionReport {
         }
         for one in &work.commits {
             let subject = one.subject.as_deref().unwrap_or("(gone)");
-            lines.push(format!("commit  {}  {subject}", one.sha.short()));
+            let undone = match one.exists {
+                false if one.subject.is_some() => "  (undone)",
+                _ => "",
+            };
+            lines.push(format!("commit  {}  {subject}{undone}", one.sha.short()));
         }
         for one in &work.decisions {
             lines.push(format!("decision  {}", one.decision_id));

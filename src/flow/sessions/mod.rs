@@ -83,7 +83,7 @@ impl<'a> SessionPlace<'a> {
     /// `session-not-found`, and those of [`SessionLogs::read`].
     pub fn read(&self, id: SessionId) -> Result<KnownSession> {
         let read = self.logs.read(&self.world.interrupt, &id)?;
-        let log = read.ok_or_else(|| unknown(id.as_str()))?;
+        let log = read.ok_or_else(|| self.unknown(id.as_str()))?;
         Ok(KnownSession {
             history: SessionHistory::of(&log.events),
             log,
@@ -136,6 +136,18 @@ impl<'a> SessionPlace<'a> {
         }
     }
 
+    fn unknown(&self, name: &str) -> Error {
+        let message = format!(
+            "no session of this checkout has the id '{}'",
+            name.escape_debug()
+        );
+        let error = Error::new(Code::SessionNotFound, message).detail("session_id", name);
+        match old_sessions::earlier_id_with(self, name) {
+            Some(earlier) => error.hint(format!("git colony session adopt {earlier}")),
+            None => error,
+        }
+    }
+
     fn id_of(&self, name: &str) -> Result<SessionId> {
         let ids = self.logs.ids()?;
         if let Some(id) = ids.iter().find(|id| id.as_str() == name) {
@@ -145,7 +157,7 @@ impl<'a> SessionPlace<'a> {
         let mut found = ids.iter().filter(fits);
         match (found.next(), found.next()) {
             (Some(id), None) => Ok(id.clone()),
-            (None, _) => Err(unknown(name)),
+            (None, _) => Err(self.unknown(name)),
             (Some(_), Some(_)) => {
                 let message = format!("'{name}' begins the id of more than one session");
                 Err(Error::new(Code::NameAmbiguous, message)
@@ -171,14 +183,6 @@ impl KnownSession {
             .detail("session_id", id)
             .hint(format!("git colony session resume {id}")))
     }
-}
-
-fn unknown(name: &str) -> Error {
-    let message = format!(
-        "no session of this checkout has the id '{}'",
-        name.escape_debug()
-    );
-    Error::new(Code::SessionNotFound, message).detail("session_id", name)
 }
 
 fn not_named(active: usize) -> Error {

@@ -111,8 +111,7 @@ fn move_all(
 }
 
 fn require_other_id(place: &SessionPlace<'_>, from: &str) -> Result<()> {
-    let is_id = from.len() == 16 && from.bytes().all(|b| b"0123456789abcdef".contains(&b));
-    let problem = match (is_id, from == place.logs.repository_id()) {
+    let problem = match (is_id(from), from == place.logs.repository_id()) {
         (true, false) => return Ok(()),
         (true, true) => "is the id of this checkout",
         (false, _) => "is not the id of a checkout: 16 hex digits",
@@ -121,6 +120,22 @@ fn require_other_id(place: &SessionPlace<'_>, from: &str) -> Result<()> {
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
         .hint("git colony paths   # lists earlier ids as orphans"))
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|b| b"0123456789abcdef".contains(&b))
+}
+
+/// Finds an earlier id of the checkout that has a session of this id, or prefix of one.
+pub(super) fn earlier_id_with(place: &SessionPlace<'_>, name: &str) -> Option<String> {
+    let fits = |id: &SessionId| !name.is_empty() && id.as_str().starts_with(name);
+    let folders = safe_open::directories_below(place.root(), &SESSIONS.into());
+    folders.ok()?.into_iter().find_map(|folder| {
+        let earlier = std::str::from_utf8(folder.name()).ok()?;
+        let is_other = is_id(earlier) && earlier != place.logs.repository_id();
+        let ids = ids_in(place.root(), &folder).ok()?;
+        (is_other && ids.iter().any(fits)).then(|| earlier.to_owned())
+    })
 }
 
 /// Lists the sessions of other programs below an id, with the folders that have them.

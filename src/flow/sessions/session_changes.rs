@@ -11,7 +11,7 @@ use crate::store::session_log::session_event::SessionEvent;
 use crate::store::session_log::session_history::{ACTIVE, ENDED, SessionState};
 use crate::text::tokenizer::Tokenizer;
 
-use super::{KnownSession, SessionPlace, new_session, old_sessions, unknown};
+use super::{KnownSession, SessionPlace, new_session, old_sessions};
 
 /// An event that was added to a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -106,5 +106,5 @@ fn add(place: &SessionPlace<'_>, known: &KnownSession, event: &SessionEvent) -> 
         return Ok(());
     }
     // It was adopted elsewhere since it was read.
-    Err(Error::unchanged(unknown(known.id.as_str())))
+    Err(Error::unchanged(place.unknown(known.id.as_str())))
 }

@@ -11,11 +11,12 @@ use crate::design::undo::undo_next::origin_of;
 use crate::design::undo::undo_report::UndoReport;
 use crate::design::undo::undo_steps::{Request, Steps};
 use crate::flow::undo;
+use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, SessionId};
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::places::Places;
-use crate::store::operation::{Kind, Log};
+use crate::store::operation::{Kind, Log, Record};
 
 use super::SessionPlace;
 
@@ -57,9 +58,13 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
     let place = SessionPlace::find(&session.world, Some(session), true)?;
     let known = place.find_session(Some(name))?;
     let events = known.log.events.iter();
-    let own: BTreeSet<OperationId> = events
-        .filter_map(|event| OperationId::parse(event.text("op")?))
+    let own: BTreeSet<(OperationId, Option<Oid>)> = events
+        .filter_map(|event| {
+            let op = OperationId::parse(event.text("op")?)?;
+            Some((op, event.text("sha").and_then(Oid::parse)))
+        })
         .collect();
+    let is_own = |record: &Record| is_among(&session.repo, record, &own);
     let places = Places::find(&session.repo)?;
     let log = places.map(|places| Log::read(&session.repo, &places));
     let log = log.transpose()?.unwrap_or_default();
@@ -68,7 +73,7 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         .into_iter()
         .map(|entry| origin_of(&log, &entry.record))
         .collect();
-    let Some(oldest) = stack.iter().rposition(|record| own.contains(&record.op)) else {
+    let Some(oldest) = stack.iter().rposition(|record| is_own(record)) else {
         let id = known.id.as_str();
         let message = format!("the session {id} has no operation that undo could undo");
         return Err(Error::new(Code::NothingToUndo, message)
@@ -79,7 +84,7 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
     let (operations, others): (Vec<_>, Vec<_>) = stack
         .into_iter()
         .take(steps)
-        .partition(|record| own.contains(&record.op));
+        .partition(|record| is_own(record));
     let request = |force| Request {
         direction: Direction::Undo,
         steps: Steps::Newest(steps),
@@ -103,4 +108,13 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         preview: undo::run(session, request(true))?,
         dry_run: true,
     })
+}
+
+/// Returns `true` if one of the events is of an operation: its number says nothing in another repository, so the commit
+/// has to be one that the operation made or left at HEAD.
+fn is_among(repo: &Repo, record: &Record, events: &BTreeSet<(OperationId, Option<Oid>)>) -> bool {
+    let new = record.refs.iter().filter_map(|change| change.new);
+    let made = new.map(|new| repo.peel_to_commit(new));
+    let mut commits = made.chain([record.after.head.commit]);
+    commits.any(|commit| events.contains(&(record.op, commit)))
 }

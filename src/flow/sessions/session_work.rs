@@ -10,10 +10,12 @@ use serde::Serialize;
 use crate::design::checkpoint::checkpoints::{self, Which};
 use crate::design::diff::{DiffEntry, PATCH_LIMIT_BYTES};
 use crate::git::compare::git_diff::Comparison;
+use crate::git::history::reachable_only::Keeping;
 use crate::git::{Oid, Repo};
 use crate::model::id::{OperationId, SessionId};
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
+use crate::store::refs::ref_names;
 use crate::store::session_log::session_event::SessionEvent;
 
 /// The maximum number of comparisons; commits in a row are one.
@@ -41,7 +43,7 @@ pub struct SessionCommit {
     pub sha: Oid,
     /// Its subject; null if it is gone.
     pub subject: Option<String>,
-    /// Whether it exists.
+    /// Whether a branch, a tag, a checkpoint or a HEAD still has it: an operation that undo could redo does not count.
     pub exists: bool,
 }
 
@@ -111,6 +113,7 @@ impl SessionWork {
         patch: WithPatch,
     ) -> Result<SessionWork> {
         let mut work = SessionWork::of_events(&session.repo, events);
+        work.mark_undone(session)?;
         work.add_checkpoints(&session.repo, id)?;
         work.compare(session, patch)?;
         Ok(work)
@@ -160,6 +163,23 @@ impl SessionWork {
             }
         }
         work
+    }
+
+    /// Marks the commits that nothing but the operation log keeps.
+    fn mark_undone(&mut self, session: &Session) -> Result<()> {
+        let there = self.commits.iter().filter(|commit| commit.exists);
+        let there: Vec<Oid> = there.map(|commit| commit.sha).collect();
+        let keeping = Keeping {
+            except_below: &[ref_names::PRIVATE],
+            also: &[],
+        };
+        let undone = session
+            .repo
+            .kept_by_nothing(&session.world, &there, keeping)?;
+        for commit in &mut self.commits {
+            commit.exists &= !undone.contains(&commit.sha);
+        }
+        Ok(())
     }
 
     /// Adds the checkpoints whose trailer names the session, and the labels of those that exist.

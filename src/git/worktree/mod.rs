@@ -26,7 +26,7 @@ pub const CACHE: &str = ".colony/cache";
 /// The folder of sessions.
 pub const SESSIONS: &str = ".colony/sessions";
 
-/// Returns `true` for a path in a private folder: what is not tracked there counts as ignored, whatever ignore files
+/// Returns `true` for a path in a private folder: untracked files there count as ignored, whatever ignore files
 /// say, which a repository may bring along.
 pub(in crate::git) fn is_private(path: &[u8], folds_case: bool) -> bool {
     [CACHE, SESSIONS].iter().any(|folder| {

@@ -22,6 +22,8 @@ fn a_changed_origin_loses_no_session() {
         "session-not-found"
     );
     let command = format!("git colony session adopt {old}");
+    let note = ["session", "note", "x", "--session", &id];
+    assert_eq!(sandbox.json(&note)["hint"], *command);
     let paths = sandbox.json(&["paths"]);
     assert_eq!(paths["orphans"][0]["adopt"], *command);
     assert!(sandbox.colony(&["paths"]).contains(&command));
@@ -112,4 +114,21 @@ fn a_session_of_another_program_and_another_id_is_adopted() {
     assert_eq!(answer["adopted"], json!(["s1"]));
     assert_eq!(lines(&sandbox, "s1").len(), 1);
     assert!(sandbox.path(&format!(".sessions/{OLD}/s1.jsonl")).exists());
+}
+
+#[test]
+fn copies_from_the_future_fill_no_checkout() {
+    let sandbox = Sandbox::new();
+    let own = sandbox.json(&["id"])["repository_id"].clone();
+    let line = "{\"type\":\"created\",\"at\":\"2099-01-01T00:00:00Z\"}\n";
+    for number in 0..16 {
+        let path = format!(".sessions/{}/s{number}.jsonl", own.as_str().unwrap());
+        sandbox.write(&path, line);
+    }
+    begin(&sandbox);
+    let listed = sandbox.json(&["session", "list", "--all"]);
+    assert_eq!(
+        (&listed["count"], &listed["active"]),
+        (&json!(17), &json!(1))
+    );
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -369,7 +370,7 @@ fn a_folder_that_cannot_hide_itself_gets_no_private_file() {
         for kind in ["symlink", "pipe", "directory"] {
             let sandbox = Sandbox::new();
             fs::create_dir_all(sandbox.path(folder)).unwrap();
-            block(&sandbox, &format!("{folder}/.gitignore"), kind);
+            block(&sandbox.path(&format!("{folder}/.gitignore")), kind);
             assert_eq!(sandbox.error(command), "path-in-the-way", "{folder} {kind}");
             assert_eq!(fs::read_dir(sandbox.path(folder)).unwrap().count(), 1);
         }
@@ -377,8 +378,7 @@ fn a_folder_that_cannot_hide_itself_gets_no_private_file() {
 }
 
 /// Puts something at a path that is no plain file.
-fn block(sandbox: &View, path: &str, kind: &str) {
-    let path = sandbox.path(path);
+pub(super) fn block(path: &Path, kind: &str) {
     match kind {
         "symlink" => symlink("/dev/null", path).unwrap(),
         "directory" => fs::create_dir(path).unwrap(),
@@ -387,4 +387,31 @@ fn block(sandbox: &View, path: &str, kind: &str) {
             assert!(made.unwrap().success());
         }
     }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_stops_no_other_session() {
+    let sandbox = Sandbox::new();
+    let first = begin(&sandbox);
+    let path = sandbox.json(&["session", "show", &first])["path"].clone();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(path.as_str().unwrap());
+    file.unwrap().set_len((64 << 20) + 1).unwrap();
+    let second = begin(&sandbox);
+    let run = sandbox.run(&["--json", "session", "list"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let told = format!("warning: the session {first} is left out: ");
+    assert!(run.stderr.contains(&told), "{}", run.stderr);
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(answer["count"], 1);
+    assert_eq!(answer["sessions"][0]["event_count"], 1);
+    assert_eq!(
+        sandbox.json(&["session", "note", "x"])["session_id"],
+        *second
+    );
+    assert_eq!(
+        sandbox.error(&["session", "show", &first]),
+        "value-too-large"
+    );
 }

@@ -1,9 +1,13 @@
 //! What the commands of a session are recorded as.
 
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use crate::events::heard::Full;
-use crate::sessions::session_files::{begin, lines};
+use crate::sessions::session_files::{begin, block, lines};
 use crate::support::Sandbox;
 
 fn trailer(sandbox: &Sandbox, revision: &str) -> String {
@@ -120,6 +124,80 @@ fn what_was_undone_is_listed_and_the_rest_compared() {
     assert_eq!(shown["checkpoints"][0]["exists"], false);
     assert_eq!(shown["checkpoints"][0]["label"], Value::Null);
     assert_eq!(shown["operations"], json!(["op-1", "op-2"]));
+    // The operation log keeps the commit, which is no work any more.
+    assert_eq!(shown["commits"][0]["exists"], false);
+    assert_eq!(shown["entries"], json!([]));
+    let text = here.colony(&["session", "show"]);
+    assert!(text.contains(": 0 checkpoints, 0 commits, "), "{text}");
+    assert!(text.contains("checkpoint: kept  (undone)"), "{text}");
+    here.colony(&["redo"]);
+    let shown = here.json(&["session", "show"]);
+    assert_eq!(shown["commits"][0]["exists"], true);
+    assert_eq!(shown["entries"][0]["path"], "a.txt");
+}
+
+#[test]
+fn events_of_another_repository_claim_no_operation() {
+    let sandbox = Sandbox::new();
+    let id = begin(&sandbox);
+    sandbox.write("a.txt", "two\n");
+    sandbox.colony(&["checkpoint", "-m", "of the user"]);
+    let path = sandbox.json(&["session", "show", &id])["path"].clone();
+    let mut file = std::fs::OpenOptions::new();
+    let mut file = file.append(true).open(path.as_str().unwrap()).unwrap();
+    let other = sandbox.git(&["rev-parse", "HEAD~1"]);
+    for sha in ["", &other] {
+        let event = json!({ "type": "commit", "op": "op-1", "sha": sha });
+        writeln!(file, "{event}").unwrap();
+    }
+    let undo = ["undo", "--session", &id, "-n"];
+    assert_eq!(sandbox.error(&undo), "nothing-to-undo");
+    let own = sandbox.git(&["rev-parse", "HEAD"]);
+    writeln!(
+        file,
+        "{}",
+        json!({ "type": "commit", "op": "op-1", "sha": own })
+    )
+    .unwrap();
+    assert_eq!(sandbox.json(&undo)["operations"], json!(["op-1"]));
+}
+
+#[test]
+fn work_that_no_private_file_records_is_told() {
+    for kind in ["symlink", "pipe", "directory", "folder", "readable"] {
+        let sandbox = Sandbox::new();
+        let id = begin(&sandbox);
+        let path = sandbox.json(&["session", "show", &id])["path"].clone();
+        let path = std::path::Path::new(path.as_str().unwrap());
+        match kind {
+            "readable" => {
+                std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+            }
+            "folder" => {
+                let folder = path.parent().unwrap();
+                std::fs::remove_dir_all(folder).unwrap();
+                std::fs::write(folder, "").unwrap();
+            }
+            _ => {
+                std::fs::remove_file(path).unwrap();
+                block(path, kind);
+            }
+        }
+        let here = sandbox.with("COLONY_SESSION", &*id);
+        if kind == "readable" {
+            for change in [&["note", "x"][..], &["end"]] {
+                let args = [&["session"], change].concat();
+                assert_eq!(here.error(&args), "path-in-the-way");
+            }
+        } else {
+            assert_eq!(here.error(&["session", "new"]), "path-in-the-way", "{kind}");
+        }
+        sandbox.write("a.txt", "two\n");
+        let run = here.run(&["checkpoint", "-m", "kept"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let told = "warning: cannot record 'checkpoint'";
+        assert!(run.stderr.contains(told), "{kind} {}", run.stderr);
+    }
 }
 
 #[test]
