@@ -102,7 +102,8 @@ fn add(place: &SessionPlace<'_>, known: &KnownSession, event: &SessionEvent) -> 
     if place.is_dry {
         return refuse_long(&event.to_line());
     }
-    if place.logs.append(&known.id, event)? {
+    let repo = place.session.map(|session| &session.repo);
+    if place.logs.append(repo, &known.id, event)? {
         return Ok(());
     }
     // It was adopted elsewhere since it was read.

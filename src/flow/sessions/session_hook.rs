@@ -54,7 +54,9 @@ pub fn record(session: &Session, agent: Agent, payload: &Payload) -> Result<()> 
         }
         Some(log) if moment != Moment::End && SessionHistory::of(&log.events).is_ended => {
             let state = json!({ "state": ACTIVE });
-            place.logs.append(id, &event("state_changed", state))?;
+            place
+                .logs
+                .append(Some(&session.repo), id, &event("state_changed", state))?;
         }
         Some(_) => {}
     }
@@ -66,6 +68,6 @@ pub fn record(session: &Session, agent: Agent, payload: &Payload) -> Result<()> 
         ),
         Moment::End => event("state_changed", json!({ "state": ENDED })),
     };
-    place.logs.append(id, &last)?;
+    place.logs.append(Some(&session.repo), id, &last)?;
     Ok(())
 }

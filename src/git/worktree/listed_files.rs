@@ -40,6 +40,15 @@ impl Repo {
         Ok(files)
     }
 
+    /// Returns `true` if the index has a file at this path.
+    ///
+    /// # Errors
+    /// `unsupported` for a sparse index, `repository-broken`.
+    pub fn tracks(&self, path: &RepoPath) -> Result<bool> {
+        let name = BStr::new(path.as_bytes());
+        Ok(self.read_index()?.entry_range(name).is_some())
+    }
+
     /// Returns `true` if [`Repo::listed_files`] would list a file at this path.
     ///
     /// # Errors

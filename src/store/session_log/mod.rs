@@ -10,10 +10,11 @@ pub mod session_history;
 
 use std::path::{Path, PathBuf};
 
+use crate::git::Repo;
 use crate::git::worktree::safe_open::{self, EntryKind, Fault};
 use crate::model::id::SessionId;
 use crate::model::world::Interrupt;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::files::tree_folder::{SESSIONS, TreeFolder, sessions_of};
 
 use session_event::SessionEvent;
@@ -133,13 +134,31 @@ impl SessionLogs {
         }
     }
 
-    /// Appends an event to a session; returns `false` if there is none of that id.
+    /// Appends an event to a session; returns `false` if there is none of that id. A tracked file is not private: the
+    /// next commit would publish the event.
     ///
     /// # Errors
     /// `value-too-large`, `path-in-the-way`, `no-space`, `io`.
-    pub fn append(&self, id: &SessionId, event: &SessionEvent) -> Result<bool> {
+    pub fn append(
+        &self,
+        repo: Option<&Repo>,
+        id: &SessionId,
+        event: &SessionEvent,
+    ) -> Result<bool> {
         if !self.has_file(id)? {
             return Ok(false);
+        }
+        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        // The other checks remain where the index cannot be read.
+        if repo.is_some_and(|repo| repo.tracks(&path).unwrap_or(false)) {
+            let message = format!("'{path}' is not a private file: git tracks it");
+            return Err(Error::new(Code::PathInTheWay, message)
+                .unchanged()
+                .detail("path", &path)
+                .hint(format!(
+                    "git rm --cached {}",
+                    text::shell_word(&format!(":/{path}"))
+                )));
         }
         let line = event.to_line();
         refuse_long(&line)?;

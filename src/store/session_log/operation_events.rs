@@ -50,7 +50,7 @@ pub fn note(session: &Session, id: &SessionId, name: &str, data: Value) {
 fn append(session: &Session, id: &SessionId, event: &SessionEvent) -> Result<bool> {
     let checkout = Checkout::of_repo(&session.repo)?;
     let logs = SessionLogs::of(&checkout.root, checkout.repository_id());
-    logs.append(id, event)
+    logs.append(Some(&session.repo), id, event)
 }
 
 /// Returns the type and the fields of each event of an operation.

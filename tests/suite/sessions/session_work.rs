@@ -164,7 +164,14 @@ fn events_of_another_repository_claim_no_operation() {
 
 #[test]
 fn work_that_no_private_file_records_is_told() {
-    for kind in ["symlink", "pipe", "directory", "folder", "readable"] {
+    for kind in [
+        "symlink",
+        "pipe",
+        "directory",
+        "folder",
+        "readable",
+        "tracked",
+    ] {
         let sandbox = Sandbox::new();
         let id = begin(&sandbox);
         let path = sandbox.json(&["session", "show", &id])["path"].clone();
@@ -173,6 +180,7 @@ fn work_that_no_private_file_records_is_told() {
             "readable" => {
                 std::fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
             }
+            "tracked" => drop(sandbox.git(&["add", "-f", path.to_str().unwrap()])),
             "folder" => {
                 let folder = path.parent().unwrap();
                 std::fs::remove_dir_all(folder).unwrap();
@@ -184,7 +192,7 @@ fn work_that_no_private_file_records_is_told() {
             }
         }
         let here = sandbox.with("COLONY_SESSION", &*id);
-        if kind == "readable" {
+        if ["readable", "tracked"].contains(&kind) {
             for change in [&["note", "x"][..], &["end"]] {
                 let args = [&["session"], change].concat();
                 assert_eq!(here.error(&args), "path-in-the-way");
