@@ -193,10 +193,8 @@ impl Answer for SessionReport {
         }
         for one in &work.commits {
             let subject = one.subject.as_deref().unwrap_or("(gone)");
-            let undone = match one.exists {
-                false if one.subject.is_some() => "  (undone)",
-                _ => "",
-            };
+            let is_undone = !one.exists && one.subject.is_some();
+            let undone = if is_undone { "  (undone)" } else { "" };
             lines.push(format!("commit  {}  {subject}{undone}", one.sha.short()));
         }
         for one in &work.decisions {
