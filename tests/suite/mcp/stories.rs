@@ -234,3 +234,64 @@ fn nothing_is_published_before_a_person_consents() {
     fsck(&sandbox);
     fsck(&remote);
 }
+
+/// A server for a harness whose session has this id.
+fn in_session(sandbox: &Sandbox, id: &str) -> Client {
+    Client::new(&sandbox.with("COLONY_SESSION", id))
+}
+
+#[test]
+fn a_second_session_goes_on_from_the_first() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "parser.md",
+        "# Parser\n\nThe parser reads numbers. It stops at the first byte that no number has.\n",
+    );
+    let parser =
+        json!({ "question": "what does the parser read", "plan": "default", "budget_tokens": 400 });
+
+    let mut first = in_session(&sandbox, "first");
+    let begun = first.done("session_new", &json!({ "plan": "default" }));
+    assert_eq!(begun["session_id"], "first");
+    let read = first.done("hydrate_tiers_for_plan", &json!({ "plan": "default" }));
+    assert!(read["stored"].as_u64() > Some(0), "{read:#}");
+    let context = first.done("context", &parser);
+    let text = context["text"].as_str().unwrap();
+    assert!(text.contains("The parser reads numbers."), "{text}");
+    assert_eq!(first.done("context", &parser), context);
+    sandbox.write(
+        "parser.md",
+        "# Parser\n\nThe parser reads words, too. It stops at the first byte that no word has.\n",
+    );
+    let kept = first.done("checkpoint_state", &json!({ "label": "words" }));
+    first.done("session_note", &json!({ "text": "dates are next" }));
+    first.done(
+        "memory_add",
+        &json!({ "text": "the parser is in parser.md" }),
+    );
+    first.done("session_end", &json!({}));
+    drop(first);
+
+    let mut second = in_session(&sandbox, "second");
+    second.done("session_new", &json!({}));
+    let notes = second.done("memory_show", &json!({}));
+    assert!(
+        notes["text"]
+            .as_str()
+            .unwrap()
+            .contains("the parser is in parser.md")
+    );
+    let before = second.done("session_show", &json!({ "session": "first" }));
+    assert_eq!(
+        (&before["state"], &before["checkpoints"][0]["checkpoint_id"]),
+        (&json!("ended"), &kept["checkpoint_id"]),
+        "{before:#}"
+    );
+    assert_eq!(before["entries"][0]["path"], "parser.md");
+    assert!(before.to_string().contains("dates are next"), "{before:#}");
+    let context = second.done("context", &parser);
+    let text = context["text"].as_str().unwrap();
+    assert!(text.contains("reads words, too"), "{text}");
+    drop(second);
+    fsck(&sandbox);
+}
