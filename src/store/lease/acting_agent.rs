@@ -3,7 +3,8 @@
 //! `-C` and a variable choose the repository; they do not change who runs the command. So three things count:
 //! the directory it was started in, the directories of the processes that started it, and, for what only the
 //! user may do, the clone of the session that `COLONY_SESSION` names. A clone counts as the agent's by its place
-//! below the shared root, whatever its record says. This keeps an agent within its bounds; it does not stop a program that wants to break out.
+//! below the shared root, whatever its record says. This keeps an agent within its bounds; it does not stop a program
+//! that wants to break out.
 
 use std::collections::BTreeMap;
 use std::fs;
