@@ -191,8 +191,10 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What needs a clone or another repository, whose paths and ids are in the answer.
-const ELSEWHERE: [&str; 9] = [
+/// What needs a clone or another repository, whose paths and ids are in the answer, or answers with the state of a copy.
+const ELSEWHERE: [&str; 11] = [
+    "catalog_refresh",
+    "repo_index_refresh",
     "memory_add",
     "new_agent",
     "mmap_repo",
