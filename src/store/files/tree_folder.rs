@@ -83,10 +83,19 @@ impl TreeFolder {
         for number in 0..MAX_TEMPORARY {
             let temporary = format!("tmp-{:06x}{number:02x}", std::process::id() & 0xff_ffff);
             if self.create(&temporary, HIDE_ALL, 0o666)? {
+                self.keep_other(&format!("replaced-{temporary}.gitignore"))?;
                 return self.move_over(&temporary, IGNORE);
             }
         }
         Err(self.cannot_write(IGNORE, std::io::ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Gives the present ignore file a second name: the user may have written it.
+    fn keep_other(&self, name: &str) -> Result<()> {
+        match rustix::fs::linkat(&self.folder, IGNORE, &self.folder, name, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => Err(self.cannot_write(name, error.into())),
+            _ => Ok(()),
+        }
     }
 
     /// Returns `true` if the ignore file is the one that hides everything.

@@ -340,6 +340,11 @@ fn no_ignore_file_shows_private_files() {
     sandbox.colony(&["memory", "add", "private"]);
     for folder in [".colony/sessions", ".colony/cache"] {
         assert_eq!(sandbox.read(&format!("{folder}/.gitignore")), "*\n");
+        let names = std::fs::read_dir(sandbox.path(folder)).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let kept = names.into_iter().find(|name| name.starts_with("replaced-"));
+        let kept = sandbox.read(&format!("{folder}/{}", kept.expect("the file is kept")));
+        assert_eq!(kept, "!*\n");
     }
     // Not even where the ignore files come back.
     sandbox.git(&["restore", ".colony"]);
