@@ -102,6 +102,7 @@ impl Env {
             entropy: Arc::new(random),
             narrate,
             progress,
+            listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
 fn run() -> std::io::Result<ExitCode> {
     let (streams, inherited) = git_colony::streams::take()?;
     let mut env = Env::from_process(streams)?;
-    let ear = inherited.listen(&env.world)?;
+    let ear = inherited.attach(&mut env.world)?;
     git_colony::signals::watch(env.world.interrupt.clone());
     let exit = git_colony::run(std::env::args_os(), &mut env);
     drop(ear);

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsFd as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use crate::model::World;
@@ -32,7 +33,9 @@ pub struct Inherited {
 pub struct Ear {
     reader: PipeReader,
     writer: PipeWriter,
-    thread: Option<JoinHandle<()>>,
+    world: World,
+    /// Reads while children run; most commands have none that inherits a stream, and start no thread.
+    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 /// Reserves both streams, and puts a pipe in their place.
@@ -51,41 +54,62 @@ pub fn take() -> std::io::Result<(Streams, Inherited)> {
 }
 
 impl Inherited {
-    /// Passes on the output, on a thread of its own.
+    /// Passes on the output: on a thread of its own from the first [`World::listen`] of `world`, and all that is left
+    /// at the end.
     ///
     /// # Errors
-    /// If no thread can be started.
-    pub fn listen(self, world: &World) -> std::io::Result<Ear> {
-        let (mut reader, world) = (self.reader.try_clone()?, world.clone());
-        let listen = move || pass_on(&mut reader, &world);
-        let thread = std::thread::Builder::new().name("ear".to_owned());
-        Ok(Ear {
+    /// If the process cannot open more files.
+    pub fn attach(self, world: &mut World) -> std::io::Result<Ear> {
+        let (reader, own) = (self.reader.try_clone()?, world.clone());
+        let ear = Ear {
             reader: self.reader,
             writer: self.writer,
-            thread: Some(thread.spawn(listen)?),
-        })
+            world: own.clone(),
+            thread: Arc::default(),
+        };
+        let thread = Arc::clone(&ear.thread);
+        world.listen = Arc::new(move || {
+            let mut thread = unpoisoned(&thread);
+            if thread.is_none() {
+                *thread = spawn(&reader, &own);
+            }
+        });
+        Ok(ear)
     }
+}
+
+/// Starts the thread; without one, the output is passed on at the end.
+fn spawn(reader: &PipeReader, world: &World) -> Option<JoinHandle<()>> {
+    let (mut reader, world) = (reader.try_clone().ok()?, world.clone());
+    let listen = move || pass_on(&mut reader, &world);
+    let thread = std::thread::Builder::new().name("ear".to_owned());
+    thread.spawn(listen).ok()
+}
+
+fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Ear {
     /// Waits for the output written so far, but not for a process that outlives this one.
     fn drop(&mut self) {
-        // From now on the thread ends when the pipe is empty.
+        // From now on reading ends when the pipe is empty.
         if rustix::io::ioctl_fionbio(&self.reader, true).is_err()
             || rustix::io::ioctl_fionbio(&self.writer, true).is_err()
         {
             return;
         }
+        let Some(thread) = unpoisoned(&self.thread).take() else {
+            return pass_on(&mut self.reader, &self.world);
+        };
         match self.writer.write_all(b"\r") {
             // The thread cannot be woken: it ends with the process.
             Err(e) if e.kind() != ErrorKind::WouldBlock => return,
             // The byte wakes the thread; if the pipe is full, it is awake.
             _ => {}
         }
-        if let Some(thread) = self.thread.take() {
-            // The thread returns nothing.
-            thread.join().ok();
-        }
+        // The thread returns nothing.
+        thread.join().ok();
     }
 }
 

@@ -37,6 +37,8 @@ pub struct World {
     pub narrate: Arc<dyn Fn(&str) + Send + Sync>,
     /// Shows the progress of long work to the user.
     pub progress: Progress,
+    /// Has the output of programs that inherit our streams passed on; called before a library starts one.
+    pub listen: Arc<dyn Fn() + Send + Sync>,
     /// Whether libraries may read user and system configuration from the process environment.
     pub user_configuration: UserConfiguration,
     /// Set by signals; long work checks it.

@@ -156,6 +156,7 @@ impl Place {
             entropy: Arc::new(|| 1),
             narrate: Arc::new(|_| {}),
             progress: Progress::default(),
+            listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),

@@ -61,6 +61,8 @@ impl<'a> FileWriter<'a> {
             let attributes = repo.inner.attributes_only(&scan.index, source);
             attributes.or_code(Code::RepositoryBroken, || "cannot read the attributes")
         };
+        // Filters inherit our standard error.
+        (world.listen)();
         let filters = CleanFilters::new(repo, attributes()?.detach())?;
         let attributes = attributes()?;
         Ok(FileWriter {

@@ -391,6 +391,7 @@ impl View {
             }),
             narrate: Arc::new(|_| {}),
             progress: Progress::default(),
+            listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
