@@ -13,12 +13,12 @@ BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR ?= $(DATADIR)/zsh/site-functions
 FISHDIR ?= $(DATADIR)/fish/vendor_conf.d
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
-PROGRAM ?= $(TARGET)/release/git-colony
+PROGRAM ?= $(TARGET)/dist/git-colony
 
 .PHONY: build install install-data uninstall
 
 build:
-	cargo build --release --locked
+	cargo build --profile dist --locked
 
 install: install-data
 	@test -x '$(PROGRAM)' || { echo "there is no $(PROGRAM): run 'make' first" >&2; exit 1; }
