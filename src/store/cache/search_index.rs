@@ -146,15 +146,13 @@ impl SearchIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn places(&self, word: &str) -> Result<Vec<WordPlaces>, Unusable> {
-        let sql = "SELECT base, places FROM words WHERE word = ?1 ORDER BY base";
+        let sql = "SELECT base, rowid FROM words WHERE word = ?1 ORDER BY base";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let rows = statement.query_map([word], |row| Ok((row.get(0)?, opened(row, 1)?)))?;
+        let rows = statement.query_map([word], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let places = rows.map(|row| {
-            let (base, bytes) = row?;
-            Ok(WordPlaces {
-                base,
-                bytes: bytes?,
-            })
+            let (base, row) = row?;
+            let bytes = self.large("words", "places", row)?;
+            Ok(WordPlaces { base, bytes })
         });
         places.collect()
     }
@@ -194,10 +192,26 @@ impl SearchIndex {
     /// # Errors
     /// When the index cannot be read.
     pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
-        let sql = "SELECT documents FROM views WHERE key = ?1";
+        let sql = "SELECT rowid FROM views WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        let found = statement.query_row([key.as_slice()], |row| opened(row, 0));
-        found.optional()?.transpose()
+        let found = statement.query_row([key.as_slice()], |row| row.get(0));
+        let row = found.optional()?;
+        row.map(|row| self.large("views", "documents", row))
+            .transpose()
+    }
+
+    /// Reads a value that may be large, into the memory in which it stays.
+    fn large(&self, table: &str, column: &str, row: i64) -> Result<Vec<u8>, Unusable> {
+        let reader = self.database.reader();
+        let blob = reader.blob_open("main", table, column, row, true)?;
+        let damaged = || Unusable::because("it is damaged");
+        let length = blob.len().checked_sub(DIGEST).ok_or_else(damaged)?;
+        let (mut seal, mut value) = ([0; DIGEST], vec![0; length]);
+        blob.read_at_exact(&mut seal, 0)?;
+        blob.read_at_exact(&mut value, DIGEST)?;
+        (digest(&value) == seal)
+            .then_some(value)
+            .ok_or_else(damaged)
     }
 
     /// Stores a view, and deletes those that were not used for long.
