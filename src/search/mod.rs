@@ -1,8 +1,11 @@
 //! Search: texts as passages of words, and passages ranked for a query. Pure but for the index that it reads.
 
+pub mod definitions;
+mod numbers;
 pub mod passages;
 pub mod postings;
 pub mod query;
+pub mod ranked;
 pub mod ranking;
 pub mod view;
 pub mod words;

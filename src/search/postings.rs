@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::numbers::{Numbers, write};
 use super::{passages, words};
 
 /// Begins the words of paths. No word of a text begins so.
@@ -173,77 +174,128 @@ impl Word {
     }
 }
 
-/// A word in a passage of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Posting {
-    /// The document, by its number within the segment.
+/// The bytes of a word in one segment of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordBytes {
+    /// The number of the first document of the segment.
+    pub base: u32,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A walk through the passages that have a word, in the order of their documents' numbers. Damaged bytes end early.
+#[derive(Clone)]
+pub struct Postings<'a> {
+    segments: std::slice::Iter<'a, WordBytes>,
+    numbers: Numbers<'a>,
+    /// The document at hand, by its number in the index.
     pub document: u32,
-    /// The passage, by its number within the document.
+    /// The passage at hand, by its number within the document.
     pub passage: u32,
-    /// The number of times that the word is in it.
-    pub count: u32,
-    /// Whether it is in a heading or definition.
-    pub is_heading: bool,
+    /// The number of times that it has the word, doubled, plus one if that is in a heading or definition.
+    mark: u32,
+    /// The number of further passages of the document.
+    further: u32,
 }
 
-/// Passes each posting of a word to `each`, by document and passage. Damaged bytes end early.
-#[inline]
-pub fn read(bytes: &[u8], mut each: impl FnMut(Posting)) {
-    let mut numbers = Numbers(bytes);
-    let mut document = 0_u32;
-    while let Some(distance) = numbers.next() {
-        document = document.saturating_add(distance);
-        let mut passage = 0_u32;
-        for _ in 0..numbers.next().unwrap_or_default() {
-            let (Some(distance), Some(mark)) = (numbers.next(), numbers.next()) else {
-                return;
-            };
-            passage = passage.saturating_add(distance);
-            each(Posting {
-                document,
-                passage,
-                count: mark >> 1,
-                is_heading: mark & 1 == 1,
-            });
-        }
+impl<'a> Postings<'a> {
+    /// Stands for the document after the last one.
+    pub const END: u32 = u32::MAX;
+
+    /// Begins with the first passage. The segments are in the order of their documents.
+    pub fn of(segments: &'a [WordBytes]) -> Postings<'a> {
+        let mut postings = Postings {
+            segments: segments.iter(),
+            numbers: Numbers(&[]),
+            document: 0,
+            passage: 0,
+            mark: 0,
+            further: 0,
+        };
+        postings.next_document();
+        postings
     }
-}
 
-/// Appends a number of variable length: seven bits in each byte, the lowest first.
-pub(super) fn write(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push(number.to_le_bytes()[0] | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number.to_le_bytes()[0]);
-}
-
-/// Numbers of variable length.
-pub(super) struct Numbers<'a>(pub(super) &'a [u8]);
-
-impl Iterator for Numbers<'_> {
-    type Item = u32;
-
-    // A program that is compiled for size would call it for each number.
+    /// Returns the number of times that the passage at hand has the word.
     #[inline]
-    fn next(&mut self) -> Option<u32> {
-        // Most are that small.
-        if let Some((&first, rest)) = self.0.split_first()
-            && first < 0x80
+    pub fn count(&self) -> u32 {
+        self.mark >> 1
+    }
+
+    /// Returns `true` if the passage at hand has the word in a heading or definition.
+    #[inline]
+    pub fn is_heading(&self) -> bool {
+        self.mark & 1 == 1
+    }
+
+    /// Returns the number of passages of the document that have the word, from the one at hand on.
+    #[inline]
+    pub fn passages(&self) -> usize {
+        self.further as usize + 1
+    }
+
+    /// Moves to the next passage of the document; returns `false` if there is none.
+    #[inline]
+    pub fn next_passage(&mut self) -> bool {
+        self.further > 0 && self.read_passage()
+    }
+
+    /// Moves to the next document.
+    #[inline]
+    pub fn next_document(&mut self) {
+        // Most documents have a word in one passage, and most numbers are small.
+        if self.further == 0
+            && let [distance, 1, passage, mark, rest @ ..] = self.numbers.0
+            && (distance | passage | mark) < 0x80
         {
-            self.0 = rest;
-            return Some(u32::from(first));
+            self.document = self.document.saturating_add(u32::from(*distance));
+            self.passage = u32::from(*passage);
+            self.mark = u32::from(*mark);
+            self.numbers = Numbers(rest);
+        } else {
+            self.read_document();
         }
-        let mut number = 0_u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let (first, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u32::from(first & 0x7f) << shift;
-            if first & 0x80 == 0 {
-                return Some(number);
+    }
+
+    /// Moves to a document, or to the one after it if that does not have the word.
+    pub fn seek(&mut self, document: u32) {
+        while self.document < document {
+            self.next_document();
+        }
+    }
+
+    #[inline(never)]
+    fn read_document(&mut self) {
+        while self.next_passage() {}
+        loop {
+            let document = self.numbers.next().zip(self.numbers.next());
+            if let Some((distance, passages)) = document {
+                self.document = self.document.saturating_add(distance);
+                self.passage = 0;
+                self.further = passages;
+                if self.next_passage() {
+                    return;
+                }
+            } else if let Some(segment) = self.segments.next() {
+                self.numbers = Numbers(&segment.bytes);
+                self.document = segment.base;
+            } else {
+                self.document = Self::END;
+                return;
             }
         }
-        None
+    }
+
+    #[inline(never)]
+    fn read_passage(&mut self) -> bool {
+        let passage = self.numbers.next().zip(self.numbers.next());
+        // Damaged bytes may promise far more than there are.
+        self.further = passage.map_or(0, |_| self.further - 1);
+        if let Some((distance, mark)) = passage {
+            self.passage = self.passage.saturating_add(distance);
+            self.mark = mark;
+        }
+        passage.is_some()
     }
 }
 
@@ -256,9 +308,15 @@ mod tests {
         let mut found = Vec::new();
         for (word, bytes) in segment.into_words() {
             if &*word == wanted {
-                read(&bytes, |it| {
-                    found.push((it.document, it.passage, it.count, it.is_heading));
-                });
+                let segments = [WordBytes { base: 0, bytes }];
+                let mut postings = Postings::of(&segments);
+                while postings.document != Postings::END {
+                    let (count, is_heading) = (postings.count(), postings.is_heading());
+                    found.push((postings.document, postings.passage, count, is_heading));
+                    if !postings.next_passage() {
+                        postings.next_document();
+                    }
+                }
             }
         }
         found
@@ -282,6 +340,32 @@ mod tests {
     }
 
     #[test]
+    fn a_walk_skips_passages_and_documents() {
+        let numbers: &[u32] = &[3, 2, 0, 2, 200, 7, 1, 1, 4, 600];
+        let mut first = Vec::new();
+        for &it in numbers {
+            write(&mut first, it);
+        }
+        let segment = |base, bytes: &[u8]| WordBytes {
+            base,
+            bytes: bytes.to_vec(),
+        };
+        let segments = [segment(0, &first), segment(50, &[0, 1, 0, 2])];
+        let mut postings = Postings::of(&segments);
+        assert_eq!((postings.document, postings.passages()), (3, 2));
+        assert!(postings.next_passage() && !postings.clone().next_passage());
+        assert_eq!((postings.passage, postings.count()), (200, 3));
+        assert!(postings.is_heading());
+        let mut skipping = Postings::of(&segments);
+        skipping.next_document();
+        assert_eq!((skipping.document, skipping.count()), (4, 300));
+        skipping.seek(50);
+        assert_eq!((skipping.document, skipping.passages()), (50, 1));
+        skipping.seek(51);
+        assert_eq!(skipping.document, Postings::END);
+    }
+
+    #[test]
     fn the_words_of_a_path_are_apart() {
         let mut segment = Segment::default();
         segment.add("a/undo.rs", "x");
@@ -291,17 +375,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_are_read_as_they_were_written(numbers: Vec<u32>) {
-            let mut bytes = Vec::new();
-            for &number in &numbers {
-                write(&mut bytes, number);
-            }
-            prop_assert_eq!(Numbers(&bytes).collect::<Vec<_>>(), numbers);
-        }
-
-        #[test]
         fn damaged_bytes_end_and_do_not_panic(bytes: Vec<u8>) {
-            read(&bytes, |_| {});
+            let segments = [WordBytes { base: 7, bytes }];
+            let mut postings = Postings::of(&segments);
+            while postings.document != Postings::END {
+                if !postings.next_passage() {
+                    postings.next_document();
+                }
+            }
         }
     }
 }

@@ -1,19 +1,15 @@
 //! Ranks the passages of a view for a query: BM25 over passages, with shares for the whole document, for its path, and
 //! for headings and definitions.
+//!
+//! The postings of all words are read side by side, document by document: no table is as large as the view.
 
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
-
-use super::postings::{self, PATH_MARK};
+use super::postings::{PATH_MARK, Postings, WordBytes};
 use super::query::Query;
-use super::view::View;
-use super::words;
+use super::ranked::{Ranked, lower_repeated};
+use super::view::{View, ViewedDocument};
 
-/// The minimum length of a word that may be a name, in bytes.
-const MIN_NAME: usize = 4;
-
-/// The maximum number of passages that define a name: more say nothing about which one is meant.
-const MAX_DEFINITIONS: usize = 3;
+/// Greater lengths of passages and documents are not looked up.
+const SMALL_LENGTH: u32 = 512;
 
 /// How much each part of a score counts.
 #[derive(Clone, Copy, Debug)]
@@ -47,28 +43,7 @@ impl Default for Tuning {
     }
 }
 
-/// The bytes of a word in one segment of the index.
-#[derive(Clone, Debug)]
-pub struct WordBytes {
-    /// The number of the first document of the segment.
-    pub base: u32,
-    /// The bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// A passage with its score.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ranked {
-    /// The document, by its place in the view.
-    pub document: usize,
-    /// The passage, by its number within the document.
-    pub passage: usize,
-    /// The score.
-    pub score: f32,
-}
-
-/// Ranks all passages with a word of the query: the best `wanted` come first, in their order, and the others after them
-/// in no order. Equal ones are in the order of the view. `find` returns the bytes of a word, by segment.
+/// Passes each passage with a word of the query to `each`, in no order. `find` returns the bytes of a word, by segment.
 ///
 /// # Errors
 /// Those of `find`.
@@ -76,255 +51,287 @@ pub fn rank<E>(
     view: &View,
     query: &Query,
     tuning: Tuning,
-    wanted: usize,
     mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
-) -> Result<Vec<Ranked>, E> {
-    let mut ranking = Ranking::new(view, tuning);
-    for word in &query.words {
+    mut each: impl FnMut(Ranked),
+) -> Result<(), E> {
+    let mut found = |word: &str| -> Result<FoundWord, E> {
+        Ok(FoundWord {
+            text: find(word)?,
+            path: find(&format!("{PATH_MARK}{word}"))?,
+        })
+    };
+    let words = query.words.iter().map(|it| found(&it.word));
+    let words: Vec<FoundWord> = words.collect::<Result<_, E>>()?;
+    let mut all = |words: &[String]| words.iter().map(|it| found(it)).collect::<Result<_, E>>();
+    let (required, excluded): (Vec<FoundWord>, Vec<FoundWord>) =
+        (all(&query.required)?, all(&query.excluded)?);
+    let mut ranking = Ranking {
+        view,
+        tuning,
+        of_passages: Damping::of(tuning, view.word_count(), view.passage_count()),
+        of_documents: Damping::of(tuning, view.word_count(), view.document_count()),
+        terms: Vec::new(),
+        filters: Vec::new(),
+        passages: Vec::new(),
+        ranked: Vec::new(),
+    };
+    for (word, it) in words.iter().zip(&query.words) {
         #[expect(clippy::cast_precision_loss, reason = "a query has at most 64 words")]
-        let weight = word.count as f32;
-        ranking.add_text(weight, &find(&word.word)?);
-        ranking.add_path(weight, &find(&format!("{PATH_MARK}{}", word.word))?);
+        ranking.terms.push(Term::of(view, word, it.count as f32));
     }
-    for (words, wants) in [(&query.required, true), (&query.excluded, false)] {
-        for word in words {
-            let path = find(&format!("{PATH_MARK}{word}"))?;
-            ranking.retain(&find(word)?, &path, wants);
-        }
+    for (words, wants) in [(&required, true), (&excluded, false)] {
+        let filters = words.iter().map(|word| Filter {
+            text: Postings::of(&word.text),
+            path: Postings::of(&word.path),
+            wants,
+        });
+        ranking.filters.extend(filters);
     }
-    Ok(ranking.finish(wanted))
+    ranking.run(&mut each);
+    Ok(())
 }
 
-/// Ranks the passages that define words, the best first. A word counts as much as it is rare, if it is long enough to
-/// be a name and few passages define it.
-///
-/// # Errors
-/// Those of `find`.
-pub fn definitions<E>(
-    view: &View,
-    words: &BTreeSet<String>,
-    mut find: impl FnMut(&str) -> Result<Vec<WordBytes>, E>,
-) -> Result<Vec<Ranked>, E> {
-    let mut ranking = Ranking::new(view, Tuning::default());
-    let names = words.iter().filter(|word| word.len() >= MIN_NAME);
-    for name in names.filter(|name| !words::is_stop_word(name)) {
-        let found = ranking.found(&find(name)?);
-        let defining: Vec<u32> = found
-            .iter()
-            .filter(|it| it.is_heading)
-            .map(|it| it.passage)
-            .collect();
-        if (1..=MAX_DEFINITIONS).contains(&defining.len()) {
-            let rarity = rarity(ranking.passages.len(), found.len());
-            for passage in &defining {
-                add(&mut ranking.passages, *passage, rarity);
-            }
+/// The bytes of a word: in texts, and in paths.
+struct FoundWord {
+    text: Vec<WordBytes>,
+    path: Vec<WordBytes>,
+}
+
+/// A word that ranks.
+struct Term<'a> {
+    text: Postings<'a>,
+    path: Postings<'a>,
+    /// How much the word says in a passage, in a document and in a path.
+    of_passage: f32,
+    of_document: f32,
+    of_path: f32,
+}
+
+impl<'a> Term<'a> {
+    fn of(view: &View, word: &'a FoundWord, weight: f32) -> Term<'a> {
+        let (text, path) = (Postings::of(&word.text), Postings::of(&word.path));
+        let (documents, passages) = count(view, text.clone());
+        let (_, paths) = count(view, path.clone());
+        Term {
+            text,
+            path,
+            of_passage: weight * rarity(view.passage_count(), passages),
+            of_document: weight * rarity(view.document_count(), documents),
+            of_path: weight * rarity(view.document_count(), paths),
         }
     }
-    Ok(ranking.finish(usize::MAX))
+}
+
+/// A word that passages must have, or must not have; a word of its path is a word of each passage.
+struct Filter<'a> {
+    text: Postings<'a>,
+    path: Postings<'a>,
+    wants: bool,
+}
+
+/// A passage of the document at hand.
+struct Passage {
+    /// How much its length damps the occurrences of a word.
+    damping: f32,
+    score: f32,
+    is_refused: bool,
+    /// Whether it has the word of the filter at hand.
+    has: bool,
+}
+
+/// How much lengths damp the occurrences of a word: the number of words of a passage, or of a document.
+struct Damping {
+    tuning: Tuning,
+    mean: f32,
+    /// That of small lengths: most are.
+    small: Vec<f32>,
+}
+
+impl Damping {
+    fn of(tuning: Tuning, words: u64, count: usize) -> Damping {
+        let mut damping = Damping {
+            tuning,
+            mean: mean(words, count).max(1.0),
+            small: Vec::new(),
+        };
+        damping.small = (0..SMALL_LENGTH).map(|it| damping.by(it)).collect();
+        damping
+    }
+
+    #[inline]
+    fn by(&self, length: u32) -> f32 {
+        if let Some(known) = self.small.get(length as usize) {
+            return *known;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
+        let length = length as f32;
+        let share = self.tuning.length;
+        self.tuning.saturation * (1.0 - share + share * length / self.mean)
+    }
 }
 
 struct Ranking<'a> {
     view: &'a View,
     tuning: Tuning,
-    /// The places of the documents in the view, plus one, by their numbers in the index; 0 for others.
-    places: Vec<u32>,
-    passages: Vec<f32>,
-    documents: Vec<f32>,
-    paths: Vec<f32>,
-    /// The lengths of the documents: the numbers of their words.
-    document_lengths: Vec<u64>,
-    mean_passage: f32,
-    mean_document: f32,
-    refused: Vec<bool>,
-    /// The memory of the postings of the word before.
-    emptied: Vec<Found>,
+    of_passages: Damping,
+    of_documents: Damping,
+    terms: Vec<Term<'a>>,
+    filters: Vec<Filter<'a>>,
+    /// The passages of the document at hand, and those that match.
+    passages: Vec<Passage>,
+    ranked: Vec<Ranked>,
 }
 
-/// A posting in the view.
-struct Found {
-    document: u32,
-    passage: u32,
-    count: u32,
-    is_heading: bool,
-}
-
-impl<'a> Ranking<'a> {
-    fn new(view: &'a View, tuning: Tuning) -> Ranking<'a> {
-        let last = view.documents.iter().map(|document| document.id).max();
-        let mut places = vec![0; last.map_or(0, |last| last as usize + 1)];
-        for (place, document) in (1..).zip(&view.documents) {
-            if let Some(at) = places.get_mut(document.id as usize) {
-                *at = place;
+impl Ranking<'_> {
+    fn run(&mut self, each: &mut impl FnMut(Ranked)) {
+        loop {
+            let next = |it: &Term<'_>| it.text.document.min(it.path.document);
+            let id = self.terms.iter().map(next).min().unwrap_or(Postings::END);
+            if id == Postings::END {
+                return;
             }
-        }
-        let length = |lengths: &[u32]| lengths.iter().map(|&it| u64::from(it)).sum::<u64>();
-        let document_lengths: Vec<u64> = view
-            .documents
-            .iter()
-            .map(|document| length(view.lengths_of(document)))
-            .collect();
-        let total = length(&view.lengths);
-        Ranking {
-            view,
-            tuning,
-            places,
-            passages: vec![0.0; view.lengths.len()],
-            documents: vec![0.0; view.documents.len()],
-            paths: vec![0.0; view.documents.len()],
-            mean_passage: mean(total, view.lengths.len()),
-            mean_document: mean(total, view.documents.len()),
-            document_lengths,
-            refused: vec![false; view.lengths.len()],
-            emptied: Vec::new(),
-        }
-    }
-
-    /// Returns the postings of documents of the view, by document.
-    fn found(&mut self, segments: &[WordBytes]) -> Vec<Found> {
-        let mut found = std::mem::take(&mut self.emptied);
-        found.clear();
-        for segment in segments {
-            postings::read(&segment.bytes, |posting| {
-                let id = segment.base.saturating_add(posting.document);
-                let place = self.places.get(id as usize).copied().unwrap_or_default();
-                let Some(document) = place.checked_sub(1) else {
-                    return;
-                };
-                let viewed = self.view.documents.get(document as usize);
-                if let Some(viewed) = viewed.filter(|it| posting.passage < it.passages) {
-                    found.push(Found {
-                        document,
-                        passage: viewed.first + posting.passage,
-                        count: posting.count,
-                        is_heading: posting.is_heading,
-                    });
+            let position = self.view.position(id);
+            match position.and_then(|at| Some((at, self.view.document(at)?))) {
+                Some((position, document)) => {
+                    self.rank_document(position, &document);
+                    for it in &self.ranked {
+                        each(*it);
+                    }
                 }
-            });
-        }
-        found
-    }
-
-    fn add_text(&mut self, weight: f32, segments: &[WordBytes]) {
-        let found = self.found(segments);
-        let rarity = weight * rarity(self.passages.len(), found.len());
-        let tuning = self.tuning;
-        for it in &found {
-            let length = self.view.lengths.get(it.passage as usize).copied();
-            let length = u64::from(length.unwrap_or_default());
-            let mut share = saturated(tuning, it.count, length, self.mean_passage);
-            if it.is_heading {
-                share += tuning.heading;
-            }
-            add(&mut self.passages, it.passage, rarity * share);
-        }
-        let of_document = |one: &Found, other: &Found| one.document == other.document;
-        let groups = found.chunk_by(of_document);
-        let rarity = weight * self::rarity(self.documents.len(), groups.clone().count());
-        for group in groups {
-            let Some(document) = group.first().map(|it| it.document) else {
-                continue;
-            };
-            let count = group.iter().map(|it| it.count).sum();
-            let length = self.document_lengths.get(document as usize).copied();
-            let share = saturated(
-                tuning,
-                count,
-                length.unwrap_or_default(),
-                self.mean_document,
-            );
-            add(&mut self.documents, document, rarity * share);
-        }
-        self.emptied = found;
-    }
-
-    fn add_path(&mut self, weight: f32, segments: &[WordBytes]) {
-        let found = self.found(segments);
-        let rarity = weight * rarity(self.documents.len(), found.len());
-        for it in &found {
-            add(&mut self.paths, it.document, rarity);
-        }
-    }
-
-    /// Refuses passages that have a word, or those that do not; a word of its path is a word of each passage.
-    fn retain(&mut self, text: &[WordBytes], path: &[WordBytes], wants: bool) {
-        let mut has = vec![false; self.refused.len()];
-        for it in self.found(text) {
-            if let Some(has) = has.get_mut(it.passage as usize) {
-                *has = true;
+                None => self.skip(id),
             }
         }
-        for it in self.found(path) {
-            let document = self.view.documents.get(it.document as usize);
-            let passages = document.map_or(0..0, |it| {
-                it.first as usize..(it.first + it.passages) as usize
-            });
-            if let Some(has) = has.get_mut(passages) {
-                has.fill(true);
-            }
-        }
-        for (refused, has) in self.refused.iter_mut().zip(has) {
-            *refused |= has != wants;
-        }
     }
 
-    fn finish(self, wanted: usize) -> Vec<Ranked> {
-        let mut ranked: Vec<Ranked> = Vec::new();
-        for (place, document) in self.view.documents.iter().enumerate() {
-            let at = |scores: &[f32]| scores.get(place).copied().unwrap_or_default();
-            let path = self.tuning.path * at(&self.paths);
-            let shared = path + self.tuning.document * at(&self.documents);
-            let first = ranked.len();
-            for passage in 0..document.passages as usize {
-                let index = document.first as usize + passage;
-                let own = self.passages.get(index).copied().unwrap_or_default();
-                let is_refused = self.refused.get(index).copied().unwrap_or_default();
-                // A document that only its path is about is shown from its beginning.
-                if !is_refused && (own > 0.0 || (path > 0.0 && passage == 0)) {
-                    ranked.push(Ranked {
-                        document: place,
-                        passage,
-                        score: own + shared,
-                    });
+    /// Moves all words of a document of another view to the next one.
+    fn skip(&mut self, id: u32) {
+        for term in &mut self.terms {
+            for postings in [&mut term.text, &mut term.path] {
+                if postings.document == id {
+                    postings.next_document();
                 }
             }
-            let own = ranked.get_mut(first..).unwrap_or_default();
-            own.sort_unstable_by(order);
-            let mut left = 1.0;
-            for it in own {
-                it.score *= left;
-                left *= self.tuning.repeated;
+        }
+    }
+
+    fn rank_document(&mut self, position: usize, document: &ViewedDocument<'_>) {
+        self.ranked.clear();
+        let shared = self.score(document);
+        self.refuse(document.id);
+        for (passage, it) in self.passages.iter().enumerate() {
+            // A document that only its path is about is shown from its beginning.
+            let matches = it.score > 0.0 || (shared.path > 0.0 && passage == 0);
+            if matches && !it.is_refused {
+                self.ranked.push(Ranked {
+                    document: position,
+                    passage,
+                    score: it.score + shared.all,
+                });
             }
         }
-        if wanted < ranked.len() {
-            ranked.select_nth_unstable_by(wanted, order);
+        lower_repeated(self.tuning.repeated, &mut self.ranked);
+    }
+
+    /// Scores the passages of a document; returns the scores that they share.
+    fn score(&mut self, document: &ViewedDocument<'_>) -> Shared {
+        let tuning = &self.tuning;
+        let mut words = 0_u32;
+        self.passages.clear();
+        for length in document.lengths() {
+            words = words.saturating_add(length);
+            self.passages.push(Passage {
+                damping: self.of_passages.by(length),
+                score: 0.0,
+                is_refused: false,
+                has: false,
+            });
         }
-        let best = ranked.len().min(wanted);
-        ranked
-            .get_mut(..best)
-            .unwrap_or_default()
-            .sort_unstable_by(order);
-        ranked
+        let damping = self.of_documents.by(words);
+        let (mut whole, mut path) = (0.0, 0.0);
+        for term in &mut self.terms {
+            let text = &mut term.text;
+            if text.document == document.id {
+                let mut all = 0_u32;
+                loop {
+                    let count = text.count();
+                    if let Some(passage) = self.passages.get_mut(text.passage as usize) {
+                        let mut share = saturated(tuning, count, passage.damping);
+                        if text.is_heading() {
+                            share += tuning.heading;
+                        }
+                        passage.score += term.of_passage * share;
+                        all = all.saturating_add(count);
+                    }
+                    if !text.next_passage() {
+                        break;
+                    }
+                }
+                whole += term.of_document * saturated(tuning, all, damping);
+                text.next_document();
+            }
+            if term.path.document == document.id {
+                path += term.of_path;
+                term.path.next_document();
+            }
+        }
+        let path = tuning.path * path;
+        Shared {
+            path,
+            all: path + tuning.document * whole,
+        }
+    }
+
+    /// Refuses passages that do not have the words that they must have, or have others.
+    fn refuse(&mut self, id: u32) {
+        for filter in &mut self.filters {
+            filter.text.seek(id);
+            filter.path.seek(id);
+            let has = filter.path.document == id;
+            self.passages.iter_mut().for_each(|it| it.has = has);
+            let mut is_left = filter.text.document == id;
+            while is_left {
+                if let Some(it) = self.passages.get_mut(filter.text.passage as usize) {
+                    it.has = true;
+                }
+                is_left = filter.text.next_passage();
+            }
+            for it in &mut self.passages {
+                it.is_refused |= it.has != filter.wants;
+            }
+        }
     }
 }
 
-/// The better one first; equal ones are in the order of the view.
-fn order(one: &Ranked, other: &Ranked) -> Ordering {
-    let by_score = other.score.total_cmp(&one.score);
-    by_score.then_with(|| (one.document, one.passage).cmp(&(other.document, other.passage)))
+/// The scores that the passages of a document share.
+struct Shared {
+    path: f32,
+    all: f32,
+}
+
+/// Counts the documents of a view that have a word, and their passages that have it.
+fn count(view: &View, mut postings: Postings<'_>) -> (usize, usize) {
+    let (mut documents, mut passages) = (0, 0);
+    while postings.document != Postings::END {
+        if view.position(postings.document).is_some() {
+            documents += 1;
+            passages += postings.passages();
+        }
+        postings.next_document();
+    }
+    (documents, passages)
 }
 
 /// The share of the occurrences of a word: rising ever less with their number, and falling with the length.
-fn saturated(tuning: Tuning, count: u32, length: u64, mean: f32) -> f32 {
+#[inline]
+fn saturated(tuning: &Tuning, count: u32, damping: f32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
-    let (count, length) = (count as f32, length as f32);
-    let relative = 1.0 - tuning.length + tuning.length * length / mean.max(1.0);
-    count * (tuning.saturation + 1.0) / (count + tuning.saturation * relative)
+    let count = count as f32;
+    count * (tuning.saturation + 1.0) / (count + damping)
 }
 
 /// How much a word says that `with` of `all` have: the logarithm of the odds against it.
 #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
-fn rarity(all: usize, with: usize) -> f32 {
+pub(super) fn rarity(all: usize, with: usize) -> f32 {
     let (all, with) = (all as f32, with as f32);
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
@@ -334,8 +341,59 @@ fn mean(total: u64, count: usize) -> f32 {
     total as f32 / count.max(1) as f32
 }
 
-fn add(scores: &mut [f32], at: u32, share: f32) {
-    if let Some(score) = scores.get_mut(at as usize) {
-        *score += share;
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::search::postings::Segment;
+    use crate::search::query::Syntax;
+    use crate::search::ranked::Best;
+
+    /// The names of the documents that a query finds, in order; documents named `other` are of another view.
+    fn found(documents: &[(&'static str, &str)], query: &str) -> Vec<&'static str> {
+        let (mut segment, mut view) = (Segment::default(), View::default());
+        for (number, (name, text)) in (0..).zip(documents) {
+            let passages = segment.add(name, text);
+            if *name != "other" {
+                view.push(number, passages.iter().map(|it| it.length));
+            }
+        }
+        let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
+        let find = |word: &str| {
+            let bytes = words.get(word).cloned();
+            let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
+            Ok::<_, Infallible>(found.into_iter().collect())
+        };
+        let query = Query::parse(query, Syntax::Expression);
+        let mut best = Best::new(9);
+        let Ok(()) = rank(&view, &query, Tuning::default(), find, |it| best.add(it));
+        let ranked = best.into_sorted().into_iter();
+        ranked
+            .map(|it| documents[view.document(it.document).unwrap().id as usize].0)
+            .collect()
+    }
+
+    const DOCUMENTS: &[(&str, &str)] = &[
+        ("a", "some merge, and the tree\n"),
+        ("other", "merge merge\n"),
+        ("b", "fn merge() {}\n"),
+        ("src/merge", "nothing\n"),
+        ("c", "a tree\n"),
+        ("d", "neither\n"),
+    ];
+
+    #[test]
+    fn a_definition_and_a_path_rank_above_a_use() {
+        assert_eq!(found(DOCUMENTS, "merge"), ["b", "src/merge", "a"]);
+        assert_eq!(found(DOCUMENTS, "missing"), [""; 0]);
+    }
+
+    #[test]
+    fn words_are_required_and_excluded_in_texts_and_paths() {
+        assert_eq!(found(DOCUMENTS, "merge +tree"), ["a", "c"]);
+        assert_eq!(found(DOCUMENTS, "tree -merge"), ["c"]);
+        assert_eq!(found(DOCUMENTS, "+merge nothing"), ["src/merge", "b", "a"]);
     }
 }

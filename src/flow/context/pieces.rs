@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::score::Weighed;
-use crate::search::postings::{IndexedPassage, Segment};
+use crate::search::postings::{IndexedPassage, Segment, WordBytes};
 use crate::search::query::{Query, Syntax};
-use crate::search::ranking::{self, Tuning, WordBytes};
+use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
 
 use super::task_files::TaskFile;
@@ -96,8 +96,7 @@ pub(super) fn matches<'t>(
     let (mut view, mut passages) = (View::default(), Vec::new());
     for (number, (name, text)) in (0..).zip(texts) {
         let indexed = segment.add(&name, text);
-        let lengths: Vec<u32> = indexed.iter().map(|it| it.length).collect();
-        view.push(number, &lengths);
+        view.push(number, indexed.iter().map(|it| it.length));
         passages.push(indexed);
     }
     let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
@@ -106,11 +105,14 @@ pub(super) fn matches<'t>(
         let found = bytes.map(|bytes| WordBytes { base: 0, bytes });
         Ok::<_, std::convert::Infallible>(found.into_iter().collect())
     };
-    let Ok(ranked) = ranking::rank(&view, &query, Tuning::default(), 1, find);
-    let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
-    let relevance = ranked.iter().map(|it| {
+    let mut ranked = Vec::new();
+    let Ok(()) = ranking::rank(&view, &query, Tuning::default(), find, |it| ranked.push(it));
+    let scores = ranked.iter().map(|it| f64::from(it.score));
+    let best = scores.max_by(f64::total_cmp).unwrap_or(1.0);
+    let relevance = ranked.iter().filter_map(|it| {
         let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);
-        ((it.document, it.passage), relevance)
+        let number = view.document(it.document)?.id as usize;
+        Some(((number, it.passage), relevance))
     });
     Matches {
         relevance: relevance.collect(),

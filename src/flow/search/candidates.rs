@@ -15,11 +15,12 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::unusable;
 use crate::page::mapping::read_pages;
 use crate::page::pages::{Page, PageId};
-use crate::search::postings::IndexedPassage;
+use crate::search::postings::{IndexedPassage, WordBytes};
 use crate::search::query::{self, Query};
-use crate::search::ranking::{self, Ranked, Tuning, WordBytes};
+use crate::search::ranked::{Best, Ranked};
+use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
-use crate::search::words;
+use crate::search::{definitions, words};
 use crate::source::globs::{GlobVerdict, Globs};
 use crate::source::literature::Literature;
 use crate::store::Session;
@@ -151,8 +152,8 @@ fn views_of(
     let mut views: Vec<Rc<View>> = opened.scopes.iter().map(view).collect::<Result<_>>()?;
     if let Some(known) = known {
         let mut view = indexer.view_of_knowledge(known)?;
-        if !view.documents.is_empty() {
-            let mapped = views.iter().flat_map(|view| &view.documents);
+        if !view.is_empty() {
+            let mapped = views.iter().flat_map(|view| view.documents());
             let mapped = mapped.map(|document| document.id).collect();
             view.remove(&indexer.mapped_as_well(known, &mapped)?);
         }
@@ -162,11 +163,11 @@ fn views_of(
 }
 
 impl Searched<'_> {
-    /// Ranks the passages that match: the best `wanted` come first, in their order.
+    /// Ranks the passages that match. Returns at least the best `wanted`, in their order, and the number of all.
     ///
     /// # Errors
     /// `cache-unusable`, `interrupted`, `object-missing`.
-    pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<Vec<Ranked>> {
+    pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<(Vec<Ranked>, usize)> {
         let find = |word: &str| self.places(word);
         let is_filtered =
             self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty());
@@ -175,7 +176,11 @@ impl Searched<'_> {
         } else {
             wanted.max(MAX_COMPARED)
         };
-        let mut ranked = ranking::rank(&self.view, query, Tuning::default(), sorted, find)?;
+        let mut best = Best::new(sorted);
+        let tuning = Tuning::default();
+        ranking::rank(&self.view, query, tuning, find, |it| best.add(it))?;
+        let mut total = best.total;
+        let mut ranked = best.into_sorted();
         if is_filtered {
             let mut matching = Vec::new();
             for it in ranked {
@@ -184,6 +189,7 @@ impl Searched<'_> {
                     matching.push(it);
                 }
             }
+            total = matching.len();
             ranked = matching;
         } else if !query.phrases.is_empty() {
             for it in ranked.iter_mut().take(MAX_COMPARED) {
@@ -191,11 +197,9 @@ impl Searched<'_> {
                     it.score *= PHRASE;
                 }
             }
-            let best = ranked.len().min(sorted);
-            let best = ranked.get_mut(..best).unwrap_or_default();
-            best.sort_by(|one, other| other.score.total_cmp(&one.score));
+            ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
         }
-        Ok(ranked)
+        Ok((ranked, total))
     }
 
     /// Ranks the passages that define what documents use, the best first; those of the documents themselves are left
@@ -220,7 +224,7 @@ impl Searched<'_> {
             });
         }
         let find = |word: &str| self.places(word);
-        let mut ranked = ranking::definitions(&self.view, &used, find)?;
+        let mut ranked = definitions::rank(&self.view, &used, find)?;
         ranked.retain(|it| !documents.contains(&it.document));
         Ok(ranked)
     }
@@ -234,27 +238,28 @@ impl Searched<'_> {
         Ok(bytes.collect())
     }
 
-    /// Returns the number of documents.
-    pub(super) fn document_count(&self) -> usize {
-        self.view.documents.len()
+    /// Returns the positions of all documents in the view, in their order.
+    pub(super) fn all_documents(&self) -> impl Iterator<Item = usize> {
+        self.view.positions()
     }
 
-    /// Returns the number of passages of a document, by its place in the view.
+    /// Returns the number of passages of a document, by its position in the view.
     pub(super) fn passage_count(&self, document: usize) -> usize {
-        let viewed = self.view.documents.get(document);
+        let viewed = self.view.document(document);
         viewed.map_or(0, |document| document.passages as usize)
     }
 
-    /// Returns the places of the documents at or below a path.
+    /// Returns the positions of the documents at or below a path.
     ///
     /// # Errors
     /// `cache-unusable`, `interrupted`.
     pub(super) fn documents_below(&self, path: &RepoPath) -> Result<Vec<usize>> {
         let mut found = Vec::new();
-        for (place, viewed) in self.view.documents.iter().enumerate() {
+        for position in self.view.positions() {
             self.session.world.interrupt.check()?;
-            if self.document(viewed.id)?.document.path.is_at_or_below(path) {
-                found.push(place);
+            let document = self.document(self.id_of(position))?;
+            if document.document.path.is_at_or_below(path) {
+                found.push(position);
             }
         }
         Ok(found)
@@ -285,10 +290,9 @@ impl Searched<'_> {
     /// # Errors
     /// `cache-unusable`.
     pub(super) fn candidate(&self, ranked: &Ranked) -> Result<Candidate> {
-        let viewed = self.view.documents.get(ranked.document);
-        let id = viewed.map_or(u32::MAX, |document| document.id);
+        let id = self.id_of(ranked.document);
         let document = self.document(id)?;
-        let has = |view: &Rc<View>| view.documents.iter().any(|document| document.id == id);
+        let has = |view: &Rc<View>| view.position(id).is_some();
         Ok(Candidate {
             scope: self.views.iter().position(has).unwrap_or_default(),
             id,
@@ -356,6 +360,12 @@ impl Searched<'_> {
         let pages: Rc<[Page]> = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?.into();
         self.pages.borrow_mut().insert(key, Rc::clone(&pages));
         Ok(pages)
+    }
+
+    /// Returns the number in the index of a document of the view.
+    fn id_of(&self, position: usize) -> u32 {
+        let viewed = self.view.document(position);
+        viewed.map_or(u32::MAX, |document| document.id)
     }
 
     fn document(&self, id: u32) -> Result<Rc<StoredDocument>> {

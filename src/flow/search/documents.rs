@@ -167,8 +167,8 @@ impl StoredDocument {
     }
 
     /// Returns the lengths of the passages: the numbers of their words.
-    pub(super) fn lengths(&self) -> Vec<u32> {
-        self.passages.iter().map(|&[.., words, _]| words).collect()
+    pub(super) fn lengths(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.passages.iter().map(|&[.., words, _]| words)
     }
 }
 

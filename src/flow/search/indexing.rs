@@ -178,7 +178,7 @@ impl<'a> Indexer<'a> {
     /// # Errors
     /// `cache-unusable`.
     pub(super) fn is_overgrown(&self, views: &[Rc<View>]) -> Result<bool> {
-        let used = views.iter().map(|view| view.documents.len()).sum();
+        let used = views.iter().map(|view| view.document_count()).sum();
         Ok(self.added > 0 && self.index.is_overgrown(used).map_err(unusable_index)?)
     }
 
@@ -250,7 +250,7 @@ impl<'a> Indexer<'a> {
 
     fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
         let known = self.index.view(key).map_err(unusable_index)?;
-        Ok(known.and_then(|bytes| View::read(&bytes)))
+        Ok(known.and_then(View::of_bytes))
     }
 
     fn make_view(
@@ -266,7 +266,7 @@ impl<'a> Indexer<'a> {
             let mut missing = Vec::new();
             for document in documents {
                 match self.find(document.key(&reader)?)? {
-                    Some((id, stored)) => view.push(id, &stored.lengths()),
+                    Some((id, stored)) => view.push(id, stored.lengths()),
                     None => missing.push(document),
                 }
             }
@@ -278,7 +278,7 @@ impl<'a> Indexer<'a> {
                     .timestamp()
                     .div_euclid(SECONDS_PER_DAY);
                 self.index
-                    .put_view(key, &view.to_bytes(), day)
+                    .put_view(key, view.as_bytes(), day)
                     .map_err(unusable_index)?;
                 return Ok(view);
             }

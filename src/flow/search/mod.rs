@@ -181,7 +181,7 @@ fn search_once(
 ) -> Result<SearchReport> {
     let query = Query::parse(&request.query, request.syntax);
     let searched = candidates::open(session, &request.files, kept)?;
-    let ranked = searched.rank(&query, request.limit)?;
+    let (ranked, total) = searched.rank(&query, request.limit)?;
     let best = ranked.iter().take(request.limit);
     let hits: Vec<Hit> = best
         .map(|it| searched.hit(&query, &searched.candidate(it)?))
@@ -190,7 +190,7 @@ fn search_once(
         query: request.query.clone(),
         count: hits.len(),
         hits,
-        total: ranked.len(),
+        total,
         indexed: searched.indexed,
         stale: !searched.stale_scopes.is_empty(),
         stale_scopes: searched.stale_scopes,

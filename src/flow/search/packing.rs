@@ -13,7 +13,7 @@ use crate::page::page_text;
 use crate::page::pages::PageId;
 use crate::search::passages::PAGE_BREAK;
 use crate::search::query::{Query, Syntax};
-use crate::search::ranking::Ranked;
+use crate::search::ranked::Ranked;
 use crate::text::tokenizer::Tokenizer;
 
 /// The share of the budget, in hundredths, that the best passages fill before their surroundings are added.
@@ -31,7 +31,7 @@ const MAX_MISSES: usize = 16;
 /// The share of what files leave of the budget, in hundredths, for the definitions of what they use.
 const DEFINITIONS_SHARE: usize = 60;
 
-/// A passage, by the places of its document and itself.
+/// A passage, by the position of its document, and its number.
 type Place = (usize, usize);
 
 /// A chosen passage.
@@ -97,7 +97,7 @@ impl<'a, 's> Packing<'a, 's> {
     /// Chooses the passages that a question is about, and their surroundings.
     pub(super) fn answer(&mut self, question: &str) -> Result<()> {
         let query = Query::parse(question, Syntax::Data);
-        let ranked = self.searched.rank(&query, usize::MAX)?;
+        let (ranked, _) = self.searched.rank(&query, usize::MAX)?;
         let mut next = ranked.iter();
         let best = self.take(&mut next, BEST_SHARE)?;
         for it in &best {
@@ -138,7 +138,7 @@ impl<'a, 's> Packing<'a, 's> {
 
     /// Chooses all passages.
     pub(super) fn pack_all(&mut self) -> Result<()> {
-        for document in 0..self.searched.document_count() {
+        for document in self.searched.all_documents() {
             self.add_document(document, PartOrigin::Requested)?;
         }
         Ok(())

@@ -42,7 +42,7 @@ pub(in crate::flow) fn of_scope(
     };
     indexing::again_if_unusable(session, |kept| {
         let searched = candidates::open(session, &files, kept)?;
-        let ranked = searched.rank(&Query::parse(question, Syntax::Data), most)?;
+        let (ranked, _) = searched.rank(&Query::parse(question, Syntax::Data), most)?;
         let best = ranked.first().map_or(1.0, |it| f64::from(it.score));
         let mut found = Vec::new();
         for it in ranked.iter().take(most) {
