@@ -17,7 +17,7 @@ pub struct PageId(pub [u8; 16]);
 
 impl fmt::Display for PageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
@@ -45,17 +45,13 @@ impl<'de> Deserialize<'de> for PageId {
 
 /// Returns the lowest and the highest id that begin with some hex digits.
 pub fn range(digits: &str) -> Option<([u8; 16], [u8; 16])> {
-    let fill = |with: char| -> Option<[u8; 16]> {
-        let missing = 32_usize.checked_sub(digits.len())?;
-        let full: String = digits
-            .chars()
-            .chain(std::iter::repeat_n(with, missing))
-            .collect();
-        let number = u128::from_str_radix(&full, 16).ok()?;
-        Some(number.to_be_bytes())
-    };
-    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    plain.then(|| Some((fill('0')?, fill('f')?)))?
+    let missing = 32_usize.checked_sub(digits.len())?;
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let given = u128::from_str_radix(digits, 16).ok().filter(|_| is_plain)?;
+    // At least one digit is given: the shift is less than all bits.
+    let lowest = given << (4 * missing);
+    let highest = lowest | ((1 << (4 * missing)) - 1);
+    Some((lowest.to_be_bytes(), highest.to_be_bytes()))
 }
 
 /// One page.

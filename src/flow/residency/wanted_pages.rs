@@ -84,10 +84,10 @@ impl<'a> Finder<'a> {
         names: &[String],
     ) -> Result<(Vec<Wanted>, Vec<MissingPage>)> {
         let whole = names.iter().filter_map(|name| whole_id(name));
-        let stored = state.pages(&whole.collect::<Vec<_>>()).unwrap_or_default();
+        let stored = state.known(&whole.collect::<Vec<_>>()).unwrap_or_default();
         let (mut found, mut missing) = (Vec::<Wanted>::new(), Vec::new());
         for name in names {
-            let known = whole_id(name).filter(|id| stored.iter().any(|page| page.id == *id));
+            let known = whole_id(name).filter(|id| stored.contains(id));
             let wanted = match known {
                 Some(id) => Ok(Wanted { id, page: None }),
                 None => self.load(state, name)?,

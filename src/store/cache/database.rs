@@ -17,6 +17,12 @@ use crate::store::files::atomic;
 /// How long to wait while another process holds the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The pragma of a number that `SQLite` keeps in the file for us.
+const MARK: &str = "user_version";
+
+/// What `SQLite` says of tables that are not as we made them.
+const DAMAGES: [&str; 3] = ["no such column", "has no column", "no such table"];
+
 /// How often to open a file that other processes keep deleting.
 const MAX_ATTEMPTS: usize = 4;
 
@@ -124,7 +130,9 @@ impl Database {
     }
 
     fn open_once(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
-        if let Some(folder) = path.parent() {
+        if std::fs::symlink_metadata(path).is_err()
+            && let Some(folder) = path.parent()
+        {
             let made = atomic::make_directory(folder);
             made.map_err(|error| Unusable::because(format!("{}: {error}", folder.display())))?;
         }
@@ -228,13 +236,20 @@ impl Database {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         // SQLite gives its further files the access of this one. A failure is that of the next line as well.
-        drop(atomic::create_new(path));
+        if !path.exists() {
+            drop(atomic::create_new(path));
+        }
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(wait)?;
         // Derived data: what a power cut loses is computed again.
-        connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "OFF")?;
-        connection.execute_batch(schema)?;
+        let mark = mark_of(schema);
+        // A file with the mark has its tables, and its log beside it: to ask for each would be half of a short command.
+        if mark != connection.pragma_query_value(None, MARK, |row| row.get::<_, i32>(0))? {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.execute_batch(schema)?;
+            connection.pragma_update(None, MARK, mark)?;
+        }
         let file = identity(path).unwrap_or_default();
         Ok(Database {
             connection,
@@ -296,6 +311,13 @@ impl Database {
     }
 }
 
+/// Returns the number that a file with these tables has: never that of a file without tables.
+fn mark_of(schema: &str) -> i32 {
+    let digest = blake3::hash(schema.as_bytes());
+    let number = digest.as_bytes().iter().take(4);
+    number.fold(0, |number, byte| (number << 8) | i32::from(*byte)) | 1
+}
+
 /// Returns a path as a part of a URI: every byte that could mean something there is escaped.
 fn uri_path(path: &Path) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(byte);
@@ -341,5 +363,5 @@ fn is_damage(error: &rusqlite::Error) -> bool {
         Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
     ) || matches!(error,
         rusqlite::Error::SqliteFailure(_, Some(text)) | rusqlite::Error::SqlInputError { msg: text, .. }
-            if text.contains("no such column") || text.contains("has no column"))
+            if DAMAGES.iter().any(|damage| text.contains(damage)))
 }

@@ -197,10 +197,9 @@ fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unus
         used_tokens -= evicted.iter().map(|page| page.tokens).sum::<u64>();
     }
     apply(connection, request, &loaded, &evicted)?;
-    let scopes = hits.iter().filter_map(|hit| resident.get(&hit.id));
-    for page in scopes {
-        count(connection, request.agent, &page.scope, "hits")?;
-    }
+    let of_hits = hits.iter().filter_map(|hit| resident.get(&hit.id));
+    let scopes = of_hits.map(|page| page.scope.as_str());
+    count(connection, request.agent, scopes, "hits")?;
     Ok(Requested::Loaded {
         hits: hits.iter().map(|page| page.id).collect(),
         faults: faults.iter().map(|page| page.id).collect(),
@@ -284,12 +283,14 @@ fn apply(
         connection
             .prepare_cached(sql)?
             .execute(params![agent, page.id.as_slice()])?;
-        count(connection, agent, &page.scope, "evictions")?;
     }
     for page in loaded {
         stored_pages::keep(connection, page)?;
-        count(connection, agent, &page.scope, "faults")?;
     }
+    let left = evicted.iter().map(|page| page.scope.as_str());
+    count(connection, agent, left, "evictions")?;
+    let came = loaded.iter().map(|page| page.scope.as_str());
+    count(connection, agent, came, "faults")?;
     let sql = "SELECT coalesce(max(used), 0) FROM residents";
     let mut turn: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     for wanted in request.wanted {
@@ -335,18 +336,28 @@ fn residents(connection: &Connection, agent: &str) -> Result<Vec<Resident>, Unus
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-fn count(
+/// Adds to a counter of an agent: one for each page of a scope.
+fn count<'a>(
     connection: &Connection,
     agent: &str,
-    scope: &str,
+    scopes: impl Iterator<Item = &'a str>,
     column: &'static str,
 ) -> Result<(), Unusable> {
-    let sql =
-        "INSERT INTO counters (agent, scope, hits, faults, evictions) VALUES (?1, ?2, 0, 0, 0)
-            ON CONFLICT DO NOTHING";
-    connection.prepare_cached(sql)?.execute([agent, scope])?;
-    let sql =
-        format!("UPDATE counters SET {column} = {column} + 1 WHERE agent = ?1 AND scope = ?2");
-    connection.prepare_cached(&sql)?.execute([agent, scope])?;
+    let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+    for scope in scopes {
+        *counts.entry(scope).or_default() += 1;
+    }
+    for (scope, pages) in counts {
+        let values =
+            ["hits", "faults", "evictions"].map(|one| if one == column { "?3" } else { "0" });
+        let sql = format!(
+            "INSERT INTO counters (agent, scope, hits, faults, evictions) VALUES (?1, ?2, {})
+                ON CONFLICT DO UPDATE SET {column} = {column} + ?3",
+            values.join(", ")
+        );
+        connection
+            .prepare_cached(&sql)?
+            .execute(params![agent, scope, pages])?;
+    }
     Ok(())
 }

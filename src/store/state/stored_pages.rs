@@ -1,5 +1,6 @@
 //! The content of the pages that an agent has or that are locked: what it takes to read them again.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -29,6 +30,25 @@ impl State {
     /// When the state cannot be read.
     pub fn pages(&mut self, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
         self.read(|connection| find_all(connection, ids))
+    }
+
+    /// Returns those of some ids of pages that an agent has or that are locked. Their content is not read.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn known(&mut self, ids: &[PageKey]) -> Result<BTreeSet<PageKey>, Unusable> {
+        self.read(|connection| {
+            // One look at the file for all of them.
+            let snapshot = connection.unchecked_transaction()?;
+            let mut statement = snapshot.prepare_cached("SELECT 1 FROM pages WHERE id = ?1")?;
+            let mut known = BTreeSet::new();
+            for id in ids {
+                if statement.exists([id.as_slice()])? {
+                    known.insert(*id);
+                }
+            }
+            Ok(known)
+        })
     }
 
     /// Returns the pages that an agent has or that are locked whose ids are in a range.
