@@ -34,6 +34,8 @@ pub(super) struct Look {
     pub(super) invalid: BTreeMap<RefName, String>,
     /// The branches of the remote.
     pub(super) branches: BTreeMap<RefName, Oid>,
+    /// The names of all refs of the remote, exchanged or not.
+    pub(super) offered: BTreeSet<RefName>,
     /// The local commits that any remote is known to have, each once.
     pub(super) published: BTreeSet<Oid>,
 }
@@ -90,6 +92,7 @@ impl Look {
             do_notes_count,
             invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
+            offered: offered.keys().cloned().collect(),
             published,
             theirs: offered
                 .into_iter()

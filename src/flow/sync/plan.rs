@@ -14,7 +14,7 @@ use crate::store::Session;
 use crate::store::refs::ref_names;
 
 use super::both_sides::Look;
-use super::{Direction, SyncResult, SyncedRef, Way, withheld};
+use super::{Direction, SyncResult, SyncedRef, Way, obstacles, withheld};
 
 /// The decision about one ref.
 pub(super) struct Step {
@@ -74,6 +74,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
     for label in labels {
         steps.extend(fork_steps(repo, look, &label, who.as_deref(), way)?);
     }
+    obstacles::refuse(session, look, &mut steps, way)?;
     withheld::keep(session, look, &mut steps, wish.allowed)?;
     if way == Way::Ask {
         steps.iter_mut().for_each(Step::wait);

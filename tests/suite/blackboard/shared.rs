@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::agent;
-use crate::remote::sync_refs::{Two, result};
+use crate::remote::sync_refs::{Two, result, row};
 use crate::support::{Sandbox, View};
 
 use super::keys::{get, put};
@@ -289,15 +289,98 @@ fn two_sided_syncs_lose_nothing_and_agree_in_either_order() {
 }
 
 #[test]
-fn a_blackboard_in_the_way_of_all_others_is_not_fetched() {
+fn a_blackboard_in_the_way_of_all_others_is_named() {
     let two = Two::new();
     let (a, b): (&View, View) = (&two.a, two.b());
     two.at_remote(&["update-ref", "refs/colony/blackboard", "refs/heads/main"]);
     put(a, "owner", "ada");
-    assert_eq!(result(&a.json(&["sync"]), BOARD), "rejected");
+    a.colony(&["map"]);
+    let would = a.json(&["sync", "-n"]);
+    let told = a.json(&["sync"]);
+    for told in [&would, &told] {
+        let row = row(told, BOARD);
+        assert_eq!(row["result"], "conflict", "{row:#}");
+        assert_eq!(
+            row["reason"],
+            "the ref 'refs/colony/blackboard' of 'origin' is in the way of this name"
+        );
+    }
+    // Whatever else there is goes on.
+    assert_eq!(result(&told, "refs/colony/scopes"), "created");
     assert_eq!(get(a, "owner"), "ada");
     synced(&b);
     assert!(!b.try_git(&["rev-parse", "-q", "--verify", "refs/colony/blackboard"]));
+    let hint = row(&told, BOARD)["hint"].as_str().unwrap().to_owned();
+    let main = two.at_remote(&["rev-parse", "refs/heads/main"]);
+    assert!(
+        a.process("sh")
+            .args(["-c", &hint])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(a.git(&["rev-parse", "refs/saved/colony/blackboard"]), main);
+    synced(a);
+    synced(&b);
+    assert_eq!(get(&b, "owner"), "ada");
+}
+
+#[test]
+fn a_folder_in_the_way_of_a_shared_record_is_named() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    two.at_remote(&["update-ref", "refs/colony/scopes/x", "refs/heads/main"]);
+    two.at_remote(&["update-ref", "refs/colony/knowledge/x/y", "refs/heads/main"]);
+    two.at_remote(&["update-ref", "refs/heads/fork/f/g", "refs/heads/main"]);
+    a.colony(&["map"]);
+    a.colony(&["fork", "f", "--no-switch"]);
+    let told = a.json(&["sync"]);
+    let names = [
+        "refs/colony/scopes",
+        "refs/heads/fork/f",
+        "refs/colony/forks/f",
+    ];
+    for name in names {
+        assert_eq!(result(&told, name), "conflict", "{told:#}");
+    }
+    assert_eq!(
+        row(&told, "refs/heads/fork/f")["hint"],
+        "git ls-remote 'origin' 'refs/heads/fork/f/g'   # rename it there, then sync again"
+    );
+    let hint = row(&told, "refs/colony/scopes")["hint"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        a.process("sh")
+            .args(["-c", &hint])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(result(&a.json(&["sync"]), "refs/colony/scopes"), "created");
+    // The other way round: the name is taken here.
+    put(a, "owner", "ada");
+    synced_but_the_fork(a);
+    b.git(&["update-ref", "refs/colony/blackboard", "HEAD"]);
+    let told = b.json(&["sync"]);
+    assert_eq!(result(&told, BOARD), "conflict", "{told:#}");
+    let hint = row(&told, BOARD)["hint"].as_str().unwrap().to_owned();
+    assert!(
+        b.process("sh")
+            .args(["-c", &hint])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(result(&b.json(&["sync"]), BOARD), "fetched");
+    assert_eq!(get(&b, "owner"), "ada");
+}
+
+/// Syncs a clone whose fork cannot be sent.
+fn synced_but_the_fork(view: &View) {
+    let told = view.json(&["sync"]);
+    assert_eq!(result(&told, BOARD), "created", "{told:#}");
 }
 
 #[test]
