@@ -153,8 +153,8 @@ fn print(face: &mut Face<'_>, report: &EventsReport) -> Result<(), Stop> {
             lines.extend(gap(report));
             lines.extend(report.events.iter().map(|event| {
                 let agent = event.agent.as_deref().unwrap_or("-");
-                let value = summary(&event.key, &event.value);
-                let line = format!("{}  {agent}  {}  {value}", event.ts, event.key);
+                let (key, value) = (shown_key(event), summary(event));
+                let line = format!("{}  {agent}  {key}  {value}", event.ts);
                 line.trim_end().to_owned()
             }));
             lines = lines.iter().map(|line| escape::line(line)).collect();
@@ -199,8 +199,8 @@ impl Answer for EventsReport {
             vec![
                 Span::new(Role::Dim, when(&event.ts, now)),
                 Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
-                event.key.clone().into(),
-                Span::new(Role::Dim, summary(&event.key, &event.value)),
+                shown_key(event).into(),
+                Span::new(Role::Dim, summary(event)),
             ]
         };
         vec![Block::Table(self.events.iter().map(row).collect())]
@@ -215,9 +215,19 @@ impl Answer for EventsReport {
     }
 }
 
+/// Returns the key as people see it: with the name of a row in place of the id of its scope.
+fn shown_key(event: &EventEntry) -> String {
+    let scope = event.value.get("scope_id").and_then(Value::as_str);
+    let named = scope.zip(event.row.as_ref()).and_then(|(scope, row)| {
+        let prefix = event.key.strip_suffix(scope)?;
+        Some(format!("{prefix}{row}"))
+    });
+    named.unwrap_or_else(|| event.key.clone())
+}
+
 /// Formats the value of an event in a few words: the members that its key does not have already.
-fn summary(key: &str, value: &Value) -> String {
-    let members = value.as_object().into_iter().flatten();
+fn summary(event: &EventEntry) -> String {
+    let members = event.value.as_object().into_iter().flatten();
     let words = members.filter_map(|(name, member)| {
         let text = match member {
             Value::String(text) => text.clone(),
@@ -226,7 +236,9 @@ fn summary(key: &str, value: &Value) -> String {
             Value::Array(all) => listed(all)?,
             Value::Object(_) | Value::Null => return None,
         };
-        let is_known = name == "ts" || text.is_empty() || key.ends_with(&text);
+        let is_known = name == "ts" || text.is_empty() || event.key.ends_with(&text);
+        let row = event.row.clone().filter(|_| name == "scope_id");
+        let text = row.unwrap_or(text);
         (!is_known).then(|| format!("{name}: {}", shortened(&text)))
     });
     words.take(MAX_MEMBERS).collect::<Vec<_>>().join(", ")

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::flow::pages::scopes;
 use crate::git::RefName;
+use crate::map::scope_record;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
@@ -66,6 +67,9 @@ pub struct EventEntry {
     pub ts: String,
     /// The agent that caused it; null for the user.
     pub agent: Option<String>,
+    /// The name of the row whose scope it is about, if the map has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
 }
 
 /// Some events, the oldest first.
@@ -100,7 +104,8 @@ pub fn list(session: &Session, request: &Request) -> Result<EventsReport> {
         Some(ref since) => reader.read(since, request.limit, &is_wanted),
         None => reader.newest(request.limit, &is_wanted),
     };
-    Ok(EventsReport::from(batch.map_err(|why| unusable(&why))?))
+    let report = EventsReport::from(batch.map_err(|why| unusable(&why))?);
+    Ok(report.with_rows(session))
 }
 
 /// Waits for events: returns those after a position as soon as there are some, by default after now.
@@ -172,7 +177,7 @@ impl Follower {
             if (self.has_more || self.reader.has_news())
                 && let Some(report) = self.look()?
             {
-                return Ok(Some(report));
+                return Ok(Some(report.with_rows(session)));
             }
             self.move_to_new_place(session);
             let left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
@@ -367,11 +372,37 @@ impl From<Event> for EventEntry {
             value: event.value,
             ts: moment.map_or_else(String::new, |moment| time::rfc3339(&moment.fixed_offset())),
             agent: Some(event.agent).filter(|agent| !agent.is_empty()),
+            row: None,
         }
     }
 }
 
+impl EventEntry {
+    /// Returns the scope that it is about. The branch of other events is in the same member.
+    fn scope(&self) -> Option<&str> {
+        let is_about_branch = self.key.starts_with("branch_");
+        let scope = self.value.get("scope_id").and_then(Value::as_str);
+        scope.filter(|_| !is_about_branch)
+    }
+}
+
 impl EventsReport {
+    /// Adds the names of rows. The map is read only for events about scopes.
+    fn with_rows(mut self, session: &Session) -> EventsReport {
+        if self.events.iter().all(|event| event.scope().is_none()) {
+            return self;
+        }
+        let names = scopes::row_names(session);
+        for event in &mut self.events {
+            event.row = event.scope().and_then(|scope| {
+                let committed = scope_record::committed(scope);
+                let name = names.get(committed.unwrap_or(scope))?;
+                Some(committed.map_or_else(|| name.clone(), |_| scope_record::of_worktree(name)))
+            });
+        }
+        self
+    }
+
     /// Returns the words that continue after these events.
     pub fn continued(&self) -> String {
         format!("--since {}", shell_word(&self.position))

@@ -211,14 +211,29 @@ fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<R
 
 /// Returns the scope of the row with this name in the map at HEAD. A map that cannot be read names none.
 pub(in crate::flow) fn scope_of_row(session: &Session, name: &str) -> Option<String> {
-    let home = Home::here(session, &MapState::Head);
-    let map = home.require_map().ok()?;
-    let mut rows = map.sources.iter();
-    rows.find(|row| row.name == name)?;
-    let commit = session.repo.head().ok()?.commit()?;
-    let origin = home.origin().ok()?;
-    let base = base_of(&home, None, commit, origin.as_ref()).ok()?;
-    Some(resolve::scope_id(&map, &base, name))
+    let mut rows = scopes_of_rows(session, |row| row.name == name).into_iter();
+    rows.next().map(|(scope, _)| scope)
+}
+
+/// Returns the scopes of rows of the map at HEAD, with the names of the rows; none of a map that cannot be read.
+pub(in crate::flow) fn scopes_of_rows(
+    session: &Session,
+    is_wanted: impl Fn(&SourceRow) -> bool,
+) -> Vec<(String, String)> {
+    let read = || -> Option<Vec<(String, String)>> {
+        let home = Home::here(session, &MapState::Head);
+        let map = home.require_map().ok()?;
+        let wanted: Vec<&SourceRow> = map.sources.iter().filter(|row| is_wanted(row)).collect();
+        if wanted.is_empty() {
+            return None;
+        }
+        let commit = session.repo.head().ok()?.commit()?;
+        let origin = home.origin().ok()?;
+        let base = base_of(&home, None, commit, origin.as_ref()).ok()?;
+        let scope = |row: &SourceRow| (resolve::scope_id(&map, &base, &row.name), row.name.clone());
+        Some(wanted.into_iter().map(scope).collect())
+    };
+    read().unwrap_or_default()
 }
 
 /// Returns `true` if uncommitted changes affect a row: it comes from the current branch and follows

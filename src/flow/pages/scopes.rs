@@ -201,6 +201,28 @@ pub(super) fn sources(session: &Session) -> Result<BTreeMap<String, Vec<String>>
     Ok(sources)
 }
 
+/// Returns the names of the rows that scopes are of, by id: those of the map at HEAD, and those of mapped scopes. A
+/// name that several scopes have is not returned.
+pub(in crate::flow) fn row_names(session: &Session) -> BTreeMap<String, String> {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for (scopes, _) in all(session).unwrap_or_default() {
+        let records = scopes.records.into_iter();
+        names.extend(
+            records.map(|(id, record)| match scope_record::committed(&id) {
+                Some(committed) => (committed.to_owned(), record.row.name),
+                None => (id, record.row.name),
+            }),
+        );
+    }
+    names.extend(map_rows::scopes_of_rows(session, |_| true));
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for name in names.values() {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    names.retain(|_, name| counts.get(name) == Some(&1));
+    names
+}
+
 /// Returns the scopes whose pages never leave a resident set: those that this worktree's mapping pins, and
 /// the shared ones.
 ///

@@ -373,3 +373,27 @@ fn a_line_of_an_event_has_its_value() {
     assert!(told.contains(&wanted), "{told}");
     assert!(told.contains("loaded: true"), "{told}");
 }
+
+#[test]
+fn a_line_about_a_scope_has_the_name_of_its_row() {
+    let sandbox = Sandbox::new();
+    let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
+    let scope = scope.as_str().unwrap();
+    let told = sandbox.colony(&["events"]);
+    assert!(told.contains("mapped:default  "), "{told}");
+    assert!(!told.contains(&format!("mapped:{scope}")), "{told}");
+    let followed = sandbox.colony(&["--timeout", "0.1", "events", "--follow", "--since", "0:0"]);
+    assert!(followed.contains("  mapped:default  "), "{followed}");
+    // Programs get both.
+    let event = sandbox.json(&["events", "--key", "mapped:"])["events"][0].clone();
+    assert_eq!(event["key"], format!("mapped:{scope}"));
+    assert_eq!(event["row"], "default");
+    // The map still names a scope that is no longer mapped.
+    sandbox.colony(&["scopes", "unmap", scope]);
+    let told = sandbox.colony(&["events", "--key", "unmapped:"]);
+    assert!(told.contains("unmapped:default"), "{told}");
+    // A branch of that name is not a row.
+    sandbox.colony(&["fork", "default"]);
+    let event = sandbox.json(&["events", "--key", "branch_changed:"])["events"][0].clone();
+    assert_eq!(event.get("row"), None);
+}
