@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
 use crate::model::World;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
@@ -29,7 +31,7 @@ pub struct Env {
     pub terminal: Terminal,
 }
 
-/// The properties of the terminal; empty without one.
+/// The terminal, or the pipe in its place; empty where neither is known.
 #[derive(Debug, Default)]
 pub struct Terminal {
     /// How many columns it has, where the answer goes to it.
@@ -40,6 +42,8 @@ pub struct Terminal {
     pub has_stderr: bool,
     /// The streams for a pager, where the answer goes to it.
     pub streams: Option<Streams>,
+    /// Standard output, where it is not the terminal: its reader may leave.
+    pub pipe: Option<File>,
 }
 
 impl Terminal {
@@ -51,6 +55,7 @@ impl Terminal {
         if !streams.stdout.is_terminal() {
             return Ok(Terminal {
                 has_stderr,
+                pipe: Some(streams.stdout.try_clone()?),
                 ..Terminal::default()
             });
         }
@@ -69,7 +74,24 @@ impl Terminal {
                 stdout: streams.stdout.try_clone()?,
                 stderr: streams.stderr.try_clone()?,
             }),
+            pipe: None,
         })
+    }
+
+    /// Returns `true` if the reader of the answer has closed its end of a pipe. Costs one system call.
+    pub(crate) fn has_lost_its_reader(&self) -> bool {
+        let Some(pipe) = &self.pipe else {
+            return false;
+        };
+        // These two are reported without being asked for.
+        let mut ends = [PollFd::new(pipe, PollFlags::empty())];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let polled = poll(&mut ends, Some(&at_once));
+        let lost = PollFlags::ERR | PollFlags::HUP;
+        polled.is_ok() && ends.iter().any(|end| end.revents().intersects(lost))
     }
 }
 

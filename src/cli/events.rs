@@ -28,9 +28,11 @@ const USUAL_LIMIT: usize = 100;
 /// How long `--wait` waits if `--timeout` does not say it.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long nothing is printed as JSON before a line with the position alone: a reader that has gone is noticed, and
-/// one that stays can continue from there.
+/// How long nothing is printed as JSON before a line with the position alone: a reader can continue from there.
 const SILENCE: Duration = Duration::from_secs(15);
+
+/// How often it is checked that the output still has a reader.
+const READER_INTERVAL: Duration = Duration::from_millis(400);
 
 /// List the events of the colony: what agents and people have done
 ///
@@ -112,21 +114,24 @@ fn follow(
         request.since = Some(report.position);
     }
     let mut follower = Follower::start(session, &request)?;
+    let mut silent_since = Instant::now();
     loop {
         let now = Instant::now();
-        if deadline.is_some_and(|deadline| deadline <= now) {
+        if deadline.is_some_and(|deadline| deadline <= now) || face.has_lost_its_reader() {
             return Ok(Outcome::Yes);
         }
-        let pause = now + SILENCE;
+        let pause = now + READER_INTERVAL;
         let until = deadline.map_or(pause, |deadline| deadline.min(pause));
         match follower.next(session, Some(until))? {
             Some(report) => print(face, &report)?,
+            None if silent_since.elapsed() < SILENCE => continue,
             None if face.form == Form::Json => {
                 let line = json!({ "position": follower.position() });
                 face.write(&format!("{line}\n"), false)?;
             }
             None => {}
         }
+        silent_since = Instant::now();
     }
 }
 

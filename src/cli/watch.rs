@@ -2,17 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::flow::watch::watcher::{self, Done, Go, Options};
 use crate::flow::watch::{
     self, DEBOUNCE_SECONDS, OnChange, Request, StoppedReport, WatchEntry, WatchReport,
-    WatchesReport,
+    WatchesReport, watch_log,
 };
 use crate::git::process::detached;
 use crate::model::escape;
-use crate::model::time::Moment;
-use crate::model::{Code, Error, RepoPath, Result};
+use crate::model::time::{self, Moment};
+use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::Session;
 use crate::ui::answer::{Answer, Form, Outcome};
 use crate::ui::text;
@@ -151,7 +152,15 @@ fn follow(
     report: Option<WatchReport>,
     options: &Options,
 ) -> Result<Outcome, Stop> {
-    let world = face.world()?;
+    let mut world = face.world()?;
+    let is_logged = !face.env.terminal.has_stderr;
+    if is_logged {
+        world.narrate = with_times(&world);
+    }
+    if is_logged && face.form == Form::Quiet {
+        // In the background: the log shows when it ran.
+        (world.narrate)("begins to watch");
+    }
     let flags = face.flags.clone();
     if let Some(mut report) = report {
         report.watch.running = true;
@@ -163,21 +172,28 @@ fn follow(
         write_line(face, &begun, &line)?;
     }
     let mut failed = None;
-    let ran = watcher::run(&world, &flags, options, &mut |done| match write_line(
-        face,
-        done,
-        &line_of(done),
-    ) {
-        Ok(()) => Go::On,
-        Err(stop) => {
-            failed = Some(stop);
+    let ran = watcher::run(&world, &flags, options, &mut |all| {
+        let mut each = all.iter();
+        let written = each.try_for_each(|done| write_line(face, done, &line_of(done)));
+        failed = written.err();
+        if failed.is_some() || face.has_lost_its_reader() {
             Go::End
+        } else {
+            Go::On
         }
     })?;
     if !ran {
         (world.narrate)("another process watches this working tree");
+    } else if is_logged && face.form == Form::Quiet {
+        (world.narrate)("has ended");
     }
     failed.map_or(Ok(Outcome::Yes), Err)
+}
+
+/// Returns narration for a log: what happened hours ago has its time.
+fn with_times(world: &World) -> Arc<dyn Fn(&str) + Send + Sync> {
+    let (narrate, clock) = (Arc::clone(&world.narrate), Arc::clone(&world.clock));
+    Arc::new(move |text| narrate(&format!("{}  {text}", time::rfc3339(&clock()))))
 }
 
 fn write_line(face: &mut Face<'_>, done: &impl serde::Serialize, line: &str) -> Result<(), Stop> {
@@ -229,7 +245,11 @@ fn start_detached(session: &Session, options: &Options) -> Result<()> {
             args.extend([flag.into(), time.as_secs_f64().to_string().into()]);
         }
     }
-    detached::start(&session.world, &args)?;
+    let log = watch_log::open(session);
+    if let Err(error) = &log {
+        (session.world.narrate)(&format!("warning: it has no log: {}", error.message()));
+    }
+    detached::start(&session.world, &args, log.ok())?;
     // Then it has looked: a change from now on is noticed.
     let deadline = Instant::now() + START_TIMEOUT;
     while !watch::is_running(session) && Instant::now() < deadline {

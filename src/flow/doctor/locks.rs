@@ -8,6 +8,7 @@ use crate::clones::hub::{self, joining};
 use crate::flow::agents::agent_places::clones_here;
 use crate::flow::migrate::{self, Stage, WAY_BACK};
 use crate::flow::residency;
+use crate::flow::watch::{self, watch_log};
 use crate::git::scratch;
 use crate::model::{Result, text};
 use crate::store::files::places::Places;
@@ -55,6 +56,25 @@ pub(super) fn pages(session: &Session) -> Check {
         write!(detail, "; of agents without a clone: {}", gone.join(", ")).ok();
     }
     Check::well("page-state", detail)
+}
+
+/// Names the watches of this working tree, and the log of a process in the background; `None` without a watch.
+pub(super) fn watches(session: &Session) -> Option<Check> {
+    // An unusable database is reported with the pages.
+    let watches = watch::list(session).ok().filter(|list| list.count > 0)?;
+    let count = text::count(watches.count, "watch");
+    let log = watch_log::path(session);
+    let log = log.display();
+    let detail = if watches.running {
+        format!("{count}; in the background, the log is '{log}'")
+    } else {
+        format!("{count}; no process is running; the last log is '{log}'")
+    };
+    let resume = "git colony watch --resume --detach";
+    Some(Check {
+        fix: (!watches.running).then(|| resume.to_owned()),
+        ..Check::well("watches", detail)
+    })
 }
 
 /// Finds lock files: their owner and age. They are reported, never deleted.

@@ -86,6 +86,7 @@ fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     checks.extend(locks::locks(session)?);
     checks.extend(locks::migration(session)?);
     checks.push(locks::pages(session));
+    checks.extend(locks::watches(session));
     checks.push(setup::mirrors(session)?);
     checks.extend(setup::set_up(session));
     checks.extend(merge_drivers::checks(session));

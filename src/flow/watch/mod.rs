@@ -7,6 +7,7 @@ mod remote_poll;
 mod triggers;
 mod wake;
 mod watch_list;
+pub mod watch_log;
 pub mod watcher;
 
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ use super::remote_poll::RemotePoll;
 use super::triggers::{self, Rows};
 use super::wake::{POLL, Wake};
 use super::watch_list::WatchList;
-use super::{OnChange, lock_path};
+use super::{OnChange, lock_path, watch_log};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
 use crate::git::process::end_children;
@@ -89,6 +89,7 @@ pub enum Go {
 }
 
 /// Watches until the last watch is stopped, or a signal comes. Returns `false` if another process does so already.
+/// `report` is called several times a second, mostly with nothing.
 ///
 /// # Errors
 /// As [`Session::open`], `io`. A watch that fails does not end the process.
@@ -96,7 +97,7 @@ pub fn run(
     world: &World,
     flags: &Flags,
     options: &Options,
-    report: &mut dyn FnMut(&Done) -> Go,
+    report: &mut dyn FnMut(&[Done]) -> Go,
 ) -> Result<bool> {
     let session = Session::open(world.clone(), flags, ObjectWrites::Durable)?;
     // The first look comes before the lock: from then on, others see that changes are noticed.
@@ -113,14 +114,14 @@ pub fn run(
         session.repo.git_dir().to_owned(),
         lock_path(&session),
     ];
+    let (place, log) = (InPlace::of(own), watch_log::path(&session));
     drop(session);
-    let place = InPlace::of(own);
     while place.holds() && world.interrupt.signal().is_none() && watcher.has_work() {
         watcher.wait();
-        let done = watcher.turn();
-        if done.iter().any(|done| report(done) == Go::End) {
+        if report(&watcher.turn()) == Go::End {
             break;
         }
+        watch_log::shorten(&log);
     }
     drop(lock);
     // The remote may still be asked.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{bench, catalog, index, memory};
+use crate::flow::watch::watch_log;
 use crate::git::Checkout;
 use crate::git::worktree::safe_open;
 use crate::model::{RepoPath, Result, World};
@@ -158,6 +159,11 @@ fn of_git(git_dir: &Path, common_dir: &Path) -> Vec<StatePlace> {
     let kept = Places::kept_in(common_dir);
     vec![
         Keep::ForGood.place("worktree-state", git_dir.join("colony"), PlaceOf::Worktree),
+        Keep::Deletable.place(
+            "watcher-log",
+            watch_log::path_in(git_dir),
+            PlaceOf::Worktree,
+        ),
         Keep::ForGood.place("state", common_dir.join("colony"), PlaceOf::Repository),
         Keep::Deletable.place(
             "cache",

@@ -1,24 +1,25 @@
 //! This program in the background: a process that outlives the one that starts it.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
 use crate::model::{Error, Result, World};
 
-/// Starts this program with arguments, in the environment of the caller and without its streams. Ctrl-C in the
-/// terminal of the caller does not reach it.
+/// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes
+/// to `log`. Ctrl-C in the terminal of the caller does not reach it.
 ///
 /// # Errors
 /// `io`.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
-pub fn start(world: &World, args: &[impl AsRef<OsStr>]) -> Result<()> {
+pub fn start(world: &World, args: &[impl AsRef<OsStr>], log: Option<File>) -> Result<()> {
     let mut command = Command::new(&world.program);
     command.args(args).env_clear().envs(&world.variables);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null());
+        .stderr(log.map_or_else(Stdio::null, Stdio::from));
     let started = command.process_group(0).spawn();
     started
         .map(drop)

@@ -106,6 +106,23 @@ fn a_deleted_or_damaged_log_is_a_gap_and_goes_on() {
 }
 
 #[test]
+fn a_closed_pipe_ends_it_quietly_without_another_event() {
+    let sandbox = Sandbox::new();
+    for form in [
+        &["events", "--follow"][..],
+        &["--json", "events", "--follow"],
+    ] {
+        let mut command = sandbox.program();
+        command.args(form);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
+    }
+}
+
+#[test]
 fn a_closed_pipe_ends_it_at_the_next_event() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.program();

@@ -1,6 +1,7 @@
 //! How long watches and their process live.
 
 use std::fs;
+use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -266,8 +267,47 @@ fn a_change_right_after_a_detached_start_is_noticed() {
     );
     sandbox.write("src/a.rs", "fn other() {}\n");
     until(|| sandbox.json(&["watches"])["watches"][0]["fire_count"] == 1);
+    let doctor = sandbox.json(&["doctor"]);
+    let mut checks = doctor["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["name"] == "watches");
+    let log = sandbox.path(".git/colony/watcher.log");
+    assert_eq!(
+        check.unwrap()["detail"],
+        format!("1 watch; in the background, the log is '{}'", log.display())
+    );
     sandbox.colony(&["watches", "stop", "one"]);
     until(|| sandbox.json(&["watches"])["running"] == false);
+    let places = sandbox.json(&["paths"])["places"].clone();
+    let mut places = places.as_array().unwrap().iter();
+    let place = places.find(|place| place["name"] == "watcher-log").unwrap();
+    assert_eq!(place["path"], log.to_str().unwrap());
+    assert_eq!(place["exists"], true);
+    // Each line has its time.
+    until(|| fs::read_to_string(&log).unwrap().lines().count() == 2);
+    let text = fs::read_to_string(&log).unwrap();
+    let told: Vec<&str> = text
+        .lines()
+        .map(|line| line.split_once("  ").unwrap().1)
+        .collect();
+    assert_eq!(told, ["begins to watch", "has ended"]);
+}
+
+#[test]
+fn a_closed_pipe_ends_the_process_and_keeps_the_watch() {
+    let sandbox = mapped();
+    let mut command = sandbox.program();
+    command.args(["watch", "code", "--id", "one"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until(|| sandbox.json(&["watches"])["running"] == true);
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
+    let left = sandbox.json(&["watches"]);
+    assert_eq!(
+        (&left["count"], &left["running"]),
+        (&json!(1), &json!(false))
+    );
 }
 
 #[test]
