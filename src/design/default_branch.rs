@@ -27,7 +27,9 @@ pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
             continue;
         }
         let there = RefName::from(format!("{REMOTE}{name}").as_str());
-        if let Some(commit) = repo.find_ref(&branch)?.or(repo.find_ref(&there)?) {
+        let local = repo.find_ref(&branch)?;
+        let found = local.map_or_else(|| repo.find_ref(&there), |commit| Ok(Some(commit)));
+        if let Some(commit) = found? {
             return Ok(Some((branch, commit)));
         }
     }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::model::{Code, Error, Result, ResultExt as _, World};
+use crate::model::{Code, Result, ResultExt as _, World};
 
 use super::refs::usual_default_branches;
 use super::remote::url::{Provenance, RemoteUrl, Transport, redact_refused};
+use super::repo::{Places, canonical};
 use super::{ObjectWrites, Oid, RefName, Repo, discovery};
 
 /// The host of an origin, as far as it is known.
@@ -90,17 +91,16 @@ impl Checkout {
     }
 
     fn of(inner: gix::Repository) -> Result<Checkout> {
-        let git_dir = canonical(inner.git_dir())?;
-        let git_root = inner.workdir().map(canonical).transpose()?;
+        let places = Places::of(&inner)?;
         let origin = inner
             .config_snapshot()
             .string("remote.origin.url")
             .map(|url| url.trim_ascii().to_vec());
         Ok(Checkout {
-            root: git_root.clone().unwrap_or_else(|| git_dir.clone()),
-            git_root,
-            common_dir: Some(canonical(inner.common_dir())?),
-            git_dir: Some(git_dir),
+            root: places.workdir.as_ref().unwrap_or(&places.git_dir).clone(),
+            git_root: places.workdir,
+            common_dir: Some(places.common_dir),
+            git_dir: Some(places.git_dir),
             origin: origin.filter(|url| !url.is_empty()),
             inner: Some(inner),
         })
@@ -130,11 +130,12 @@ impl Checkout {
     /// Returns the id of the project: that of its normalized origin if that is on a network, else of the first
     /// commit of the default branch. `None` without either, and in a shallow clone that would need the commit.
     ///
-    /// Without a network origin it walks the first parents of the history.
+    /// Without a network origin it walks the first parents of the history, from `tip` if the caller knows the tip of the
+    /// default branch.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
-    pub fn project_id(&self, world: &World) -> Result<Option<String>> {
+    pub fn project_id(&self, world: &World, tip: Option<Oid>) -> Result<Option<String>> {
         if let Some(url) = self.network_origin() {
             return Ok(Some(project_of(&url)));
         }
@@ -145,7 +146,8 @@ impl Checkout {
         if shallow.or_code(Code::RepositoryBroken, || "cannot read 'shallow'")? {
             return Ok(None);
         }
-        let Some(tip) = tip_of_default_branch(&repo)? else {
+        let tip = tip.map_or_else(|| tip_of_default_branch(&repo), |tip| Ok(Some(tip)));
+        let Some(tip) = tip? else {
             return Ok(None);
         };
         let first = repo.first_commit(tip, None)?.to_string();
@@ -185,6 +187,11 @@ impl Checkout {
     /// Reads the index of the repository around it, if there is one.
     pub fn superproject(&self, world: &World) -> Option<PathBuf> {
         let root = self.git_root.as_deref()?;
+        let has_git = |folder: &Path| folder.join(".git").symlink_metadata().is_ok();
+        // Where nothing is around it, as usual, no repository is searched for.
+        if world.variable("GIT_DIR").is_none() && !root.ancestors().skip(1).any(has_git) {
+            return None;
+        }
         let around = discovery::open_by_git_rules(&world.standing_in(root.parent()?)).ok()?;
         let outer = canonical(around.workdir()?).ok()?;
         let path = root.strip_prefix(&outer).ok()?.as_os_str().as_bytes();
@@ -199,7 +206,9 @@ impl Checkout {
     /// # Errors
     /// `repository-broken`, `io`.
     pub fn to_read(&self, world: &World) -> Result<Option<Repo>> {
-        let Some(inner) = &self.inner else {
+        let (Some(inner), Some(git_dir), Some(common_dir)) =
+            (&self.inner, &self.git_dir, &self.common_dir)
+        else {
             return Ok(None);
         };
         if discovery::has_unreadable_refs(inner) {
@@ -209,7 +218,12 @@ impl Checkout {
         if inner.workdir().is_none() && inner.set_workdir(self.root.clone()).is_err() {
             return Ok(None);
         }
-        Repo::from_inner(inner, ObjectWrites::InMemory, &world.interrupt).map(Some)
+        let places = Places {
+            git_dir: git_dir.clone(),
+            common_dir: common_dir.clone(),
+            workdir: Some(self.root.clone()),
+        };
+        Repo::at(inner, places, ObjectWrites::InMemory, &world.interrupt).map(Some)
     }
 
     /// Returns the origin if it is not on this machine.
@@ -274,11 +288,6 @@ fn without_userinfo(url: &[u8]) -> Vec<u8> {
     let (authority, path) = rest.split_at(end);
     let host = authority.rsplit(|&byte| byte == b'@').next();
     [scheme, host.unwrap_or_default(), path].concat()
-}
-
-fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize()
-        .map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
 }
 
 #[cfg(test)]

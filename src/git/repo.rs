@@ -29,6 +29,46 @@ pub struct Repo {
     pub(super) scratch: Option<Arc<Scratch>>,
 }
 
+/// The paths of a repository, without symlinks.
+pub(super) struct Places {
+    /// The git directory of this worktree.
+    pub(super) git_dir: PathBuf,
+    /// The git directory shared by all worktrees.
+    pub(super) common_dir: PathBuf,
+    /// The root of the working tree; `None` if it is bare.
+    pub(super) workdir: Option<PathBuf>,
+}
+
+impl Places {
+    /// Resolves them: one look at each directory on the way to the root, and one at `.git` if that is where it usually is.
+    pub(super) fn of(inner: &gix::Repository) -> Result<Places> {
+        let own = inner.git_dir();
+        let workdir = inner.workdir().map(canonical).transpose()?;
+        let is_usual = |top: &Path| {
+            let is_folder = || own.symlink_metadata().is_ok_and(|found| found.is_dir());
+            own == top.join(".git") && is_folder()
+        };
+        let git_dir = match &workdir {
+            Some(root) if inner.workdir().is_some_and(is_usual) => root.join(".git"),
+            _ => canonical(own)?,
+        };
+        let common_dir = match inner.common_dir() {
+            same if same == own => git_dir.clone(),
+            other => canonical(other)?,
+        };
+        Ok(Places {
+            git_dir,
+            common_dir,
+            workdir,
+        })
+    }
+}
+
+pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
+    path.canonicalize()
+        .map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
+}
+
 /// The number of symbolic refs that git follows from HEAD.
 const MAX_SYMBOLIC_REFS: usize = 5;
 
@@ -105,7 +145,17 @@ impl Repo {
     }
 
     pub(super) fn from_inner(
+        inner: gix::Repository,
+        writes: ObjectWrites,
+        interrupt: &Interrupt,
+    ) -> Result<Repo> {
+        let places = Places::of(&inner)?;
+        Repo::at(inner, places, writes, interrupt)
+    }
+
+    pub(super) fn at(
         mut inner: gix::Repository,
+        places: Places,
         writes: ObjectWrites,
         interrupt: &Interrupt,
     ) -> Result<Repo> {
@@ -113,20 +163,16 @@ impl Repo {
         if discovery::has_unreadable_refs(&inner) {
             return Err(discovery::no_reftable());
         }
-        let Some(workdir) = inner.workdir() else {
+        let Some(workdir) = places.workdir else {
             return Err(
                 Error::new(Code::BareRepository, "this repository has no working tree")
                     .hint("run the command in a clone with a working tree"),
             );
         };
-        let canonical = |path: &Path| {
-            path.canonicalize()
-                .map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
-        };
         Ok(Repo {
-            git_dir: canonical(inner.git_dir())?,
-            common_dir: canonical(inner.common_dir())?,
-            workdir: canonical(workdir)?,
+            git_dir: places.git_dir,
+            common_dir: places.common_dir,
+            workdir,
             writes,
             interrupt: interrupt.clone(),
             read_index: RefCell::new(None),
@@ -141,7 +187,12 @@ impl Repo {
     /// # Errors
     /// `io`.
     pub(super) fn for_thread(&self) -> Result<Repo> {
-        let mut repo = Repo::from_inner(self.inner.clone(), self.writes, &self.interrupt)?;
+        let places = Places {
+            git_dir: self.git_dir.clone(),
+            common_dir: self.common_dir.clone(),
+            workdir: Some(self.workdir.clone()),
+        };
+        let mut repo = Repo::at(self.inner.clone(), places, self.writes, &self.interrupt)?;
         repo.scratch.clone_from(&self.scratch);
         Ok(repo)
     }

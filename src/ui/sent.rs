@@ -5,7 +5,8 @@
 //! Not covered are commands in the middle of a sentence or in quotes, those in other fields of JSON (`fix`,
 //! `restore`, `next.command`), and notes beside the answer: there they are commands to run in that directory.
 
-use std::path::Path;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 use crate::model::World;
 use crate::model::text::typed_word;
@@ -26,30 +27,49 @@ const VERBS: &str = "-c add am bisect branch checkout cherry-pick colony commit 
                      ls-files merge pull push rebase remote reset revert rm show stash status switch tag \
                      update-ref worktree";
 
-/// The directory of the commands that are offered; `None` if the shell is there already.
+/// The directory of the commands that are offered. Nothing is looked up before one is.
 #[derive(Clone, Debug, Default)]
-pub struct Sent(Option<String>);
+pub struct Sent {
+    places: Option<Places>,
+    /// The directory as a word; `None` if the shell is there already.
+    word: OnceCell<Option<String>>,
+}
+
+#[derive(Clone, Debug)]
+struct Places {
+    stands_in: PathBuf,
+    ran_in: PathBuf,
+}
 
 impl Sent {
     /// Compares where the command ran with where the shell that started it stands: git says nothing of its `-C`,
     /// but leaves the word of the shell (`PWD`).
     pub fn to(world: &World, ran_in: &Path) -> Sent {
         let told = world.variable("PWD").map(Path::new);
-        let stands_in = told
-            .filter(|told| told.is_absolute())
-            .unwrap_or(&world.cwd)
-            .canonicalize()
-            .ok();
-        let ran_in = ran_in.canonicalize().ok();
-        let elsewhere = ran_in.filter(|there| stands_in.as_ref() != Some(there));
-        // A path that is not text cannot be pasted.
-        let word = elsewhere.and_then(|there| Some(typed_word(there.to_str()?)));
-        Sent(word)
+        let stands_in = told.filter(|told| told.is_absolute());
+        Sent {
+            places: Some(Places {
+                stands_in: stands_in.unwrap_or(&world.cwd).to_owned(),
+                ran_in: ran_in.to_owned(),
+            }),
+            word: OnceCell::new(),
+        }
+    }
+
+    fn word(&self) -> Option<&String> {
+        let find = || {
+            let Places { stands_in, ran_in } = self.places.as_ref()?;
+            let ran_in = ran_in.canonicalize().ok()?;
+            let is_elsewhere = stands_in.canonicalize().ok().as_ref() != Some(&ran_in);
+            // A path that is not text cannot be pasted.
+            ran_in.to_str().filter(|_| is_elsewhere).map(typed_word)
+        };
+        self.word.get_or_init(find).as_ref()
     }
 
     /// Sends the commands of a hint.
     pub fn hint(&self, hint: &str) -> String {
-        let Some(place) = &self.0 else {
+        let Some(place) = self.word() else {
             return hint.to_owned();
         };
         // A comment is for reading.
@@ -68,7 +88,7 @@ impl Sent {
     pub fn line(&self, line: String) -> String {
         let label = LABELS.iter().find(|label| line.starts_with(**label));
         let command = label.and_then(|label| Some((label, line.strip_prefix(label)?)));
-        match command.filter(|_| self.0.is_some()) {
+        match command {
             Some((label, command)) => format!("{label}{}", self.hint(command)),
             None => line,
         }
@@ -97,9 +117,16 @@ fn send(command: &str, place: &str) -> String {
 mod tests {
     use super::*;
 
+    fn at(place: &str) -> Sent {
+        Sent {
+            places: None,
+            word: OnceCell::from(Some(place.to_owned())),
+        }
+    }
+
     #[test]
     fn every_command_of_a_hint_is_sent_and_prose_stays() {
-        let sent = Sent(Some("'/a b'".to_owned()));
+        let sent = at("'/a b'");
         for (hint, expected) in [
             (
                 "git switch x && git colony merge y --resolve",
@@ -129,7 +156,7 @@ mod tests {
 
     #[test]
     fn only_lines_that_offer_a_command_are_sent() {
-        let sent = Sent(Some("/c".to_owned()));
+        let sent = at("/c");
         let line = |line: &str| sent.line(line.to_owned());
         assert_eq!(
             line("to undo: git colony undo   (op-1)"),

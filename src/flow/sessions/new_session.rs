@@ -208,7 +208,7 @@ pub(super) fn describe(
         agent: place.agent(),
         plan,
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(place.world)?,
+        project_id: checkout.project_id(place.world, None)?,
         colony: colony_of(place)?,
         branch: head.as_ref().map(crate::git::Head::label),
         commit: head.as_ref().and_then(crate::git::Head::commit),

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::default_branch;
-use crate::git::Checkout;
 use crate::git::checkout::Provider;
+use crate::git::{Checkout, Oid};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::settings::colony_toml::SettingsProblem;
@@ -62,9 +62,13 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         .iter()
         .find(|path| files.has_file(path));
     let agents = [".colony/agents", ".vox/agents"];
+    let branch = default_branch_of(world, checkout)?;
+    // The manifest may name another branch than the one that decides about the project.
+    let tip = branch.as_ref().and_then(|(_, tip)| *tip);
+    let tip = tip.filter(|_| !layout.capabilities.colony_project);
     Ok(IdReport {
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(world)?,
+        project_id: checkout.project_id(world, tip)?,
         root: RepoPath::from(&*checkout.root),
         git_root: checkout.git_root.as_deref().map(RepoPath::from),
         common_dir: checkout.common_dir.as_deref().map(RepoPath::from),
@@ -72,7 +76,7 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         superproject: checkout.superproject(world).as_deref().map(RepoPath::from),
         origin_url: checkout.origin_url(),
         provider: checkout.provider(),
-        default_branch: default_branch_of(world, checkout)?,
+        default_branch: branch.map(|(name, _)| name),
         capabilities: layout.capabilities,
         has_agents_dir: agents.iter().any(|path| files.has_directory(path)),
         config_path: config.map(|path| RepoPath::from(&*checkout.root.join(path))),
@@ -89,15 +93,15 @@ pub(in crate::flow) fn repository_id(session: &Session) -> Result<String> {
     Ok(Checkout::find(&session.world)?.repository_id())
 }
 
-/// Returns the default branch, which need not have a commit.
-fn default_branch_of(world: &World, checkout: &Checkout) -> Result<Option<String>> {
+/// Returns the default branch and its tip; an unborn one has none.
+fn default_branch_of(world: &World, checkout: &Checkout) -> Result<Option<(String, Option<Oid>)>> {
     let Some(repo) = checkout.to_read(world)? else {
         return Ok(None);
     };
-    if let Some((branch, _)) = default_branch::find(&repo)? {
-        return Ok(Some(branch.short()));
+    if let Some((branch, tip)) = default_branch::find(&repo)? {
+        return Ok(Some((branch.short(), Some(tip))));
     }
     let head = repo.head()?.moving_ref();
     let is_branch = head.as_bytes().starts_with(b"refs/heads/");
-    Ok(is_branch.then(|| head.short()))
+    Ok(is_branch.then(|| (head.short(), None)))
 }

@@ -13,10 +13,11 @@ pub mod reflog;
 
 use std::fmt;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use gix::prelude::ReferenceExt as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -258,16 +259,43 @@ pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<
     let cannot = || format!("cannot read ref '{name}'");
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
-    let found = repo
-        .try_find_reference(full.as_ref())
-        .or_code(Code::RepositoryBroken, cannot)?;
+    let found = find(repo, &full).or_code(Code::RepositoryBroken, cannot)?;
     Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
+}
+
+/// Finds a ref by its full name.
+///
+/// gix takes it for a short name as well: it would open five files for one that is missing, and take
+/// `refs/heads/refs/heads/x` for `refs/heads/x`.
+fn find<'r>(
+    repo: &'r gix::Repository,
+    name: &gix::refs::FullName,
+) -> Result<Option<gix::Reference<'r>>, gix::Error> {
+    let bytes = name.as_bstr();
+    let of_worktree = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+    let is_shared = bytes.starts_with(b"refs/")
+        && !of_worktree
+            .iter()
+            .any(|prefix| bytes.starts_with(prefix.as_bytes()));
+    let path = RefName::new(bytes.to_vec()).under(repo.common_dir());
+    let is_missing = |error: std::io::Error| {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    };
+    if is_shared && path.symlink_metadata().is_err_and(is_missing) {
+        // Read after that check: packing writes that file first and then deletes the others.
+        let Some(packed) = repo.refs.cached_packed_buffer()? else {
+            return Ok(None);
+        };
+        let found = packed.try_find(name.as_ref().as_partial_name())?;
+        return Ok(found.map(|found| gix::refs::Reference::from(found).attach(repo)));
+    }
+    repo.try_find_reference(name.as_ref())
 }
 
 pub(super) fn symbolic_target(repo: &gix::Repository, name: &RefName) -> Option<RefName> {
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().ok()?;
-    let found = repo.try_find_reference(full.as_ref()).ok()??;
+    let found = find(repo, &full).ok()??;
     let target = found.target().try_name()?.as_bstr().to_vec();
     Some(RefName::new(target))
 }

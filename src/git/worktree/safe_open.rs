@@ -4,12 +4,13 @@
 //! nowhere. Opening never blocks. Only regular files are read, up to a limit, and until an
 //! interrupt.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::git::Repo;
@@ -108,8 +109,9 @@ pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
 }
 
 fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
-    let parent = open_folder(folder, path).ok()??;
-    let found = rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let parent = Parent::of(folder, path).ok()??;
+    let found = rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW);
+    let found = found.ok()?;
     Some(FileType::from_raw_mode(found.st_mode))
 }
 
@@ -153,10 +155,10 @@ pub struct FileStat {
 /// # Errors
 /// The reason why it cannot be reached.
 pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
-    let Some(parent) = open_folder(folder, path)? else {
+    let Some(parent) = Parent::of(folder, path)? else {
         return Ok(None);
     };
-    match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
+    match rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileStat {
             kind: FileType::from_raw_mode(found.st_mode).into(),
             size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
@@ -192,14 +194,14 @@ pub fn entries_below(
     let here = if path.as_bytes().is_empty() {
         Some(rustix::fs::open(folder, DIRECTORY, Mode::empty())?)
     } else {
-        let opened = match open_folder(folder, path) {
+        let opened = match Parent::of(folder, path) {
             Ok(parent) => parent,
             Err(Fault::Unreadable(error)) => return Err(error),
             Err(_) => None,
         };
-        let open = |parent: OwnedFd| {
+        let open = |parent: Parent| {
             let own = DIRECTORY | OFlags::NOFOLLOW;
-            rustix::fs::openat(parent, name_of(path), own, Mode::empty())
+            rustix::fs::openat(parent.folder(), &parent.name, own, Mode::empty())
         };
         match opened.map(open).transpose() {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => None,
@@ -288,13 +290,13 @@ pub(in crate::git) fn read_link(
     workdir: &Path,
     path: &RepoPath,
 ) -> std::io::Result<Option<Vec<u8>>> {
-    let folder = match open_folder(workdir, path) {
-        Ok(Some(folder)) => folder,
+    let parent = match Parent::of(workdir, path) {
+        Ok(Some(parent)) => parent,
         Ok(None) | Err(Fault::Link) => return Ok(None),
         Err(Fault::Unreadable(error)) => return Err(error),
         Err(other) => return Err(std::io::Error::other(other.to_string())),
     };
-    match rustix::fs::readlinkat(folder, name_of(path), Vec::new()) {
+    match rustix::fs::readlinkat(parent.folder(), &parent.name, Vec::new()) {
         // The symlink has been replaced meanwhile.
         Err(Errno::INVAL | Errno::NOENT) => Ok(None),
         read => Ok(Some(read?.into_bytes())),
@@ -304,37 +306,84 @@ pub(in crate::git) fn read_link(
 /// Opens a file for reading; `None` if there is none. Does not open anything but a regular file
 /// within the limit.
 fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File>, Fault> {
-    match open_folder(workdir, path)? {
-        Some(folder) => plain_file::open_in(folder, name_of(path), Symlinks::Refused, limit_bytes),
+    match Parent::of(workdir, path)? {
+        Some(parent) => plain_file::open_in(
+            parent.folder(),
+            &parent.name,
+            Symlinks::Refused,
+            limit_bytes,
+        ),
         None => Ok(None),
     }
 }
 
-/// Opens the directory of a path; `None` if there is none.
-fn open_folder(workdir: &Path, path: &RepoPath) -> Result<Option<OwnedFd>, Fault> {
-    // A directory that cannot be listed may still contain readable files.
-    let top = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let below = top | OFlags::NOFOLLOW;
-    let system = |error: Errno| Fault::Unreadable(error.into());
-    let mut folder = rustix::fs::open(workdir, top, Mode::empty()).map_err(system)?;
-    for part in path.as_path().parent().unwrap_or(Path::new("")) {
-        match rustix::fs::openat(&folder, part, below, Mode::empty()) {
-            Ok(next) => folder = next,
-            Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) if is_link(&folder, part) => {
-                return Err(Fault::Link);
-            }
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
-            Err(error) => return Err(system(error)),
-        }
-    }
-    Ok(Some(folder))
+/// The directory of a path.
+struct Parent {
+    /// It; `None` at the top, where the name is a whole path.
+    folder: Option<OwnedFd>,
+    /// The name in it.
+    name: OsString,
 }
 
-fn is_link(folder: impl AsFd, name: &std::ffi::OsStr) -> bool {
+impl Parent {
+    /// Opens the directory of a path below a folder; `None` if there is none. At the top, nothing is opened: only the
+    /// name itself could be a symlink there, which each caller refuses.
+    fn of(workdir: &Path, path: &RepoPath) -> Result<Option<Parent>, Fault> {
+        let name = path.as_path().file_name().unwrap_or_default();
+        let above = path.as_path().parent().unwrap_or(Path::new(""));
+        let mut parts = above.components();
+        let mut folder = match above.components().next() {
+            None if !name.is_empty() => {
+                let name = workdir.join(name).into_os_string();
+                return Ok(Some(Parent { folder: None, name }));
+            }
+            Some(Component::Normal(first)) => {
+                parts.next();
+                match open_part(CWD, workdir.join(first).as_os_str())? {
+                    Some(folder) => folder,
+                    None => return Ok(None),
+                }
+            }
+            _ => rustix::fs::open(workdir, FOLDER, Mode::empty()).map_err(system)?,
+        };
+        for part in parts {
+            match open_part(folder.as_fd(), part.as_os_str())? {
+                Some(next) => folder = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Parent {
+            folder: Some(folder),
+            name: name.to_owned(),
+        }))
+    }
+
+    fn folder(&self) -> BorrowedFd<'_> {
+        self.folder.as_ref().map_or(CWD, AsFd::as_fd)
+    }
+}
+
+/// How a directory is opened that need not be listed: one that cannot be may still contain readable files.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Opens a directory in another one; `None` if there is none.
+fn open_part(folder: BorrowedFd<'_>, part: &OsStr) -> Result<Option<OwnedFd>, Fault> {
+    let own = FOLDER | OFlags::NOFOLLOW;
+    match rustix::fs::openat(folder, part, own, Mode::empty()) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) if is_link(folder, part) => {
+            Err(Fault::Link)
+        }
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(system(error)),
+    }
+}
+
+fn system(error: Errno) -> Fault {
+    Fault::Unreadable(error.into())
+}
+
+fn is_link(folder: impl AsFd, name: &OsStr) -> bool {
     let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
     found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
-}
-
-fn name_of(path: &RepoPath) -> &std::ffi::OsStr {
-    path.as_path().file_name().unwrap_or_default()
 }

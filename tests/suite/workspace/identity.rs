@@ -376,3 +376,16 @@ fn the_answer_is_the_same_for_people_and_programs() {
         insta::assert_snapshot!("id", format!("{}\n\n{}", plain(&sandbox, &json), plain(&sandbox, &text)));
     });
 }
+
+#[test]
+fn a_branch_named_like_a_ref_is_not_the_branch_of_that_ref() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["branch", "-m", "trunk"]);
+    sandbox.git(&["update-ref", "refs/heads/refs/heads/main", "HEAD"]);
+    assert_eq!(sandbox.json(&["id"])["default_branch"], "trunk");
+    sandbox.git(&["pack-refs", "--all"]);
+    assert_eq!(sandbox.json(&["id"])["default_branch"], "trunk");
+    sandbox.git(&["branch", "main"]);
+    sandbox.git(&["pack-refs", "--all"]);
+    assert_eq!(sandbox.json(&["id"])["default_branch"], "main");
+}
