@@ -1,7 +1,9 @@
 //! An overview of the files of a checkout: their number, by extension and by what they seem to be for. Counted by a
 //! bounded walk, without git; judged by paths below the root alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::Checkout;
 use crate::git::worktree::filled_directories::WalkFor;
-use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
+use crate::git::worktree::plain_walk::{WalkRules, each_file_below};
 use crate::model::time::rfc3339;
 use crate::model::{RepoPath, Result, World};
 use crate::store::files::tree_folder::{CACHE, SESSIONS};
@@ -101,28 +103,20 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
         skips: &is_skipped,
         most_files: MAX_FILES,
     };
-    let WalkedFiles { files, is_cut } = files_below(&world.interrupt, &checkout.root, rules)?;
-    let mut extensions: BTreeMap<String, usize> = BTreeMap::new();
-    for path in &files {
-        *extensions.entry(extension_of(path)).or_default() += 1;
-    }
-    let mut extensions: Vec<(String, usize)> = extensions.into_iter().collect();
-    // Sorted by name already, which decides between equal numbers.
-    extensions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    extensions.truncate(MAX_EXTENSIONS);
-    let number =
-        |is_one: &dyn Fn(&RepoPath) -> bool| files.iter().filter(|path| is_one(path)).count();
+    let mut overview = Overview::default();
+    let mut add = |directory: &RepoPath, name: &[u8]| overview.add(directory, name);
+    let is_cut = each_file_below(&world.interrupt, &checkout.root, rules, &mut add)?;
     Ok(IndexReport {
         repository_id: checkout.repository_id(),
         root: RepoPath::from(&*checkout.root),
-        files_scanned: files.len(),
+        files_scanned: overview.files,
         stopped_at_cap: is_cut,
-        by_extension_top: extensions,
-        tests_discovered: number(&is_test),
-        docs_discovered: number(&|path| is_below(path, "docs")),
-        skills_discovered: number(&|path| path.name() == b"SKILL.md"),
-        workflows_discovered: number(&|path| is_below(path, "workflows")),
-        contracts_discovered: number(&|path| is_below(path, "contracts")),
+        by_extension_top: overview.most_frequent_extensions(),
+        tests_discovered: overview.tests,
+        docs_discovered: overview.docs,
+        skills_discovered: overview.skills,
+        workflows_discovered: overview.workflows,
+        contracts_discovered: overview.contracts,
         indexed_at: rfc3339(&world.now()),
         cached: false,
         stale: false,
@@ -132,27 +126,93 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 fn is_skipped(directory: &RepoPath) -> bool {
-    [CACHE, SESSIONS].contains(&&*directory.to_string())
+    [CACHE, SESSIONS]
+        .map(str::as_bytes)
+        .contains(&directory.as_bytes())
         || WalkFor::Overview.leaves_out(directory.name())
 }
 
-fn extension_of(path: &RepoPath) -> String {
-    let name = RepoPath::new(path.name());
-    let extension = name.as_path().extension();
-    extension.map_or_else(
-        || "(no ext)".to_owned(),
-        |extension| format!(".{}", extension.to_string_lossy()),
-    )
+/// The files that were counted.
+#[derive(Default)]
+struct Overview {
+    files: usize,
+    extensions: HashMap<Vec<u8>, usize>,
+    tests: usize,
+    docs: usize,
+    skills: usize,
+    workflows: usize,
+    contracts: usize,
+    /// The directory of the last file, and what it says of its files: most files share it with the one before.
+    directory: RepoPath,
+    purposes: Purposes,
 }
 
-fn is_test(path: &RepoPath) -> bool {
-    let name = String::from_utf8_lossy(path.name()).into_owned();
-    is_below(path, "tests") || name.contains("_test.") || name.starts_with("test_")
+/// What the directories above a file say of it.
+#[derive(Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a file may be for each of these"
+)]
+struct Purposes {
+    tests: bool,
+    docs: bool,
+    workflows: bool,
+    contracts: bool,
 }
 
-fn is_below(path: &RepoPath, directory: &str) -> bool {
-    let mut above = path.ancestors();
-    above.any(|above| above.name() == directory.as_bytes())
+impl Purposes {
+    fn of(directory: &RepoPath) -> Purposes {
+        let has = |name: &str| {
+            let mut names = directory.as_bytes().split(|byte| *byte == b'/');
+            names.any(|found| found == name.as_bytes())
+        };
+        Purposes {
+            tests: has("tests"),
+            docs: has("docs"),
+            workflows: has("workflows"),
+            contracts: has("contracts"),
+        }
+    }
+}
+
+impl Overview {
+    fn add(&mut self, directory: &RepoPath, name: &[u8]) {
+        if self.directory != *directory {
+            self.directory = directory.clone();
+            self.purposes = Purposes::of(directory);
+        }
+        self.files += 1;
+        let extension = Path::new(OsStr::from_bytes(name)).extension();
+        // With its dot.
+        let extension = extension.and_then(|own| name.get(name.len() - own.len() - 1..));
+        let extension = extension.unwrap_or_default();
+        match self.extensions.get_mut(extension) {
+            Some(count) => *count += 1,
+            None => drop(self.extensions.insert(extension.to_vec(), 1)),
+        }
+        let is_test = name.starts_with(b"test_") || name.windows(6).any(|part| part == b"_test.");
+        self.tests += usize::from(self.purposes.tests || is_test);
+        self.docs += usize::from(self.purposes.docs);
+        self.skills += usize::from(name == b"SKILL.md");
+        self.workflows += usize::from(self.purposes.workflows);
+        self.contracts += usize::from(self.purposes.contracts);
+    }
+
+    fn most_frequent_extensions(&self) -> Vec<(String, usize)> {
+        let mut named: BTreeMap<String, usize> = BTreeMap::new();
+        for (extension, count) in &self.extensions {
+            let name = match extension.as_slice() {
+                b"" => "(no ext)".to_owned(),
+                extension => String::from_utf8_lossy(extension).into_owned(),
+            };
+            *named.entry(name).or_default() += count;
+        }
+        let mut extensions: Vec<(String, usize)> = named.into_iter().collect();
+        // Sorted by name already, which decides between equal numbers.
+        extensions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        extensions.truncate(MAX_EXTENSIONS);
+        extensions
+    }
 }
 
 /// Returns a digest of what changes when git adds or removes files, or at the root. Costs a few `stat`s.

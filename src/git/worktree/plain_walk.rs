@@ -1,16 +1,21 @@
 //! A walk of a directory without the help of git: regular files, sorted by path, up to a number. Symlinks are not
 //! followed, and nothing is opened but directories.
 
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::cmp::Ordering;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
 use crate::model::world::Interrupt;
 use crate::model::{Error, RepoPath, Result};
 
 /// Deeper directories are left out.
 const MAX_DEPTH: usize = 128;
+
+/// The size of the buffer for the entries of a directory.
+const BUFFER_BYTES: usize = 32 << 10;
 
 /// What a walk leaves out.
 #[derive(Clone, Copy)]
@@ -39,6 +44,25 @@ pub fn files_below(
     root: &Path,
     rules: WalkRules<'_>,
 ) -> Result<WalkedFiles> {
+    let mut files = Vec::new();
+    let mut keep = |directory: &RepoPath, name: &[u8]| {
+        files.push(directory.join(&RepoPath::new(name)));
+    };
+    let is_cut = each_file_below(interrupt, root, rules, &mut keep)?;
+    Ok(WalkedFiles { files, is_cut })
+}
+
+/// Calls a function with the directory and the name of each of these files, in the same order. Returns `true` if there
+/// are more than the maximum number.
+///
+/// # Errors
+/// As [`files_below`].
+pub fn each_file_below(
+    interrupt: &Interrupt,
+    root: &Path,
+    rules: WalkRules<'_>,
+    visit: &mut dyn FnMut(&RepoPath, &[u8]),
+) -> Result<bool> {
     let cannot =
         |e: rustix::io::Errno| Error::io(format!("cannot read '{}'", root.display()), e.into());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -46,34 +70,46 @@ pub fn files_below(
     let mut walk = Walk {
         interrupt,
         rules,
-        found: WalkedFiles::default(),
+        visit,
+        buffer: vec![MaybeUninit::uninit(); BUFFER_BYTES],
+        visited: 0,
+        is_cut: false,
     };
     walk.directory(&top, &RepoPath::default(), 0)?;
-    Ok(walk.found)
+    Ok(walk.is_cut)
 }
 
 struct Walk<'a> {
     interrupt: &'a Interrupt,
     rules: WalkRules<'a>,
-    found: WalkedFiles,
+    visit: &'a mut dyn FnMut(&RepoPath, &[u8]),
+    /// What the system fills with entries, for all directories.
+    buffer: Vec<MaybeUninit<u8>>,
+    visited: usize,
+    is_cut: bool,
 }
 
 impl Walk<'_> {
     fn directory(&mut self, here: &OwnedFd, path: &RepoPath, depth: usize) -> Result<()> {
         self.interrupt.check()?;
-        for (name, kind) in entries(here) {
-            if self.found.is_cut {
+        let entries = Entries::of(here, &mut self.buffer);
+        for entry in &entries.found {
+            if self.is_cut {
                 return Ok(());
             }
-            let path = path.join(&RepoPath::new(name.as_slice()));
-            if kind == FileType::RegularFile {
-                self.found.is_cut = self.found.files.len() >= self.rules.most_files;
-                if !self.found.is_cut {
-                    self.found.files.push(path);
+            let name = entries.name(entry);
+            if !entry.is_directory {
+                self.is_cut = self.visited >= self.rules.most_files;
+                if !self.is_cut {
+                    self.visited += 1;
+                    (self.visit)(path, name);
                 }
-            } else if depth < MAX_DEPTH && !(self.rules.skips)(&path) {
+                continue;
+            }
+            let path = path.join(&RepoPath::new(name));
+            if depth < MAX_DEPTH && !(self.rules.skips)(&path) {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let below = rustix::fs::openat(here, name.as_slice(), flags, Mode::empty());
+                let below = rustix::fs::openat(here, name, flags, Mode::empty());
                 if let Ok(below) = below {
                     self.directory(&below, &path, depth + 1)?;
                 }
@@ -83,31 +119,70 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the regular files and directories of a directory, in the order of their paths.
-fn entries(here: &OwnedFd) -> Vec<(Vec<u8>, FileType)> {
-    let Ok(directory) = rustix::fs::Dir::read_from(here.as_fd()) else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for entry in directory.flatten() {
-        let name = entry.file_name().to_bytes();
-        let kind = match entry.file_type() {
-            FileType::Unknown => rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |found| {
-                    FileType::from_raw_mode(found.st_mode)
-                }),
-            known => known,
-        };
-        let is_dots = name == b"." || name == b"..";
-        if matches!(kind, FileType::RegularFile | FileType::Directory) && !is_dots {
-            found.push((name.to_vec(), kind));
+/// The regular files and directories of a directory, in the order of their paths.
+#[derive(Default)]
+struct Entries {
+    /// The names, one after the other.
+    names: Vec<u8>,
+    found: Vec<Entry>,
+}
+
+/// A name among all, by its place.
+struct Entry {
+    start: usize,
+    end: usize,
+    is_directory: bool,
+}
+
+impl Entries {
+    fn of(here: &OwnedFd, buffer: &mut [MaybeUninit<u8>]) -> Entries {
+        let mut entries = Entries::default();
+        let mut directory = RawDir::new(here, buffer);
+        while let Some(Ok(entry)) = directory.next() {
+            let name = entry.file_name().to_bytes();
+            let kind = match entry.file_type() {
+                FileType::Unknown => rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |found| {
+                        FileType::from_raw_mode(found.st_mode)
+                    }),
+                known => known,
+            };
+            let is_dots = name == b"." || name == b"..";
+            if is_dots || !matches!(kind, FileType::RegularFile | FileType::Directory) {
+                continue;
+            }
+            let start = entries.names.len();
+            entries.names.extend_from_slice(name);
+            entries.found.push(Entry {
+                start,
+                end: entries.names.len(),
+                is_directory: kind == FileType::Directory,
+            });
         }
+        let Entries { names, mut found } = entries;
+        found.sort_unstable_by(|a, b| a.in_order(b, &names));
+        Entries { names, found }
     }
-    // As git does: a path in a directory has a slash behind its name.
-    let end = |kind: FileType| (kind == FileType::Directory).then_some(b'/');
-    found.sort_by(|(a, of_a), (b, of_b)| {
-        let a = a.iter().copied().chain(end(*of_a));
-        a.cmp(b.iter().copied().chain(end(*of_b)))
-    });
-    found
+
+    fn name(&self, entry: &Entry) -> &[u8] {
+        entry.of(&self.names)
+    }
+}
+
+impl Entry {
+    fn of<'n>(&self, names: &'n [u8]) -> &'n [u8] {
+        names.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Compares two names as git does: a path in a directory has a slash behind its name.
+    fn in_order(&self, other: &Entry, names: &[u8]) -> Ordering {
+        let (a, b) = (self.of(names), other.of(names));
+        let shared = a.len().min(b.len());
+        let next = |entry: &Entry, name: &[u8]| {
+            let end = entry.is_directory.then_some(b'/');
+            name.get(shared).copied().or(end)
+        };
+        let starts = a.get(..shared).cmp(&b.get(..shared));
+        starts.then_with(|| next(self, a).cmp(&next(other, b)))
+    }
 }
