@@ -58,10 +58,9 @@ const MAPPED_WORKTREE: Takes = told(
 );
 const REPOSITORIES: Takes = told("By id, name or path (default: all)", same("repositories"));
 const CONVERSATION: Takes = told("For the trace", as_arg("conversation_id", "conversation"));
-const AT_REVISION: Takes = told(
-    "Ask this state, without a checkout (default: the working tree)",
-    same("revision"),
-);
+const AT_REVISION: Takes = told("Ask this state, not the working tree", same("revision"));
+
+const FETCH: Takes = told("Fetch mirrors first", same("fetch"));
 
 /// Every action, in the order of its group.
 pub(in crate::cli) const ACTIONS: &[Action] = &[
@@ -1036,6 +1035,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             required(how("query", Text("query"))),
             REPOSITORIES,
             AT_REVISION,
+            FETCH,
             same("regex"),
             same("case_sensitive"),
             told(
@@ -1055,7 +1055,22 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             same("path"),
             REPOSITORIES,
             AT_REVISION,
+            FETCH,
             same("max_bytes"),
+            CONVERSATION,
+        ],
+    ),
+    action(
+        "query_list",
+        Repository,
+        Reads,
+        "query list",
+        &[
+            told("Only at or below it", same("path")),
+            REPOSITORIES,
+            AT_REVISION,
+            FETCH,
+            told("At most N of each repository", same("max_files")),
             CONVERSATION,
         ],
     ),
@@ -1069,6 +1084,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             told("Only commits that change it", same("path")),
             REPOSITORIES,
             AT_REVISION,
+            FETCH,
             told("At most N of each repository", same("max_commits")),
             CONVERSATION,
         ],

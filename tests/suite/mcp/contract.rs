@@ -375,7 +375,7 @@ const SAME: &[(&str, &str, &str)] = &[
 ];
 
 /// What needs more than the repository of these tests has.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
     "agent_path",
     "catalog_list",
     "catalog_refresh",
@@ -383,6 +383,7 @@ const ELSEWHERE: [&str; 10] = [
     "doctor",
     "memory_show",
     "query_file",
+    "query_list",
     "query_log",
     "query_text",
     "repo_index_refresh",

@@ -188,6 +188,30 @@ fn a_mirror_is_asked_at_any_published_revision() {
 }
 
 #[test]
+fn an_agent_has_a_mirror_fetched_and_asks_it() {
+    let served = Served::new();
+    let view = &served.workspace;
+    let ask = |action: &str, arguments: Value| {
+        crate::mcp::tool_at(&served.desk.sandbox, view.world(), action, &arguments)
+    };
+    let listed = ask("query_list", json!({}));
+    assert_eq!(listed["repositories_queried"], 0);
+    assert!(served.server.seen().is_empty(), "nothing was fetched");
+    let listed = ask("query_list", json!({ "fetch": true }));
+    assert!(
+        lines(&listed).contains(&"src/a.txt".to_owned()),
+        "{listed:#}"
+    );
+    assert!(!listed.to_string().contains("id_rsa"), "{listed:#}");
+    let log = ask("query_log", json!({ "repositories": ["far"] }));
+    assert_eq!(lines(&log), ["first", "source"]);
+    let text = ask("query_text", json!({ "query": "needle", "fetch": true }));
+    assert_eq!(lines(&text), ["src/a.txt needle one"]);
+    let file = ask("query_file", json!({ "path": "src/a.txt", "fetch": true }));
+    assert_eq!(lines(&file), ["src/a.txt  needle one"]);
+}
+
+#[test]
 fn a_mirror_is_fetched_from_https_and_ssh_alone() {
     let desk = Desk::new();
     let view = &desk.sandbox;
