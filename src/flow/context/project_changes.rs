@@ -164,6 +164,7 @@ fn refuse_wrong_places(session: &Session, project: &Project) -> Result<()> {
     let reader = ProjectReader::new(session, &[]);
     for resource in &project.resources {
         reader.place(resource, ProjectSource::Repository)?;
+        reader.refuse_symlink(&project.name, resource)?;
     }
     Ok(())
 }

@@ -12,7 +12,8 @@ use crate::flow::map::mapping;
 use crate::flow::pages;
 use crate::flow::search::documents::{self, Document, DocumentKind};
 use crate::flow::search::known_documents;
-use crate::git::worktree::safe_open;
+use crate::git::worktree::safe_open::{self, EntryKind, Fault, look_at};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::Work;
 use crate::source::literature::Literature;
@@ -80,6 +81,43 @@ impl<'a> ProjectReader<'a> {
             ResourceType::Scope => self.scope(&resource.location),
             ResourceType::Knowledge => self.knowledge(&resource.location),
         }
+    }
+
+    /// Refuses a directory below the root that a symlink leads to: none is followed there, so it would never exist.
+    ///
+    /// # Errors
+    /// `projects-invalid`.
+    pub(super) fn refuse_symlink(&self, project: &str, resource: &Resource) -> Result<()> {
+        if matches!(resource.kind, ResourceType::Scope | ResourceType::Knowledge) {
+            return Ok(());
+        }
+        let (root, path) = (self.session.repo.workdir(), below_root(resource)?);
+        let found = safe_open::stat_below(root, &path);
+        let is_symlink = match &found {
+            Ok(stat) => stat.is_some_and(|stat| stat.kind == EntryKind::Symlink),
+            Err(fault) => matches!(fault, Fault::Link),
+        };
+        if !is_symlink {
+            return Ok(());
+        }
+        let message = format!(
+            "the resource '{}' is at '{path}', which a symlink leads to: projects follow none",
+            resource.id
+        );
+        let real = path.under(root).canonicalize().ok();
+        let below = real.as_ref().and_then(|real| real.strip_prefix(root).ok());
+        let hint = below.map_or_else(
+            || look_at(&path),
+            |below| {
+                let kind = resource.kind.name();
+                let [project, id] = [project, &resource.id].map(shell_word);
+                let below = shell_word(&below.to_string_lossy());
+                format!("git colony projects add {project} {below} --type {kind} --id {id}")
+            },
+        );
+        Err(Error::new(Code::ProjectsInvalid, message)
+            .detail("location", &resource.location)
+            .hint(hint))
     }
 
     fn folder(&self, resource: &Resource, source: ProjectSource) -> Result<Place> {

@@ -187,20 +187,20 @@ impl<'a> Layers<'a> {
             let sources = ProtectedBranches::read(self.world, self.repo).sources;
             return Resolved::of_all(setting, &sources);
         }
-        if setting.set_by == SetBy::UserFiles {
-            return match self.repo.config_of_user(self.world, setting.key) {
-                _ if self.world.allows_cargo => from("true".to_owned(), Source::Flag),
-                Some(found) => from(found.value.clone(), Source::Git(found)),
-                None => from(setting.default.to_owned(), Source::BuiltIn),
-            };
-        }
         let flag = match setting.key {
             "colony.agent" => self.flags.agent.clone(),
             "colony.timeout" => self.flags.timeout_seconds.clone(),
+            "colony.tools.cargo" => self.world.allows_cargo.then(|| "true".to_owned()),
             _ => None,
         };
         if let Some(value) = flag {
             return from(value, Source::Flag);
+        }
+        if setting.set_by == SetBy::UserFiles {
+            return match self.repo.config_of_user(self.world, setting.key) {
+                Some(found) => from(found.value.clone(), Source::Git(found)),
+                None => from(setting.default.to_owned(), Source::BuiltIn),
+            };
         }
         if let Some(value) = self.world.text_variable(setting.variable) {
             return from(value.to_owned(), Source::Environment);

@@ -156,10 +156,10 @@ pub const TABLE: &[Setting] = &[
     },
     Setting {
         key: "colony.catalog.roots",
-        variable: "COLONY_CATALOG_ROOTS",
+        variable: "",
         flag: None,
         kind: Kind::List,
-        set_by: SetBy::User,
+        set_by: SetBy::UserFiles,
         default: "",
         help: "directories below which agents may query repositories of the catalog by MCP, besides the workspace",
     },

@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{configure, refused, repository};
-use crate::support::Sandbox;
+use crate::mcp::{tool_apart, where_user_sets};
+use crate::support::View;
 
 const TWO: &str = "# what belongs together\n[projects.app] # the code\ndescription = \"The app\"\nresources = [\n  { id = \"code\", type = \"git-checkout\", location = \"src\" },\n]\n\n[projects.docs]\nresources = [{ id = \"docs\", type = \"directory\", location = \"docs\" }, { id = \"none\", type = \"directory\", location = \"none\" }]\n\n[plans.review]\nprojects = [\"app\"]\nview = \"apply\"\nbudget_tokens = 900\n";
 
@@ -179,6 +180,28 @@ fn a_project_is_added_and_removed_by_one_commit_each() {
 }
 
 #[test]
+fn a_project_is_not_at_a_symlink() {
+    let sandbox = repository();
+    std::os::unix::fs::symlink("src", sandbox.path("link")).unwrap();
+    std::os::unix::fs::symlink(sandbox.outside(), sandbox.path("away")).unwrap();
+    let before = sandbox.visible_state();
+    let told = |location: &str| {
+        let told = sandbox.json(&["projects", "add", "x", location]);
+        assert_eq!(told["code"], "projects-invalid", "{told:#}");
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains("which a symlink leads to"), "{message}");
+        told["hint"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        told("link"),
+        "git colony projects add 'x' 'src' --type git-checkout --id 'link'"
+    );
+    assert!(told("link/below").starts_with("ls "));
+    assert!(told("away").starts_with("ls "));
+    assert_eq!(sandbox.visible_state(), before);
+}
+
+#[test]
 fn a_project_that_cannot_be_changed_is_refused() {
     let sandbox = repository();
     for (args, problem) in [
@@ -241,13 +264,13 @@ fn a_repository_of_the_catalog_may_be_a_resource() {
         true
     );
     // An agent by MCP reaches it only if the user allows it.
-    let call = |view: &Sandbox| {
+    let stored = |view: &View| {
         let arguments = json!({ "project": "lib" });
-        crate::mcp::tool_at(view, view.world(), "hydrate_tiers_from_project", &arguments)
+        tool_apart(view, "hydrate_tiers_from_project", &arguments)["stored"].clone()
     };
-    assert_eq!(call(&sandbox)["stored"], 0);
-    sandbox.git(&["config", "colony.catalog.roots", root]);
-    assert_eq!(call(&sandbox)["stored"], 2);
+    assert_eq!(stored(&sandbox), 0);
+    let allowed = where_user_sets(&sandbox, "colony.catalog.roots", root);
+    assert_eq!(stored(&allowed), 2);
     // A row that does not let files be read has none here.
     let text = format!(
         "schema_version: 1\nrepositories:\n  - root_path: {root}\n    capabilities: [list_files]\n"

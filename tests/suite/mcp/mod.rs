@@ -81,6 +81,18 @@ pub(crate) fn tool_at(sandbox: &Sandbox, world: World, tool: &str, arguments: &V
     found["result"]["structuredContent"].clone()
 }
 
+/// The same where the user's own configuration has a setting.
+pub(crate) fn where_user_sets(view: &View, key: &str, value: &str) -> View {
+    let global = view.outside().join("global");
+    view.git(&["config", "--file", global.to_str().unwrap(), key, value]);
+    view.with("GIT_CONFIG_GLOBAL", global)
+}
+
+/// Calls one tool of a server in a process of its own: only that reads the user's own configuration.
+pub(crate) fn tool_apart(view: &View, tool: &str, arguments: &Value) -> Value {
+    Server::start_in(view, &[]).call(tool, arguments)
+}
+
 /// A server in a process of its own, and its client.
 struct Server {
     child: Child,

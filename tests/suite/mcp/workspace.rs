@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::client::{Client, USUAL};
-use super::{call_at, tool_at};
+use super::{call_at, tool_apart, tool_at, where_user_sets};
 use crate::support::Sandbox;
 
 /// A workspace with a repository inside of it and one beside it.
@@ -60,12 +60,20 @@ fn an_agent_asks_outside_only_where_the_user_allows_it() {
     );
     let (_, told) = ask("query_text", json!({ "query": "needle" }));
     assert_eq!(told["count"], 1);
+    // Nor anything that an agent in it can write.
     let outside = sandbox.outside().join("outside");
-    sandbox.git(&["config", "colony.catalog.roots", outside.to_str().unwrap()]);
-    let (typed, told) = ask(
-        "query_text",
-        json!({ "query": "needle", "regex": true, "case_sensitive": true }),
-    );
+    let outside = outside.to_str().unwrap();
+    sandbox.git(&["config", "colony.catalog.roots", outside]);
+    let view = sandbox
+        .with("COLONY_CATALOG_ROOTS", outside)
+        .with("GIT_CONFIG_COUNT", "1")
+        .with("GIT_CONFIG_KEY_0", "colony.catalog.roots")
+        .with("GIT_CONFIG_VALUE_0", outside);
+    let query = json!({ "query": "needle", "regex": true, "case_sensitive": true });
+    assert_eq!(tool_apart(&view, "query_text", &query)["count"], 1);
+    let allowed = where_user_sets(&sandbox, "colony.catalog.roots", outside);
+    let told = tool_apart(&allowed, "query_text", &query);
+    let typed = call_at(&sandbox, sandbox.world(), "query_text", &query);
     assert_eq!(typed["hits"], told["hits"]);
     assert_eq!(told["count"], 2);
 }
@@ -90,11 +98,7 @@ fn an_agent_does_not_learn_what_exists_elsewhere() {
 #[test]
 fn every_action_about_a_workspace_answers_as_its_command() {
     let sandbox = workspace();
-    sandbox.git(&[
-        "config",
-        "colony.catalog.roots",
-        sandbox.outside().to_str().unwrap(),
-    ]);
+    sandbox.colony(&["catalog", "remove", "outside"]);
     for (action, arguments, command) in [
         ("catalog_list", json!({}), &["catalog"][..]),
         ("catalog_refresh", json!({}), &["catalog", "refresh"]),
@@ -115,6 +119,16 @@ fn every_action_about_a_workspace_answers_as_its_command() {
             "query_log",
             json!({ "contains": "x", "max_commits": 3, "path": "b.txt" }),
             &["query", "log", "x", "-n", "3", "--path", "b.txt"],
+        ),
+        (
+            "query_file",
+            json!({ "path": "b.txt", "max_bytes": 3, "fetch": true }),
+            &["query", "file", "b.txt", "--max-bytes", "3", "--fetch"],
+        ),
+        (
+            "query_list",
+            json!({ "path": "b.txt", "max_files": 1, "repositories": ["inside"] }),
+            &["query", "list", "b.txt", "-n", "1", "--repo", "inside"],
         ),
         (
             "query_text",
