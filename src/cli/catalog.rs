@@ -229,13 +229,13 @@ impl Answer for CatalogReport {
             let place = match (&one.resolved_root, &one.resolution_error) {
                 (Some(root), _) => root.to_string(),
                 (None, Some(error)) => error.clone(),
-                (None, None) => one.origin_url.clone().unwrap_or_default(),
+                (None, None) => one.access.origin_url.clone().unwrap_or_default(),
             };
             vec![
                 if is_primary { "*" } else { " " }.to_owned(),
                 one.display_name.clone(),
                 one.repository_id.clone().unwrap_or("-".to_owned()),
-                one.access_mode.as_str().to_owned(),
+                one.access.access_mode.as_str().to_owned(),
                 place,
             ]
         };

@@ -34,7 +34,7 @@ pub(super) fn root_of(session: &Session, id: &str) -> Result<Option<RepoPath>> {
     };
     let repositories = resolve(workspace, &loaded.manifest()?)?;
     let found = repositories.into_iter().find(|it| {
-        let allows = |needed: &Capability| it.capabilities.contains(needed);
+        let allows = |needed: &Capability| it.access.capabilities.contains(needed);
         it.is_here() && it.git_root.is_some() && it.has_id(id) && NEEDED.iter().all(allows)
     });
     Ok(found.and_then(|it| it.resolved_root))

@@ -154,9 +154,9 @@ fn repositories(repo: &Repo) -> Vec<Offer> {
     let mut offers = Vec::new();
     for row in manifest.unwrap_or_default().repositories {
         let name = row.name();
-        let place = row.root_path.or(row.origin_url).unwrap_or_default();
+        let place = row.access.root_path.or(row.access.origin_url);
         offers.extend(row.repository_id.map(|id| Offer::new(id, &name)));
-        offers.push(Offer::new(name, place));
+        offers.push(Offer::new(name, place.unwrap_or_default()));
     }
     offers.sort_by(|one, other| one.value.cmp(&other.value));
     offers.dedup_by(|one, other| one.value == other.value);

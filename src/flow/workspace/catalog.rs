@@ -179,15 +179,18 @@ impl CatalogReport {
     /// Adds to repositories that cannot be resolved what they were at the last refresh.
     fn recall(&mut self, snapshot: &CatalogReport) {
         let lost = |one: &&mut CatalogRepository| {
-            one.access_mode == AccessMode::Local && !one.is_here() && one.root_path.is_some()
+            one.access.access_mode == AccessMode::Local
+                && !one.is_here()
+                && one.access.root_path.is_some()
         };
         for one in self.repositories.iter_mut().filter(lost) {
             let mut known = snapshot.repositories.iter();
-            let known = known.find(|known| known.is_here() && known.root_path == one.root_path);
+            let known = known
+                .find(|known| known.is_here() && known.access.root_path == one.access.root_path);
             one.last_known = known.map(|known| LastKnown {
                 repository_id: known.repository_id.clone(),
                 resolved_root: known.resolved_root.clone(),
-                origin_url: known.origin_url.clone(),
+                origin_url: known.access.origin_url.clone(),
                 resolved_at: snapshot.resolved_at.clone(),
             });
         }

@@ -270,8 +270,8 @@ impl Plan {
         let same = |one: &&CatalogRepository| {
             let has =
                 |mine: &Option<String>, theirs: &Option<String>| mine.is_some() && mine == theirs;
-            has(&row.root_path, &one.root_path)
-                || row.root_path.is_none() && has(&row.origin_url, &one.origin_url)
+            has(&row.root_path, &one.access.root_path)
+                || row.root_path.is_none() && has(&row.origin_url, &one.access.origin_url)
                 || has(&row.repository_id, &one.declared_repository_id)
                 || here(one)
         };

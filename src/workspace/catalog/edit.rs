@@ -154,9 +154,15 @@ impl NewRow {
         let remote = self.remote.as_ref().map(|(_, url)| url.as_str());
         row.display_name == self.display_name
             && row.repository_id == self.repository_id
-            && row.root_path == self.root_path
-            && row.origin_url == self.origin_url
-            && row.access_mode == self.access_mode
-            && row.remote.values().next().and_then(|url| url.as_str()) == remote
+            && row.access.root_path == self.root_path
+            && row.access.origin_url == self.origin_url
+            && row.access.access_mode == self.access_mode
+            && row
+                .access
+                .remote
+                .values()
+                .next()
+                .and_then(|url| url.as_str())
+                == remote
     }
 }

@@ -106,7 +106,7 @@ fn rows(reader: &mut Reader, list: &Placed) -> Vec<ManifestRow> {
         let Some(row) = ManifestRow::read(reader, item) else {
             continue;
         };
-        let path = row.root_path.as_deref().map(plain_path);
+        let path = row.access.root_path.as_deref().map(plain_path);
         let unique = [
             ("repository_id", row.repository_id.clone()),
             ("root_path", path),

@@ -8,13 +8,12 @@ use std::path::{Component, Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::git::Checkout;
 use crate::model::{RepoPath, Result, World};
 
 use super::manifest::Manifest;
-use super::row::{AccessMode, Capability, ManifestRow};
+use super::row::{Access, AccessMode, ManifestRow};
 
 /// How the resolution of a row ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,26 +46,13 @@ pub struct CatalogRepository {
     pub repository_id_mismatch: Option<bool>,
     /// Its name.
     pub display_name: String,
-    /// The path as the row has it.
-    pub root_path: Option<String>,
+    /// Where it is, and how it is reached.
+    #[serde(flatten)]
+    pub access: Access,
     /// Its root on this machine.
     pub resolved_root: Option<RepoPath>,
     /// The root of git's working tree; null without git, and in a bare repository.
     pub git_root: Option<RepoPath>,
-    /// The URL of its origin, without credentials: as found, else as declared.
-    pub origin_url: Option<String>,
-    /// The host: as declared, else as found.
-    pub provider: Option<String>,
-    /// The branch or revision that is meant first.
-    pub default_ref: Option<String>,
-    /// How it is reached.
-    pub access_mode: AccessMode,
-    /// What it may be asked for.
-    pub capabilities: Vec<Capability>,
-    /// Where an adapter finds it.
-    pub remote: Map<String, Value>,
-    /// What others note about it.
-    pub metadata: Value,
     /// How the resolution ended.
     pub resolution_status: ResolutionStatus,
     /// Why it has no root or id.
@@ -154,7 +140,7 @@ pub fn resolve(workspace: Workspace<'_>, manifest: &Manifest) -> Result<Vec<Cata
 impl Workspace<'_> {
     fn resolved(self, row: &ManifestRow) -> CatalogRepository {
         let base = CatalogRepository::declared(row);
-        if row.access_mode != AccessMode::Local {
+        if row.access.access_mode != AccessMode::Local {
             return match row.repository_id {
                 Some(_) => base,
                 None => CatalogRepository {
@@ -164,7 +150,7 @@ impl Workspace<'_> {
                 },
             };
         }
-        match self.local(row.root_path.as_deref()) {
+        match self.local(row.access.root_path.as_deref()) {
             Ok(checkout) => {
                 let id = checkout.repository_id();
                 CatalogRepository {
@@ -172,10 +158,14 @@ impl Workspace<'_> {
                     repository_id: Some(id),
                     resolved_root: Some(RepoPath::from(&*checkout.root)),
                     git_root: checkout.git_root.as_deref().map(RepoPath::from),
-                    origin_url: checkout.origin_url().or(base.origin_url),
-                    provider: base
-                        .provider
-                        .or_else(|| Some(checkout.provider()?.as_str().to_owned())),
+                    access: Access {
+                        origin_url: checkout.origin_url().or(base.access.origin_url),
+                        provider: base
+                            .access
+                            .provider
+                            .or_else(|| Some(checkout.provider()?.as_str().to_owned())),
+                        ..base.access
+                    },
                     resolution_status: ResolutionStatus::ResolvedLocal,
                     ..base
                 }
@@ -273,7 +263,7 @@ impl CatalogRepository {
     /// Returns what remains of a repository that was found once, for those who may not reach it.
     #[must_use]
     pub fn out_of_reach(self) -> CatalogRepository {
-        let path = self.root_path.as_deref().unwrap_or_default();
+        let path = self.access.root_path.as_deref().unwrap_or_default();
         CatalogRepository {
             resolution_status: ResolutionStatus::LocalResolutionFailed,
             resolution_error: Some(out_of_reach(path)),
@@ -282,8 +272,11 @@ impl CatalogRepository {
             resolved_root: None,
             git_root: None,
             // These may be what was found there.
-            origin_url: None,
-            provider: None,
+            access: Access {
+                origin_url: None,
+                provider: None,
+                ..self.access
+            },
             last_known: None,
             ..self
         }
@@ -296,16 +289,9 @@ impl CatalogRepository {
             declared_repository_id: row.repository_id.clone(),
             repository_id_mismatch: None,
             display_name: row.name(),
-            root_path: row.root_path.clone(),
+            access: row.access.clone(),
             resolved_root: None,
             git_root: None,
-            origin_url: row.origin_url.clone(),
-            provider: row.provider.clone(),
-            default_ref: row.default_ref.clone(),
-            access_mode: row.access_mode,
-            capabilities: row.capabilities.clone(),
-            remote: row.remote.clone(),
-            metadata: row.metadata.clone(),
             resolution_status: ResolutionStatus::CatalogOnlyRemote,
             resolution_error: None,
             last_known: None,
@@ -331,7 +317,7 @@ impl CatalogRepository {
             .into_iter()
             .flatten()
             .any(|id| id == name || name.len() >= MIN_PREFIX && id.starts_with(name));
-        is_id || self.display_name == name || self.root_path.as_deref() == Some(name)
+        is_id || self.display_name == name || self.access.root_path.as_deref() == Some(name)
     }
 }
 

@@ -113,18 +113,14 @@ impl Capability {
     }
 }
 
-/// A row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ManifestRow {
-    /// The id that the row declares.
-    pub repository_id: Option<String>,
-    /// Its name for people.
-    pub display_name: Option<String>,
-    /// Its root, relative to that of the workspace, or absolute.
+/// Where a repository is, and how it is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Access {
+    /// Its root as the row has it, relative to that of the workspace, or absolute.
     pub root_path: Option<String>,
-    /// Its origin, without credentials.
+    /// The URL of its origin, without credentials: as found, else as declared.
     pub origin_url: Option<String>,
-    /// Its host.
+    /// The host: as declared, else as found.
     pub provider: Option<String>,
     /// The branch or revision that is meant first.
     pub default_ref: Option<String>,
@@ -136,6 +132,17 @@ pub struct ManifestRow {
     pub remote: Map<String, Value>,
     /// What others note about it, without credentials.
     pub metadata: Value,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManifestRow {
+    /// The id that the row declares.
+    pub repository_id: Option<String>,
+    /// Its name for people.
+    pub display_name: Option<String>,
+    /// Where it is, as declared.
+    pub access: Access,
     /// The beginning of the row in the file.
     pub at: Position,
 }
@@ -146,14 +153,16 @@ impl ManifestRow {
         ManifestRow {
             repository_id: None,
             display_name: Some("this repository".to_owned()),
-            root_path: Some(".".to_owned()),
-            origin_url: None,
-            provider: None,
-            default_ref: None,
-            access_mode: AccessMode::Local,
-            capabilities: AccessMode::Local.usual_capabilities(),
-            remote: Map::new(),
-            metadata: Value::Null,
+            access: Access {
+                root_path: Some(".".to_owned()),
+                origin_url: None,
+                provider: None,
+                default_ref: None,
+                access_mode: AccessMode::Local,
+                capabilities: AccessMode::Local.usual_capabilities(),
+                remote: Map::new(),
+                metadata: Value::Null,
+            },
             at: Position { line: 1, column: 1 },
         }
     }
@@ -168,16 +177,18 @@ impl ManifestRow {
         let row = ManifestRow {
             repository_id: short_text(reader, &fields, "repository_id", 256),
             display_name: short_text(reader, &fields, "display_name", 256),
-            root_path: short_text(reader, &fields, "root_path", 4096),
-            origin_url: short_text(reader, &fields, "origin_url", 4096)
-                .map(|url| without_credentials(&url)),
-            provider: short_text(reader, &fields, "provider", 128),
-            default_ref: short_text(reader, &fields, "default_ref", 512),
-            access_mode,
-            capabilities: capabilities(reader, &fields)
-                .unwrap_or_else(|| access_mode.usual_capabilities()),
-            remote: remote(reader, &fields),
-            metadata: fields.find("metadata").map_or(Value::Null, plain),
+            access: Access {
+                root_path: short_text(reader, &fields, "root_path", 4096),
+                origin_url: short_text(reader, &fields, "origin_url", 4096)
+                    .map(|url| without_credentials(&url)),
+                provider: short_text(reader, &fields, "provider", 128),
+                default_ref: short_text(reader, &fields, "default_ref", 512),
+                access_mode,
+                capabilities: capabilities(reader, &fields)
+                    .unwrap_or_else(|| access_mode.usual_capabilities()),
+                remote: remote(reader, &fields),
+                metadata: fields.find("metadata").map_or(Value::Null, plain),
+            },
             at: fields.at,
         };
         (reader.problems.len() == before).then_some(row)
@@ -185,7 +196,8 @@ impl ManifestRow {
 
     /// Returns the name to show: the given one, else the last part of path or URL, else the id.
     pub fn name(&self) -> String {
-        let place = self.root_path.as_ref().or(self.origin_url.as_ref());
+        let place = self.access.root_path.as_ref();
+        let place = place.or(self.access.origin_url.as_ref());
         let name = self
             .display_name
             .clone()

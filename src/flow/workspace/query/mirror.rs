@@ -44,7 +44,7 @@ pub(super) fn find(
     revision: Option<&str>,
     fetching: Fetching,
 ) -> Result<Mirrored> {
-    let url = repository.origin_url.as_deref().ok_or_else(|| {
+    let url = repository.access.origin_url.as_deref().ok_or_else(|| {
         let message = "it is elsewhere, and its row has no 'origin_url'";
         Error::new(Code::Offline, message)
     })?;
@@ -62,7 +62,7 @@ pub(super) fn find(
         Fetching::First { .. } if place.is_dir() => up_to_date(world, &place, &url)?,
         Fetching::First { timeout } => Hub::of_url(world, timeout, &root, &url)?,
     };
-    let wanted = revision.or(repository.default_ref.as_deref());
+    let wanted = revision.or(repository.access.default_ref.as_deref());
     Ok(Mirrored {
         commit: commit_of(&hub, wanted)?,
         path: place,
@@ -78,7 +78,7 @@ fn command_that_fetches(repository: &CatalogRepository) -> String {
         (Capability::ReadFile, "file PATH"),
     ];
     let allowed =
-        |(capability, _): &&(Capability, &str)| repository.capabilities.contains(capability);
+        |(capability, _): &&(Capability, &str)| repository.access.capabilities.contains(capability);
     let query = queries
         .iter()
         .find(allowed)

@@ -240,7 +240,7 @@ impl<'a> Query<'a> {
         self.skipped.push(Skipped {
             display_name: repository.display_name.clone(),
             repository_id: repository.repository_id.clone(),
-            access_mode: repository.access_mode,
+            access_mode: repository.access.access_mode,
             reason: reason.into(),
         });
     }
@@ -291,7 +291,7 @@ fn repositories(workspace: Workspace<'_>) -> Result<Vec<CatalogRepository>> {
 
 /// Says why a repository is not asked.
 fn refusal(repository: &CatalogRepository, capability: Capability) -> Option<String> {
-    match repository.access_mode {
+    match repository.access.access_mode {
         AccessMode::Local => {
             if let Some(error) = &repository.resolution_error {
                 return Some(error.clone());
@@ -299,13 +299,13 @@ fn refusal(repository: &CatalogRepository, capability: Capability) -> Option<Str
         }
         AccessMode::RemoteGitHost => {}
         AccessMode::RemoteMcp | AccessMode::RemoteSearchService => {
-            let mode = repository.access_mode.as_str();
+            let mode = repository.access.access_mode.as_str();
             return Some(format!(
                 "it is elsewhere ({mode}), and queries ask checkouts and mirrors on this machine"
             ));
         }
     }
-    let has = repository.capabilities.contains(&capability);
+    let has = repository.access.capabilities.contains(&capability);
     (!has).then(|| {
         format!(
             "its row does not have the capability '{}'",
