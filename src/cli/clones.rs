@@ -41,7 +41,8 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Fetch from the remote for a clone; a clone for reading moves to the newest commit
+    /// Fetch from the remote for a clone, and restore its record if that is lost; a clone for reading moves to the
+    /// newest commit
     Refresh {
         /// The clone: its id, its agent or its path
         #[arg(value_name = "CLONE")]
@@ -162,14 +163,19 @@ impl Answer for RefreshReport {
         };
         let origin = self.url_changed.as_ref();
         let origin = origin.map(|url| format!("its origin is now {url}"));
-        match (origin, went, moved) {
-            (None, None, None) => "the clone is up to date".to_owned(),
-            (origin, went, moved) => [origin, went, moved]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join("; "),
+        let record = match (self.record_renewed, self.dry_run) {
+            (false, _) => None,
+            (true, true) => Some("its lost record would be restored".to_owned()),
+            (true, false) => Some("its lost record was restored".to_owned()),
+        };
+        let all: Vec<_> = [record, origin, went, moved]
+            .into_iter()
+            .flatten()
+            .collect();
+        if all.is_empty() {
+            return "the clone is up to date".to_owned();
         }
+        all.join("; ")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

@@ -19,8 +19,9 @@ pub(super) fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Reads the record of the clone at `place`, if it exists.
+/// Reads the record of the clone at `place`, if it exists and is its own.
 pub fn membership_at(place: &Path) -> Option<Membership> {
     let path = membership::path_in(&place.join(".git"));
-    Membership::read(&path).ok().flatten()
+    let member = Membership::read(&path).ok().flatten()?;
+    (!member.is_misplaced_at(place)).then_some(member)
 }

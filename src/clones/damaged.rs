@@ -37,7 +37,11 @@ impl DamagedClone {
         let git_dir = path.join(".git");
         let record = membership::path_in(&git_dir);
         let (code, reason) = match Membership::read(&record) {
-            Ok(Some(_)) => return None,
+            Ok(Some(found)) if !found.is_misplaced_at(&path) => return None,
+            Ok(Some(_)) => {
+                let reason = format!("'{}' names another agent or hub", record.display());
+                (Code::RepositoryBroken, reason)
+            }
             // Without a repository, it is not a clone of ours.
             Ok(None) if !git_dir.is_dir() => return None,
             Ok(None) => {
@@ -100,7 +104,6 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
     })?;
     let code = Code::ALL.iter().find(|code| code.as_str() == clone.code);
     let code = *code.unwrap_or(&Code::RepositoryBroken);
-    let record = membership::path_in(&clone.path.join(".git"));
     let error = Error::new(
         code,
         format!("the clone '{name}' is damaged: {}", clone.reason),
@@ -110,9 +113,8 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
     Some(match code {
         Code::NewerFormat => error,
         _ => error.hint(format!(
-            "git -C {} status   # git still works there; its record was {}",
-            text::shell_word(&clone.path.to_string_lossy()),
-            text::shell_word(&record.to_string_lossy())
+            "git colony clones refresh {}   # by the user: restores the record; git still works there",
+            text::shell_word(name)
         )),
     })
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::plain_file;
 use crate::git::{RefName, Repo};
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, ResultExt as _};
 
 use super::files::atomic;
@@ -108,6 +109,13 @@ impl Membership {
         }
     }
 
+    /// Returns `true` if a clone at this path is of another agent or hub.
+    pub fn is_misplaced_at(&self, clone: &Path) -> bool {
+        let real = clone.canonicalize();
+        let place = AgentPlace::find(real.as_deref().unwrap_or(clone));
+        place.is_some_and(|place| !self.fits(&place))
+    }
+
     /// Returns `true` if this is the record of the clone at a place.
     fn fits(&self, place: &AgentPlace) -> bool {
         let hubs = self.hub.parent().map(|hubs| (hubs, hubs.canonicalize()));
@@ -194,7 +202,10 @@ fn misplaced(record: &Path, place: &AgentPlace) -> Error {
         .unchanged()
         .detail("path", clone.display().to_string())
         .detail("agent", agent)
-        .hint("git colony agents new NAME   # by the user, in another checkout: creates a clone to work in")
+        .hint(format!(
+            "git colony clones refresh {}   # by the user, in their own checkout: restores the record",
+            shell_word(agent)
+        ))
 }
 
 /// Returns the path of the record below a common git directory.

@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::clones::found::FoundClone;
 use crate::clones::hub::{Hub, locate};
 use crate::clones::removal::kept_refs;
+use crate::flow::migrate;
 use crate::flow::sync::{self, ChangedBranch};
-use crate::flow::{clones, migrate};
 use crate::git::remote::Remote;
 use crate::git::{ObjectWrites, Oid, RefChange, RefName, process};
 use crate::lfs::locks;
@@ -23,6 +23,7 @@ use crate::store::membership::Role;
 use crate::store::refs::own_refs;
 use crate::store::settings::Flags;
 
+use super::lost_record::{self, Record};
 use super::{colony, commit_identity, large_file_store};
 
 /// A clone that was updated.
@@ -54,6 +55,9 @@ pub struct RefreshReport {
     /// The hub.
     #[schemars(with = "String")]
     pub hub: PathBuf,
+    /// Whether its record was lost, and is restored.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub record_renewed: bool,
     /// Whether it would follow a rewritten history, or undo one, in a dry run.
     pub would_follow: bool,
     /// True if nothing was done because of a dry run.
@@ -68,7 +72,10 @@ pub struct RefreshReport {
 /// Those of [`migrate::migrate`] in a clone that has to follow; `clone-not-found`, `hub-missing`,
 /// `uncommitted-edits` for a clone for reading with edits, and network errors.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
-    let clone = clones::find(world, session, name)?;
+    let (clone, record) = lost_record::find(world, session, name)?;
+    if record == Record::Lost {
+        clone.member.write(&clone.git_dir())?;
+    }
     let url_changed = follow_origin(session, &clone)?;
     let hub = Hub::open(&clone.member.hub)?;
     if hub.has_remote() {
@@ -118,6 +125,7 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit: repo.head()?.commit(),
         kept_as,
         hub: clone.member.hub,
+        record_renewed: record == Record::Lost,
         would_follow: false,
         dry_run: false,
     })
@@ -165,7 +173,25 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
 /// # Errors
 /// As [`refresh`], except for the refusals of a migration.
 pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
-    let clone = clones::find(world, session, name)?;
+    let (clone, record) = lost_record::find(world, session, name)?;
+    if record == Record::Lost {
+        return Ok(RefreshReport {
+            id: clone.member.id,
+            path: clone.path,
+            url_changed: None,
+            lfs_url: None,
+            moved: Vec::new(),
+            from: None,
+            followed: None,
+            gave_up: None,
+            commit: None,
+            kept_as: None,
+            hub: clone.member.hub,
+            record_renewed: true,
+            would_follow: false,
+            dry_run: true,
+        });
+    }
     let hub = Hub::open(&clone.member.hub)?;
     let inside = Session::open(
         world.standing_in(&clone.path),
@@ -200,6 +226,7 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         commit: from,
         kept_as: None,
         hub: clone.member.hub,
+        record_renewed: false,
         would_follow: would_follow && clone.member.role != Role::Reader,
         dry_run: true,
     })

@@ -11,6 +11,7 @@ mod commit_identity;
 pub mod cone;
 pub(crate) mod inherited_files;
 pub(crate) mod large_file_store;
+mod lost_record;
 pub mod setup_commands;
 mod shared_clone;
 

@@ -91,6 +91,12 @@ impl AgentPlace {
         path.ancestors().find_map(AgentPlace::at)
     }
 
+    /// Returns the branch in the path.
+    pub fn scope(&self) -> String {
+        let name = self.clone.file_name().and_then(|name| name.to_str());
+        name.and_then(key::decode).unwrap_or_default()
+    }
+
     fn at(clone: &Path) -> Option<AgentPlace> {
         let clones = clone.parent().filter(|path| path.ends_with("clones"))?;
         let folder = clones.parent()?;

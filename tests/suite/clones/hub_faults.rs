@@ -305,6 +305,52 @@ fn desks_in_at(desk: &Sandbox, place: &Path, hub: &Path) -> Vec<String> {
 }
 
 #[test]
+fn a_lost_record_is_written_again_by_the_user() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    commit(&ada, "a.txt", "of ada\n");
+    let record = ada.path(".git/colony/membership.json");
+    let whole: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+    let of_bob = bob.read(".git/colony/membership.json");
+    for content in [None, Some("{"), Some(of_bob.as_str())] {
+        fs::remove_file(&record).unwrap();
+        if let Some(content) = content {
+            fs::write(&record, content).unwrap();
+        }
+        let refused = ada.json(&["status"]);
+        assert_eq!(refused["code"], "repository-broken", "{content:?}");
+        if content != Some("{") {
+            let hint = refused["hint"].as_str().unwrap();
+            assert!(
+                hint.starts_with("git colony clones refresh 'ada'"),
+                "{hint}"
+            );
+        }
+        let listed = desk.json(&["clones"]);
+        assert_eq!(listed["count"], 1, "{listed:#}");
+        assert_eq!(listed["damaged"][0]["agent"], "ada");
+        // An agent writes no record.
+        let by_agent = desk.with("COLONY_AGENT", "bob");
+        assert_eq!(
+            by_agent.error(&["clones", "refresh", "ada"]),
+            "repository-broken",
+            "{content:?}"
+        );
+        let would = desk.json(&["clones", "refresh", "ada", "-n"]);
+        assert_eq!(would["record_renewed"], true, "{would:#}");
+        assert_eq!(fs::read_to_string(&record).ok().as_deref(), content);
+        let done = desk.json(&["clones", "refresh", "ada"]);
+        assert_eq!(done["record_renewed"], true, "{done:#}");
+        let now: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+        for key in ["format", "role", "hub", "agent", "scope", "url", "branch"] {
+            assert_eq!(now[key], whole[key], "{key} {content:?}");
+        }
+        assert_eq!(ada.json(&["status"])["ok"], true);
+    }
+    assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
+}
+
+#[test]
 fn a_clone_with_a_damaged_record_is_listed_and_keeps_its_hub() {
     let desk = Sandbox::new();
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));

@@ -1,0 +1,100 @@
+//! Restores the record of an agent's clone, where it is gone, cannot be read, or names another agent or hub.
+//!
+//! The place of the clone says whose it is, and the checkout of the user that asks says of which hub: what an agent
+//! can write in its clone decides neither. No ref, index or file of the clone changes.
+
+use crate::clones::damaged::{self, DamagedClone};
+use crate::clones::found::FoundClone;
+use crate::clones::hub::locate;
+use crate::git::{ObjectWrites, Repo};
+use crate::model::time::rfc3339;
+use crate::model::{Code, Result, World};
+use crate::store::Session;
+use crate::store::files::shared_root::{AgentPlace, SharedRoot};
+use crate::store::lease::acting_agent;
+use crate::store::membership::{Membership, Role};
+
+/// The state of a clone's record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record {
+    /// It is there.
+    Whole,
+    /// It has to be restored.
+    Lost,
+}
+
+/// Finds a clone, also one whose record is lost: then with the one that it should have.
+///
+/// # Errors
+/// `clone-not-found`, `name-ambiguous`, `repository-broken`, `newer-format`, `url-refused`.
+pub(super) fn find(
+    world: &World,
+    session: Option<&Session>,
+    name: &str,
+) -> Result<(FoundClone, Record)> {
+    let error = match super::find(world, session, name) {
+        Ok(clone) => return Ok((clone, Record::Whole)),
+        Err(error) => error,
+    };
+    let lost = session.map(|session| restored(session, name));
+    let lost = lost.transpose()?.flatten();
+    lost.map(|clone| (clone, Record::Lost)).ok_or(error)
+}
+
+/// Returns the clone of a name with the record that it should have; `None` if no clone of this repository's hub has lost
+/// its record, if several have, or if an agent asks.
+///
+/// # Errors
+/// `url-refused`, `repository-broken`.
+fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
+    let member = session.membership.as_ref();
+    let is_of_user = member.is_none_or(|member| member.role == Role::Desk);
+    if !is_of_user || acting_agent::of_session(session).is_some() {
+        return Ok(None);
+    }
+    let root = SharedRoot::of(&session.world)?;
+    let hub = locate::place_of(session, &root)?;
+    let mut lost = damaged::clones(&root, Some(&hub));
+    lost.retain(|clone| {
+        let is_called = clone.agent.as_deref() == Some(name) || clone.path.to_str() == Some(name);
+        // A record of a newer version is whole.
+        is_called
+            && clone.hub.as_ref() == Some(&hub)
+            && clone.code == Code::RepositoryBroken.as_str()
+    });
+    let [DamagedClone { path, .. }] = lost.as_slice() else {
+        return Ok(None);
+    };
+    let Some(place) = path
+        .canonicalize()
+        .ok()
+        .and_then(|path| AgentPlace::find(&path))
+    else {
+        return Ok(None);
+    };
+    let repo = Repo::open(&session.world.standing_in(path), ObjectWrites::InMemory)?;
+    // As in a new clone: without an origin, its remote is the checkout itself.
+    let url = locate::origin_of(session)?.map_or_else(
+        || session.repo.common_dir().display().to_string(),
+        |url| url.without_credentials(),
+    );
+    let desk = Membership::of_desk(
+        format!("{:016x}", (session.world.entropy)()),
+        hub,
+        Some(url),
+        rfc3339(&session.world.now()),
+    );
+    let scope = place.scope();
+    let head = repo.head()?.moving_ref();
+    let branch = head.as_bytes().strip_prefix(b"refs/heads/");
+    let branch = branch.map(|name| String::from_utf8_lossy(name).into_owned());
+    Ok(Some(FoundClone {
+        path: path.clone(),
+        member: Membership::of_clone(
+            desk,
+            Some(place.agent),
+            scope.clone(),
+            branch.unwrap_or(scope),
+        ),
+    }))
+}
