@@ -103,24 +103,34 @@ impl Answer for SessionsReport {
 impl Answer for AdoptReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would take" } else { "took" };
-        let kept = match self.kept.len() {
-            0 => String::new(),
-            count => format!(
-                "; {} stay: their ids are taken here",
-                text::count(count, "session")
-            ),
-        };
-        let count = text::count(self.adopted.len(), "session");
-        format!("{verb} {count} over from the id {}{kept}", self.from)
+        let mut clauses = Vec::new();
+        if !self.adopted.is_empty() {
+            let count = text::count(self.adopted.len(), "session");
+            clauses.push(format!("{verb} {count} over from the id {}", self.from));
+        } else {
+            clauses.push(format!("nothing to take over from the id {}", self.from));
+        }
+        let rest = [
+            (&self.already, "copied here before"),
+            (&self.kept, "kept there, with an id that is taken here"),
+        ];
+        let rest = rest.iter().filter(|(ids, _)| !ids.is_empty());
+        clauses.extend(
+            rest.map(|(ids, what)| format!("{} {what}", text::count(ids.len(), "session"))),
+        );
+        clauses.join("; ")
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let id = |id: &SessionId| id.as_str().to_owned();
-        let kept = self
-            .kept
-            .iter()
-            .map(|one| format!("stays: {}", one.as_str()));
-        self.adopted.iter().map(id).chain(kept).collect()
+        let named = |ids: &[SessionId], why: &str| {
+            let line = |one: &SessionId| format!("{why}: {}", one.as_str());
+            ids.iter().map(line).collect::<Vec<_>>()
+        };
+        let mut lines: Vec<String> = self.adopted.iter().map(id).collect();
+        lines.extend(named(&self.already, "copied before"));
+        lines.extend(named(&self.kept, "stays"));
+        lines
     }
 }
 

@@ -31,6 +31,8 @@ pub struct AdoptReport {
     pub from: String,
     /// The sessions that are of this checkout now.
     pub adopted: Vec<SessionId>,
+    /// The sessions of another program that were copied before.
+    pub already: Vec<SessionId>,
     /// The sessions that stay where they are: their ids are taken here.
     pub kept: Vec<SessionId>,
     /// True if nothing was moved because of a dry run.
@@ -57,14 +59,27 @@ pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
         repository_id: place.logs.repository_id().to_owned(),
         from: from.to_owned(),
         adopted: Vec::new(),
+        already: Vec::new(),
         kept: Vec::new(),
         dry_run: place.is_dry,
     };
     if place.is_dry {
-        let all = moved
-            .into_iter()
-            .chain(copied.into_iter().map(|(id, _)| id));
-        (report.kept, report.adopted) = all.partition(|id| taken.contains(id));
+        for id in moved {
+            let fate = if taken.contains(&id) {
+                Fate::Kept
+            } else {
+                Fate::Adopted
+            };
+            report.note(id, fate);
+        }
+        for (id, path) in copied {
+            let fate = if taken.contains(&id) {
+                fate_of_taken(place, &id, &without_secrets(place, &id, &path)?)?
+            } else {
+                Fate::Adopted
+            };
+            report.note(id, fate);
+        }
         return Ok(report);
     }
     let folder = place.logs.folder()?;
@@ -73,18 +88,29 @@ pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
         move_all(&old, &folder, moved, &mut report)?;
     }
     for (id, path) in copied {
-        let is_new = copy(place, &folder, &id, &path)?;
-        report.note(id, is_new);
+        let fate = copy(place, &folder, &id, &path)?;
+        report.note(id, fate);
     }
     Ok(report)
 }
 
+/// What becomes of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is of this checkout now.
+    Adopted,
+    /// It was copied before.
+    Already,
+    /// It stays: its id is taken.
+    Kept,
+}
+
 impl AdoptReport {
-    fn note(&mut self, id: SessionId, is_new: bool) {
-        if is_new {
-            self.adopted.push(id);
-        } else {
-            self.kept.push(id);
+    fn note(&mut self, id: SessionId, fate: Fate) {
+        match fate {
+            Fate::Adopted => self.adopted.push(id),
+            Fate::Already => self.already.push(id),
+            Fate::Kept => self.kept.push(id),
         }
     }
 }
@@ -98,8 +124,12 @@ fn move_all(
     let old_folder = old.folder()?;
     let lock = old_folder.lock()?;
     for id in ids {
-        let is_new = folder.take_over(&old_folder, &file_name(&id))?;
-        report.note(id, is_new);
+        let fate = if folder.take_over(&old_folder, &file_name(&id))? {
+            Fate::Adopted
+        } else {
+            Fate::Kept
+        };
+        report.note(id, fate);
     }
     if report.kept.is_empty() && lock.is_some() {
         old_folder.delete_leftovers()?;
@@ -149,15 +179,33 @@ fn old_ids(place: &SessionPlace<'_>, id: &str) -> Result<Vec<(SessionId, RepoPat
     Ok(found)
 }
 
-/// Copies a session without its secrets; returns `false` if its id is taken.
+/// Copies a session without its secrets, unless its id is taken.
 fn copy(
     place: &SessionPlace<'_>,
     folder: &TreeFolder,
     id: &SessionId,
     from: &RepoPath,
-) -> Result<bool> {
-    let name = file_name(id);
-    let path = from.join(&RepoPath::from(name.as_str()));
+) -> Result<Fate> {
+    let text = without_secrets(place, id, from)?;
+    if folder.create_private(&file_name(id), &text, &place.world.nonce8())? {
+        return Ok(Fate::Adopted);
+    }
+    fate_of_taken(place, id, &text)
+}
+
+/// Compares the session that has the id here with a text: it may have begun as a copy.
+fn fate_of_taken(place: &SessionPlace<'_>, id: &SessionId, text: &[u8]) -> Result<Fate> {
+    let path = place.logs.path(id);
+    let interrupt = &place.world.interrupt;
+    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES);
+    let read = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+    let is_copy = read.is_some_and(|bytes| bytes.starts_with(text));
+    Ok(if is_copy { Fate::Already } else { Fate::Kept })
+}
+
+/// Reads a session of another program, without its secrets.
+fn without_secrets(place: &SessionPlace<'_>, id: &SessionId, from: &RepoPath) -> Result<Vec<u8>> {
+    let path = from.join(&RepoPath::from(file_name(id).as_str()));
     let interrupt = &place.world.interrupt;
     let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES);
     let read = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
@@ -172,7 +220,7 @@ fn copy(
         };
         text.extend([&line_without_secrets(line), end].concat());
     }
-    folder.create_private(&name, &text, &place.world.nonce8())
+    Ok(text)
 }
 
 /// Returns the old folders with sessions of this checkout that were not copied yet.

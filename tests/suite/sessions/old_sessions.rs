@@ -117,6 +117,31 @@ fn a_session_of_another_program_and_another_id_is_adopted() {
 }
 
 #[test]
+fn a_session_that_is_not_adopted_is_told_with_the_reason() {
+    let sandbox = Sandbox::new();
+    let id = begin(&sandbox);
+    let line = "{\"type\":\"reset\"}\n";
+    for name in ["s1", &id] {
+        sandbox.write(&format!(".sessions/{OLD}/{name}.jsonl"), line);
+    }
+    sandbox.colony(&["session", "adopt", OLD]);
+    sandbox.colony(&["session", "note", "more", "--session", "s1"]);
+    for options in [&["-n"][..], &[]] {
+        let answer = sandbox.json(&[&["session", "adopt", OLD][..], options].concat());
+        assert_eq!(answer["adopted"], json!([]), "{answer:#}");
+        assert_eq!(answer["already"], json!(["s1"]), "{answer:#}");
+        assert_eq!(answer["kept"], json!([id]), "{answer:#}");
+        assert_eq!(
+            answer["message"],
+            format!(
+                "nothing to take over from the id {OLD}; 1 session copied here before; 1 session kept there, \
+                 with an id that is taken here"
+            )
+        );
+    }
+}
+
+#[test]
 fn copies_from_the_future_fill_no_checkout() {
     let sandbox = Sandbox::new();
     let own = sandbox.json(&["id"])["repository_id"].clone();
