@@ -33,7 +33,7 @@ impl Repo {
     /// whose files are gone, its git directory.
     pub fn other_worktree_on(&self, branch: &RefName) -> Option<PathBuf> {
         let mut others = self.other_git_dirs();
-        let found = others.find(|git_dir| works_on(git_dir, branch))?;
+        let found = others.find(|git_dir| self.is_worked_on_in(git_dir, branch))?;
         Some(self.root_of(&found).unwrap_or(found))
     }
 
@@ -91,6 +91,23 @@ impl Repo {
         }
     }
 
+    /// Returns `true` if a worktree has a branch checked out, also by way of symbolic refs, or rebases it.
+    fn is_worked_on_in(&self, git_dir: &Path, branch: &RefName) -> bool {
+        let places = [
+            ("HEAD", &b"ref: "[..]),
+            ("rebase-merge/head-name", b""),
+            ("rebase-apply/head-name", b""),
+        ];
+        places.iter().any(|(file, start)| {
+            let bytes = plain_file::read(git_dir.join(file)).unwrap_or_default();
+            let name = bytes.strip_prefix(*start).map(<[u8]>::trim_ascii);
+            let name = name.filter(|name| !name.is_empty()).map(RefName::new);
+            name.is_some_and(|name| {
+                name == *branch || self.end_of(&name).is_ok_and(|end| end == *branch)
+            })
+        })
+    }
+
     fn root_of(&self, git_dir: &Path) -> Option<PathBuf> {
         if git_dir == self.common_dir() {
             let is_usual = git_dir.file_name().is_some_and(|name| name == ".git");
@@ -105,14 +122,4 @@ fn noted_root(git_dir: &Path) -> Option<PathBuf> {
     let bytes = plain_file::read(git_dir.join("gitdir")).ok()?;
     let file = Path::new(std::ffi::OsStr::from_bytes(bytes.trim_ascii_end()));
     git_dir.join(file).parent().map(Path::to_owned)
-}
-
-fn works_on(git_dir: &Path, branch: &RefName) -> bool {
-    let holds = |file: &str, start: &[u8]| {
-        let bytes = plain_file::read(git_dir.join(file)).unwrap_or_default();
-        bytes.strip_prefix(start).map(<[u8]>::trim_ascii) == Some(branch.as_bytes())
-    };
-    holds("HEAD", b"ref: ")
-        || holds("rebase-merge/head-name", b"")
-        || holds("rebase-apply/head-name", b"")
 }

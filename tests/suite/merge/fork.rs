@@ -529,6 +529,12 @@ fn a_branch_in_use_is_named_with_the_worktree() {
     let message = answer["message"].as_str().unwrap();
     let named = format!("('{}')", sandbox.root.display());
     assert!(message.contains(&named), "{message}");
+    // By way of symbolic refs.
+    linked.git(&["symbolic-ref", "refs/heads/middle", "refs/heads/busy"]);
+    linked.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/middle"]);
+    linked.git(&["symbolic-ref", "HEAD", "refs/heads/alias"]);
+    assert!(told(&["merge", "try", "--into", "busy"]).contains("the other"));
+    linked.git(&["symbolic-ref", "HEAD", "refs/heads/busy"]);
     // While it is rebased there, HEAD is on no branch.
     linked.git(&["commit", "-q", "--allow-empty", "-m", "there"]);
     let edit = [
