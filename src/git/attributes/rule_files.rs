@@ -42,8 +42,15 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
         .trusted_path(key)
         .ok()
         .flatten();
+    let usual = match file {
+        RuleFile::Attributes => "attributes",
+        RuleFile::Ignore => "ignore",
+    };
+    let of_user = configured
+        .map(PathBuf::from)
+        .or_else(|| usual_file(repo, usual));
     let own = [repo.common_dir().join("info").join(name)];
-    for path in own.into_iter().chain(configured) {
+    for path in own.into_iter().chain(of_user) {
         let Ok(found) = path.metadata() else { continue };
         let fault = if found.is_dir() {
             None
@@ -66,6 +73,19 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the file that gix reads where none is configured, by the same rules: in `$XDG_CONFIG_HOME/git`, else in
+/// `~/.config/git`.
+fn usual_file(repo: &Repo, name: &str) -> Option<PathBuf> {
+    let reads = &repo.inner.open_options().permissions.env;
+    gix::path::env::xdg_config(name, &mut |variable| {
+        let may_read = match variable {
+            "HOME" => reads.home,
+            _ => reads.xdg_config_home,
+        };
+        gix::path::env::var(variable).filter(|_| may_read.is_allowed())
+    })
 }
 
 /// Checks each directory once if paths arrive in order, as gix does.

@@ -277,6 +277,28 @@ fn a_pipe_in_place_of_the_users_own_rules_is_named() {
 }
 
 #[test]
+fn the_users_rules_at_their_usual_place_are_read_within_limits() {
+    let sandbox = repository();
+    let folder = sandbox.outside().join("home/.config/git");
+    fs::create_dir_all(&folder).unwrap();
+    for (name, command) in [
+        ("ignore", &["status"][..]),
+        ("attributes", &["restore", "HEAD"]),
+    ] {
+        let file = folder.join(name);
+        fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
+        sandbox.write("new.txt", name);
+        let output = run(&sandbox, command);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(128), "{said}");
+        assert!(said.contains(&file.display().to_string()), "{said}");
+        assert!(said.contains("larger than"), "{said}");
+        fs::remove_file(&file).unwrap();
+    }
+    assert_eq!(run(&sandbox, &["status"]).status.code(), Some(0));
+}
+
+#[test]
 fn a_repository_is_used_where_its_path_is_hard_to_quote() {
     for name in [
         "a:b",
