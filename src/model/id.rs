@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::secrets;
+
 /// The position of an operation in its worktree's operation log, starting at 1.
 ///
 /// Displayed as `op-12`; its ref ends in ten digits so that refs sort by age.
@@ -122,7 +124,8 @@ impl schemars::JsonSchema for WorktreeKey {
 }
 
 /// The id that an agent gives its session: short, only letters, digits and `-_.:`, and a letter or digit first, so that
-/// it needs no quoting in a trailer and is never an option or a hidden file.
+/// it needs no quoting in a trailer and is never an option or a hidden file. A key or token is not an id: trailers are
+/// published.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 pub struct SessionId(String);
 
@@ -135,6 +138,7 @@ impl SessionId {
             .first()
             .is_some_and(u8::is_ascii_alphanumeric);
         let fits = begins && text.len() <= 128 && text.bytes().all(plain);
+        let fits = fits && secrets::redacted(text) == text;
         fits.then(|| SessionId(text.to_owned()))
     }
 
@@ -147,6 +151,15 @@ impl SessionId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_not_the_id_of_a_session() {
+        assert!(SessionId::parse("20260102T030405Z-00000001").is_some());
+        for token in ["ghp_", "s:ghp_", "isghp_"] {
+            let token = format!("{token}{}", "a1".repeat(18));
+            assert_eq!(SessionId::parse(&token), None, "{token}");
+        }
+    }
 
     #[test]
     fn operation_ids_read_what_they_print() {

@@ -246,17 +246,20 @@ pub fn redact(text: &str) -> String {
     shown
 }
 
-/// Replaces only logins of URLs in a text, by `***`: a password, or a token in its place. The user of ssh stays.
+/// Replaces only logins of URLs in a text, by `***`: a password, or a token in its place. The user of ssh stays, and so
+/// does a user without a password where there is no scheme.
 pub fn redact_logins(text: &str) -> String {
     let ends = |c: char| c.is_whitespace() || "/?#'\"<>".contains(c);
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
-    while let Some((before, after)) = rest.split_once("://") {
+    while let Some((before, after)) = rest.split_once("//") {
         let (authority, later) = after.split_at(after.find(ends).unwrap_or(after.len()));
-        let is_secret = |login: &str| login.contains(':') || !before.ends_with("ssh");
+        let may_be_token = before
+            .strip_suffix(':')
+            .is_some_and(|it| !it.ends_with("ssh"));
         shown.push_str(before);
-        shown.push_str("://");
+        shown.push_str("//");
         match authority.rsplit_once('@') {
-            Some((login, host)) if is_secret(login) => {
+            Some((login, host)) if may_be_token || login.contains(':') => {
                 shown.push_str("***@");
                 shown.push_str(host);
             }

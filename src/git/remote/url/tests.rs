@@ -351,4 +351,7 @@ fn only_logins_of_urls_in_a_text_are_replaced() {
         "see https://ada:a@b@host/x?y=1#z, ssh://git@host and ftp://tok@host; http://host/@a";
     let shown = "see https://***@host/x?y=1#z, ssh://git@host and ftp://***@host; http://host/@a";
     assert_eq!(redact_logins(said), shown);
+    let said = "see //ada:a@b@host/x, \"//u:p@h\", //ada@host and a//b";
+    let shown = "see //***@host/x, \"//***@h\", //ada@host and a//b";
+    assert_eq!(redact_logins(said), shown);
 }
