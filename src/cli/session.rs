@@ -14,7 +14,7 @@ const WHICH: &str = "The session (default: that of COLONY_SESSION, else the only
 const ABOUT: &str = "Record what an agent does, from start to end
 
 A session is a file of events in '.colony/sessions', which git ignores. COLONY_SESSION names it for later commands: \
-their checkpoints, commits, decisions and merges get the trailer 'Colony-Session' and are recorded in its file.";
+their checkpoints, commits, decisions, merges and picks get the trailer 'Colony-Session' and are recorded in its file.";
 const ABOUT_NEW: &str = "Begin a session, and print its id
 
 The id is for the variable that later commands read: export COLONY_SESSION=\"$(git colony session new)\"";

@@ -64,11 +64,8 @@ impl Session {
     /// Returns the message of a commit with the trailers of the session that `COLONY_SESSION` names, and of the
     /// co-author, if an agent commits and the user has set one.
     pub fn with_trailers(&self, message: String) -> String {
-        let message = match session_of(&self.world) {
-            Some(id) => {
-                let trailer = format!("Colony-Session: {}", id.as_str());
-                commit_message::with_trailer(message, &trailer)
-            }
+        let message = match self.session_trailer() {
+            Some(trailer) => commit_message::with_trailer(message, &trailer),
             None => message,
         };
         let person = self
@@ -82,6 +79,12 @@ impl Session {
             }
             None => message,
         }
+    }
+
+    /// Returns the trailer of the session that `COLONY_SESSION` names.
+    pub fn session_trailer(&self) -> Option<String> {
+        let id = session_of(&self.world)?;
+        Some(format!("Colony-Session: {}", id.as_str()))
     }
 
     /// Returns the signature for records of our own, which need no configured user.

@@ -207,6 +207,7 @@ fn agrees(
 #[derive(Clone, Copy)]
 pub(super) struct Committing<'a> {
     pub(super) committer: &'a Signature,
+    pub(super) trailer: Option<&'a str>,
     pub(super) signed: Signed,
 }
 
@@ -226,6 +227,7 @@ pub(super) fn write(
             tree: one.tree,
             parent,
             committer: by.committer,
+            trailer: by.trailer,
         };
         parent = repo.write_pick(world, &pick, by.signed)?;
         written.push((one.from.clone(), parent));
@@ -240,6 +242,8 @@ pub(super) struct Agreed {
     trial: Vec<(WantedCommit, Oid)>,
     tip: Oid,
     committer: Signature,
+    /// The trailer of the session.
+    trailer: Option<String>,
 }
 
 impl Agreed {
@@ -252,6 +256,7 @@ impl Agreed {
         wanted: &[WantedCommit],
     ) -> Result<Agreed> {
         let committer = session.identity()?.at(&session.world);
+        let trailer = session.session_trailer();
         let mut overrides = Overrides::new();
         loop {
             let scratch = session.repo.in_memory()?;
@@ -260,6 +265,7 @@ impl Agreed {
             computed.applied.splice(0..0, before.iter().cloned());
             let unsigned = Committing {
                 committer: &committer,
+                trailer: trailer.as_deref(),
                 signed: Signed::No,
             };
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
@@ -280,6 +286,7 @@ impl Agreed {
                     trial,
                     tip,
                     committer,
+                    trailer,
                 });
             }
         }
@@ -294,6 +301,7 @@ impl Agreed {
         }
         let signed = Committing {
             committer: &self.committer,
+            trailer: self.trailer.as_deref(),
             signed: Signed::Yes,
         };
         let applied = &self.computed.applied;

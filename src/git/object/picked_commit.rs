@@ -17,6 +17,8 @@ pub struct Pick<'a> {
     pub parent: Oid,
     /// The committer and the time; the author stays the same.
     pub committer: &'a Signature,
+    /// A trailer to add to the message, if it does not have it.
+    pub trailer: Option<&'a str>,
 }
 
 /// What a pick takes from the original commit.
@@ -37,7 +39,7 @@ pub enum Signed {
 }
 
 impl Repo {
-    /// Writes a picked commit that no ref points to yet; the last line of its message names the
+    /// Writes a picked commit that no ref points to yet; a line at the end of its message names the
     /// original.
     ///
     /// # Errors
@@ -51,7 +53,7 @@ impl Repo {
         let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
         let encoding = decoded.encoding.map(ToOwned::to_owned);
-        let message = with_origin(decoded.message, pick.original);
+        let message = with_origin(decoded.message, pick.original, pick.trailer);
         if signed == Signed::Yes {
             let text = PickedText {
                 author: Signature::from_gix(&author),
@@ -77,11 +79,15 @@ impl Repo {
     }
 }
 
-/// Adds the line in which git records the origin of a pick.
-fn with_origin(message: &[u8], original: Oid) -> Vec<u8> {
+/// Adds the line in which git records the origin of a pick, and a trailer that the message does not have.
+fn with_origin(message: &[u8], original: Oid, trailer: Option<&str>) -> Vec<u8> {
     let mut text = message.trim_end().to_vec();
     text.extend_from_slice(commit_message::gap_before_trailer(&text));
     text.extend(format!("(cherry picked from commit {original})\n").bytes());
+    let is_new = |trailer: &&str| message.lines().all(|line| line != trailer.as_bytes());
+    if let Some(trailer) = trailer.filter(is_new) {
+        text.extend(format!("{trailer}\n").bytes());
+    }
     text
 }
 
@@ -93,7 +99,7 @@ mod tests {
     fn the_origin_joins_the_trailers_that_are_there() {
         let id = Oid::parse(&"1".repeat(40)).unwrap();
         let added = |message: &str| {
-            let text = String::from_utf8(with_origin(message.as_bytes(), id)).unwrap();
+            let text = String::from_utf8(with_origin(message.as_bytes(), id, None)).unwrap();
             text.strip_suffix(&format!("(cherry picked from commit {id})\n"))
                 .unwrap()
                 .to_owned()
@@ -103,5 +109,18 @@ mod tests {
         assert_eq!(added("s\n\nbody\n"), "s\n\nbody\n\n");
         assert_eq!(added("s\n\nA-b: c\nD: e\n"), "s\n\nA-b: c\nD: e\n");
         assert_eq!(added("s\n\nA-b: c\nnot one\n"), "s\n\nA-b: c\nnot one\n\n");
+    }
+
+    #[test]
+    fn a_trailer_follows_the_origin_once() {
+        let id = Oid::parse(&"1".repeat(40)).unwrap();
+        let added = |message: &str| {
+            let text = with_origin(message.as_bytes(), id, Some("Session: s"));
+            String::from_utf8(text).unwrap()
+        };
+        let origin = format!("(cherry picked from commit {id})\n");
+        assert_eq!(added("s\n"), format!("s\n\n{origin}Session: s\n"));
+        let there = "s\n\nSession: s\n";
+        assert_eq!(added(there), format!("{there}{origin}"));
     }
 }

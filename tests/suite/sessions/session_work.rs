@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::events::heard::Full;
 use crate::sessions::session_files::{begin, block, lines};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
-fn trailer(sandbox: &Sandbox, revision: &str) -> String {
+fn trailer(sandbox: &View, revision: &str) -> String {
     let format = "--format=%(trailers:key=Colony-Session,valueonly)";
     sandbox.git(&["log", "-1", format, revision])
 }
@@ -338,4 +338,45 @@ fn a_full_or_read_only_folder_of_sessions_fails_no_work() {
     );
     assert_eq!(sandbox.json(&["session", "show", &id])["event_count"], 1);
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 1);
+}
+
+#[test]
+fn picked_commits_name_the_session_that_picks_them() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["switch", "-qc", "side"]);
+    for name in ["one.txt", "two.txt"] {
+        sandbox.write(name, "new\n");
+        sandbox.git(&["add", name]);
+        sandbox.git(&["commit", "-qm", name]);
+    }
+    sandbox.git(&["switch", "-q", "main"]);
+    let id = begin(&sandbox);
+    let here = sandbox.with("COLONY_SESSION", &*id);
+    here.json(&["cherry-pick", "side~2..side"]);
+    assert_eq!(trailer(&sandbox, "HEAD"), id);
+    assert_eq!(trailer(&sandbox, "HEAD~1"), id);
+    assert_eq!(trailer(&sandbox, "side"), "");
+    let shown = here.json(&["session", "show"]);
+    assert_eq!(shown["commits"].as_array().unwrap().len(), 2);
+    // A commit of the session does not name it twice.
+    sandbox.write("three.txt", "new\n");
+    here.json(&["commit", "-m", "three", "--all"]);
+    sandbox.git(&["switch", "-q", "side"]);
+    here.json(&["cherry-pick", "main"]);
+    assert_eq!(trailer(&sandbox, "HEAD"), id);
+}
+
+#[test]
+fn a_token_in_place_of_an_id_is_in_no_trailer() {
+    let sandbox = Sandbox::new();
+    let token = format!("ghp_{}", "a1".repeat(18));
+    let here = sandbox.with("COLONY_SESSION", &*token);
+    sandbox.write("a.txt", "two\n");
+    here.json(&["checkpoint", "-m", "kept"]);
+    assert_eq!(trailer(&sandbox, "HEAD"), "");
+    let new = here.json(&["session", "new"]);
+    assert!(
+        !new["session_id"].as_str().unwrap().contains("ghp_"),
+        "{new}"
+    );
 }
