@@ -4,6 +4,7 @@ use crate::design::checkpoint::dropped_commits::DroppedCommit;
 use crate::design::checkpoint::retention::PruneReport;
 use crate::flow::prune::{self, What};
 use crate::git::refs::damaged_refs::DamagedRef;
+use crate::model::id::SessionId;
 use crate::model::time::Moment;
 use crate::store::refs::lost_refs::LostRef;
 use crate::ui::answer::{Answer, Outcome};
@@ -14,12 +15,13 @@ use super::{Face, Run, Stop};
 /// Delete old operations and automatic checkpoints
 ///
 /// Operations are deleted after 90 days, or when there are more than 2,000, with the files they moved aside;
-/// automatic checkpoints after 30 days, or when a branch has more than 50. That includes the operations of
+/// automatic checkpoints after 30 days, or when a branch has more than 50; sessions of this checkout that are archived
+/// or ended, with the operations: 90 days after their last event. That includes the operations of
 /// removed worktrees, and in the checkout of a person those of removed clones, which the hub keeps. Named
 /// checkpoints stay. Unreachable objects are left to git's garbage collection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Keep operations of the last DAYS days (default: colony.keepDays)
+    /// Keep operations and sessions of the last DAYS days (default: colony.keepDays)
     #[arg(long, value_name = "DAYS")]
     keep: Option<u64>,
     /// Show what would be deleted, and delete nothing
@@ -42,6 +44,10 @@ impl Answer for PruneReport {
         };
         let operations = text::count(self.operations_removed.len(), "operation");
         let automatic = text::count(self.automatic_removed, "automatic checkpoint");
+        let sessions = match self.sessions_removed.len() {
+            0 => String::new(),
+            count => format!(", {}", text::count(count, "session")),
+        };
         let lost = match self.lost.len() {
             0 => String::new(),
             count => format!(", {} whose objects are gone", text::count(count, "ref")),
@@ -51,7 +57,7 @@ impl Answer for PruneReport {
             count => format!(", {} without an object id", text::count(count, "ref")),
         };
         format!(
-            "{verb} {operations} and {automatic}, {} of kept files{lost}{damaged}",
+            "{verb} {operations} and {automatic}, {} of kept files{sessions}{lost}{damaged}",
             text::size(self.freed)
         )
     }
@@ -74,6 +80,8 @@ impl Answer for PruneReport {
             format!("lost: '{name}', which had '{holds}' in place of an object id")
         };
         lines.extend(self.damaged.iter().map(damaged));
+        let session = |id: &SessionId| format!("session {}", id.as_str());
+        lines.extend(self.sessions_removed.iter().map(session));
         if self.of_removed_worktrees > 0 {
             let operations = text::count(self.of_removed_worktrees, "operation");
             lines.push(format!("of removed worktrees: {operations}"));

@@ -1,5 +1,5 @@
 //! Prunes expired operations and checkpoints, and useless refs of ours: here, and from a checkout
-//! of a person also the logs of removed clones in the hub.
+//! of a person also the logs of removed clones in the hub. Old sessions of this checkout, too.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,11 @@ use crate::clones::hub::Hub;
 use crate::clones::removal::removed_log::{self, Limits};
 use crate::clones::sync::travelers;
 use crate::design::checkpoint::retention::{self, PruneReport, Scope};
+use crate::flow::sessions::expired_sessions;
 use crate::git::refs::ReflogReason;
 use crate::git::{RefChange, RefName};
-use crate::model::Result;
+use crate::model::id::SessionId;
+use crate::model::{Code, Result};
 use crate::store::Session;
 use crate::store::membership::Role;
 use crate::store::refs::{lost_refs, own_refs};
@@ -17,8 +19,8 @@ use crate::store::refs::{lost_refs, own_refs};
 /// What to prune.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// Operations, automatic checkpoints, and refs of ours that are damaged or whose objects are
-    /// missing.
+    /// Operations, automatic checkpoints, old sessions, and refs of ours that are damaged or whose
+    /// objects are missing.
     Everything,
     /// Operations only.
     Operations,
@@ -47,12 +49,16 @@ pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<Pr
         }
     };
     let mut report = retention::prune(session, scope, keep_days)?;
+    let days = keep_days.unwrap_or(session.settings.keep_days);
+    if what == What::Everything {
+        report.sessions_removed = prune_sessions(session, days)?;
+    }
     let member = session.membership.as_ref();
     let hub = member.filter(|member| member.role == Role::Desk && member.hub.is_dir());
     if let Some(member) = hub {
         let settings = &session.settings;
         let limits = Limits {
-            days: keep_days.unwrap_or(settings.keep_days),
+            days,
             operations: settings.keep_operations,
             automatic_days: settings.keep_auto_days,
         };
@@ -64,6 +70,20 @@ pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<Pr
         report.files_of_removed_clones = pruned.amount.files;
     }
     Ok(report)
+}
+
+/// Deletes old sessions. Where their folder cannot be used, that is a warning: all else is done.
+fn prune_sessions(session: &Session, keep_days: u64) -> Result<Vec<SessionId>> {
+    match expired_sessions::prune(session, keep_days) {
+        Err(error) if error.code() != Code::Interrupted => {
+            (session.world.narrate)(&format!(
+                "warning: no old session is deleted: {}",
+                error.message()
+            ));
+            Ok(Vec::new())
+        }
+        done => done,
+    }
 }
 
 /// Deletes the record that remotes had them: otherwise sync would take the missing refs for deleted

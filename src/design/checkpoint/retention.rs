@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::git::{Oid, RefName};
 use crate::model::Result;
-use crate::model::id::OperationId;
+use crate::model::id::{OperationId, SessionId};
 use crate::model::time::Moment;
 use crate::store::Session;
 use crate::store::files::places::Places;
@@ -51,6 +51,8 @@ pub struct PruneReport {
     pub files_of_removed_clones: usize,
     /// The number of operations of removed worktrees that were deleted.
     pub of_removed_worktrees: usize,
+    /// The sessions of this checkout that were deleted.
+    pub sessions_removed: Vec<SessionId>,
     /// The number of operations that are left in this worktree.
     pub kept: usize,
     /// True if nothing was deleted because of a dry run.

@@ -2,6 +2,7 @@
 //!
 //! A session needs no git: without it the current directory is the checkout.
 
+pub mod expired_sessions;
 pub mod new_session;
 pub mod old_sessions;
 pub mod session_changes;

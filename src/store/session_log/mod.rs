@@ -70,9 +70,12 @@ impl SessionLogs {
 
     /// Returns the path of a session's file.
     pub fn path(&self, id: &SessionId) -> RepoPath {
-        let folder = sessions_of(&self.repository_id);
-        let name = RepoPath::from(file_name(id).as_str());
-        RepoPath::from(&*folder.join(&name).under(&self.root))
+        RepoPath::from(&*self.path_below(id).under(&self.root))
+    }
+
+    /// Returns that path from the root of the checkout.
+    pub fn path_below(&self, id: &SessionId) -> RepoPath {
+        sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()))
     }
 
     /// Opens the folder, or creates it.
@@ -113,7 +116,7 @@ impl SessionLogs {
     /// # Errors
     /// `value-too-large`, `path-in-the-way`, `io`, `interrupted`.
     pub fn read(&self, interrupt: &Interrupt, id: &SessionId) -> Result<Option<SessionLog>> {
-        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        let path = self.path_below(id);
         let read = safe_open::read_below(interrupt, &self.root, &path, MAX_FILE_BYTES);
         let bytes = read.map_err(|fault| fault_error(fault, &path))?;
         Ok(bytes.map(|bytes| SessionLog::parse(&bytes)))
@@ -125,7 +128,7 @@ impl SessionLogs {
     /// `path-in-the-way` for anything but a plain file, or a folder that is not one; `io`.
     pub fn has_file(&self, id: &SessionId) -> Result<bool> {
         self.refuse_symlink()?;
-        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        let path = self.path_below(id);
         let found = safe_open::stat_below(&self.root, &path);
         match found.map_err(|fault| fault_error(fault, &path))? {
             None => Ok(false),
@@ -148,7 +151,7 @@ impl SessionLogs {
         if !self.has_file(id)? {
             return Ok(false);
         }
-        let path = sessions_of(&self.repository_id).join(&RepoPath::from(file_name(id).as_str()));
+        let path = self.path_below(id);
         // The other checks remain where the index cannot be read.
         if repo.is_some_and(|repo| repo.tracks(&path).unwrap_or(false)) {
             let message = format!("'{path}' is not a private file: git tracks it");

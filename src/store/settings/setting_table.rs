@@ -89,7 +89,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Number,
         set_by: SetBy::User,
         default: "90",
-        help: "days that prune keeps operations and the files they moved aside",
+        help: "days that prune keeps operations, the files they moved aside, and sessions",
     },
     Setting {
         key: "colony.keepOperations",

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Sandbox, View};
 
@@ -419,4 +419,33 @@ fn a_file_that_cannot_be_read_stops_no_other_session() {
         sandbox.error(&["session", "show", &first]),
         "value-too-large"
     );
+}
+
+#[test]
+fn prune_deletes_sessions_that_are_long_archived() {
+    let sandbox = Sandbox::new();
+    let [old, ended] = [begin(&sandbox), begin(&sandbox)];
+    sandbox.json(&["session", "end", &ended]);
+    assert_eq!(
+        sandbox.json(&["prune", "--keep", "0"])["sessions_removed"],
+        json!([])
+    );
+    sandbox.pass_years(1);
+    let young = begin(&sandbox);
+    let planned = sandbox.json(&["prune", "-n"]);
+    assert_eq!(planned["sessions_removed"], json!([old, ended]));
+    assert_eq!(sandbox.json(&["session", "list", "--all"])["count"], 3);
+    let pruned = sandbox.colony(&["prune"]);
+    assert!(pruned.contains(", 2 sessions"), "{pruned}");
+    let left = sandbox.json(&["session", "list", "--all"]);
+    assert_eq!(
+        (&left["count"], &left["sessions"][0]["session_id"]),
+        (&json!(1), &json!(young))
+    );
+    // One whose age is not known stays.
+    let path = left["sessions"][0]["path"].as_str().unwrap();
+    fs::write(path, "{\"type\":\"created\",\"at\":\"soon\"}\n").unwrap();
+    sandbox.pass_years(1);
+    assert_eq!(sandbox.json(&["prune"])["sessions_removed"], json!([]));
+    assert!(Path::new(path).exists());
 }

@@ -368,6 +368,11 @@ impl View {
         }
     }
 
+    /// Lets years pass before the next command.
+    pub(crate) fn pass_years(&self, years: u64) {
+        self.seconds.fetch_add(years * 31_557_600, Ordering::SeqCst);
+    }
+
     /// The world of the next command: one minute later than the last.
     pub(crate) fn world(&self) -> World {
         let minute = self.seconds.fetch_add(60, Ordering::SeqCst);
