@@ -1,20 +1,22 @@
 //! `git colony blackboard`
 
-use std::io::Read as _;
-
 use crate::blackboard::change::Change;
 use crate::blackboard::entry::{MAX_VALUE, Place, Value};
-use crate::env::Env;
 use crate::flow::blackboard::{
     self, BlackboardReport, BlackboardRow, ChangeReport, ChangeStatus, KeyReport, KeyRow,
 };
 use crate::model::time::Moment;
-use crate::model::{Code, Error, Result};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoints::age;
+use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
+
+const VALUE: TextArgument<'_> = TextArgument {
+    what: "a value",
+    max_bytes: MAX_VALUE,
+};
 
 /// Keys and values that all clones share
 ///
@@ -101,10 +103,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             dry_run,
         } => {
             let session = face.session(Run::from(dry_run))?;
-            let value = match value.as_deref() {
-                Some("-") => read_value(face.env)?,
-                value => text.or(value.map(str::to_owned)).unwrap_or_default(),
-            };
+            let value = VALUE.read(face.env, value, text)?;
             let change = Change {
                 place: place.place(),
                 value: Some(&value),
@@ -137,24 +136,6 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = blackboard::list(&session, scope.as_deref())?;
             face.answer(&report)
         }
-    }
-}
-
-/// Reads a value, and one byte more than it may have.
-fn read_value(env: &mut Env) -> Result<String> {
-    let mut bytes = Vec::new();
-    let limit = MAX_VALUE as u64 + 1;
-    let read = env.stdin.by_ref().take(limit).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read standard input", error))?;
-    let is_cut = bytes.len() > MAX_VALUE;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        // The byte that is too much may be part of a character.
-        Err(_) if is_cut => {
-            let message = format!("a value has at most {MAX_VALUE} bytes, this one has more");
-            Err(Error::new(Code::ValueTooLarge, message).unchanged())
-        }
-        Err(_) => Err(Error::new(Code::InvalidValue, "a value is UTF-8 text").unchanged()),
     }
 }
 

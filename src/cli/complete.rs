@@ -77,6 +77,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("config get", "KEY", Value::Setting),
     ("", "SCOPE", Value::Name(Names::Scopes)),
     ("", "SESSION", Value::Name(Names::Sessions)),
+    ("memory show", "DATE", Value::Name(Names::Days)),
     ("", "REPOSITORY", Value::Name(Names::Repositories)),
     ("help", "COMMAND", Value::Command),
     ("schema", "REPORT", Value::Report),

@@ -1,18 +1,20 @@
 //! `git colony memory`
 
-use std::io::Read as _;
-
 use chrono::NaiveDate;
 
-use crate::env::Env;
 use crate::flow::workspace::memory::{
     self, MAX_NOTE_BYTES, MemoryAddReport, MemoryPathReport, MemoryReport, NoteFor,
 };
-use crate::model::{Code, Error, Result};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
+use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
+
+const NOTE: TextArgument<'_> = TextArgument {
+    what: "a note",
+    max_bytes: MAX_NOTE_BYTES,
+};
 
 /// Keep notes of this checkout: for days, and for longer
 ///
@@ -69,14 +71,11 @@ struct ShowArgs {
 #[derive(Debug, clap::Args)]
 struct PathArgs {}
 
-pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
         Action::Add(args) => {
             let session = face.session(Run::from(args.dry_run))?;
-            let note = match args.note.as_deref() {
-                Some("-") => read_note(face.env)?,
-                note => args.text.or(note.map(str::to_owned)).unwrap_or_default(),
-            };
+            let note = NOTE.read(face.env, args.note, args.text)?;
             let place = if args.long {
                 NoteFor::Long
             } else {
@@ -96,19 +95,6 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcom
             face.answer(&report)
         }
     }
-}
-
-/// Reads a note, and one byte more than it may have.
-fn read_note(env: &mut Env) -> Result<String> {
-    let mut bytes = Vec::new();
-    let limit = MAX_NOTE_BYTES as u64 + 1;
-    let read = env.stdin.by_ref().take(limit).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read standard input", error))?;
-    if bytes.len() > MAX_NOTE_BYTES {
-        return Err(memory::too_large(bytes.len()));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| Error::new(Code::InvalidValue, "a note is UTF-8 text").unchanged())
 }
 
 impl Answer for MemoryAddReport {

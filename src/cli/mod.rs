@@ -80,6 +80,7 @@ mod session_answers;
 mod status;
 mod sync;
 mod tag;
+mod text_argument;
 mod tools;
 mod topology;
 mod tour;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::flow::workspace::memory;
 use crate::git::{Checkout, RefName, Repo};
 use crate::model::time::{self, Moment};
 use crate::model::world::Interrupt;
@@ -47,6 +48,8 @@ pub enum Names {
     Scopes,
     /// Sessions of this checkout.
     Sessions,
+    /// Days that have notes of this checkout.
+    Days,
     /// Repositories of the catalog, by name and by declared id.
     Repositories,
 }
@@ -88,6 +91,7 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Agents => agents(repo),
         Names::Remotes => remotes(repo),
         Names::Sessions => sessions(repo),
+        Names::Days => days(repo),
         Names::Capabilities => of_tools(repo, |tool| (tool.capability, tool.name)),
         Names::Purposes => of_tools(repo, |tool| (tool.purpose, "purpose".to_owned())),
         Names::Scopes => crate::flow::pages::scopes::mapped_ids(repo)
@@ -258,6 +262,13 @@ fn sessions(repo: &Repo) -> Vec<Offer> {
     let logs = SessionLogs::of(&checkout.root, checkout.repository_id());
     let ids = logs.ids().unwrap_or_default().into_iter();
     ids.map(|id| Offer::new(id.as_str(), "session")).collect()
+}
+
+fn days(repo: &Repo) -> Vec<Offer> {
+    let days = Checkout::of_repo(repo).map(|checkout| memory::days(&checkout));
+    let days = days.unwrap_or_default().into_iter();
+    days.map(|day| Offer::new(day.to_string(), "notes"))
+        .collect()
 }
 
 fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {

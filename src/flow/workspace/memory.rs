@@ -4,11 +4,14 @@
 //! one durable write, without secrets; its lines after the first are indented, so that no text can look like another
 //! note. Nothing brings these files back: what has to last belongs in a commit.
 
+use std::path::Path;
+
 use chrono::{Days, NaiveDate, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::id::repository_id;
+use crate::git::Checkout;
 use crate::git::remote::url::redact_logins;
 use crate::git::worktree::safe_open::{self, EntryKind};
 use crate::model::time::rfc3339;
@@ -158,8 +161,8 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
     Ok(report)
 }
 
-/// Returns the error for a note of this many bytes or more.
-pub fn too_large(bytes: usize) -> Error {
+/// Returns the error for a note of this many bytes.
+fn too_large(bytes: usize) -> Error {
     let message = format!("a note has at most {MAX_NOTE_BYTES} bytes, this one has {bytes}");
     Error::new(Code::ValueTooLarge, message).unchanged()
 }
@@ -206,6 +209,27 @@ pub fn path(session: &Session) -> Result<MemoryPathReport> {
     })
 }
 
+/// Lists the days that have notes in a checkout, for completion.
+pub(in crate::flow) fn days(checkout: &Checkout) -> Vec<NaiveDate> {
+    days_in(
+        &checkout.root,
+        &folder_of(&checkout.repository_id()).join(&FOLDER.into()),
+    )
+}
+
+/// Lists the days that have a file in a folder below a root, sorted.
+fn days_in(root: &Path, folder: &RepoPath) -> Vec<NaiveDate> {
+    let entries = safe_open::entries_below(root, folder).unwrap_or_default();
+    let files = entries.iter().filter(|(_, kind)| *kind == EntryKind::File);
+    let date = |path: &RepoPath| {
+        let name = std::str::from_utf8(path.name()).ok()?.strip_suffix(".md")?;
+        let date: NaiveDate = name.parse().ok()?;
+        // Other names that mean a day are not ours.
+        (date.to_string() == name).then_some(date)
+    };
+    files.filter_map(|(path, _)| date(path)).collect()
+}
+
 fn name_of(date: NaiveDate) -> String {
     format!("{date}.md")
 }
@@ -240,16 +264,7 @@ impl<'a> Memory<'a> {
 
     /// Lists the days that have a file, sorted.
     fn dates(&self) -> Vec<NaiveDate> {
-        let root = self.session.repo.workdir();
-        let entries = safe_open::entries_below(root, &self.folder()).unwrap_or_default();
-        let files = entries.iter().filter(|(_, kind)| *kind == EntryKind::File);
-        let date = |path: &RepoPath| {
-            let name = std::str::from_utf8(path.name()).ok()?.strip_suffix(".md")?;
-            let date: NaiveDate = name.parse().ok()?;
-            // Other names that mean a day are not ours.
-            (date.to_string() == name).then_some(date)
-        };
-        files.filter_map(|(path, _)| date(path)).collect()
+        days_in(self.session.repo.workdir(), &self.folder())
     }
 
     /// Lists the days whose files are past their time.

@@ -249,6 +249,14 @@ fn completion_finds_the_repository_as_git_does_or_is_silent() {
 }
 
 #[test]
+fn days_with_notes_are_offered() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["memory", "add", "a note"]);
+    let words = ["git-colony", "memory", "show", "--date", "2026"];
+    assert_eq!(offered(&sandbox, &words), ["words", "2026-01-02"]);
+}
+
+#[test]
 fn completion_writes_nothing() {
     let sandbox = hostile();
     let files = |of: &Path| {
