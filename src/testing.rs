@@ -123,6 +123,11 @@ pub mod user_cache {
 }
 
 /// Its functions, by the name of their module.
+pub mod working_files {
+    pub use crate::context::working_files::of_git;
+}
+
+/// Its functions, by the name of their module.
 pub mod yaml {
     pub use crate::store::yaml::find_value;
 }

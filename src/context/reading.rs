@@ -1,7 +1,5 @@
 //! One file of a resource, read by the rules of hydration: binary, large and secret files are skipped.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +7,7 @@ use super::binary_names::is_binary;
 use crate::git::Repo;
 use crate::git::lfs::lfs_objects::{Content, LfsObjects};
 use crate::git::lfs::lfs_pointer::Pointer;
-use crate::git::worktree::safe_open::{self, EntryKind, Fault};
+use crate::git::worktree::safe_open::{EntryKind, Fault, FileStat, FilesBelow};
 use crate::model::world::Interrupt;
 use crate::model::{RepoPath, Result};
 
@@ -60,6 +58,8 @@ pub struct ReadFile {
     pub hash: String,
     /// The time of its last change, in nanoseconds since 1970.
     pub modified: i64,
+    /// What the system says of the file that has the text; `None` where the text is elsewhere.
+    pub stat: Option<FileStat>,
 }
 
 /// The result of reading a file.
@@ -82,15 +82,20 @@ pub struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    /// Reads a file below a folder; `room_bytes` is what the files of its project may still have.
+    /// Reads a file; `room_bytes` is what the files of its project may still have.
     ///
     /// # Errors
     /// `interrupted`.
-    pub fn read(&self, folder: &Path, path: &RepoPath, room_bytes: u64) -> Result<FileReading> {
+    pub fn read(
+        &self,
+        files: &FilesBelow,
+        path: &RepoPath,
+        room_bytes: u64,
+    ) -> Result<FileReading> {
         if is_binary(path) {
             return Ok(FileReading::Skipped(SkipReason::Binary));
         }
-        let stat = match safe_open::stat_below(folder, path) {
+        let stat = match files.stat(path) {
             Ok(Some(stat)) => stat,
             Ok(None) => return Ok(FileReading::Skipped(SkipReason::Missing)),
             Err(fault) => return skipped(fault),
@@ -104,16 +109,16 @@ impl FileReader<'_> {
         if let Some(reason) = other.or_else(|| too_much(stat.size_bytes, room_bytes)) {
             return Ok(FileReading::Skipped(reason));
         }
-        let bytes = match safe_open::read_below(self.interrupt, folder, path, MAX_FILE_BYTES) {
+        let bytes = match files.read(self.interrupt, path, MAX_FILE_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(FileReading::Skipped(SkipReason::Missing)),
             Err(fault) => return skipped(fault),
         };
         let hash = self.repo.hash_blob(&bytes)?.to_string();
-        let bytes = match Pointer::parse(&bytes) {
-            None => bytes,
+        let (bytes, known_by) = match Pointer::parse(&bytes) {
+            None => (bytes, Some(stat)),
             Some(pointer) => match self.large_file(&pointer, room_bytes) {
-                Ok(bytes) => bytes,
+                Ok(bytes) => (bytes, None),
                 Err(reason) => return Ok(FileReading::Skipped(reason)),
             },
         };
@@ -134,6 +139,7 @@ impl FileReader<'_> {
                 text,
                 hash,
                 modified: stat.modified,
+                stat: known_by,
             }),
         })
     }

@@ -15,18 +15,23 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 const MAX_OUTPUT_BYTES: u64 = 512 << 20;
 
 /// The maximum time for it: an ignore file may be a pipe.
-const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+pub const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The maximum depth of directories.
 const MAX_DEPTH: usize = 2_000;
 
 /// Lists the files below a directory that git tracks or would track, relative to it, each once.
 ///
-/// An entry that is a directory is a repository of its own. Deleted files are listed as well.
+/// An entry that is a directory is a repository of its own. Deleted files are listed as well. git is killed after `timeout`.
 ///
 /// # Errors
-/// `git-failed` where the directory is in no repository, or git cannot list it; `tree-too-large`.
-pub fn of_git(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<RepoPath>> {
+/// `git-failed` where the directory is in no repository, or git cannot list it in time; `tree-too-large`.
+pub fn of_git(
+    world: &World,
+    folder: &Path,
+    most_entries: usize,
+    timeout: Duration,
+) -> Result<Vec<RepoPath>> {
     let inside = world.standing_in(folder);
     let mut git = Git::new(&inside);
     git.args([
@@ -38,7 +43,7 @@ pub fn of_git(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<R
     ]);
     // A repository may name a program that watches it.
     git.config("core.fsmonitor", "false");
-    git.limit_time(LIST_TIMEOUT).limit_output(MAX_OUTPUT_BYTES);
+    git.limit_time(timeout).limit_output(MAX_OUTPUT_BYTES);
     let output = git.run_checked(&format!("list the files of '{}'", folder.display()))?;
     let names = output.split(|&byte| byte == 0).filter(|it| !it.is_empty());
     let mut paths: Vec<RepoPath> = names

@@ -34,6 +34,23 @@ impl IndexedPassage {
     }
 }
 
+/// Cuts a text into passages, whose words are not counted. A file without text has an empty one: it is found by its name.
+pub fn cut(text: &str) -> Vec<IndexedPassage> {
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let passage = |range: Range<usize>, first_line| IndexedPassage {
+        start: small(range.start),
+        end: small(range.end),
+        first_line: small(first_line),
+        length: 0,
+    };
+    let found = passages::cut(text).into_iter();
+    let mut cut: Vec<_> = found.map(|it| passage(it.range, it.first_line)).collect();
+    if cut.is_empty() {
+        cut.push(passage(0..0, 1));
+    }
+    cut
+}
+
 /// The words of some documents.
 #[derive(Default)]
 pub struct Segment {
@@ -69,28 +86,11 @@ impl Segment {
     /// Adds a document by its path, or another name, and returns its passages.
     pub fn add(&mut self, name: &str, text: &str) -> Vec<IndexedPassage> {
         let mut indexed = Vec::new();
-        for (number, passage) in passages::cut(text).into_iter().enumerate() {
-            let length = self.count(
-                text.get(passage.range.clone())
-                    .expect("passages begin and end at characters"),
-            );
+        for (number, passage) in cut(text).into_iter().enumerate() {
+            let body = text.get(passage.range());
+            let length = self.count(body.expect("passages begin and end at characters"));
             self.flush(number);
-            let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-            indexed.push(IndexedPassage {
-                start: small(passage.range.start),
-                end: small(passage.range.end),
-                first_line: small(passage.first_line),
-                length,
-            });
-        }
-        if indexed.is_empty() {
-            // A file without text is found by its name.
-            indexed.push(IndexedPassage {
-                start: 0,
-                end: 0,
-                first_line: 1,
-                length: 0,
-            });
+            indexed.push(IndexedPassage { length, ..passage });
         }
         let (counts, only) = (&mut self.counts, &self.only);
         words::each(name, |word| {

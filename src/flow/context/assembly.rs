@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::flow::search::context::{ContextPart, ContextReport, PartOrigin, TaskContext};
-use crate::model::{RepoPath, Result};
+use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::page_text;
 use crate::search::passages::is_heading;
 use crate::store::Session;
@@ -16,25 +16,19 @@ use crate::store::settings::projects::ContextView;
 use crate::store::state::{FragmentName, Tier};
 use crate::text::tokenizer::Tokenizer;
 
+use super::choice::{Choice, Chosen};
 use super::covering_pages::CoveringPages;
 use super::fragment_id;
-use super::pieces::{Piece, pieces};
-use super::task_files::{self, TaskFile, TaskFiles};
+use super::pieces::pieces;
+use super::project_reading::Trust;
+use super::task_file::TaskFile;
+use super::task_files::{self, TaskFiles};
 
 /// The tokens of an answer where neither the plan nor the user says.
 const USUAL_BUDGET: usize = 4_096;
 
 /// The tokens of these that stay free for the rest of a prompt.
 const RESERVE: usize = 512;
-
-/// A smaller passage, in tokens, is left out: it says nothing without its surroundings.
-const MIN_TOKENS: usize = 10;
-
-/// No text has more bytes in a token, on average: a longer passage does not fit.
-const MAX_TOKEN_BYTES: usize = 16;
-
-/// The tokens of the line above a part, about.
-const HEADING_TOKENS: usize = 24;
 
 /// The share of the budget that the lines about the sources may take: one in this many.
 const PREAMBLE_SHARE: usize = 4;
@@ -61,37 +55,57 @@ pub struct TaskRequest {
 /// # Errors
 /// `plan-not-found`, and as [`super::hydrate::hydrate`].
 pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextReport> {
-    let files = task_files::collect(session, request)?;
+    if let Some(report) = assemble_trusting(session, request, Trust::Stat)? {
+        return Ok(report);
+    }
+    // A file has changed since the command looked at it.
+    let report = assemble_trusting(session, request, Trust::Nothing)?;
+    report.ok_or_else(|| {
+        let message = "a file of the plan changed while it was read";
+        Error::new(Code::Locked, message).unchanged()
+    })
+}
+
+/// Makes a context; `None` if a file does not have the text that it must have.
+fn assemble_trusting(
+    session: &Session,
+    request: &TaskRequest,
+    trust: Trust,
+) -> Result<Option<ContextReport>> {
+    let files = task_files::collect(session, request, trust)?;
     let own = files.budget_tokens.and_then(|it| usize::try_from(it).ok());
     let usual = USUAL_BUDGET - RESERVE;
     let budget = request.budget.or(own).unwrap_or(usual);
-    let pieces = pieces(&files.files, request.question.as_deref());
+    let question = request.question.as_deref();
+    let Some(pieces) = pieces(session, &files.files, question)? else {
+        return Ok(None);
+    };
+    let Some(choice) = Choice::of(session, &files, pieces, budget)? else {
+        return Ok(None);
+    };
     let mut assembly = Assembly {
         session,
         files: &files,
         pages: CoveringPages::open(session)?,
-        left_out: 0,
+        choice,
         detail: match request.skeleton {
             None => Detail::Text,
             Some(_) => Detail::Outline,
         },
-        chosen: BTreeMap::new(),
-        order: Vec::new(),
     };
-    assembly.choose(pieces, budget);
     let budget = request
         .skeleton
         .map_or(budget, |share| part_of(budget, share));
     let (text, parts) = assembly.fitted(budget)?;
     let names = assembly.used();
     task_files::note_access(session, &names)?;
-    Ok(ContextReport {
+    Ok(Some(ContextReport {
         used_tokens: Tokenizer::default().count(&text),
         text,
         budget_tokens: budget,
         count: parts.len(),
         parts,
-        left_out: assembly.left_out,
+        left_out: assembly.choice.left_out,
         needed_tokens: None,
         indexed: 0,
         stale: false,
@@ -106,7 +120,7 @@ pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextRepor
             stopped: files.stopped,
             skeleton: request.skeleton,
         }),
-    })
+    }))
 }
 
 /// Returns a share of a budget, rounded down.
@@ -153,52 +167,10 @@ struct Assembly<'a> {
     files: &'a TaskFiles,
     pages: CoveringPages,
     detail: Detail,
-    left_out: usize,
-    /// The chosen pieces, by the numbers of file and passage.
-    chosen: BTreeMap<(usize, usize), Piece>,
-    /// Their names, in the order in which they were chosen: the last is dropped first.
-    order: Vec<(usize, usize)>,
+    choice: Choice,
 }
 
 impl Assembly<'_> {
-    /// Takes the best pieces that fit; one that does not is left out, and the next is tried.
-    fn choose(&mut self, pieces: Vec<Piece>, budget: usize) {
-        let tokenizer = Tokenizer::default();
-        let mut room = budget;
-        let mut limits = self.files.limits.clone();
-        for piece in pieces {
-            let place = (piece.file, piece.number);
-            let Some(file) = self.files.files.get(piece.file) else {
-                continue;
-            };
-            let body = file.text.get(piece.passage.range()).unwrap_or_default();
-            let mut of_file = self
-                .chosen
-                .range((piece.file, 0)..=(piece.file, usize::MAX));
-            let is_new = of_file.next().is_none();
-            let heading = if is_new { HEADING_TOKENS } else { 0 };
-            let own = room.saturating_sub(heading);
-            // Counting is the costly part.
-            let is_small = own >= MIN_TOKENS && body.len() <= own.saturating_mul(MAX_TOKEN_BYTES);
-            let tokens = is_small.then(|| tokenizer.count(body));
-            if tokens.is_some_and(|tokens| tokens < MIN_TOKENS) {
-                continue;
-            }
-            let fitting = tokens.filter(|tokens| *tokens <= own);
-            let limit = limits.get_mut(&file.project);
-            let limit = limit.filter(|_| fitting.is_some() && is_new);
-            let is_seen = limit.is_none_or(|limit| limit.take(file.text.len() as u64));
-            match fitting {
-                Some(tokens) if is_seen => {
-                    room -= tokens + heading;
-                    self.order.push(place);
-                    self.chosen.insert(place, piece);
-                }
-                _ => self.left_out += 1,
-            }
-        }
-    }
-
     /// Writes the text; the pieces that were chosen last are dropped until it fits.
     fn fitted(&mut self, budget: usize) -> Result<(String, Vec<ContextPart>)> {
         let tokenizer = Tokenizer::default();
@@ -216,11 +188,9 @@ impl Assembly<'_> {
                 let parts = parts.into_iter().map(|it| self.with_page(it));
                 return Ok((text, parts.collect::<Result<_>>()?));
             }
-            let Some(last) = self.order.pop() else {
+            if !self.choice.drop_last() {
                 return Ok((String::new(), Vec::new()));
-            };
-            self.chosen.remove(&last);
-            self.left_out += 1;
+            }
         }
     }
 
@@ -249,7 +219,7 @@ impl Assembly<'_> {
             "==> plan {plan}, view {} <==\nsources and parts: {}\nnot here: {} passages, {skipped} skipped files, {stale} changed files\n",
             view.name(),
             sources.join("; "),
-            self.left_out
+            self.choice.left_out
         )
     }
 
@@ -272,18 +242,22 @@ impl Assembly<'_> {
 
     fn written(&self) -> (String, Vec<Written>) {
         let (mut text, mut parts) = (String::new(), Vec::new());
-        let chosen: Vec<&Piece> = self.chosen.values().collect();
-        let is_next =
-            |one: &&Piece, other: &&Piece| one.file == other.file && one.number + 1 == other.number;
+        let chosen: Vec<_> = self.choice.chosen.iter().collect();
+        let is_next = |(one, _): &(&(usize, usize), &Chosen),
+                       (other, _): &(&(usize, usize), &Chosen)| {
+            one.0 == other.0 && one.1 + 1 == other.1
+        };
         for joined in chosen.chunk_by(is_next) {
-            let (Some(first), Some(last)) = (joined.first(), joined.last()) else {
+            let (Some(((number, _), first)), Some((_, last))) = (joined.first(), joined.last())
+            else {
                 continue;
             };
-            let Some(file) = self.files.files.get(first.file) else {
+            let Some(file) = self.files.files.get(*number) else {
                 continue;
             };
             let range = first.passage.range().start..last.passage.range().end;
-            let body = file.text.get(range.clone()).unwrap_or_default();
+            let whole = file.read_text().unwrap_or_default();
+            let body = whole.get(range.clone()).unwrap_or_default();
             let first_line = first.passage.first_line as usize;
             let last_line = first_line + body.lines().count().saturating_sub(1);
             let mut written =
@@ -292,7 +266,7 @@ impl Assembly<'_> {
             if !written.ends_with('\n') {
                 written.push('\n');
             }
-            let scores = joined.iter().map(|it| it.score);
+            let scores = joined.iter().map(|(_, it)| it.score);
             let part = ContextPart {
                 path: file.shown.clone(),
                 scope_id: None,
@@ -313,7 +287,7 @@ impl Assembly<'_> {
                 tier: file.tier,
             };
             parts.push(Written {
-                file: first.file,
+                file: *number,
                 part,
             });
             text.push_str(&written);
@@ -324,7 +298,7 @@ impl Assembly<'_> {
     /// Returns the fragments that are in the text, by project.
     fn used(&self) -> BTreeMap<String, Vec<FragmentName>> {
         let mut used: BTreeMap<String, BTreeSet<&FragmentName>> = BTreeMap::new();
-        for (file, _) in self.chosen.keys() {
+        for (file, _) in self.choice.chosen.keys() {
             if let Some(file) = self.files.files.get(*file) {
                 used.entry(file.project.clone())
                     .or_default()

@@ -7,7 +7,7 @@ use crate::page::mapping::read_pages;
 use crate::page::pages::PageId;
 use crate::store::Session;
 
-use super::task_files::TaskFile;
+use super::task_file::TaskFile;
 
 /// A page that has a place of a file.
 pub(super) struct Covering {

@@ -3,24 +3,27 @@
 //! What has not changed keeps its place in the tiers; the text of a fragment is not stored, but read again where it is
 //! needed and compared with its hash.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::context::reading::{FileReading, MAX_PROJECT_BYTES, SkipReason};
+use crate::context::reading::SkipReason;
 use crate::flow::workspace::id::repository_id;
 use crate::model::{RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::projects::Project;
 use crate::store::state::{
-    Fragment, FragmentName, NewFragment, State, Tier, TierChanges, TierOwner, TierStep,
+    Fragment, FragmentName, NewFragment, State, Tier, TierOwner, TierStep, are_at_rest,
 };
 use crate::text::tokenizer::Tokenizer;
 
 use super::known_projects::{self, Sourced};
 use super::pieces::matches;
-use super::project_files::{Place, ProjectReader};
+use super::project_files::ProjectReader;
+use super::project_reading::{
+    FileText, HydratedFile, HydratedProject, ProjectReading, Trust, find_fragment,
+};
 use super::{announce, limits, now, owner, unusable};
 
 /// The maximum number of skipped files that a report names.
@@ -126,29 +129,6 @@ pub struct HydrationReport {
     pub dry_run: bool,
 }
 
-/// A file of a project with its text.
-#[derive(Clone, Debug)]
-pub(super) struct HydratedFile {
-    pub(super) name: FragmentName,
-    /// Its path as reports have it.
-    pub(super) shown: RepoPath,
-    pub(super) hash: String,
-    pub(super) text: String,
-    pub(super) tokens: u64,
-    pub(super) modified: i64,
-}
-
-/// The files of a project, read.
-#[derive(Default)]
-pub(super) struct HydratedProject {
-    pub(super) files: Vec<HydratedFile>,
-    pub(super) skipped: Vec<SkippedFile>,
-    pub(super) stopped: bool,
-    pub(super) bytes: u64,
-    pub(super) fragments: Vec<Fragment>,
-    changes: TierChanges,
-}
-
 /// Hydrates projects. In a dry run nothing is stored.
 ///
 /// # Errors
@@ -165,7 +145,7 @@ pub fn hydrate(session: &Session, request: &HydrateRequest) -> Result<HydrationR
     };
     let mut report = HydrationReport::empty(plan, session.is_dry());
     for project in projects {
-        let done = hydrate_project(session, project, request)?;
+        let done = hydrate_project(session, project, request, Trust::Stat)?;
         report.add(&project.item.name, done);
     }
     Ok(report)
@@ -179,6 +159,7 @@ pub(super) fn hydrate_project(
     session: &Session,
     project: &Sourced<Project>,
     request: &HydrateRequest,
+    trust: Trust,
 ) -> Result<HydratedProject> {
     let name = &project.item.name;
     let (repository, agent) = (repository_id(session)?, owner(session));
@@ -189,22 +170,48 @@ pub(super) fn hydrate_project(
     };
     let mut state = State::open(session).map_err(unusable)?;
     let before = state.fragments(owner).map_err(unusable)?;
-    let mut read = read_files(session, project, &request.allow_secret)?;
-    let known: BTreeMap<(&FragmentName, &str), u64> = before
+    // What was allowed once must not be taken for what the rules allow.
+    let trust = if request.allow_secret.is_empty() {
+        trust
+    } else {
+        Trust::Nothing
+    };
+    let mut reading = ProjectReading {
+        session,
+        project,
+        reader: ProjectReader::new(session, &request.allow_secret),
+        before: &before,
+        trust,
+        found: HydratedProject::default(),
+    };
+    reading.read(&mut state, &repository)?;
+    let mut read = reading.found;
+    let find = |file: &HydratedFile| find_fragment(&before, &file.name, &file.hash);
+    let tokens: Vec<Option<u64>> = read
+        .files
         .iter()
-        .map(|it| ((&it.file.name, it.file.hash.as_str()), it.file.tokens))
+        .map(|it| Some(find(it)?.file.tokens))
         .collect();
-    for file in &mut read.files {
+    for (file, tokens) in read.files.iter_mut().zip(&tokens) {
         session.world.interrupt.check()?;
-        let tokens = known.get(&(&file.name, file.hash.as_str())).copied();
-        let count = || Tokenizer::default().count(&file.text) as u64;
-        file.tokens = tokens.unwrap_or_else(count);
+        file.tokens = match (tokens, &file.text) {
+            (Some(tokens), _) => *tokens,
+            (None, FileText::Read(text)) => Tokenizer::default().count(text) as u64,
+            (None, FileText::Known { .. }) => 0,
+        };
+    }
+    let (limits, now) = (limits(session), now(session));
+    let is_same = before.len() == read.files.len() && tokens.iter().all(Option::is_some);
+    if is_same && are_at_rest(&before, limits, now) {
+        read.fragments = before;
+        read.fragments.retain(|it| it.tier.is_some());
+        return Ok(read);
     }
     // A file that has not changed keeps its place, whatever the question.
-    let is_new = |file: &HydratedFile| !known.contains_key(&(&file.name, file.hash.as_str()));
-    let ranked = ranked(&read.files, request.question.as_deref(), is_new);
+    let is_new: Vec<bool> = tokens.iter().map(Option::is_none).collect();
+    let ranked = ranked(&read.files, &is_new, request.question.as_deref());
     let step = TierStep::Hydrate(&ranked);
-    let done = state.tier_step(owner, step, limits(session), now(session));
+    let done = state.tier_step(owner, step, limits, now);
     let (fragments, changes) = done.map_err(unusable)?;
     announce(session, name, &changes);
     read.fragments = fragments;
@@ -212,72 +219,18 @@ pub(super) fn hydrate_project(
     Ok(read)
 }
 
-/// Reads the files of a project by the rules; tokens are not counted yet.
-fn read_files(
-    session: &Session,
-    project: &Sourced<Project>,
-    allowed: &[RepoPath],
-) -> Result<HydratedProject> {
-    let reader = ProjectReader::new(session, allowed);
-    let mut found = HydratedProject::default();
-    for resource in &project.item.resources {
-        let place = reader.place(resource, project.source)?;
-        if matches!(place, Place::Nowhere) {
-            found.skipped.push(SkippedFile {
-                path: RepoPath::from(resource.location.as_str()),
-                reason: SkipReason::NoLocation,
-            });
-        }
-        for path in reader.list(&place)? {
-            session.world.interrupt.check()?;
-            let shown = place.shown(&path);
-            match reader.read(&place, &path, MAX_PROJECT_BYTES - found.bytes)? {
-                FileReading::Read(file) => {
-                    found.bytes += file.text.len() as u64;
-                    found.files.push(HydratedFile {
-                        name: FragmentName {
-                            resource: resource.id.clone(),
-                            path,
-                        },
-                        shown,
-                        hash: file.hash,
-                        text: file.text,
-                        tokens: 0,
-                        modified: file.modified,
-                    });
-                }
-                FileReading::Skipped(reason) => {
-                    found.skipped.push(SkippedFile {
-                        path: shown,
-                        reason,
-                    });
-                    if reason == SkipReason::ProjectFull {
-                        found.stopped = true;
-                        return Ok(found);
-                    }
-                }
-            }
-        }
-    }
-    Ok(found)
-}
-
 /// Orders files for the hot tier: first new ones by how well they match the question, then those that changed last.
-fn ranked(
-    files: &[HydratedFile],
-    question: Option<&str>,
-    is_new: impl Fn(&HydratedFile) -> bool,
-) -> Vec<NewFragment> {
+fn ranked(files: &[HydratedFile], is_new: &[bool], question: Option<&str>) -> Vec<NewFragment> {
     let mut best = vec![0.0_f64; files.len()];
-    if question.is_some() {
-        let texts = files.iter().map(|file| {
-            if is_new(file) {
-                (file.shown.to_string(), file.text.as_str())
-            } else {
-                (String::new(), "")
-            }
-        });
-        for ((file, _), relevance) in matches(texts, question).relevance {
+    if let Some(question) = question {
+        let texts = files
+            .iter()
+            .zip(is_new)
+            .map(|(file, is_new)| match &file.text {
+                FileText::Read(text) if *is_new => (file.shown.to_string(), text.as_str()),
+                _ => (String::new(), ""),
+            });
+        for ((file, _), relevance) in matches(texts, question) {
             if let Some(best) = best.get_mut(file) {
                 *best = best.max(relevance);
             }
@@ -294,7 +247,7 @@ fn ranked(
         name: file.name.clone(),
         hash: file.hash.clone(),
         tokens: file.tokens,
-        bytes: file.text.len() as u64,
+        bytes: file.text.bytes(),
     };
     scored.into_iter().map(fragment).collect()
 }

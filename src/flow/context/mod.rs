@@ -4,6 +4,7 @@
 
 pub mod assembly;
 mod catalog_checkout;
+mod choice;
 mod covering_pages;
 pub mod fragment_list;
 pub mod hydrate;
@@ -12,7 +13,9 @@ mod opened_tiers;
 mod pieces;
 pub mod project_changes;
 mod project_files;
+mod project_reading;
 pub mod projects;
+mod task_file;
 mod task_files;
 pub mod tiers;
 mod views;

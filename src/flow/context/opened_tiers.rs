@@ -4,7 +4,7 @@ use crate::flow::workspace::id::repository_id;
 use crate::model::Result;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
-use crate::store::state::{Fragment, State, TierOwner};
+use crate::store::state::{Fragment, State, Tier, TierOwner};
 
 use super::{limits, now, owner, unusable};
 
@@ -64,7 +64,7 @@ impl<'a> Tiers<'a> {
     pub(super) fn fragments(&mut self, project: &str) -> Result<Vec<Fragment>> {
         let (limits, now) = (limits(self.session), now(self.session));
         let found = self.with(project, |state, owner| {
-            state.aged_fragments(owner, limits, now)
+            state.aged_fragments(owner, Tier::Cold, limits, now)
         })?;
         Ok(found.unwrap_or_default())
     }

@@ -3,40 +3,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::score::Weighed;
+use crate::flow::search::file_ranks::{self, FileRanks, NamedContent};
+use crate::model::{RepoPath, Result};
 use crate::search::postings::{IndexedPassage, Segment, WordBytes};
 use crate::search::query::{Query, Syntax};
 use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
+use crate::store::Session;
 
-use super::task_files::TaskFile;
+use super::task_file::TaskFile;
 
 /// A passage that may be printed.
 pub(super) struct Piece {
     pub(super) file: usize,
     pub(super) number: usize,
-    pub(super) passage: IndexedPassage,
+    /// Where it is; `None` as long as its file need not be cut.
+    pub(super) passage: Option<IndexedPassage>,
     relevance: f64,
     pub(super) score: f64,
 }
 
-/// Cuts files into passages, and scores those that are candidates, the best first.
-pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
-    let texts = files.iter().map(|file| match file.tier {
-        // What only a search has found is not cut again.
-        None => (String::new(), ""),
-        Some(_) => (file.shown.to_string(), file.text.as_str()),
-    });
-    let Matches {
-        passages,
-        relevance,
-    } = matches(texts, question);
+/// Scores the passages of files that are candidates, the best first; `None` if a file has changed since the command
+/// looked at it.
+///
+/// # Errors
+/// `interrupted`, `cache-unusable`.
+pub(super) fn pieces(
+    session: &Session,
+    files: &[TaskFile],
+    question: Option<&str>,
+) -> Result<Option<Vec<Piece>>> {
+    let Some(ranks) = ranks(session, files, question)? else {
+        return Ok(None);
+    };
     let changes: BTreeSet<i64> = files.iter().map(|it| it.modified).collect();
     let last = changes.len().saturating_sub(1).max(1);
-    let place: BTreeMap<i64, usize> = changes.into_iter().zip(0..).collect();
+    let changes: Vec<i64> = changes.into_iter().collect();
     let mut pieces = Vec::new();
-    for (number, (file, indexed)) in files.iter().zip(&passages).enumerate() {
-        let place = place.get(&file.modified).copied().unwrap_or_default();
-        let mut add = |at: usize, passage: IndexedPassage, relevance: f64, is_whole: bool| {
+    for (number, file) in files.iter().enumerate() {
+        let place = changes.binary_search(&file.modified).unwrap_or_default();
+        let mut add = |at: usize, passage, relevance: f64, is_whole: bool| {
             let weighed = Weighed {
                 relevance,
                 hierarchy: 1.0 / count(file.shown.parts().count().max(1)),
@@ -53,20 +59,21 @@ pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
         };
         if file.tier.is_none() {
             for (at, found) in &file.matches {
-                add(*at, found.passage, found.relevance, found.is_whole);
+                add(*at, Some(found.passage), found.relevance, found.is_whole);
             }
             continue;
         }
-        for (at, passage) in indexed.iter().enumerate() {
+        let passages = ranks.passages.get(number).copied().unwrap_or_default();
+        for at in 0..passages {
             let found = match question {
                 None => Some(0.5),
-                Some(_) => relevance.get(&(number, at)).copied(),
+                Some(_) => ranks.relevance.get(&(number, at)).copied(),
             };
             let searched = file.matches.get(&at).map(|it| it.relevance);
             // Of two searches, the higher relevance counts.
             let best = found.into_iter().chain(searched).max_by(f64::total_cmp);
             if let Some(relevance) = best {
-                add(at, *passage, relevance, indexed.len() == 1);
+                add(at, None, relevance, passages == 1);
             }
         }
     }
@@ -75,29 +82,61 @@ pub(super) fn pieces(files: &[TaskFile], question: Option<&str>) -> Vec<Piece> {
         let by_score = other.score.total_cmp(&one.score);
         by_score.then_with(|| other.relevance.total_cmp(&one.relevance))
     });
-    pieces
+    Ok(Some(pieces))
 }
 
-/// The passages of texts, and how well they match a question.
-pub(super) struct Matches {
-    /// The passages of each text.
-    passages: Vec<Vec<IndexedPassage>>,
-    /// The relevance of those that match, up to 1, by the numbers of text and passage.
-    pub(super) relevance: BTreeMap<(usize, usize), f64>,
+/// Counts the passages of files, and ranks them for a question.
+fn ranks(
+    session: &Session,
+    files: &[TaskFile],
+    question: Option<&str>,
+) -> Result<Option<FileRanks>> {
+    if let Some(question) = question {
+        let nothing = RepoPath::default();
+        let named = files.iter().map(|file| match file.tier {
+            None => NamedContent {
+                path: &nothing,
+                hash: "",
+            },
+            Some(_) => NamedContent {
+                path: &file.shown,
+                hash: &file.hash,
+            },
+        });
+        let named: Vec<NamedContent<'_>> = named.collect();
+        let text = |number: usize| match files.get(number) {
+            // What only a search has found is not cut again.
+            Some(file) if file.tier.is_none() => Ok(Some("")),
+            Some(file) => file.text(session),
+            None => Ok(None),
+        };
+        return file_ranks::rank(session, &named, question, text);
+    }
+    let mut passages = Vec::with_capacity(files.len());
+    for file in files {
+        let Some(number) = file.passage_count(session)? else {
+            return Ok(None);
+        };
+        passages.push(number);
+    }
+    Ok(Some(FileRanks {
+        passages,
+        relevance: BTreeMap::new(),
+    }))
 }
 
-/// Cuts texts into passages and ranks them, each text with its name; nothing matches without a question.
+/// Ranks the passages of texts for a question, each text with its name: the relevance of those that match, up to 1, by
+/// the numbers of text and passage.
 pub(super) fn matches<'t>(
     texts: impl Iterator<Item = (String, &'t str)>,
-    question: Option<&str>,
-) -> Matches {
-    let query = Query::parse(question.unwrap_or_default(), Syntax::Data);
+    question: &str,
+) -> BTreeMap<(usize, usize), f64> {
+    let query = Query::parse(question, Syntax::Data);
     let mut segment = Segment::of_words(query.words.iter().map(|it| it.word.as_str()));
-    let (mut view, mut passages) = (View::default(), Vec::new());
+    let mut view = View::default();
     for (number, (name, text)) in (0..).zip(texts) {
         let indexed = segment.add(&name, text);
         view.push(number, indexed.iter().map(|it| it.length));
-        passages.push(indexed);
     }
     let words: BTreeMap<Box<str>, Vec<u8>> = segment.into_words().into_iter().collect();
     let find = |word: &str| {
@@ -107,17 +146,7 @@ pub(super) fn matches<'t>(
     };
     let mut ranked = Vec::new();
     let Ok(()) = ranking::rank(&view, &query, Tuning::default(), find, |it| ranked.push(it));
-    let scores = ranked.iter().map(|it| f64::from(it.score));
-    let best = scores.max_by(f64::total_cmp).unwrap_or(1.0);
-    let relevance = ranked.iter().filter_map(|it| {
-        let relevance = f64::from(it.score) / best.max(f64::MIN_POSITIVE);
-        let number = view.document(it.document)?.id as usize;
-        Some(((number, it.passage), relevance))
-    });
-    Matches {
-        relevance: relevance.collect(),
-        passages,
-    }
+    file_ranks::relevance(&view, &ranked)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of files are small")]

@@ -3,16 +3,16 @@
 //! What the repository names is beneath its root and not behind a symlink, or a repository of the catalog; only the user
 //! may name other places.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::context::reading::{FileReader, FileReading, MAX_FILE_BYTES, ReadFile, SkipReason};
-use crate::context::working_files;
+use crate::context::working_files::{self, LIST_TIMEOUT};
 use crate::design::checkpoint::secrets::{contains_secret, is_named_as_secret};
 use crate::flow::map::mapping;
 use crate::flow::pages;
 use crate::flow::search::documents::{self, Document, DocumentKind};
 use crate::flow::search::known_documents;
-use crate::git::worktree::safe_open::{self, EntryKind, Fault, look_at};
+use crate::git::worktree::safe_open::{self, EntryKind, Fault, FileStat, FilesBelow, look_at};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::listing::Work;
@@ -30,8 +30,8 @@ use super::known_projects::ProjectSource;
 pub(super) enum Place {
     /// Those of a directory on disk.
     Folder {
-        /// The directory.
-        folder: PathBuf,
+        /// Those below the directory.
+        files: FilesBelow,
         /// Its path as reports have it: from the root, or that of the machine.
         shown: RepoPath,
         /// Who lists them.
@@ -134,7 +134,7 @@ impl<'a> ProjectReader<'a> {
             return Ok(if folder.is_dir() {
                 Place::Folder {
                     shown: RepoPath::from(folder.as_os_str().as_encoded_bytes()),
-                    folder,
+                    files: FilesBelow::of(folder),
                     listed,
                 }
             } else {
@@ -144,7 +144,7 @@ impl<'a> ProjectReader<'a> {
         let path = below_root(resource)?;
         if safe_open::is_directory_below(root, &path) {
             return Ok(Place::Folder {
-                folder: path.under(root),
+                files: FilesBelow::of(path.under(root)),
                 shown: path,
                 listed,
             });
@@ -154,7 +154,7 @@ impl<'a> ProjectReader<'a> {
             _ => None,
         };
         Ok(found.map_or(Place::Nowhere, |root| Place::Folder {
-            folder: root.as_path().to_owned(),
+            files: FilesBelow::of(root.as_path().to_owned()),
             shown: root,
             listed: Listed::Catalog,
         }))
@@ -192,9 +192,9 @@ impl<'a> ProjectReader<'a> {
     pub(super) fn list(&self, place: &Place) -> Result<Vec<RepoPath>> {
         let most = self.session.settings.map.max_entries as usize;
         match place {
-            Place::Folder { folder, listed, .. } => match listed {
-                Listed::Walk => working_files::walked(&self.session.world, folder, most),
-                _ => working_files::of_git(&self.session.world, folder, most),
+            Place::Folder { files, listed, .. } => match listed {
+                Listed::Walk => working_files::walked(&self.session.world, files.top(), most),
+                _ => working_files::of_git(&self.session.world, files.top(), most, LIST_TIMEOUT),
             },
             Place::Documents { documents, .. } => {
                 Ok(documents.iter().map(|it| it.path.clone()).collect())
@@ -216,12 +216,13 @@ impl<'a> ProjectReader<'a> {
         match place {
             Place::Nowhere => Ok(FileReading::Skipped(SkipReason::NoLocation)),
             Place::Folder {
-                folder,
+                files,
                 shown,
                 listed,
             } => {
                 let interrupt = &self.session.world.interrupt;
-                if *listed == Listed::Catalog && HiddenFiles::of(interrupt, folder).hides(path) {
+                let hides = || HiddenFiles::of(interrupt, files.top()).hides(path);
+                if *listed == Listed::Catalog && hides() {
                     return Ok(FileReading::Skipped(SkipReason::Hidden));
                 }
                 let is_secret =
@@ -231,12 +232,23 @@ impl<'a> ProjectReader<'a> {
                     repo: &self.session.repo,
                     is_secret: &is_secret,
                 };
-                reader.read(folder, path, room_bytes)
+                reader.read(files, path, room_bytes)
             }
             Place::Documents { documents, reading } => match find(documents, path) {
                 None => Ok(FileReading::Skipped(SkipReason::Missing)),
                 Some(document) => self.document(document, reading, room_bytes),
             },
+        }
+    }
+
+    /// Returns `true` if a file is the one of which the system said this when it was read.
+    pub(super) fn is_as_read(&self, place: &Place, path: &RepoPath, stat: &FileStat) -> bool {
+        match place {
+            // What is hidden now need not have been.
+            Place::Folder { files, listed, .. } if *listed != Listed::Catalog => {
+                files.stat(path).is_ok_and(|now| now.as_ref() == Some(stat))
+            }
+            _ => false,
         }
     }
 
@@ -276,6 +288,7 @@ impl<'a> ProjectReader<'a> {
                 text,
                 hash: document.blob.to_string(),
                 modified: 0,
+                stat: None,
             })
         })
     }
@@ -289,11 +302,12 @@ impl<'a> ProjectReader<'a> {
         for path in self.list(place)? {
             self.session.world.interrupt.check()?;
             let size = match place {
-                Place::Folder { folder, .. } => {
-                    let stat = safe_open::stat_below(folder, &path)
+                Place::Folder { files, .. } => {
+                    let stat = files
+                        .stat(&path)
                         .ok()
                         .flatten()
-                        .filter(|it| it.kind == safe_open::EntryKind::File);
+                        .filter(|it| it.kind == EntryKind::File);
                     stat.map(|stat| stat.size_bytes)
                 }
                 Place::Documents { documents, .. } => {

@@ -1,48 +1,28 @@
-//! The files of a plan that a view sees, with their texts, each once.
+//! The files of a plan that a view sees, each once.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES};
 use crate::flow::search::scope_matches;
 use crate::flow::workspace::id::repository_id;
 use crate::model::{Code, RepoPath, Result};
-use crate::search::postings::IndexedPassage;
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, Project, ResourceType};
-use crate::store::state::{FragmentName, State, Tier, TierOwner, TierStep};
+use crate::store::state::{FragmentName, Readings, ReadingsOf, State, Tier, TierOwner, TierStep};
 
 use super::assembly::{TaskRequest, by_path, is_candidate};
-use super::hydrate::{HydrateRequest, Hydrated, HydratedFile, HydratedProject, hydrate_project};
+use super::hydrate::{HydrateRequest, Hydrated, hydrate_project};
 use super::known_projects::{self, Sourced};
-use super::project_files::ProjectReader;
+use super::project_files::{Place, ProjectReader};
+use super::project_reading::{FileText, HydratedFile, HydratedProject, Trust, find_fragment};
+use super::task_file::{Match, TaskFile};
 use super::views::Seen;
 use super::{announce, limits, now, owner, unusable};
 
 /// The maximum number of passages of a scope that are candidates.
 const MAX_SCOPE_MATCHES: usize = 200;
-
-/// A file with its text.
-pub(super) struct TaskFile {
-    pub(super) project: String,
-    pub(super) name: FragmentName,
-    pub(super) shown: RepoPath,
-    pub(super) hash: String,
-    pub(super) text: String,
-    pub(super) modified: i64,
-    /// The tier that has it; `None` for a file that only a search of its scope has found.
-    pub(super) tier: Option<Tier>,
-    /// The passages that a search of a scope has found, by number.
-    pub(super) matches: BTreeMap<usize, Match>,
-}
-
-/// A passage that a search has found.
-pub(super) struct Match {
-    pub(super) passage: IndexedPassage,
-    /// Of 0 to 1.
-    pub(super) relevance: f64,
-    /// Whether it is the whole file.
-    pub(super) is_whole: bool,
-}
 
 /// What a view may still show of a project.
 #[derive(Clone, Copy)]
@@ -83,7 +63,7 @@ pub(super) struct TaskFiles {
 ///
 /// # Errors
 /// As [`super::hydrate::hydrate`].
-pub(super) fn collect(session: &Session, request: &TaskRequest) -> Result<TaskFiles> {
+pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) -> Result<TaskFiles> {
     let known = known_projects::read(session)?;
     let plan = known.plan(request.plan.as_deref())?;
     let mut found = TaskFiles {
@@ -105,11 +85,13 @@ pub(super) fn collect(session: &Session, request: &TaskRequest) -> Result<TaskFi
                 question: request.question.clone(),
                 allow_secret: Vec::new(),
             };
-            hydrate_project(session, project, &wanted)?
+            hydrate_project(session, project, &wanted, trust)?
         } else {
-            read_tiers(session, project, request, &mut found.stale)?
+            read_tiers(session, project, request, trust, &mut found.stale)?
         };
-        found.add(&project.item.name, read, &seen, request.question.as_deref());
+        let places = places(session, project)?;
+        let question = request.question.as_deref();
+        found.add(&project.item.name, read, &places, &seen, question);
         if let Some(question) = &request.question {
             found.search_scopes(session, &project.item, question, &seen)?;
         }
@@ -127,40 +109,56 @@ pub(super) fn collect(session: &Session, request: &TaskRequest) -> Result<TaskFi
     Ok(found)
 }
 
-impl TaskFile {
-    /// Adds what another search has found in the same content; the higher relevance stays.
-    fn join(&mut self, matches: BTreeMap<usize, Match>) {
-        for (number, found) in matches {
-            let known = self.matches.get(&number);
-            if known.is_none_or(|known| known.relevance < found.relevance) {
-                self.matches.insert(number, found);
-            }
-        }
+/// Returns the places of the resources of a project, by id.
+fn places<'p>(
+    session: &Session,
+    project: &'p Sourced<Project>,
+) -> Result<BTreeMap<&'p str, Rc<Place>>> {
+    let reader = ProjectReader::new(session, &[]);
+    let mut places = BTreeMap::new();
+    for resource in &project.item.resources {
+        let place = reader.place(resource, project.source)?;
+        places.insert(resource.id.as_str(), Rc::new(place));
     }
+    Ok(places)
 }
 
 impl TaskFiles {
-    fn add(&mut self, name: &str, read: HydratedProject, seen: &Seen, question: Option<&str>) {
-        let tiers: BTreeMap<&FragmentName, Tier> = read
-            .fragments
-            .iter()
-            .filter_map(|it| Some((&it.file.name, it.tier?)))
-            .collect();
+    fn add(
+        &mut self,
+        name: &str,
+        read: HydratedProject,
+        places: &BTreeMap<&str, Rc<Place>>,
+        seen: &Seen,
+        question: Option<&str>,
+    ) {
         for file in read.files {
-            let tier = tiers.get(&file.name).copied();
+            let bytes = file.text.bytes();
+            let found = find_fragment(&read.fragments, &file.name, &file.hash);
+            let tier = found.and_then(|it| it.tier);
             let tier = tier.filter(|tier| is_candidate(*tier, question));
-            let is_seen = seen.has(&file.shown, file.text.len() as u64);
-            self.files
-                .extend(tier.filter(|_| is_seen).map(|tier| TaskFile {
-                    project: name.to_owned(),
-                    name: file.name,
-                    shown: file.shown,
-                    hash: file.hash,
-                    text: file.text,
-                    modified: file.modified,
-                    tier: Some(tier),
-                    matches: BTreeMap::new(),
-                }));
+            if tier.is_none() || !seen.has(&file.shown, bytes) {
+                continue;
+            }
+            let (text, passages) = match file.text {
+                FileText::Read(text) => (OnceCell::from(text), None),
+                FileText::Known { passages, .. } => (OnceCell::new(), Some(passages)),
+            };
+            self.files.push(TaskFile {
+                project: name.to_owned(),
+                place: places.get(file.name.resource.as_str()).map(Rc::clone),
+                name: file.name,
+                shown: file.shown,
+                hash: file.hash,
+                text,
+                bytes,
+                tokens: Some(file.tokens),
+                passages,
+                cut: OnceCell::new(),
+                modified: file.modified,
+                tier,
+                matches: BTreeMap::new(),
+            });
         }
         self.projects.push(name.to_owned());
         self.skipped += read.skipped.len();
@@ -218,7 +216,12 @@ impl TaskFiles {
                     },
                     shown: it.path,
                     hash: it.blob.to_string(),
-                    text: it.text.as_ref().to_owned(),
+                    bytes: it.text.len() as u64,
+                    text: OnceCell::from(it.text.as_ref().to_owned()),
+                    tokens: None,
+                    passages: None,
+                    cut: OnceCell::new(),
+                    place: None,
                     modified: 0,
                     tier: None,
                     matches: BTreeMap::from([(number, found)]),
@@ -229,51 +232,72 @@ impl TaskFiles {
     }
 }
 
-/// Reads the files in the tiers that are candidates; those with other content now are counted, and left out.
+/// Reads the files in the tiers that are candidates, but those that are certainly as they were read before; those with
+/// other content now are counted, and left out.
 fn read_tiers(
     session: &Session,
     project: &Sourced<Project>,
     request: &TaskRequest,
+    trust: Trust,
     stale: &mut usize,
 ) -> Result<HydratedProject> {
     let (repository, agent) = (repository_id(session)?, owner(session));
+    let project_name = &project.item.name;
     let owner = TierOwner {
         repository: &repository,
         agent: &agent,
-        project: &project.item.name,
+        project: project_name,
     };
     let mut read = HydratedProject::default();
     let Some(mut state) = State::find(session).map_err(unusable)? else {
         return Ok(read);
     };
-    let fragments = state.aged_fragments(owner, limits(session), now(session));
+    let last = match request.question {
+        None => Tier::Warm,
+        Some(_) => Tier::Cold,
+    };
+    let fragments = state.aged_fragments(owner, last, limits(session), now(session));
     read.fragments = fragments.map_err(unusable)?;
     let reader = ProjectReader::new(session, &[]);
     for resource in &project.item.resources {
         let place = reader.place(resource, project.source)?;
-        let own = read
-            .fragments
-            .iter()
-            .filter(|it| it.file.name.resource == resource.id)
-            .filter(|it| {
-                let is_wanted = |tier| is_candidate(tier, request.question.as_deref());
-                it.tier.is_some_and(is_wanted)
+        let of = ReadingsOf {
+            repository: &repository,
+            project: project_name,
+            resource: &resource.id,
+        };
+        let known = match trust {
+            Trust::Stat => state.readings(of).map_err(unusable)?,
+            Trust::Nothing => Readings::default(),
+        };
+        let mut known = known.cursor();
+        let all = read.fragments.iter().map(|it| &it.file);
+        for fragment in all.filter(|it| it.name.resource == resource.id) {
+            session.world.interrupt.check()?;
+            let name = &fragment.name;
+            let unchanged = known.find(&name.path).filter(|it| {
+                it.hash == fragment.hash && reader.is_as_read(&place, &name.path, &it.stat)
             });
-        for fragment in own {
-            let name = &fragment.file.name;
-            match reader.read(&place, &name.path, MAX_PROJECT_BYTES)? {
-                FileReading::Read(file) if file.hash == fragment.file.hash => {
-                    read.files.push(HydratedFile {
-                        name: name.clone(),
-                        shown: place.shown(&name.path),
-                        hash: file.hash,
-                        text: file.text,
-                        tokens: fragment.file.tokens,
-                        modified: file.modified,
-                    });
-                }
-                _ => *stale += 1,
-            }
+            let (text, modified) = match unchanged {
+                Some(it) => (FileText::known(&it), it.stat.modified),
+                None => match reader.read(&place, &name.path, MAX_PROJECT_BYTES)? {
+                    FileReading::Read(file) if file.hash == fragment.hash => {
+                        (FileText::Read(file.text), file.modified)
+                    }
+                    _ => {
+                        *stale += 1;
+                        continue;
+                    }
+                },
+            };
+            read.files.push(HydratedFile {
+                name: name.clone(),
+                shown: place.shown(&name.path),
+                hash: fragment.hash.clone(),
+                text,
+                tokens: fragment.tokens,
+                modified,
+            });
         }
     }
     Ok(read)

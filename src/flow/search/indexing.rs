@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
+use super::file_ranks::{self, NamedContent};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
@@ -244,6 +245,63 @@ impl<'a> Indexer<'a> {
         Ok(twice)
     }
 
+    /// Returns the view of files that are not mapped; those that the index does not have are read and added first. `None`
+    /// if one of them has no text any more.
+    ///
+    /// # Errors
+    /// Those of `text`; `cache-unusable`, `locked`.
+    pub(super) fn view_of_files<'t>(
+        &mut self,
+        files: &[NamedContent<'_>],
+        text: &impl Fn(usize) -> Result<Option<&'t str>>,
+    ) -> Result<Option<View>> {
+        let own_key = |file: &NamedContent<'_>| {
+            let state = format!("{} file {} ", search::VERSION, file.hash);
+            digest(&[state.as_bytes(), file.path.as_bytes()])
+        };
+        let keys: Vec<IndexKey> = files.iter().map(own_key).collect();
+        let view_key = digest(&[b"files ", keys.as_flattened()]);
+        if let Some(view) = self.find_view(view_key)? {
+            return Ok(Some(view));
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let mut view = View::default();
+            let mut missing = Vec::new();
+            for (number, key) in keys.iter().enumerate() {
+                match self.index.find(*key).map_err(unusable_index)? {
+                    Some((id, bytes)) => {
+                        let lengths = file_ranks::unpacked(&bytes);
+                        let damaged = || unusable_index(Unusable::because("it is damaged"));
+                        view.push(id, lengths.ok_or_else(damaged)?.into_iter());
+                    }
+                    None => missing.push(number),
+                }
+            }
+            if missing.is_empty() {
+                self.put_view(view_key, &view)?;
+                return Ok(Some(view));
+            }
+            let mut texts = Vec::new();
+            for number in missing {
+                self.session.world.interrupt.check()?;
+                let Some(text) = text(number)? else {
+                    return Ok(None);
+                };
+                texts.extend(files.get(number).map(|file| (file, text)));
+            }
+            let segment = file_ranks::segment_of(texts.into_iter(), own_key);
+            self.index.add(&segment).map_err(unusable_index)?;
+        }
+        Err(Error::new(Code::Locked, "other processes keep changing the index").unchanged())
+    }
+
+    fn put_view(&mut self, key: IndexKey, view: &View) -> Result<()> {
+        let now = self.session.world.now().timestamp();
+        let day = now.div_euclid(SECONDS_PER_DAY);
+        let stored = self.index.put_view(key, view.as_bytes(), day);
+        stored.map_err(unusable_index)
+    }
+
     fn id(&self, key: IndexKey) -> Result<Option<u32>> {
         self.index.id(key).map_err(unusable_index)
     }
@@ -271,15 +329,7 @@ impl<'a> Indexer<'a> {
                 }
             }
             if missing.is_empty() {
-                let day = self
-                    .session
-                    .world
-                    .now()
-                    .timestamp()
-                    .div_euclid(SECONDS_PER_DAY);
-                self.index
-                    .put_view(key, view.as_bytes(), day)
-                    .map_err(unusable_index)?;
+                self.put_view(key, &view)?;
                 return Ok(view);
             }
             let what = format!("index {name}");
@@ -362,8 +412,14 @@ fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
 
 /// Returns the key of a view: a digest of all that its documents depend on.
 fn key_of(state: &str) -> IndexKey {
+    digest(&[format!("{} {state}", search::VERSION).as_bytes()])
+}
+
+fn digest(parts: &[&[u8]]) -> IndexKey {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(format!("{} {state}", search::VERSION).as_bytes());
+    for part in parts {
+        hasher.update(part);
+    }
     let mut key = IndexKey::default();
     hasher.finalize_xof().fill(&mut key);
     key

@@ -7,6 +7,7 @@
 mod candidates;
 pub mod context;
 pub(super) mod documents;
+pub(in crate::flow) mod file_ranks;
 mod hits;
 mod indexing;
 pub(super) mod known_documents;

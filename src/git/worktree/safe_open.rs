@@ -4,11 +4,13 @@
 //! nowhere. Opening never blocks. Only regular files are read, up to a limit, and until an
 //! interrupt.
 
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -87,7 +89,18 @@ pub fn read_below(
     path: &RepoPath,
     limit_bytes: u64,
 ) -> Result<Option<Vec<u8>>, Fault> {
-    let Some(file) = open(folder, path, limit_bytes)? else {
+    match Parent::of(folder, path)? {
+        Some(parent) => read_in(interrupt, &parent, limit_bytes),
+        None => Ok(None),
+    }
+}
+
+fn read_in(
+    interrupt: &Interrupt,
+    parent: &Parent,
+    limit_bytes: u64,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let Some(file) = parent.open(limit_bytes)? else {
         return Ok(None);
     };
     // One byte more, to detect a file that has grown.
@@ -148,6 +161,10 @@ pub struct FileStat {
     pub size_bytes: u64,
     /// The time of its last change, in nanoseconds since 1970.
     pub modified: i64,
+    /// The same for its content, owner or mode: no program can set it.
+    pub changed: i64,
+    /// The number of its inode.
+    pub inode: u64,
 }
 
 /// Describes the entry at a path below a folder; `None` if there is none.
@@ -155,20 +172,91 @@ pub struct FileStat {
 /// # Errors
 /// The reason why it cannot be reached.
 pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
-    let Some(parent) = Parent::of(folder, path)? else {
-        return Ok(None);
+    match Parent::of(folder, path)? {
+        Some(parent) => stat_in(&parent),
+        None => Ok(None),
+    }
+}
+
+fn stat_in(parent: &Parent) -> Result<Option<FileStat>, Fault> {
+    let time = |seconds: i64, nanos: u64| {
+        let nanos = i64::try_from(nanos).unwrap_or_default();
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
     };
     match rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileStat {
             kind: FileType::from_raw_mode(found.st_mode).into(),
             size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
-            modified: found
-                .st_mtime
-                .saturating_mul(1_000_000_000)
-                .saturating_add(i64::try_from(found.st_mtime_nsec).unwrap_or_default()),
+            modified: time(found.st_mtime, found.st_mtime_nsec),
+            changed: time(found.st_ctime, found.st_ctime_nsec),
+            inode: found.st_ino,
         })),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(Fault::Unreadable(error.into())),
+    }
+}
+
+/// Reaches many files below a folder: the directory of the last one stays open.
+pub struct FilesBelow {
+    top: PathBuf,
+    last: RefCell<Option<(RepoPath, Rc<OwnedFd>)>>,
+}
+
+impl FilesBelow {
+    /// Returns those below a folder.
+    pub fn of(top: PathBuf) -> FilesBelow {
+        FilesBelow {
+            top,
+            last: RefCell::default(),
+        }
+    }
+
+    /// Returns the folder.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Does the same as [`stat_below`].
+    ///
+    /// # Errors
+    /// The reason why it cannot be reached.
+    pub fn stat(&self, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
+        match self.parent_of(path)? {
+            Some(parent) => stat_in(&parent),
+            None => Ok(None),
+        }
+    }
+
+    /// Does the same as [`read_below`].
+    ///
+    /// # Errors
+    /// The reason why it is not read.
+    pub fn read(
+        &self,
+        interrupt: &Interrupt,
+        path: &RepoPath,
+        limit_bytes: u64,
+    ) -> Result<Option<Vec<u8>>, Fault> {
+        match self.parent_of(path)? {
+            Some(parent) => read_in(interrupt, &parent, limit_bytes),
+            None => Ok(None),
+        }
+    }
+
+    fn parent_of(&self, path: &RepoPath) -> Result<Option<Parent>, Fault> {
+        let directory = path.parent().unwrap_or_default();
+        if let Some((last, opened)) = &*self.last.borrow()
+            && *last == directory
+        {
+            return Ok(Some(Parent {
+                folder: Some(Rc::clone(opened)),
+                name: path.as_path().file_name().unwrap_or_default().to_owned(),
+            }));
+        }
+        let parent = Parent::of(&self.top, path)?;
+        let opened = parent.as_ref().and_then(|parent| parent.folder.clone());
+        *self.last.borrow_mut() = opened.map(|opened| (directory, opened));
+        Ok(parent)
     }
 }
 
@@ -307,12 +395,7 @@ pub(in crate::git) fn read_link(
 /// within the limit.
 fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File>, Fault> {
     match Parent::of(workdir, path)? {
-        Some(parent) => plain_file::open_in(
-            parent.folder(),
-            &parent.name,
-            Symlinks::Refused,
-            limit_bytes,
-        ),
+        Some(parent) => parent.open(limit_bytes),
         None => Ok(None),
     }
 }
@@ -320,7 +403,7 @@ fn open(workdir: &Path, path: &RepoPath, limit_bytes: u64) -> Result<Option<File
 /// The directory of a path.
 struct Parent {
     /// It; `None` at the top, where the name is a whole path.
-    folder: Option<OwnedFd>,
+    folder: Option<Rc<OwnedFd>>,
     /// The name in it.
     name: OsString,
 }
@@ -353,13 +436,17 @@ impl Parent {
             }
         }
         Ok(Some(Parent {
-            folder: Some(folder),
+            folder: Some(Rc::new(folder)),
             name: name.to_owned(),
         }))
     }
 
     fn folder(&self) -> BorrowedFd<'_> {
-        self.folder.as_ref().map_or(CWD, AsFd::as_fd)
+        self.folder.as_ref().map_or(CWD, |folder| folder.as_fd())
+    }
+
+    fn open(&self, limit_bytes: u64) -> Result<Option<File>, Fault> {
+        plain_file::open_in(self.folder(), &self.name, Symlinks::Refused, limit_bytes)
     }
 }
 

@@ -12,6 +12,7 @@ mod event_reader;
 mod event_tests;
 mod page_locks;
 mod place;
+mod readings;
 mod resident_set;
 mod stored_pages;
 #[cfg(test)]
@@ -34,9 +35,12 @@ pub use event_position::Position;
 pub use event_reader::{Batch, Event, EventReader};
 pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
+pub use readings::{Reading, Readings, ReadingsOf};
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
-pub use tier_set::{Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits};
+pub use tier_set::{
+    Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, are_at_rest,
+};
 pub use tiers::{TierCounters, TierOwner, TierStep};
 pub use watches::{Added, Watch};
 
@@ -78,6 +82,11 @@ const SCHEMA: &str = "
         since INTEGER NOT NULL, used INTEGER NOT NULL, used_at INTEGER NOT NULL,
         accesses INTEGER NOT NULL,
         PRIMARY KEY (repository, agent, project, resource, path)) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS fragments_in_tiers ON fragments (
+        repository, agent, project, tier, since, used, tokens) WHERE tier IS NOT NULL;
+    CREATE TABLE IF NOT EXISTS readings (
+        repository TEXT NOT NULL, project TEXT NOT NULL, resource TEXT NOT NULL,
+        files BLOB NOT NULL, PRIMARY KEY (repository, project, resource));
     CREATE TABLE IF NOT EXISTS tier_counters (
         repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
         hits INTEGER NOT NULL, promotions INTEGER NOT NULL,

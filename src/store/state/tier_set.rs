@@ -94,6 +94,50 @@ pub struct TierLimits {
     pub cold: usize,
 }
 
+/// The sum of a tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TierTotals {
+    pub(super) tier: Tier,
+    pub(super) count: usize,
+    pub(super) tokens: u64,
+    /// The earliest time since when one is there without an access.
+    pub(super) oldest: i64,
+    /// The number of the last use of any.
+    pub(super) last_used: i64,
+}
+
+impl TierTotals {
+    /// Returns `true` if neither time nor a limit moves a fragment out of the tier.
+    pub(super) fn is_at_rest(&self, limits: TierLimits, now: i64) -> bool {
+        let age = now.saturating_sub(self.oldest);
+        match self.tier {
+            Tier::Hot => self.tokens <= limits.hot_tokens && age < IDLE_TIME,
+            Tier::Warm => self.count <= limits.warm && age < IDLE_TIME,
+            Tier::Cold => self.count <= limits.cold && age < COLD_TIME,
+        }
+    }
+}
+
+/// Returns `true` if neither time nor a limit changes anything about the fragments of a project.
+pub fn are_at_rest(fragments: &[Fragment], limits: TierLimits, now: i64) -> bool {
+    let is_in = |it: &&Fragment, tier: Tier| it.tier == Some(tier);
+    let is_noted = |it: &Fragment| it.tier.is_some() || now.saturating_sub(it.since) < COLD_TIME;
+    let of_tier = |tier: Tier| {
+        let own = || fragments.iter().filter(move |it| is_in(it, tier));
+        TierTotals {
+            tier,
+            count: own().count(),
+            tokens: own().map(|it| it.file.tokens).sum(),
+            oldest: own().map(|it| it.since).min().unwrap_or(now),
+            last_used: 0,
+        }
+    };
+    fragments.iter().all(is_noted)
+        && Tier::ALL
+            .into_iter()
+            .all(|tier| of_tier(tier).is_at_rest(limits, now))
+}
+
 /// The fragments that changed their tier, by name. Those that were stored just now do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TierChanges {
@@ -127,6 +171,10 @@ impl TierSet {
 
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
         self.fragments.values()
+    }
+
+    pub(super) fn into_fragments(self) -> impl Iterator<Item = Fragment> {
+        self.fragments.into_values()
     }
 
     /// Moves fragments down that nobody has used for long, and deletes those whose time in the last tier is over. How

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::State;
 use super::tier_set::{
-    Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, TierSet,
+    Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, TierSet, TierTotals,
 };
 use crate::model::RepoPath;
 use crate::store::cache::database::Unusable;
@@ -47,7 +47,8 @@ pub enum TierStep<'a> {
 }
 
 impl State {
-    /// Does a step in the tiers of a project: first what time alone has changed, and then the limits of the tiers.
+    /// Does a step in the tiers of a project: first what time alone has changed, and then the limits of the tiers. An
+    /// access returns at least the fragments that it names and those that moved, the other steps all.
     ///
     /// # Errors
     /// When the state cannot be written.
@@ -59,12 +60,15 @@ impl State {
         now: i64,
     ) -> Result<(Vec<Fragment>, TierChanges), Unusable> {
         self.update(|connection| {
-            let loaded = match step {
-                // A fragment in no tier cannot be used.
-                TierStep::Access(_) => fragments(connection, owner, Which::InTiers)?,
-                TierStep::Hydrate(_) | TierStep::Age => fragments(connection, owner, Which::All)?,
+            let (loaded, turn) = match step {
+                TierStep::Access(names) => of_access(connection, owner, names, limits, now)?,
+                TierStep::Hydrate(_) | TierStep::Age => {
+                    let loaded = fragments(connection, owner, Which::All)?;
+                    let turn = loaded.iter().map(|it| it.used).max();
+                    (loaded, turn.unwrap_or_default())
+                }
             };
-            let before = TierSet::new(loaded, last_turn(connection, owner)?);
+            let before = TierSet::new(loaded, turn);
             let mut after = before.clone();
             after.age(now);
             let mut hits = 0;
@@ -90,22 +94,27 @@ impl State {
         self.read(|connection| fragments(connection, owner, Which::All))
     }
 
-    /// Lists the fragments in the tiers of a project as they are by now; nothing is written.
+    /// Lists the fragments in the tiers of a project as they are by now, from the first tier to `last`; nothing is
+    /// written.
     ///
     /// # Errors
     /// When the state cannot be read.
     pub fn aged_fragments(
         &mut self,
         owner: TierOwner<'_>,
+        last: Tier,
         limits: TierLimits,
         now: i64,
     ) -> Result<Vec<Fragment>, Unusable> {
-        let loaded = self.read(|connection| fragments(connection, owner, Which::InTiers))?;
+        let loaded = self.read(|connection| fragments(connection, owner, Which::To(last)))?;
+        // Time moves nothing up: those of lower tiers do not matter.
         let mut tiers = TierSet::new(loaded, 0);
         tiers.age(now);
         tiers.settle(limits, now);
-        let all = tiers.fragments().filter(|it| it.tier.is_some());
-        Ok(all.cloned().collect())
+        let all = tiers.into_fragments();
+        Ok(all
+            .filter(|it| it.tier.is_some_and(|tier| tier <= last))
+            .collect())
     }
 
     /// Lists the projects of a checkout and agent that have fragments.
@@ -155,14 +164,16 @@ impl State {
     /// When the state cannot be written.
     pub fn flush_tiers(&mut self, owner: TierOwner<'_>) -> Result<usize, Unusable> {
         self.update(|connection| {
-            let all = fragments(connection, owner, Which::InTiers)?;
+            let all: usize = totals(connection, owner)?.iter().map(|it| it.count).sum();
+            let sql = "DELETE FROM readings WHERE repository = ?1 AND project = ?2";
+            connection.execute(sql, [owner.repository, owner.project])?;
             for table in ["fragments", "tier_counters"] {
                 let sql = format!(
                     "DELETE FROM {table} WHERE repository = ?1 AND agent = ?2 AND project = ?3"
                 );
                 connection.execute(&sql, key(owner))?;
             }
-            Ok(all.len())
+            Ok(all)
         })
     }
 }
@@ -175,34 +186,103 @@ fn key(owner: TierOwner<'_>) -> [&str; 3] {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
     All,
-    InTiers,
+    /// Those from the first tier to this one.
+    To(Tier),
 }
+
+const COLUMNS: &str = "resource, path, hash, tokens, bytes, tier, since, used, used_at, accesses";
 
 fn fragments(
     connection: &Connection,
     owner: TierOwner<'_>,
     which: Which,
 ) -> Result<Vec<Fragment>, Unusable> {
-    let only = match which {
-        Which::All => "",
-        Which::InTiers => "AND tier IS NOT NULL",
+    let (from, last, order) = match which {
+        Which::All => (
+            "fragments WHERE ?4 IS NULL",
+            None,
+            "ORDER BY resource, path",
+        ),
+        Which::To(last) => (
+            "fragments INDEXED BY fragments_in_tiers WHERE tier <= ?4",
+            Some(last as u8),
+            "",
+        ),
     };
     let sql = format!(
-        "SELECT resource, path, hash, tokens, bytes, tier, since, used, used_at, accesses
-        FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3 {only}
-        ORDER BY resource, path"
+        "SELECT {COLUMNS} FROM {from} AND repository = ?1 AND agent = ?2 AND project = ?3 {order}"
     );
+    let [repository, agent, project] = key(owner);
     let mut statement = connection.prepare_cached(&sql)?;
-    let rows = statement.query_map(key(owner), fragment)?;
+    let rows = statement.query_map(params![repository, agent, project, last], fragment)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the number of the last use of a fragment of a project.
-fn last_turn(connection: &Connection, owner: TierOwner<'_>) -> Result<i64, Unusable> {
-    let sql = "SELECT COALESCE(MAX(used), 0) FROM fragments
-        WHERE repository = ?1 AND agent = ?2 AND project = ?3";
+/// Returns the fragments that an access can change, and the number of the last use of any in a tier. These are those
+/// that it names, unless one of them, or time, moves others as well.
+fn of_access(
+    connection: &Connection,
+    owner: TierOwner<'_>,
+    names: &[FragmentName],
+    limits: TierLimits,
+    now: i64,
+) -> Result<(Vec<Fragment>, i64), Unusable> {
+    let totals = totals(connection, owner)?;
+    let turn = totals.iter().map(|it| it.last_used).max();
+    let turn = turn.unwrap_or_default();
+    if totals.iter().all(|it| it.is_at_rest(limits, now)) {
+        let before = TierSet::new(named(connection, owner, names)?, turn);
+        let mut after = before.clone();
+        after.access(names, now);
+        if after.changes_since(&before).promoted.is_empty() {
+            return Ok((before.into_fragments().collect(), turn));
+        }
+    }
+    // A fragment in no tier cannot be used.
+    Ok((fragments(connection, owner, Which::To(Tier::Cold))?, turn))
+}
+
+/// Returns the fragments of these names that are in a tier.
+fn named(
+    connection: &Connection,
+    owner: TierOwner<'_>,
+    names: &[FragmentName],
+) -> Result<Vec<Fragment>, Unusable> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM fragments WHERE repository = ?1 AND agent = ?2 AND project = ?3
+            AND resource = ?4 AND path = ?5 AND tier IS NOT NULL"
+    );
+    let [repository, agent, project] = key(owner);
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = Vec::new();
+    for name in names {
+        let path = name.path.as_bytes();
+        let wanted = params![repository, agent, project, name.resource, path];
+        let rows = statement.query_map(wanted, fragment)?;
+        found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    Ok(found)
+}
+
+/// Sums up each tier that has fragments, without reading them.
+fn totals(connection: &Connection, owner: TierOwner<'_>) -> Result<Vec<TierTotals>, Unusable> {
+    let sql = "SELECT tier, count(*), sum(tokens), min(since), max(used) FROM fragments
+        INDEXED BY fragments_in_tiers WHERE repository = ?1 AND agent = ?2 AND project = ?3
+        AND tier IS NOT NULL GROUP BY tier";
     let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row(key(owner), |row| row.get(0))?)
+    let rows = statement.query_map(key(owner), |row| {
+        let tier: u8 = row.get(0)?;
+        let count: i64 = row.get(1)?;
+        let tier = Tier::ALL.get(usize::from(tier)).copied();
+        Ok(TierTotals {
+            tier: tier.unwrap_or(Tier::Cold),
+            count: usize::try_from(count).unwrap_or(usize::MAX),
+            tokens: row.get::<_, i64>(2)?.unsigned_abs(),
+            oldest: row.get(3)?,
+            last_used: row.get(4)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {

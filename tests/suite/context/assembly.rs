@@ -1,5 +1,7 @@
 //! `context --plan`: the text, its sources, and what a plan and a view keep out of it.
 
+use std::fs::{self, File};
+
 use git_colony::testing::Tokenizer;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -238,7 +240,7 @@ fn a_file_that_became_a_link_is_in_no_output() {
     let sandbox = planned();
     sandbox.write("src/user.txt", "root lock words\n");
     sandbox.colony(&["context", "hydrate"]);
-    std::fs::remove_file(sandbox.path("src/user.txt")).unwrap();
+    fs::remove_file(sandbox.path("src/user.txt")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", sandbox.path("src/user.txt")).unwrap();
     std::os::unix::fs::symlink("/etc", sandbox.path("src/system")).unwrap();
     for args in [
@@ -265,4 +267,50 @@ fn a_file_that_became_a_link_is_in_no_output() {
             );
         }
     }
+}
+
+#[test]
+fn a_change_is_seen_that_size_and_time_do_not_show() {
+    let sandbox = repository();
+    // So old that the clock of no file system is too coarse.
+    sandbox.pass_years(200);
+    let path = sandbox.path("src/lock.rs");
+    for (question, name) in [([].as_slice(), "lock_take"), (&["a lock"], "lock_held")] {
+        let args = [&["--plan", "default"], question].concat();
+        let kept = [&args[..], &["--no-hydrate"]].concat();
+        let first = context(&sandbox, &args);
+        assert_eq!(context(&sandbox, &args)["text"], first["text"]);
+        assert_eq!(context(&sandbox, &kept)["text"], first["text"]);
+        let before = fs::metadata(&path).unwrap().modified().unwrap();
+        let text = format!("/// Takes a lock.\npub fn {name}() {{}}\n");
+        fs::write(&path, text).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(before).unwrap();
+        assert_eq!(context(&sandbox, &kept)["task"]["stale"], 1);
+        let changed = context(&sandbox, &args);
+        assert!(
+            changed["text"].as_str().unwrap().contains(name),
+            "{changed}"
+        );
+    }
+}
+
+#[test]
+fn a_question_is_answered_from_the_index_as_without_it() {
+    let sandbox = repository();
+    sandbox.pass_years(200);
+    let args = ["--plan", "default", "lock other", "--budget", "900"];
+    let first = context(&sandbox, &args);
+    sandbox.colony(&["context", "flush"]);
+    fs::remove_file(sandbox.path(".git/colony/cache/search-1.db")).unwrap();
+    assert_eq!(context(&sandbox, &args)["text"], first["text"]);
+    // Words of files that are not in the plan any more do not count.
+    for number in 0..20 {
+        sandbox.write(&format!("lock{number}.txt"), "other lock\n");
+    }
+    context(&sandbox, &args);
+    for number in 0..20 {
+        fs::remove_file(sandbox.path(&format!("lock{number}.txt"))).unwrap();
+    }
+    assert_eq!(context(&sandbox, &args)["text"], first["text"]);
 }

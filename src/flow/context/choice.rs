@@ -1,0 +1,140 @@
+//! The choice of the pieces of a context: the best that fit into its budget. Files are read, and tokens counted, only where
+//! they decide.
+
+use std::collections::BTreeMap;
+
+use crate::model::Result;
+use crate::search::postings::IndexedPassage;
+use crate::store::Session;
+use crate::text::tokenizer::Tokenizer;
+
+use super::pieces::Piece;
+use super::task_file::TaskFile;
+use super::task_files::TaskFiles;
+
+/// A smaller passage, in tokens, is left out: it says nothing without its surroundings.
+const MIN_TOKENS: usize = 10;
+
+/// No text has more bytes in a token, on average: a longer passage does not fit.
+const MAX_TOKEN_BYTES: usize = 16;
+
+/// The tokens of the line above a part, about.
+const HEADING_TOKENS: usize = 24;
+
+/// The pieces that were chosen.
+#[derive(Default)]
+pub(super) struct Choice {
+    /// Them, by the numbers of file and passage.
+    pub(super) chosen: BTreeMap<(usize, usize), Chosen>,
+    /// Their names, in the order in which they were chosen.
+    order: Vec<(usize, usize)>,
+    /// The number of pieces that were not.
+    pub(super) left_out: usize,
+}
+
+/// A piece that was chosen.
+pub(super) struct Chosen {
+    pub(super) passage: IndexedPassage,
+    pub(super) score: f64,
+}
+
+impl Choice {
+    /// Takes the best pieces that fit; one that does not is left out, and the next is tried. `None` if a file has changed.
+    ///
+    /// # Errors
+    /// `interrupted`.
+    pub(super) fn of(
+        session: &Session,
+        files: &TaskFiles,
+        pieces: Vec<Piece>,
+        budget: usize,
+    ) -> Result<Option<Choice>> {
+        let mut choice = Choice::default();
+        let mut room = budget;
+        let mut limits = files.limits.clone();
+        for piece in pieces {
+            let Some(file) = files.files.get(piece.file) else {
+                continue;
+            };
+            let all = (piece.file, 0)..=(piece.file, usize::MAX);
+            let mut of_file = choice.chosen.range(all);
+            let is_new = of_file.next().is_none();
+            let heading = if is_new { HEADING_TOKENS } else { 0 };
+            let own = room.saturating_sub(heading);
+            let found = match piece.passage {
+                _ if own < MIN_TOKENS => None,
+                Some(passage) => Some((passage, None)),
+                None => match measured(session, file, &piece)? {
+                    Some(found) => Some(found),
+                    None => return Ok(None),
+                },
+            };
+            let small =
+                found.filter(|(it, _)| it.range().len() <= own.saturating_mul(MAX_TOKEN_BYTES));
+            let Some((passage, tokens)) = small else {
+                choice.left_out += 1;
+                continue;
+            };
+            let tokens = match tokens {
+                Some(tokens) => tokens,
+                None => match file.text(session)? {
+                    Some(text) => counted(text, passage),
+                    None => return Ok(None),
+                },
+            };
+            if tokens < MIN_TOKENS {
+                continue;
+            }
+            let limit = limits.get_mut(&file.project);
+            let limit = limit.filter(|_| tokens <= own && is_new);
+            let is_seen = limit.is_none_or(|limit| limit.take(file.bytes));
+            if tokens > own || !is_seen {
+                choice.left_out += 1;
+                continue;
+            }
+            if file.text(session)?.is_none() {
+                return Ok(None);
+            }
+            room -= tokens + heading;
+            let place = (piece.file, piece.number);
+            choice.order.push(place);
+            choice.chosen.insert(
+                place,
+                Chosen {
+                    passage,
+                    score: piece.score,
+                },
+            );
+        }
+        Ok(Some(choice))
+    }
+
+    /// Drops the piece that was chosen last; returns `false` if there is none.
+    pub(super) fn drop_last(&mut self) -> bool {
+        let Some(last) = self.order.pop() else {
+            return false;
+        };
+        self.chosen.remove(&last);
+        self.left_out += 1;
+        true
+    }
+}
+
+/// Returns the passage of a piece, and its tokens if they are known; `None` if its file has changed.
+fn measured(
+    session: &Session,
+    file: &TaskFile,
+    piece: &Piece,
+) -> Result<Option<(IndexedPassage, Option<usize>)>> {
+    let whole = file.whole().filter(|_| piece.number == 0);
+    if let Some((passage, tokens)) = whole {
+        return Ok(Some((passage, Some(tokens))));
+    }
+    let passage = file.passage(session, piece.number)?;
+    Ok(passage.map(|passage| (passage, None)))
+}
+
+fn counted(text: &str, passage: IndexedPassage) -> usize {
+    let body = text.get(passage.range()).unwrap_or_default();
+    Tokenizer::default().count(body)
+}
