@@ -55,6 +55,8 @@ pub struct TaskRequest {
 /// # Errors
 /// `plan-not-found`, and as [`super::hydrate::hydrate`].
 pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextReport> {
+    // That takes as long as all else.
+    Tokenizer::default().prepare();
     if let Some(report) = assemble_trusting(session, request, Trust::Stat)? {
         return Ok(report);
     }

@@ -61,34 +61,17 @@ impl Choice {
             let is_new = of_file.next().is_none();
             let heading = if is_new { HEADING_TOKENS } else { 0 };
             let own = room.saturating_sub(heading);
-            let found = match piece.passage {
-                _ if own < MIN_TOKENS => None,
-                Some(passage) => Some((passage, None)),
-                None => match measured(session, file, &piece)? {
-                    Some(found) => Some(found),
-                    None => return Ok(None),
-                },
+            let (passage, tokens) = match judge(session, file, &piece, own)? {
+                Verdict::Fits(passage, tokens) => (passage, tokens),
+                Verdict::TooSmall => continue,
+                Verdict::TooLarge => {
+                    choice.left_out += 1;
+                    continue;
+                }
+                Verdict::Changed => return Ok(None),
             };
-            let small =
-                found.filter(|(it, _)| it.range().len() <= own.saturating_mul(MAX_TOKEN_BYTES));
-            let Some((passage, tokens)) = small else {
-                choice.left_out += 1;
-                continue;
-            };
-            let tokens = match tokens {
-                Some(tokens) => tokens,
-                None => match file.text(session)? {
-                    Some(text) => counted(text, passage),
-                    None => return Ok(None),
-                },
-            };
-            if tokens < MIN_TOKENS {
-                continue;
-            }
-            let limit = limits.get_mut(&file.project);
-            let limit = limit.filter(|_| tokens <= own && is_new);
-            let is_seen = limit.is_none_or(|limit| limit.take(file.bytes));
-            if tokens > own || !is_seen {
+            let limit = limits.get_mut(&file.project).filter(|_| is_new);
+            if limit.is_some_and(|limit| !limit.take(file.bytes)) {
                 choice.left_out += 1;
                 continue;
             }
@@ -118,6 +101,45 @@ impl Choice {
         self.left_out += 1;
         true
     }
+}
+
+/// Whether a piece is taken.
+enum Verdict {
+    /// It has this place and these tokens.
+    Fits(IndexedPassage, usize),
+    /// It says nothing.
+    TooSmall,
+    /// There is no room for it.
+    TooLarge,
+    /// Its file has changed.
+    Changed,
+}
+
+/// Compares a piece with the room for it, in tokens.
+fn judge(session: &Session, file: &TaskFile, piece: &Piece, room: usize) -> Result<Verdict> {
+    if room < MIN_TOKENS {
+        return Ok(Verdict::TooLarge);
+    }
+    let found = match piece.passage {
+        Some(passage) => Some((passage, None)),
+        None => measured(session, file, piece)?,
+    };
+    let Some((passage, known)) = found else {
+        return Ok(Verdict::Changed);
+    };
+    if passage.range().len() > room.saturating_mul(MAX_TOKEN_BYTES) {
+        return Ok(Verdict::TooLarge);
+    }
+    let tokens = match known {
+        Some(tokens) => Some(tokens),
+        None => file.text(session)?.map(|text| counted(text, passage)),
+    };
+    Ok(match tokens {
+        None => Verdict::Changed,
+        Some(tokens) if tokens < MIN_TOKENS => Verdict::TooSmall,
+        Some(tokens) if tokens > room => Verdict::TooLarge,
+        Some(tokens) => Verdict::Fits(passage, tokens),
+    })
 }
 
 /// Returns the passage of a piece, and its tokens if they are known; `None` if its file has changed.

@@ -16,13 +16,12 @@ use crate::store::settings::projects::Project;
 use crate::store::state::{
     Fragment, FragmentName, NewFragment, State, Tier, TierOwner, TierStep, are_at_rest,
 };
-use crate::text::tokenizer::Tokenizer;
 
 use super::known_projects::{self, Sourced};
 use super::pieces::matches;
 use super::project_files::ProjectReader;
 use super::project_reading::{
-    FileText, HydratedFile, HydratedProject, ProjectReading, Trust, find_fragment,
+    FileText, HydratedFile, HydratedProject, ProjectReading, Trust, store_readings,
 };
 use super::{announce, limits, now, owner, unusable};
 
@@ -183,53 +182,38 @@ pub(super) fn hydrate_project(
         before: &before,
         trust,
         found: HydratedProject::default(),
+        has_read: false,
     };
     reading.read(&mut state, &repository)?;
+    let stores = reading.has_read && trust == Trust::Stat;
     let mut read = reading.found;
-    let find = |file: &HydratedFile| find_fragment(&before, &file.name, &file.hash);
-    let tokens: Vec<Option<u64>> = read
-        .files
-        .iter()
-        .map(|it| Some(find(it)?.file.tokens))
-        .collect();
-    for (file, tokens) in read.files.iter_mut().zip(&tokens) {
-        session.world.interrupt.check()?;
-        file.tokens = match (tokens, &file.text) {
-            (Some(tokens), _) => *tokens,
-            (None, FileText::Read(text)) => Tokenizer::default().count(text) as u64,
-            (None, FileText::Known { .. }) => 0,
-        };
-    }
     let (limits, now) = (limits(session), now(session));
-    let is_same = before.len() == read.files.len() && tokens.iter().all(Option::is_some);
+    let is_same = before.len() == read.files.len() && !read.files.iter().any(|it| it.is_new);
     if is_same && are_at_rest(&before, limits, now) {
         read.fragments = before;
         read.fragments.retain(|it| it.tier.is_some());
-        return Ok(read);
+    } else {
+        let ranked = ranked(&read.files, request.question.as_deref());
+        let step = TierStep::Hydrate(&ranked);
+        let done = state.tier_step(owner, step, limits, now);
+        (read.fragments, read.changes) = done.map_err(unusable)?;
+        announce(session, name, &read.changes);
     }
-    // A file that has not changed keeps its place, whatever the question.
-    let is_new: Vec<bool> = tokens.iter().map(Option::is_none).collect();
-    let ranked = ranked(&read.files, &is_new, request.question.as_deref());
-    let step = TierStep::Hydrate(&ranked);
-    let done = state.tier_step(owner, step, limits, now);
-    let (fragments, changes) = done.map_err(unusable)?;
-    announce(session, name, &changes);
-    read.fragments = fragments;
-    read.changes = changes;
+    if stores {
+        store_readings(session, &mut state, owner, &read)?;
+    }
     Ok(read)
 }
 
 /// Orders files for the hot tier: first new ones by how well they match the question, then those that changed last.
-fn ranked(files: &[HydratedFile], is_new: &[bool], question: Option<&str>) -> Vec<NewFragment> {
+fn ranked(files: &[HydratedFile], question: Option<&str>) -> Vec<NewFragment> {
     let mut best = vec![0.0_f64; files.len()];
     if let Some(question) = question {
-        let texts = files
-            .iter()
-            .zip(is_new)
-            .map(|(file, is_new)| match &file.text {
-                FileText::Read(text) if *is_new => (file.shown.to_string(), text.as_str()),
-                _ => (String::new(), ""),
-            });
+        // A file that has not changed keeps its place, whatever the question.
+        let texts = files.iter().map(|file| match &file.text {
+            FileText::Read(text) if file.is_new => (file.shown.to_string(), text.as_str()),
+            _ => (String::new(), ""),
+        });
         for ((file, _), relevance) in matches(texts, question) {
             if let Some(best) = best.get_mut(file) {
                 *best = best.max(relevance);

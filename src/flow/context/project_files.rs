@@ -26,6 +26,9 @@ use crate::workspace::hidden_files::HiddenFiles;
 use super::catalog_checkout;
 use super::known_projects::ProjectSource;
 
+/// From this number on, files are looked at on two threads.
+const MANY_FILES: usize = 500;
+
 /// The files of a resource.
 pub(super) enum Place {
     /// Those of a directory on disk.
@@ -241,17 +244,6 @@ impl<'a> ProjectReader<'a> {
         }
     }
 
-    /// Returns `true` if a file is the one of which the system said this when it was read.
-    pub(super) fn is_as_read(&self, place: &Place, path: &RepoPath, stat: &FileStat) -> bool {
-        match place {
-            // What is hidden now need not have been.
-            Place::Folder { files, listed, .. } if *listed != Listed::Catalog => {
-                files.stat(path).is_ok_and(|now| now.as_ref() == Some(stat))
-            }
-            _ => false,
-        }
-    }
-
     /// Returns `true` if a file looks like a secret, by the path that is shown, and was not allowed.
     pub(super) fn is_secret(&self, path: &RepoPath, bytes: &[u8]) -> bool {
         let is_allowed = self.allowed.iter().any(|it| path.is_at_or_below(it));
@@ -326,6 +318,17 @@ impl<'a> ProjectReader<'a> {
 }
 
 impl Place {
+    /// Returns for each file whether it is the one of which the system said this when it was read.
+    pub(super) fn are_as_read(&self, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
+        match self {
+            // What is hidden now need not have been.
+            Place::Folder { files, listed, .. } if *listed != Listed::Catalog => {
+                as_read(files.top(), known)
+            }
+            _ => vec![false; known.len()],
+        }
+    }
+
     /// Returns the path of a file as reports have it.
     pub(super) fn shown(&self, path: &RepoPath) -> RepoPath {
         match self {
@@ -333,6 +336,28 @@ impl Place {
             Place::Documents { .. } | Place::Nowhere => path.clone(),
         }
     }
+}
+
+/// Compares files below a folder with what the system said of them, on two threads if they are many.
+fn as_read(top: &Path, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
+    let look = |known: &[Option<(&RepoPath, FileStat)>]| -> Vec<bool> {
+        let files = FilesBelow::of(top.to_owned());
+        let is_same = |it: &Option<(&RepoPath, FileStat)>| {
+            it.is_some_and(|(path, stat)| files.stat(path).is_ok_and(|now| now == Some(stat)))
+        };
+        known.iter().map(is_same).collect()
+    };
+    if known.len() < MANY_FILES {
+        return look(known);
+    }
+    let (first, second) = known.split_at(known.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| look(second));
+        let mut same = look(first);
+        let joined = other.join();
+        same.extend(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        same
+    })
 }
 
 /// Returns the path of a location below the root.

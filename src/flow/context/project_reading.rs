@@ -2,13 +2,16 @@
 //! again.
 
 use crate::context::reading::{FileReading, MAX_PROJECT_BYTES, SkipReason};
+use crate::git::worktree::safe_open::FileStat;
 use crate::model::{RepoPath, Result};
 use crate::search::postings;
 use crate::store::Session;
 use crate::store::settings::projects::Project;
 use crate::store::state::{
-    Fragment, FragmentName, Reading, Readings, ReadingsOf, State, TierChanges,
+    Fragment, FragmentName, Reading, ReadingCursor, Readings, ReadingsOf, ReadingsPart, State,
+    TierChanges, TierOwner,
 };
+use crate::text::tokenizer::Tokenizer;
 
 use super::hydrate::SkippedFile;
 use super::known_projects::Sourced;
@@ -35,7 +38,45 @@ pub(super) struct HydratedFile {
     pub(super) hash: String,
     pub(super) text: FileText,
     pub(super) tokens: u64,
+    /// Whether no fragment of the project has its content.
+    pub(super) is_new: bool,
     pub(super) modified: i64,
+    /// What the system said of it, if it can be known again by that.
+    pub(super) stat: Option<FileStat>,
+}
+
+impl HydratedFile {
+    /// Returns a file that was read before, and has not changed since.
+    pub(super) fn known(
+        name: FragmentName,
+        shown: RepoPath,
+        reading: &Reading<'_>,
+        tokens: u64,
+    ) -> HydratedFile {
+        HydratedFile {
+            name,
+            shown,
+            hash: reading.hash.to_owned(),
+            text: FileText::Known {
+                bytes: reading.bytes,
+                passages: reading.passages,
+            },
+            tokens,
+            is_new: false,
+            modified: reading.stat.modified,
+            stat: Some(reading.stat),
+        }
+    }
+
+    fn reading(&self) -> Option<Reading<'_>> {
+        Some(Reading {
+            path: self.name.path.as_bytes(),
+            hash: &self.hash,
+            stat: self.stat?,
+            bytes: self.text.bytes(),
+            passages: self.text.passages(),
+        })
+    }
 }
 
 /// The text of a file.
@@ -48,19 +89,19 @@ pub(super) enum FileText {
 }
 
 impl FileText {
-    /// Returns that of a file that was read before.
-    pub(super) fn known(reading: &Reading<'_>) -> FileText {
-        FileText::Known {
-            bytes: reading.bytes,
-            passages: reading.passages,
-        }
-    }
-
     /// Returns its size.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             FileText::Read(text) => text.len() as u64,
             FileText::Known { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Returns the number of its passages.
+    fn passages(&self) -> u64 {
+        match self {
+            FileText::Read(text) => postings::cut(text).len() as u64,
+            FileText::Known { passages, .. } => *passages,
         }
     }
 }
@@ -85,7 +126,7 @@ pub(super) fn find_fragment<'f>(
     (found.file.hash == hash).then_some(found)
 }
 
-/// The files of a project, as they are read by the rules; new tokens are not counted yet.
+/// The files of a project, as they are read by the rules.
 pub(super) struct ProjectReading<'a> {
     pub(super) session: &'a Session,
     pub(super) project: &'a Sourced<Project>,
@@ -94,6 +135,8 @@ pub(super) struct ProjectReading<'a> {
     pub(super) before: &'a [Fragment],
     pub(super) trust: Trust,
     pub(super) found: HydratedProject,
+    /// Whether a file was read.
+    pub(super) has_read: bool,
 }
 
 impl ProjectReading<'_> {
@@ -107,18 +150,52 @@ impl ProjectReading<'_> {
                     reason: SkipReason::NoLocation,
                 });
             }
-            let of = ReadingsOf {
-                repository,
-                project: &self.project.item.name,
-                resource: &resource.id,
-            };
             let known = match self.trust {
-                Trust::Stat => state.readings(of).map_err(unusable)?,
-                Trust::Nothing => Readings::default(),
+                Trust::Stat => KnownFiles::load(state, repository, self.project, &resource.id)?,
+                Trust::Nothing => KnownFiles::default(),
             };
-            let readings = self.read_place(&place, &resource.id, &known)?;
-            if self.trust == Trust::Stat && readings != known {
-                state.put_readings(of, &readings).map_err(unusable)?;
+            self.read_place(&place, &resource.id, &known)?;
+            if self.found.stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads those of a place, as far as there is room.
+    fn read_place(&mut self, place: &Place, resource: &str, known: &KnownFiles) -> Result<()> {
+        let mut cursors = known.cursors();
+        let names = self.reader.list(place)?.into_iter();
+        let names: Vec<FragmentName> = names
+            .map(|path| FragmentName {
+                resource: resource.to_owned(),
+                path,
+            })
+            .collect();
+        let known: Vec<Option<(Reading<'_>, u64)>> = names
+            .iter()
+            .map(|name| {
+                let reading = cursors.find(&name.path)?;
+                let fragment = find_fragment(self.before, name, reading.hash)?;
+                Some((reading, fragment.file.tokens))
+            })
+            .collect();
+        let stats = names.iter().zip(&known);
+        let stats: Vec<_> = stats
+            .map(|(name, known)| Some((&name.path, known.as_ref()?.0.stat)))
+            .collect();
+        let unchanged = place.are_as_read(&stats);
+        drop(stats);
+        for ((name, known), is_unchanged) in names.into_iter().zip(known).zip(unchanged) {
+            self.session.world.interrupt.check()?;
+            let room = MAX_PROJECT_BYTES - self.found.bytes;
+            match known.filter(|(reading, _)| is_unchanged && reading.bytes <= room) {
+                Some((reading, tokens)) => {
+                    let shown = place.shown(&name.path);
+                    let file = HydratedFile::known(name, shown, &reading, tokens);
+                    self.found.add(file);
+                }
+                None => self.read_file(place, name, room)?,
             }
             if self.found.stopped {
                 break;
@@ -127,71 +204,121 @@ impl ProjectReading<'_> {
         Ok(())
     }
 
-    /// Reads those of a place, as far as there is room; returns what will be known of them by the next time.
-    fn read_place(&mut self, place: &Place, resource: &str, known: &Readings) -> Result<Readings> {
-        let now = self.session.world.now().timestamp_nanos_opt();
-        let now = now.unwrap_or_default();
-        let mut known = known.cursor();
-        let mut readings = Readings::default();
-        for path in self.reader.list(place)? {
-            self.session.world.interrupt.check()?;
-            let room = MAX_PROJECT_BYTES - self.found.bytes;
-            let name = FragmentName {
-                resource: resource.to_owned(),
-                path,
-            };
-            let shown = place.shown(&name.path);
-            let unchanged = known.find(&name.path).filter(|it| {
-                it.bytes <= room
-                    && find_fragment(self.before, &name, it.hash).is_some()
-                    && self.reader.is_as_read(place, &name.path, &it.stat)
-            });
-            if let Some(reading) = unchanged {
-                readings.add(reading, now);
+    /// Reads a file, if the rules allow it.
+    fn read_file(&mut self, place: &Place, name: FragmentName, room: u64) -> Result<()> {
+        let shown = place.shown(&name.path);
+        match self.reader.read(place, &name.path, room)? {
+            FileReading::Read(file) => {
+                self.has_read = true;
+                let known = find_fragment(self.before, &name, &file.hash);
+                let tokens = known.map(|it| it.file.tokens);
+                let count = || Tokenizer::default().count(&file.text) as u64;
                 self.found.add(HydratedFile {
                     name,
                     shown,
-                    hash: reading.hash.to_owned(),
-                    text: FileText::known(&reading),
-                    tokens: 0,
-                    modified: reading.stat.modified,
+                    tokens: tokens.unwrap_or_else(count),
+                    is_new: tokens.is_none(),
+                    hash: file.hash,
+                    stat: file.stat,
+                    text: FileText::Read(file.text),
+                    modified: file.modified,
                 });
-                continue;
             }
-            match self.reader.read(place, &name.path, room)? {
-                FileReading::Read(file) => {
-                    if let Some(stat) = file.stat {
-                        let reading = Reading {
-                            path: name.path.as_bytes(),
-                            hash: &file.hash,
-                            stat,
-                            bytes: file.text.len() as u64,
-                            passages: postings::cut(&file.text).len() as u64,
-                        };
-                        readings.add(reading, now);
-                    }
-                    self.found.add(HydratedFile {
-                        name,
-                        shown,
-                        hash: file.hash,
-                        text: FileText::Read(file.text),
-                        tokens: 0,
-                        modified: file.modified,
-                    });
-                }
-                FileReading::Skipped(reason) => {
-                    self.found.skipped.push(SkippedFile {
-                        path: shown,
-                        reason,
-                    });
-                    if reason == SkipReason::ProjectFull {
-                        self.found.stopped = true;
-                        break;
-                    }
-                }
+            FileReading::Skipped(reason) => {
+                self.found.stopped |= reason == SkipReason::ProjectFull;
+                self.found.skipped.push(SkippedFile {
+                    path: shown,
+                    reason,
+                });
             }
         }
-        Ok(readings)
+        Ok(())
+    }
+}
+
+/// Stores what the system says of the files of a project, so that those that do not change are not read again.
+pub(super) fn store_readings(
+    session: &Session,
+    state: &mut State,
+    owner: TierOwner<'_>,
+    read: &HydratedProject,
+) -> Result<()> {
+    let now = session.world.now().timestamp_nanos_opt();
+    let now = now.unwrap_or_default();
+    for files in read
+        .files
+        .chunk_by(|one, other| one.name.resource == other.name.resource)
+    {
+        let (mut in_tiers, mut rest) = (Readings::default(), Readings::default());
+        for file in files {
+            let found = find_fragment(&read.fragments, &file.name, &file.hash);
+            let list = if found.is_some() {
+                &mut in_tiers
+            } else {
+                &mut rest
+            };
+            if let Some(reading) = file.reading().filter(|it| it.is_certain(now)) {
+                list.add(reading);
+            }
+        }
+        for (part, readings) in [
+            (ReadingsPart::InTiers, in_tiers),
+            (ReadingsPart::Rest, rest),
+        ] {
+            let of = ReadingsOf {
+                repository: owner.repository,
+                project: owner.project,
+                resource: files.first().map_or("", |it| it.name.resource.as_str()),
+                part,
+            };
+            if state.readings(of).map_err(unusable)? != readings {
+                state.put_readings(of, &readings).map_err(unusable)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is known of the files of a resource since they were read.
+#[derive(Default)]
+struct KnownFiles {
+    in_tiers: Readings,
+    rest: Readings,
+}
+
+impl KnownFiles {
+    fn load(
+        state: &mut State,
+        repository: &str,
+        project: &Sourced<Project>,
+        resource: &str,
+    ) -> Result<KnownFiles> {
+        let mut of_part = |part| {
+            let of = ReadingsOf {
+                repository,
+                project: &project.item.name,
+                resource,
+                part,
+            };
+            state.readings(of).map_err(unusable)
+        };
+        Ok(KnownFiles {
+            in_tiers: of_part(ReadingsPart::InTiers)?,
+            rest: of_part(ReadingsPart::Rest)?,
+        })
+    }
+
+    fn cursors(&self) -> KnownCursors<'_> {
+        KnownCursors([self.in_tiers.cursor(), self.rest.cursor()])
+    }
+}
+
+/// Finds known files in the order of their paths.
+struct KnownCursors<'a>([ReadingCursor<'a>; 2]);
+
+impl<'a> KnownCursors<'a> {
+    fn find(&mut self, path: &RepoPath) -> Option<Reading<'a>> {
+        self.0.iter_mut().find_map(|cursor| cursor.find(path))
     }
 }
 

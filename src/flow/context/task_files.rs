@@ -10,7 +10,10 @@ use crate::flow::workspace::id::repository_id;
 use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, Project, ResourceType};
-use crate::store::state::{FragmentName, Readings, ReadingsOf, State, Tier, TierOwner, TierStep};
+use crate::store::state::{
+    FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier, TierOwner,
+    TierStep,
+};
 
 use super::assembly::{TaskRequest, by_path, is_candidate};
 use super::hydrate::{HydrateRequest, Hydrated, hydrate_project};
@@ -265,42 +268,67 @@ fn read_tiers(
             repository: &repository,
             project: project_name,
             resource: &resource.id,
+            part: ReadingsPart::InTiers,
         };
         let known = match trust {
             Trust::Stat => state.readings(of).map_err(unusable)?,
             Trust::Nothing => Readings::default(),
         };
-        let mut known = known.cursor();
         let all = read.fragments.iter().map(|it| &it.file);
-        for fragment in all.filter(|it| it.name.resource == resource.id) {
-            session.world.interrupt.check()?;
-            let name = &fragment.name;
-            let unchanged = known.find(&name.path).filter(|it| {
-                it.hash == fragment.hash && reader.is_as_read(&place, &name.path, &it.stat)
-            });
-            let (text, modified) = match unchanged {
-                Some(it) => (FileText::known(&it), it.stat.modified),
-                None => match reader.read(&place, &name.path, MAX_PROJECT_BYTES)? {
-                    FileReading::Read(file) if file.hash == fragment.hash => {
-                        (FileText::Read(file.text), file.modified)
-                    }
-                    _ => {
-                        *stale += 1;
-                        continue;
-                    }
-                },
-            };
-            read.files.push(HydratedFile {
-                name: name.clone(),
-                shown: place.shown(&name.path),
-                hash: fragment.hash.clone(),
-                text,
+        let own: Vec<&NewFragment> = all.filter(|it| it.name.resource == resource.id).collect();
+        let files = read_fragments(session, &place, &own, &known)?;
+        *stale += own.len() - files.len();
+        read.files.extend(files);
+    }
+    Ok(read)
+}
+
+/// Reads the files of fragments, but those that are certainly as they were read before; files with other content are
+/// left out.
+fn read_fragments(
+    session: &Session,
+    place: &Place,
+    fragments: &[&NewFragment],
+    known: &Readings,
+) -> Result<Vec<HydratedFile>> {
+    let reader = ProjectReader::new(session, &[]);
+    let mut cursor = known.cursor();
+    let known = fragments.iter().map(|it| {
+        let found = cursor.find(&it.name.path);
+        found.filter(|found| found.hash == it.hash)
+    });
+    let known: Vec<Option<Reading<'_>>> = known.collect();
+    let stats = fragments.iter().zip(&known);
+    let stats: Vec<_> = stats
+        .map(|(it, known)| Some((&it.name.path, known.as_ref()?.stat)))
+        .collect();
+    let unchanged = place.are_as_read(&stats);
+    let mut files = Vec::new();
+    for ((fragment, known), is_unchanged) in fragments.iter().zip(known).zip(unchanged) {
+        session.world.interrupt.check()?;
+        let name = fragment.name.clone();
+        let shown = place.shown(&name.path);
+        if let Some(known) = known.filter(|_| is_unchanged) {
+            files.push(HydratedFile::known(name, shown, &known, fragment.tokens));
+            continue;
+        }
+        let read = reader.read(place, &name.path, MAX_PROJECT_BYTES)?;
+        if let FileReading::Read(file) = read
+            && file.hash == fragment.hash
+        {
+            files.push(HydratedFile {
+                name,
+                shown,
+                hash: file.hash,
+                text: FileText::Read(file.text),
                 tokens: fragment.tokens,
-                modified,
+                is_new: false,
+                modified: file.modified,
+                stat: file.stat,
             });
         }
     }
-    Ok(read)
+    Ok(files)
 }
 
 /// Counts an access of the fragments that were printed.

@@ -35,7 +35,7 @@ pub use event_position::Position;
 pub use event_reader::{Batch, Event, EventReader};
 pub use page_locks::{Extended, PageLock, Unlocked};
 pub use place::folder;
-pub use readings::{Reading, Readings, ReadingsOf};
+pub use readings::{Reading, ReadingCursor, Readings, ReadingsOf, ReadingsPart};
 pub use resident_set::{Counters, Held, Holding, NewLock, Request, Requested, Resident, Wanted};
 pub use stored_pages::StoredPage;
 pub use tier_set::{
@@ -83,10 +83,12 @@ const SCHEMA: &str = "
         accesses INTEGER NOT NULL,
         PRIMARY KEY (repository, agent, project, resource, path)) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS fragments_in_tiers ON fragments (
-        repository, agent, project, tier, since, used, tokens) WHERE tier IS NOT NULL;
+        repository, agent, project, tier, resource, path, hash, tokens, bytes, since, used,
+        used_at, accesses) WHERE tier IS NOT NULL;
     CREATE TABLE IF NOT EXISTS readings (
         repository TEXT NOT NULL, project TEXT NOT NULL, resource TEXT NOT NULL,
-        files BLOB NOT NULL, PRIMARY KEY (repository, project, resource));
+        part INTEGER NOT NULL, files BLOB NOT NULL,
+        PRIMARY KEY (repository, project, resource, part));
     CREATE TABLE IF NOT EXISTS tier_counters (
         repository TEXT NOT NULL, agent TEXT NOT NULL, project TEXT NOT NULL,
         hits INTEGER NOT NULL, promotions INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 //! The files of a resource as they were read last: the id of the content that a file with this size, time and inode has.
 //! So a file that has not changed is not read again.
 //!
-//! It is a list in the order of paths, in one value: all of it is needed at once. No text is stored.
+//! They are lists in the order of paths, each in one value: all of it is needed at once. No text is stored.
 
 use rusqlite::{OptionalExtension as _, params};
 
@@ -23,6 +23,17 @@ pub struct ReadingsOf<'a> {
     pub project: &'a str,
     /// Its resource.
     pub resource: &'a str,
+    /// Which of its files.
+    pub part: ReadingsPart,
+}
+
+/// A part of the files of a resource: those that are in no tier may be many more than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadingsPart {
+    /// The files that are in a tier.
+    InTiers,
+    /// All others.
+    Rest,
 }
 
 /// A file as it was read.
@@ -40,6 +51,13 @@ pub struct Reading<'a> {
     pub passages: u64,
 }
 
+impl Reading<'_> {
+    /// Returns `true` if a later change is certain to show; `now`, in nanoseconds, is when the file was read.
+    pub fn is_certain(&self, now: i64) -> bool {
+        now.saturating_sub(self.stat.modified.max(self.stat.changed)) >= MIN_AGE
+    }
+}
+
 /// The files of a resource, by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
@@ -53,8 +71,8 @@ pub struct ReadingCursor<'a> {
 }
 
 impl Readings {
-    /// Adds a file, which comes after all others; one that changed just before `now`, in nanoseconds, is left out.
-    pub fn add(&mut self, it: Reading<'_>, now: i64) {
+    /// Adds a file, which comes after all others.
+    pub fn add(&mut self, it: Reading<'_>) {
         let FileStat {
             kind: _,
             size_bytes,
@@ -66,9 +84,6 @@ impl Readings {
         let (Ok(path), Ok(hash)) = lengths else {
             return;
         };
-        if now.saturating_sub(modified.max(changed)) < MIN_AGE {
-            return;
-        }
         self.packed.extend(path.to_le_bytes());
         self.packed.extend(it.path);
         self.packed.push(hash);
@@ -152,9 +167,9 @@ impl State {
     pub fn readings(&mut self, of: ReadingsOf<'_>) -> Result<Readings, Unusable> {
         self.read(|connection| {
             let sql = "SELECT files FROM readings
-                WHERE repository = ?1 AND project = ?2 AND resource = ?3";
+                WHERE repository = ?1 AND project = ?2 AND resource = ?3 AND part = ?4";
             let mut statement = connection.prepare_cached(sql)?;
-            let key = [of.repository, of.project, of.resource];
+            let key = params![of.repository, of.project, of.resource, of.part as u8];
             let packed = statement.query_row(key, |row| row.get(0)).optional()?;
             Ok(Readings {
                 packed: packed.unwrap_or_default(),
@@ -172,10 +187,17 @@ impl State {
         readings: &Readings,
     ) -> Result<(), Unusable> {
         self.update(|connection| {
-            let sql = "INSERT OR REPLACE INTO readings VALUES (?1, ?2, ?3, ?4)";
+            let sql = "INSERT OR REPLACE INTO readings VALUES (?1, ?2, ?3, ?4, ?5)";
             let mut statement = connection.prepare_cached(sql)?;
             let packed = &readings.packed;
-            statement.execute(params![of.repository, of.project, of.resource, packed])?;
+            let part = of.part as u8;
+            statement.execute(params![
+                of.repository,
+                of.project,
+                of.resource,
+                part,
+                packed
+            ])?;
             Ok(())
         })
     }
@@ -207,7 +229,7 @@ mod tests {
     fn files_are_found_in_the_order_of_their_paths() {
         let mut readings = Readings::default();
         for path in ["a", "b/c", "d"] {
-            readings.add(reading(path, 2), NOW);
+            readings.add(reading(path, 2));
         }
         let mut cursor = readings.cursor();
         let mut find = |path: &str| cursor.find(&RepoPath::from(path)).is_some();
@@ -219,9 +241,7 @@ mod tests {
     #[test]
     fn a_file_that_has_just_changed_is_read_again() {
         for (age, is_kept) in [(MIN_AGE, true), (MIN_AGE - 1, false), (-MIN_AGE, false)] {
-            let mut readings = Readings::default();
-            readings.add(reading("a", NOW - age), NOW);
-            assert_eq!(readings != Readings::default(), is_kept, "{age}");
+            assert_eq!(reading("a", NOW - age).is_certain(NOW), is_kept, "{age}");
         }
     }
 
@@ -229,7 +249,7 @@ mod tests {
     fn damaged_bytes_end_early() {
         let mut readings = Readings::default();
         for path in ["a", "b"] {
-            readings.add(reading(path, 2), NOW);
+            readings.add(reading(path, 2));
         }
         readings.packed.pop();
         let mut cursor = readings.cursor();

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Row, params};
 use super::State;
 use super::tier_set::{
     Fragment, FragmentName, NewFragment, Tier, TierChanges, TierLimits, TierSet, TierTotals,
+    are_at_rest,
 };
 use crate::model::RepoPath;
 use crate::store::cache::database::Unusable;
@@ -106,8 +107,12 @@ impl State {
         limits: TierLimits,
         now: i64,
     ) -> Result<Vec<Fragment>, Unusable> {
-        let loaded = self.read(|connection| fragments(connection, owner, Which::To(last)))?;
+        let mut loaded = self.read(|connection| fragments(connection, owner, Which::To(last)))?;
         // Time moves nothing up: those of lower tiers do not matter.
+        if are_at_rest(&loaded, limits, now) {
+            loaded.sort_by(|one, other| one.file.name.cmp(&other.file.name));
+            return Ok(loaded);
+        }
         let mut tiers = TierSet::new(loaded, 0);
         tiers.age(now);
         tiers.settle(limits, now);

@@ -56,6 +56,15 @@ impl Tokenizer {
         }
     }
 
+    /// Begins to build the tables of the vocabulary on another thread, for a command that counts later. Without a thread
+    /// the first count builds them.
+    pub fn prepare(self) {
+        let build = move || {
+            self.vocabulary();
+        };
+        std::thread::Builder::new().spawn(build).ok();
+    }
+
     fn vocabulary(self) -> Option<&'static Vocabulary> {
         match self {
             Tokenizer::O200k => Some(vocabulary::o200k()),
