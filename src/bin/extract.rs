@@ -50,9 +50,9 @@ fn extract() -> Result<(), Fault> {
     }
     let mut stdout = std::io::stdout().lock();
     for page in 0..document.page_count().map_err(broken)? {
-        let text = document.extract_text(page).map_err(broken)?;
+        let extracted = document.extract_text(page).map_err(broken)?;
         // A form feed in the text would look like the end of the page.
-        let text = text.replace('\u{c}', "\n");
+        let text = extracted.replace('\u{c}', "\n");
         write!(stdout, "{text}\u{c}").map_err(broken)?;
     }
     stdout.flush().map_err(broken)

@@ -106,7 +106,7 @@ impl Answer for ForksReport {
             let mark = if fork.is_current { "* " } else { "  " };
             let made = fork.created_at.as_ref().or(fork.last_commit_at.as_ref());
             let owner = fork.owner.as_deref().unwrap_or("-");
-            let owner = owner.split(" <").next().unwrap_or(owner);
+            let name = owner.split(" <").next().unwrap_or(owner);
             vec![
                 Span::new(Role::Heading, format!("{mark}{}", fork.name)),
                 format!("+{} -{}", fork.ahead, fork.behind).into(),
@@ -114,7 +114,7 @@ impl Answer for ForksReport {
                     Role::Dim,
                     made.map_or_else(String::new, |made| age(made, now)),
                 ),
-                owner.into(),
+                name.into(),
                 ending(fork),
             ]
         };

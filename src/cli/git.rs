@@ -91,9 +91,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             } else {
                 DiffOf::Unstaged
             };
-            let path = args.path.map(below).transpose()?;
+            let typed = args.path.map(below).transpose()?;
             // git has no path for the root, which means everything.
-            let path = path.filter(|path| !path.as_bytes().is_empty());
+            let path = typed.filter(|path| !path.as_bytes().is_empty());
             (GitQuestion::Diff(of, path), args.from)
         }
         GitCommand::Status(args) => (GitQuestion::Status, args.from),

@@ -49,17 +49,22 @@ impl Answer for IndexReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let purposes = [
+        let discovered = [
             ("tests", self.tests_discovered),
             ("docs", self.docs_discovered),
             ("skills", self.skills_discovered),
             ("workflows", self.workflows_discovered),
             ("contracts", self.contracts_discovered),
         ];
-        let purposes = purposes.iter().filter(|(_, count)| *count > 0);
-        let purposes = purposes.map(|(name, count)| vec![(*name).to_owned(), count.to_string()]);
-        let extensions = self.by_extension_top.iter();
-        let extensions = extensions.map(|(name, count)| vec![name.clone(), count.to_string()]);
+        let row = |name: &str, count: usize| vec![name.to_owned(), count.to_string()];
+        let purposes = discovered
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| row(name, *count));
+        let extensions = self
+            .by_extension_top
+            .iter()
+            .map(|(name, count)| row(name, *count));
         text::table(&extensions.chain(purposes).collect::<Vec<_>>())
     }
 }

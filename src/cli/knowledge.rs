@@ -115,15 +115,15 @@ impl Answer for KnowledgeReport {
                 (source.unrouted == Some(true), "unrouted"),
             ]
             .into_iter()
-            .filter(|(is_so, _)| *is_so);
-            let notes: Vec<_> = notes.map(|(_, note)| note).collect();
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, note)| note);
             vec![
                 source.path.to_string(),
                 source.data_type.clone(),
                 text::count(source.chunks, "chunk"),
                 text::count(source.tokens, "token"),
                 age(&source.ingested_at, now),
-                notes.join(", "),
+                notes.collect::<Vec<_>>().join(", "),
             ]
         };
         let mut lines = text::table(&self.sources.iter().map(row).collect::<Vec<_>>());

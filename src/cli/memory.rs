@@ -130,9 +130,11 @@ impl Answer for MemoryReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let cut = self.files.iter().filter(|file| file.truncated);
-        let cut =
-            cut.map(|file| format!("'{}' is larger than 1 MiB: the rest is left out", file.path));
+        let cut = self
+            .files
+            .iter()
+            .filter(|file| file.truncated)
+            .map(|file| format!("'{}' is larger than 1 MiB: the rest is left out", file.path));
         std::iter::once(self.message()).chain(cut).collect()
     }
 

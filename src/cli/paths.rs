@@ -69,8 +69,10 @@ impl Answer for PathsReport {
         let mut lines = text::table(&self.places.iter().map(row).collect::<Vec<_>>());
         let orphan = |orphan: &paths::Orphan| {
             let size = orphan.bytes.map_or_else(|| "large".to_owned(), text::size);
-            let adopt = orphan.adopt.as_ref();
-            let adopt = adopt.map_or_else(String::new, |command| format!("; {command}"));
+            let adopt = orphan
+                .adopt
+                .as_ref()
+                .map_or_else(String::new, |command| format!("; {command}"));
             format!(
                 "orphan of {}, {size}: {}{adopt}",
                 orphan.repository_id, orphan.path

@@ -133,8 +133,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 /// Returns the id of a resource at a location.
 fn id_of(location: &str) -> String {
     let last = location.trim_end_matches('/').rsplit(['/', ':']).next();
-    let last = last.filter(|last| name_problem(last).is_none());
-    last.unwrap_or("files").to_owned()
+    last.filter(|last| name_problem(last).is_none())
+        .unwrap_or("files")
+        .to_owned()
 }
 
 pub(super) fn run_plans(face: &mut Face<'_>) -> Result<Outcome, Stop> {

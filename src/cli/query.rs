@@ -193,15 +193,16 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 /// Returns what every query has.
 fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<Asked> {
     let has_settings = common.fetch && checkout.git_root.is_some();
-    let settings = has_settings.then(|| face.session(Opening::Look));
-    let settings = settings.transpose()?.map(|session| session.settings);
+    let session = has_settings
+        .then(|| face.session(Opening::Look))
+        .transpose()?;
     Ok(Asked {
         repositories: common.repositories,
         conversation_id: common.conversation,
         revision: common.revision,
         fetching: if common.fetch {
             Fetching::First {
-                timeout: settings.and_then(|settings| settings.timeout),
+                timeout: session.and_then(|session| session.settings.timeout),
             }
         } else {
             Fetching::Never
@@ -247,17 +248,17 @@ impl Answered {
 impl NotSearched {
     /// Returns the line about them; `None` if all files were searched.
     fn sentence(&self) -> Option<String> {
-        let reasons = [
+        let reasons: Vec<_> = [
             (self.secret, "likely secret"),
             (self.too_large, "too large"),
             (self.not_text, "not UTF-8"),
             (self.not_a_file, "not a plain file"),
             (self.unreadable, "unreadable"),
-        ];
-        let reasons = reasons.iter().filter(|(count, _)| *count > 0);
-        let reasons: Vec<_> = reasons
-            .map(|(count, why)| format!("{count} {why}"))
-            .collect();
+        ]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect();
         let files = text::count(self.count, "file");
         (self.count > 0).then(|| format!("not searched: {files} ({})", reasons.join(", ")))
     }
@@ -281,8 +282,9 @@ impl Answer for QueryTextReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let line = |hit: &TextHit| {
             let TextHit { of, path, .. } = hit;
-            let number = hit.line_number.map(|number| format!(":{number}"));
-            let number = number.unwrap_or_default();
+            let number = hit
+                .line_number
+                .map_or_else(String::new, |number| format!(":{number}"));
             format!("{}: {path}{number}: {}", of.display_name, hit.line_text)
         };
         self.hits.iter().map(line).collect()

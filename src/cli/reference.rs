@@ -47,8 +47,11 @@ fn settings() -> String {
     );
     for setting in TABLE {
         let variable = Some(setting.variable).filter(|name| !name.is_empty());
-        let from = variable.into_iter().chain(setting.flag);
-        let from: Vec<_> = from.map(|name| format!("`{name}`")).collect();
+        let from: Vec<_> = variable
+            .into_iter()
+            .chain(setting.flag)
+            .map(|name| format!("`{name}`"))
+            .collect();
         let default = match setting.default {
             "" => String::new(),
             value => format!("`{value}`"),

@@ -32,13 +32,17 @@ const SHOWN_CHARS: usize = 60;
 impl Answer for NewSessionReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would begin" } else { "began" };
-        let agent = self.agent.as_ref();
-        let agent = agent.map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
+        let agent = self
+            .agent
+            .as_ref()
+            .map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
         let colony = match &self.colony {
             None => "no repository is recorded for the colony".to_owned(),
             Some(colony) => {
-                let branch = colony.branch.as_ref();
-                let branch = branch.map_or_else(String::new, |name| format!(", branch {name}"));
+                let branch = colony
+                    .branch
+                    .as_ref()
+                    .map_or_else(String::new, |name| format!(", branch {name}"));
                 format!("colony '{}': {}{branch}", colony.name, colony.origin_url)
             }
         };
@@ -189,10 +193,11 @@ impl Answer for SessionReport {
                 Some(format!("{} ({} tokens)", row.turns, row.tokens)),
             ),
         ];
-        let facts = facts
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        lines.extend(facts.map(|(name, value)| format!("{name:<6} {value}")));
+        lines.extend(
+            facts
+                .into_iter()
+                .filter_map(|(name, value)| Some(format!("{name:<6} {}", value?))),
+        );
         if row.damaged_lines > 0 {
             let count = text::count(row.damaged_lines, "line");
             lines.push(format!("{count} torn or damaged, and passed over"));
@@ -258,8 +263,9 @@ impl Answer for SessionUndoReport {
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
-        let refused = self.refused_as;
-        let refused = refused.map(|code| format!("without --force undo refuses with '{code}'"));
+        let refused = self
+            .refused_as
+            .map(|code| format!("without --force undo refuses with '{code}'"));
         let other = |other: &OtherOperation| {
             format!("not of this session: {}: {}", other.op, other.summary)
         };

@@ -19,11 +19,11 @@ pub(super) struct TypedLine {
 
 /// Reads the words of `git [OPTION]... colony WORD...` or `git-colony WORD...`.
 pub(super) fn read(mut world: World, words: &[OsString]) -> TypedLine {
-    let words: Vec<_> = words
+    let unquoted: Vec<_> = words
         .iter()
         .map(|word| unquoted(&word.to_string_lossy()))
         .collect();
-    let mut words = words.into_iter();
+    let mut words = unquoted.into_iter();
     let program = words.next().unwrap_or_default();
     if Path::new(&program)
         .file_name()

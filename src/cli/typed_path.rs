@@ -34,9 +34,9 @@ pub(super) fn below(world: &World, root: &Path, typed: &Path) -> Result<RepoPath
         .canonicalize()
         .unwrap_or_else(|_| world.cwd.clone());
     let absolute = lexical(&cwd.join(typed));
-    let found = absolute.strip_prefix(root).map(Path::to_path_buf);
+    let below_root = absolute.strip_prefix(root).map(Path::to_path_buf);
     // The root may have been typed by way of a symlink.
-    let found = found.ok().or_else(|| {
+    let found = below_root.ok().or_else(|| {
         Some(
             resolved_parent(&absolute)?
                 .strip_prefix(root)

@@ -131,8 +131,11 @@ fn without_command(help: String) -> Error {
 
 /// Returns the command line that was meant: a label without its option, or a commit without paths.
 fn completed_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
-    let typed: Option<Vec<&str>> = args.iter().skip(1).map(|arg| arg.to_str()).collect();
-    let typed = typed.filter(|words| !words.iter().any(|word| word.contains(char::is_control)))?;
+    let typed: Vec<&str> = args
+        .iter()
+        .skip(1)
+        .map(|arg| arg.to_str().filter(|word| !word.contains(char::is_control)))
+        .collect::<Option<_>>()?;
     let after = |command: &str| {
         typed
             .iter()
@@ -176,12 +179,12 @@ fn is_of_command(error: &clap::Error) -> bool {
 
 /// Finds what hands meant that know the word from elsewhere.
 fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
-    let wrong = match error.kind() {
+    let unknown = match error.kind() {
         ErrorKind::InvalidSubcommand => words(error, ContextKind::InvalidSubcommand),
         ErrorKind::UnknownArgument => words(error, ContextKind::InvalidArg),
         _ => return None,
     };
-    let wrong = wrong.first()?;
+    let wrong = unknown.first()?;
     let typed: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     if is_of_command(error) {
         let at = typed.iter().position(|word| word == wrong)?;

@@ -98,9 +98,9 @@ fn on_change() -> clap::builder::PossibleValuesParser {
 
 /// Parses a time of at least a second: shorter ones ask a remote without end.
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let seconds = text.parse::<f64>().ok();
-    let seconds = seconds.filter(|seconds| (1.0..=86_400.0).contains(seconds));
-    seconds
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|seconds| (1.0..=86_400.0).contains(seconds))
         .map(Duration::from_secs_f64)
         .ok_or_else(|| "expected 1 to 86400 seconds".to_owned())
 }

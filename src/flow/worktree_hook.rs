@@ -160,10 +160,10 @@ pub(super) fn agent_name(name: &str) -> String {
         .take(MAX_KEPT)
         .collect();
     let digest = blake3::hash(name.as_bytes()).to_hex();
-    let digest = digest.get(..8).expect("a digest has 64 digits");
+    let short = digest.get(..8).expect("a digest has 64 digits");
     match kept.trim_end_matches('-') {
-        "" => format!("worktree-{digest}"),
-        kept => format!("{kept}-{digest}"),
+        "" => format!("worktree-{short}"),
+        kept => format!("{kept}-{short}"),
     }
 }
 

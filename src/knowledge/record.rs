@@ -179,9 +179,9 @@ impl SourceRecord {
             let file = TreeEntry::file(repo.write_blob(&bytes)?);
             Ok((RepoPath::from(name), file))
         });
-        let files = files.into_iter().collect::<Result<Vec<_>>>()?;
-        let files = files.iter().map(|(name, file)| (name, Some(*file)));
-        repo.edit_tree(repo.empty_tree(), files)
+        let written = files.into_iter().collect::<Result<Vec<_>>>()?;
+        let edits = written.iter().map(|(name, file)| (name, Some(*file)));
+        repo.edit_tree(repo.empty_tree(), edits)
     }
 
     /// Reads the description of a record; the inner error is the problem with it. Others may have written it:
@@ -262,11 +262,10 @@ impl SourceRecord {
 /// The problem with the first line that is not a chunk.
 pub fn parse_chunks(bytes: &[u8]) -> std::result::Result<Vec<KnowledgeChunk>, String> {
     let lines = bytes.split(|byte| *byte == b'\n');
-    let chunks = lines
+    let chunks: Vec<KnowledgeChunk> = lines
         .filter(|line| !line.is_empty())
-        .map(serde_json::from_slice);
-    let chunks: std::result::Result<Vec<KnowledgeChunk>, _> = chunks.collect();
-    let chunks = chunks.map_err(|error: serde_json::Error| error.to_string())?;
+        .map(|line| serde_json::from_slice(line).map_err(|error| error.to_string()))
+        .collect::<std::result::Result<_, _>>()?;
     let is_sound = |chunk: &KnowledgeChunk| {
         let lines = chunk.start_line.unwrap_or(1)..=chunk.end_line.unwrap_or(usize::MAX);
         chunk.start <= chunk.end && !lines.is_empty() && *lines.start() < MAX_COUNT

@@ -127,8 +127,8 @@ fn length_of_key(after: &[u8]) -> usize {
         return after.len();
     };
     let last = after.get(end + ends.len()..).unwrap_or_default();
-    let name = last.iter().take_while(|byte| !b"-\n\"".contains(byte));
-    let name = name.count();
+    let is_name = |byte: &&u8| !b"-\n\"".contains(byte);
+    let name = last.iter().take_while(is_name).count();
     let dashes = last.iter().skip(name).take_while(|byte| **byte == b'-');
     end + ends.len() + name + dashes.count()
 }

@@ -92,8 +92,9 @@ pub fn names_device(name: &str) -> bool {
 
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
-    let stem = noun.strip_suffix('y');
-    let stem = stem.filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    let stem = noun
+        .strip_suffix('y')
+        .filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
     match (number, stem) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),

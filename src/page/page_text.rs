@@ -203,9 +203,10 @@ impl<'a> PageTexts<'a> {
             .hint("git colony map   # once the cache below .git/colony is deleted")
         })?;
         let text = file::decode_as(encoding, stretch);
-        let lines = source.lines(start, end);
         // The lines of a document with pages are those of its extracted text.
-        let lines = lines.filter(|_| document_page(record).is_none());
+        let lines = source
+            .lines(start, end)
+            .filter(|_| document_page(record).is_none());
         Ok((Some(text), lines))
     }
 

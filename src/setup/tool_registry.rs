@@ -88,9 +88,9 @@ fn invalid(error: &serde_json::Error) -> Error {
         line: error.line(),
         column: error.column(),
     };
-    let what = error.to_string();
-    let what = what.split(" at line ").next().unwrap_or(&what).to_owned();
-    invalid_at(&what, (place.line > 0).then_some(place))
+    let message = error.to_string();
+    let what = message.split(" at line ").next().unwrap_or(&message);
+    invalid_at(what, (place.line > 0).then_some(place))
 }
 
 fn invalid_at(what: &str, place: Option<Position>) -> Error {

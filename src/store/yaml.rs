@@ -157,8 +157,8 @@ fn fault_of(error: &serde_saphyr::Error) -> Fault {
 /// Returns the parser's message without the position it repeats and without advice for its code.
 fn first_words(message: &str) -> String {
     let line = message.lines().next().unwrap_or("no YAML");
-    let line = line.split(" at line ").next().unwrap_or(line);
-    line.split(", set ").next().unwrap_or(line).to_owned()
+    let reason = line.split(" at line ").next().unwrap_or(line);
+    reason.split(", set ").next().unwrap_or(reason).to_owned()
 }
 
 fn position(location: Location) -> Position {

@@ -80,8 +80,8 @@ impl Answer for HydrationReport {
             .take(MAX_SHOWN)
             .map(|SkippedFile { path, reason }| {
                 let reason = serde_json::to_value(reason).unwrap_or_default();
-                let reason = reason.as_str().unwrap_or_default().to_owned();
-                vec!["skipped".to_owned(), path.to_string(), reason]
+                let word = reason.as_str().unwrap_or_default();
+                vec!["skipped".to_owned(), path.to_string(), word.to_owned()]
             });
         lines.extend(text::table(&skipped.collect::<Vec<_>>()));
         lines

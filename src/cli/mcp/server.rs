@@ -65,8 +65,8 @@ impl Server {
         let answered = if name == tools::CONTINUE {
             self.go_on(&arguments)
         } else {
-            let action = actions::find(name);
-            let action = action.filter(|action| tools::is_offered(action, &self.options))?;
+            let action =
+                actions::find(name).filter(|action| tools::is_offered(action, &self.options))?;
             let called = match self.refuse_long(&arguments) {
                 Ok(()) => self.call(action, arguments, context).await,
                 Err(error) => Err(error),

@@ -123,8 +123,8 @@ fn notes(page: &PageEntry) -> String {
         (is_generated(page), "generated"),
     ]
     .into_iter()
-    .filter(|(holds, _)| *holds);
-    let notes = notes.map(|(_, note)| note.to_owned());
+    .filter(|(holds, _)| *holds)
+    .map(|(_, note)| note.to_owned());
     let locks = page.locks.iter().map(super::lock_note);
     notes.chain(locks).collect::<Vec<_>>().join(", ")
 }

@@ -161,8 +161,10 @@ fn stale(pages: &[ShownPage]) -> Vec<String> {
 /// Says where a part of a file lies.
 fn lies(record: &RecordEntry) -> Option<String> {
     let (number, count) = (record.part_number?, record.part_count?);
-    let lines = record.start_line.zip(record.end_line);
-    let lines = lines.map(|(first, last)| format!("lines {first} to {last}, "));
+    let lines = record
+        .start_line
+        .zip(record.end_line)
+        .map(|(first, last)| format!("lines {first} to {last}, "));
     Some(format!(
         "{}: part {number} of {count}, {}bytes {} to {}",
         record.path,

@@ -247,11 +247,11 @@ impl Draft {
 }
 
 fn first_line(label: &str) -> String {
-    let shown: String = label
+    let line: String = label
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    let shown = shown.trim();
+    let shown = line.trim();
     if shown.is_empty() {
         "(no label)".to_owned()
     } else {

@@ -86,8 +86,10 @@ pub fn is_named_as_secret(path: &RepoPath) -> bool {
 }
 
 fn is_named_by_folder(path: &RepoPath, name: &str) -> bool {
-    let folder = path.ancestors().last();
-    let folder = folder.map(|folder| String::from_utf8_lossy(folder.name()).to_ascii_lowercase());
+    let folder = path
+        .ancestors()
+        .last()
+        .map(|folder| String::from_utf8_lossy(folder.name()).to_ascii_lowercase());
     let is_it = |(above, known): &(&str, &str)| folder.as_deref() == Some(above) && name == *known;
     SECRET_NAMES_IN.iter().any(is_it)
 }

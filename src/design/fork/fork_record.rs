@@ -179,13 +179,12 @@ pub(in crate::design) fn of_branch(repo: &Repo, label: &str) -> Option<ForkRecor
 fn renamed_from(repo: &Repo, label: &str) -> Option<String> {
     let branch = ref_names::fork_branch(label);
     let to = format!(" to {branch}");
-    let renamed = repo.reflog_messages(&branch).into_iter().rev();
-    let mut renamed = renamed.filter_map(|message| {
+    let messages = repo.reflog_messages(&branch);
+    messages.into_iter().rev().find_map(|message| {
         let names = message.strip_prefix("Branch: renamed ")?;
         let from = names.strip_suffix(&to)?;
         from.strip_prefix(ref_names::FORKS).map(str::to_owned)
-    });
-    renamed.next()
+    })
 }
 
 /// Returns the ref of the record of a fork, under its old name if git has renamed it.

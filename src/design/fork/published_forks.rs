@@ -76,8 +76,8 @@ pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
 /// # Errors
 /// `repository-broken`.
 pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
-    let heads = copies(repo)?.into_iter();
-    let heads = heads.filter(|copy| copy.rest.starts_with("heads/"));
+    let copies = copies(repo)?.into_iter();
+    let heads = copies.filter(|copy| copy.rest.starts_with("heads/"));
     Ok(heads.map(|copy| copy.id).collect())
 }
 

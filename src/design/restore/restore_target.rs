@@ -90,11 +90,11 @@ impl Target {
     pub(in crate::design) fn short_id(&self) -> String {
         let last = self.id.rsplit('/').next().unwrap_or(&self.id);
         // The name of an agent's state ends like this.
-        let last = last.trim_end_matches('@');
+        let short = last.trim_end_matches('@');
         if self.id == self.sha.to_string() {
-            return last.chars().take(10).collect();
+            return short.chars().take(10).collect();
         }
-        last.to_owned()
+        short.to_owned()
     }
 }
 

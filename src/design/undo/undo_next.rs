@@ -34,13 +34,13 @@ pub(in crate::design) fn require_next<'a>(
     log: &'a Log,
     direction: Direction,
 ) -> Result<&'a LogEntry> {
-    let next = match direction {
+    let found = match direction {
         Direction::Undo | Direction::AbortMigration => log.next_undo(),
         Direction::Alone(operation) => log.find(operation),
         Direction::Abort => log.next_abort(),
         Direction::Redo => log.next_redo(),
     };
-    let next = next.ok_or_else(|| {
+    let next = found.ok_or_else(|| {
         let newest = log.entries.last().map(|entry| entry.record.op);
         nothing(session, newest, direction)
     })?;

@@ -100,8 +100,8 @@ fn look_at(
     checkout: Option<&Path>,
 ) -> Result<HeldRemoval> {
     let at = checkout.map(|path| format!("-C {} ", typed_word(&path.to_string_lossy())));
-    let restore = work.command();
-    let restore = restore.strip_prefix("git ").unwrap_or(&restore);
+    let command = work.command();
+    let restore = command.strip_prefix("git ").unwrap_or(&command);
     let mut removal = HeldRemoval {
         agent: work.agent.clone(),
         removed_at: work.removed_at.clone(),

@@ -66,8 +66,7 @@ pub(in crate::flow) fn look(session: &Session) -> Result<KeptLog> {
     let log = Log::read_all(repo)?;
     let files = moved_aside::list(&Places::kept_in(repo.common_dir()));
     let named = files.iter().take(FEW);
-    let pending = Places::find(repo)?;
-    let pending = pending.map(|places| recover::pending(&places));
+    let pending = Places::find(repo)?.map(|places| recover::pending(&places));
     Ok(KeptLog {
         kept_operations: repo.refs_below(ref_names::OPERATIONS)?.len(),
         kept_files_count: files.len(),

@@ -125,8 +125,8 @@ impl Source {
                 .find_ref(&format!("refs/remotes/origin/{branch}"))?;
         }
         let of_colony = of_colony.filter(|_| request.branch.is_none());
-        let commit = rewritten_start::noted(world, &self.hub, of_colony)?.or(commit);
-        let commit = commit.ok_or_else(|| {
+        let start = rewritten_start::noted(world, &self.hub, of_colony)?.or(commit);
+        let commit = start.ok_or_else(|| {
             Error::new(
                 Code::RevisionNotFound,
                 format!("'{}' has no branch '{branch}' with a commit", self.url),

@@ -137,8 +137,11 @@ fn remove_each(program: &str, names: &[&str]) -> String {
     match names {
         [one] => format!("{program} clones remove {}", typed_word(one)),
         all => {
-            let words: Vec<_> = all.iter().map(|name| typed_word(name)).collect();
-            let words = words.join(" ");
+            let words = all
+                .iter()
+                .map(|name| typed_word(name))
+                .collect::<Vec<_>>()
+                .join(" ");
             format!("for name in {words}; do {program} clones remove \"$name\"; done")
         }
     }

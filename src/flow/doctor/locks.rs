@@ -31,8 +31,8 @@ const STALE_SECONDS: u64 = 60;
 /// Says where the resident pages and page locks of the colony are, and names agents with locks that have no
 /// clone.
 pub(super) fn pages(session: &Session) -> Check {
-    let place = state::path(session);
-    let place = place.display();
+    let path = state::path(session);
+    let place = path.display();
     let locks = match residency::locks(session) {
         Ok(locks) => locks,
         Err(why) => {

@@ -38,9 +38,9 @@ pub(super) fn disk(session: &Session) -> Result<Check> {
 
 /// Finds refs of ours with a missing object, and refs that hold no object id.
 pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
-    let lost = lost_refs::find(&session.repo)?;
-    let lost = lost.first().map(|first| {
-        let count = text::count(lost.len(), "ref");
+    let lost_refs = lost_refs::find(&session.repo)?;
+    let lost = lost_refs.first().map(|first| {
+        let count = text::count(lost_refs.len(), "ref");
         let (name, missing) = (&first.name, first.missing);
         Check::ill(
             "refs",

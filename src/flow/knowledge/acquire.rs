@@ -150,8 +150,8 @@ impl Found {
     fn add(&mut self, session: &Session, path: &Path, name: RepoPath) -> Result<()> {
         let limit = session.settings.ingest_max_bytes;
         let bytes = plain_file::find(path, Symlinks::Refused, limit)
-            .map_err(|fault| refused(path, &fault.to_string()))?;
-        let bytes = bytes.ok_or_else(|| refused(path, "it has gone"))?;
+            .map_err(|fault| refused(path, &fault.to_string()))?
+            .ok_or_else(|| refused(path, "it has gone"))?;
         self.bytes += bytes.len() as u64;
         self.files.push((name, bytes));
         if self.files.len() > MAX_FILES || self.bytes > MAX_BYTES {

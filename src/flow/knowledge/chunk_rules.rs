@@ -30,10 +30,10 @@ impl Rules {
             .outcomes
             .iter()
             .filter_map(|outcome| outcome.resolved.as_ref().ok());
-        let prose = resolved
+        let literature = resolved
             .filter(|row| row.kind == SourceKind::Literature && row.place == RowPlace::This);
         // A row whose pages have no room for prose is reported where it is mapped.
-        let prose = prose.filter_map(|row| {
+        let prose = literature.filter_map(|row| {
             let size = mapping::chunk_size(row).ok()?;
             Some((row.selection.clone(), size))
         });

@@ -99,13 +99,13 @@ impl Elsewhere for Hubs<'_> {
             At::Branch(None) => Some(usual_branch(&hub)?),
             At::Revision(_) | At::Commit(_) => None,
         };
-        let commit = match (at, &branch) {
+        let known = match (at, &branch) {
             (_, Some(branch)) => hub.find_ref(&format!("refs/remotes/origin/{branch}"))?,
             (At::Revision(revision), _) => Some(hub.store.resolve_commit(revision)?),
             (At::Commit(id), _) => Some(id).filter(|id| hub.store.has(*id)),
             (At::Branch(_), None) => None,
         };
-        let commit = commit.ok_or_else(|| {
+        let commit = known.ok_or_else(|| {
             let what = match (&branch, id) {
                 (Some(branch), _) => format!("branch '{branch}'"),
                 (None, Some(id)) => format!("commit {id}"),

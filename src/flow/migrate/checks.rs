@@ -127,11 +127,11 @@ fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
         return Ok(Vec::new());
     };
     let map = migration::known(&session.repo)?;
-    let ours: BTreeSet<Oid> = refs
+    let tips: BTreeSet<Oid> = refs
         .iter()
         .filter_map(|found| session.repo.peel_to_commit(found.id))
         .collect();
-    let ours: Vec<Oid> = ours.into_iter().collect();
+    let ours: Vec<Oid> = tips.into_iter().collect();
     let others = found::clones(&root, Some(&hub))
         .into_iter()
         .filter(|clone| clone.path != session.repo.workdir());

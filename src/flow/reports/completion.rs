@@ -133,12 +133,13 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
         let id =
             |name: &RefName| Some(format!("checkpoint/{}", ref_names::parse_checkpoint(name)?));
         let ids: BTreeSet<String> = named.iter().filter_map(id).collect();
-        let ids = ids.into_iter().rev();
         let offered = |id: &String| offers.iter().any(|offer| offer.value == *id);
-        let ids: Vec<_> = ids
+        let added: Vec<_> = ids
+            .into_iter()
+            .rev()
             .filter(|id| id.starts_with(typed) && !offered(id))
             .collect();
-        offers.extend(ids.into_iter().map(|id| Offer::new(id, "checkpoint")));
+        offers.extend(added.into_iter().map(|id| Offer::new(id, "checkpoint")));
     }
     if typed.starts_with("auto") {
         let automatic = checkpoints::newest(repo, Which::Automatic, DESCRIBED);
@@ -274,6 +275,8 @@ fn days(repo: &Repo) -> Vec<Offer> {
 fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {
     let tools = tool_registry::read(repo).unwrap_or_default();
     let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
-    let words = words.into_iter();
-    words.map(|(word, about)| Offer::new(word, about)).collect()
+    words
+        .into_iter()
+        .map(|(word, about)| Offer::new(word, about))
+        .collect()
 }

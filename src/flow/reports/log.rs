@@ -166,11 +166,11 @@ fn of_state(repo: &Repo, state: &AgentState) -> Line {
 /// Adds the target branch of a fork or branch: the one it was created from, else the default branch;
 /// `None` for that branch itself.
 fn with_target(repo: &Repo, line: Line) -> Result<(Line, Option<(String, Oid)>)> {
-    let into = match forks::standing(repo, line.began_on.as_deref())? {
-        Some(into) => Some(into),
+    let target = match forks::standing(repo, line.began_on.as_deref())? {
+        Some(target) => Some(target),
         None => default_branch::find(repo)?,
     };
-    let into = into
+    let into = target
         .map(|(branch, tip)| (branch.short(), tip))
         .filter(|(branch, _)| *branch != line.name);
     Ok((line, into))

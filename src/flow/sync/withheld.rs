@@ -87,8 +87,8 @@ fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
     } else {
         "look like secrets"
     };
-    let allow = paths.iter();
-    let allow = allow
+    let allow = paths
+        .iter()
         .map(|path| format!(" --allow-secret {}", shell_word(&path.to_string())))
         .collect::<Vec<_>>()
         .concat();

@@ -98,8 +98,8 @@ pub(super) fn fetch(session: &Session) -> Result<Vec<String>> {
         if old == Some(new) {
             continue;
         }
-        let branch = branch.to_string();
-        let branch = branch.strip_prefix("refs/remotes/").unwrap_or(&branch);
+        let ref_name = branch.to_string();
+        let branch = ref_name.strip_prefix("refs/remotes/").unwrap_or(&ref_name);
         let value = json!({
             "scope_id": branch, "source_event_key": null, "branch": branch,
             "old_sha": old, "new_sha": new, "kind": "fetch",

@@ -128,8 +128,11 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         return Err(too_large(text.len()));
     }
     let today = now.with_timezone(&Utc).date_naive();
-    let agent = session.settings.agent.as_deref().map(escape::line);
-    let agent = agent.map(|agent| secrets::redacted(&agent).into_owned());
+    let agent = session
+        .settings
+        .agent
+        .as_deref()
+        .map(|agent| secrets::redacted(&escape::line(agent)).into_owned());
     let expired = memory.expired(today);
     let report = MemoryAddReport {
         path: memory.shown(&match place {
@@ -270,8 +273,9 @@ impl<'a> Memory<'a> {
     /// Lists the days whose files are past their time.
     fn expired(&self, today: NaiveDate) -> Vec<NaiveDate> {
         let days = self.session.settings.memory_retention_days;
-        let first = today.checked_sub_days(Days::new(days));
-        let first = first.filter(|_| days > 0);
+        let first = (days > 0)
+            .then(|| today.checked_sub_days(Days::new(days)))
+            .flatten();
         let is_expired = |date: &NaiveDate| first.is_some_and(|first| *date < first);
         self.dates().into_iter().filter(is_expired).collect()
     }

@@ -120,8 +120,9 @@ fn check(world: &World, path: &RepoPath, text: &str) -> Result<(CheckedAs, Vec<Y
         let problems = manifest::read(text).err().unwrap_or_default();
         return Ok((CheckedAs::Catalog, problems));
     }
-    let extension = Path::new(&name).extension();
-    let extension = extension.map(|extension| extension.to_string_lossy().to_lowercase());
+    let extension = Path::new(&name)
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase());
     Ok(match extension.as_deref() {
         Some("json") => (CheckedAs::Json, json(text)),
         Some("toml") => (CheckedAs::Toml, problems_of(toml_values::fault_in(text))),

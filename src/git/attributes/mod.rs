@@ -174,14 +174,16 @@ impl Repo {
         if attributes_of == AttributesOf::Worktree && there.is_ok_and(|there| there.is_file()) {
             return self.root_attributes().into_bytes();
         }
-        let entry = index.entry_by_path(BStr::new(name.as_bytes()));
-        let entry = entry.filter(|entry| matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE));
-        let id = entry.map(|entry| Oid::from(entry.id));
-        let id = id.filter(|id| {
+        let is_small = |id: &Oid| {
             self.object_size(*id)
                 .is_some_and(|size| size <= MAX_RULES_BYTES)
-        });
-        id.and_then(|id| self.read_blob(id).ok())
+        };
+        index
+            .entry_by_path(BStr::new(name.as_bytes()))
+            .filter(|entry| matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE))
+            .map(|entry| Oid::from(entry.id))
+            .filter(is_small)
+            .and_then(|id| self.read_blob(id).ok())
             .unwrap_or_default()
     }
 

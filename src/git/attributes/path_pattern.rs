@@ -78,8 +78,8 @@ impl PathPattern {
 }
 
 fn check(text: &str, body: &str) -> Result<(), &'static str> {
-    let inner = body.strip_prefix('/').unwrap_or(body);
-    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let unanchored = body.strip_prefix('/').unwrap_or(body);
+    let inner = unanchored.strip_suffix('/').unwrap_or(unanchored);
     if inner.is_empty() {
         return Err("it is empty");
     }

@@ -70,8 +70,8 @@ impl Repo {
         files: &HashSet<(RepoPath, Oid)>,
         (tips, hidden): (&[Oid], &[Oid]),
     ) -> Result<HashSet<(RepoPath, Oid)>> {
-        let paths: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
-        let paths: Vec<&RepoPath> = paths.into_iter().collect();
+        let unique: HashSet<&RepoPath> = files.iter().map(|(path, _)| path).collect();
+        let paths: Vec<&RepoPath> = unique.into_iter().collect();
         let mut found = HashSet::new();
         for some in paths.chunks(MAX_PATHS) {
             let commits = self.rev_list(world, &["--full-history"], (tips, hidden), some)?;

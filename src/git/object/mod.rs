@@ -235,8 +235,10 @@ impl Repo {
     /// # Errors
     /// `object-missing`.
     pub fn read_blob(&self, id: Oid) -> Result<Vec<u8>> {
-        let blob = self.inner.find_blob(id.0);
-        let mut blob = blob.or_code(Code::ObjectMissing, || format!("cannot read blob {id}"))?;
+        let mut blob = self
+            .inner
+            .find_blob(id.0)
+            .or_code(Code::ObjectMissing, || format!("cannot read blob {id}"))?;
         Ok(blob.take_data())
     }
 

@@ -100,9 +100,10 @@ pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<Attended
             stores: terms.on_output.is_none(),
             listener: terms.on_output,
         };
-        let pipe = stdout.take();
-        let pipe = pipe.map(|pipe| pipe.take(terms.most_output_bytes));
-        let read = pipe.map(|pipe| over.read(&of_out, pipe, &mut out, to));
+        let read = stdout.take().map(|pipe| {
+            let pipe = pipe.take(terms.most_output_bytes);
+            over.read(&of_out, pipe, &mut out, to)
+        });
         drop(heard.join());
         drop(done);
         (read, late.join().unwrap_or(false))

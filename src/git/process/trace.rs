@@ -65,13 +65,12 @@ impl Traced {
 }
 
 fn words(command: &Command) -> String {
-    let program = Path::new(command.get_program());
-    let program = program.file_name().unwrap_or(program.as_os_str());
+    let path = Path::new(command.get_program());
+    let program = path.file_name().unwrap_or(path.as_os_str());
     let args = command
         .get_args()
         .map(|arg| redacted(&arg.to_string_lossy()));
-    let program = program.to_string_lossy().into_owned();
-    let words: Vec<_> = std::iter::once(program)
+    let words: Vec<_> = std::iter::once(program.to_string_lossy().into_owned())
         .chain(args)
         .map(|word| typed_word(&word))
         .collect();

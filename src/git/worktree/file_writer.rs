@@ -177,8 +177,8 @@ impl<'a> FileWriter<'a> {
             .worktree_file_to_object(name, &self.scan.index)
             .or_code(Code::Io, cannot)?;
         // A plain folder is not a submodule.
-        let found = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
-        Ok(found.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
+        let submodule = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
+        Ok(submodule.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
     }
 
     /// Returns `true` if a file, cleaned as git would store it, differs from the index; writes
@@ -219,8 +219,8 @@ impl<'a> FileWriter<'a> {
             self.clean(path, &bytes)
         };
         // Storing the file reports why it cannot be cleaned; a comparison does not fail.
-        let cleaned = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
-        Ok(cleaned != Some(indexed))
+        let stored = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
+        Ok(stored != Some(indexed))
     }
 
     /// Cleans bytes and hashes the result; `None` when a filter fails.

@@ -264,10 +264,11 @@ impl<'a> Walk<'a> {
         }
         self.rules.require(&self.path)?;
         let path = BStr::new(&self.path);
-        let platform = self.excludes.at_entry(path, Some(mode));
-        let platform = platform.or_code(Code::Io, || {
-            format!("cannot read the ignore rules for '{path}'")
-        })?;
+        let cannot = || format!("cannot read the ignore rules for '{path}'");
+        let platform = self
+            .excludes
+            .at_entry(path, Some(mode))
+            .or_code(Code::Io, cannot)?;
         Ok(platform.is_excluded())
     }
 

@@ -203,8 +203,8 @@ impl GitPlan {
             if known.as_ref().is_some_and(|known| known.redirect.is_some()) {
                 actions = redirect::uninstall(&home, None).0;
             }
-            let known: Option<HooksRecord> = record::read(&places.record())?;
-            let known = known.filter(|known| known.redirect.is_none());
+            let record: Option<HooksRecord> = record::read(&places.record())?;
+            let known = record.filter(|known| known.redirect.is_none());
             actions.extend(beside::install(&folder.path, &places, known.as_ref()));
         } else {
             if folder.is_inside_git_dir() {

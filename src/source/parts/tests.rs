@@ -154,8 +154,8 @@ fn new_parts(lines: &[String], most: usize, next: &mut impl FnMut(usize) -> usiz
     let mut counts: Vec<usize> = (0..60)
         .map(|_| {
             let (head, tail) = lines.split_at(next(lines.len()));
-            let more = functions(most, next);
-            let more = more.get(..next(most) + 1).unwrap_or(&more);
+            let many = functions(most, next);
+            let more = many.get(..next(most) + 1).unwrap_or(&many);
             let after = parts_of(&[head, more, tail].concat().concat());
             after.iter().filter(|part| !before.contains(part)).count()
         })

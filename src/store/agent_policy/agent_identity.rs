@@ -44,8 +44,8 @@ fn text<'a>(manifest: &'a Value, key: &str) -> Option<&'a str> {
 /// Returns the name of a colony as a label of a domain; `None` where nothing is left of it.
 fn colony_label(colony: &str) -> Option<String> {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    let label: String = colony.chars().take(63).map(letter).collect();
-    let label = label.trim_matches('-');
+    let letters: String = colony.chars().take(63).map(letter).collect();
+    let label = letters.trim_matches('-');
     (!label.is_empty()).then(|| label.to_owned())
 }
 

@@ -44,8 +44,9 @@ impl DefaultTrees {
     /// `repository-broken`, `object-missing`, also for a hub that cannot be read.
     pub fn find(world: &World, repo: &Repo) -> Result<DefaultTrees> {
         let member = Membership::find(repo)?.filter(|member| member.role == Role::Agent);
-        let hub = member.map(|member| BareRepo::open(&member.hub)?.to_read());
-        let hub = hub.transpose()?;
+        let hub = member
+            .map(|member| BareRepo::open(&member.hub)?.to_read())
+            .transpose()?;
         let source = Source {
             repo: hub.as_ref().unwrap_or(repo),
             is_hub: hub.is_some(),

@@ -96,9 +96,11 @@ impl Document<'_> {
                     .find('\n')
                     .map_or(self.text.len(), |at| node.span.end + at + 1);
                 let colon = self.at(0..node.span.start).trim_end().len();
-                let behind = self.at(node.span.end..line);
-                let behind = behind.strip_suffix(end).unwrap_or(behind);
-                let behind = if behind.trim().is_empty() { "" } else { behind };
+                let rest_of_line = self.at(node.span.end..line);
+                let behind = match rest_of_line.strip_suffix(end).unwrap_or(rest_of_line) {
+                    blank if blank.trim().is_empty() => "",
+                    comment => comment,
+                };
                 Some((colon..line, format!("{behind}{end}{}", lines(2, end))))
             }
             _ => None,

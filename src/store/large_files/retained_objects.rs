@@ -92,8 +92,9 @@ pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Res
     let sources: Vec<LfsObjects> = [LfsObjects::of(repo)].into_iter().chain(made).collect();
     let note = Cache::of(repo, HELD);
     let known: Held = note.read();
-    let known = known.tree.filter(|_| pool.is_dir());
-    let mut before = known.filter(|tree| repo.object_size(*tree).is_some());
+    let mut before = known
+        .tree
+        .filter(|tree| pool.is_dir() && repo.object_size(*tree).is_some());
     for tree in trees {
         for pointer in added(repo, before, *tree)? {
             if let Some(source) = sources.iter().find(|source| source.has(&pointer)) {

@@ -162,8 +162,7 @@ fn linked(worktree: &Path) -> Option<PathBuf> {
 }
 
 fn recorded(folder: &Path) -> Option<String> {
-    let member = Membership::read(&membership::path_in(&folder.join(".git")));
-    let member = member.ok()??;
+    let member = Membership::read(&membership::path_in(&folder.join(".git"))).ok()??;
     (member.role == Role::Agent).then_some(member.agent)?
 }
 

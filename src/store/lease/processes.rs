@@ -148,8 +148,8 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
 
 /// Returns the command line of a process; empty where it has ended.
 pub fn words_of(pid: u32) -> Vec<String> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let line = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     let words = line.split(|byte| *byte == 0).filter(|_| !line.is_empty());
     words
         .map(|word| String::from_utf8_lossy(word).into_owned())

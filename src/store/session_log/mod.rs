@@ -99,8 +99,8 @@ impl SessionLogs {
     fn refuse_symlink(&self) -> Result<()> {
         let folder = sessions_of(&self.repository_id);
         for path in [".colony".into(), SESSIONS.into(), folder] {
-            let found = safe_open::stat_below(&self.root, &path);
-            let found = found.map_err(|fault| fault.error(Code::PathInTheWay, &path))?;
+            let found = safe_open::stat_below(&self.root, &path)
+                .map_err(|fault| fault.error(Code::PathInTheWay, &path))?;
             if found.is_some_and(|found| found.kind != EntryKind::Directory) {
                 let message = format!("cannot read '{path}': it is not a directory");
                 return Err(Error::new(Code::PathInTheWay, message)
@@ -188,8 +188,8 @@ pub fn file_name(id: &SessionId) -> String {
 /// # Errors
 /// `io`.
 pub fn ids_in(root: &Path, folder: &RepoPath) -> Result<Vec<SessionId>> {
-    let entries = safe_open::entries_below(root, folder);
-    let entries = entries.map_err(|error| Error::io(format!("cannot list '{folder}'"), error))?;
+    let entries = safe_open::entries_below(root, folder)
+        .map_err(|error| Error::io(format!("cannot list '{folder}'"), error))?;
     let id = |(path, kind): &(RepoPath, EntryKind)| {
         let name = std::str::from_utf8(path.name()).ok()?;
         let id = SessionId::parse(name.strip_suffix(ENDING)?)?;

@@ -68,8 +68,9 @@ impl SessionEvent {
         let field = TYPE_FIELDS
             .into_iter()
             .find(|field| data.get(*field).is_some_and(Value::is_string));
-        let name = field.and_then(|field| text_of(data.shift_remove(field)?));
-        let name = name.unwrap_or_else(|| "unknown".to_owned());
+        let name = field
+            .and_then(|field| text_of(data.shift_remove(field)?))
+            .unwrap_or_else(|| "unknown".to_owned());
         let at = match data.get("at") {
             Some(Value::String(_)) => data.shift_remove("at").and_then(text_of),
             _ => None,

@@ -74,8 +74,10 @@ fn change_value(value: &mut Value, edit: &ProjectEdit<'_>) -> Result<(), String>
             if is_new && !project.description.is_empty() {
                 own.insert("description".to_owned(), json!(project.description));
             }
-            let list = own.entry("resources").or_insert_with(|| json!([]));
-            let list = list.as_array_mut().ok_or("'resources' is not a list")?;
+            let resources = own.entry("resources").or_insert_with(|| json!([]));
+            let list = resources
+                .as_array_mut()
+                .ok_or("'resources' is not a list")?;
             list.extend(project.resources.iter().map(value_of));
         }
         ProjectEdit::Remove(name) => {
@@ -83,8 +85,8 @@ fn change_value(value: &mut Value, edit: &ProjectEdit<'_>) -> Result<(), String>
         }
         ProjectEdit::RemoveResource { project, resource } => {
             let own = all.get_mut(*project).and_then(Value::as_object_mut);
-            let list = own.and_then(|own| own.get_mut("resources"));
-            let list = list
+            let list = own
+                .and_then(|own| own.get_mut("resources"))
                 .and_then(Value::as_array_mut)
                 .ok_or("there is no such list")?;
             list.retain(|item| item.get("id").and_then(Value::as_str) != Some(resource));

@@ -160,9 +160,9 @@ impl Extractor {
                 });
             }
         }
-        let text = String::from_utf8_lossy(&finished.stdout);
+        let printed = String::from_utf8_lossy(&finished.stdout);
         // Each page ends with a form feed. With a NUL the text would be binary.
-        let text = text.strip_suffix('\u{c}').unwrap_or(&text);
+        let text = printed.strip_suffix('\u{c}').unwrap_or(&printed);
         let page = |page: &str| page.replace('\0', "\u{fffd}");
         Ok(text.split('\u{c}').map(page).collect())
     }

@@ -53,9 +53,9 @@ pub(super) fn in_directory(
     request: &Request,
     path: &Path,
 ) -> Result<FoundRepository> {
-    let directory = session.world.absolute(path);
+    let absolute = session.world.absolute(path);
     // `a/../b` may have another parent than 'a'.
-    let directory = directory.canonicalize().unwrap_or(directory);
+    let directory = absolute.canonicalize().unwrap_or(absolute);
     let shown = directory.display().to_string();
     let There { store, base, head } = open(session, &directory)?;
     let (branch, tip) = match &request.branch {

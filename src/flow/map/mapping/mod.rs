@@ -76,8 +76,8 @@ pub fn with_job<T>(
     let made = row
         .custom
         .as_ref()
-        .map(|custom| custom_source::make(session, row, custom, how.commands));
-    let made = made.transpose()?;
+        .map(|custom| custom_source::make(session, row, custom, how.commands))
+        .transpose()?;
     let place = Reading::of(session, row_place(row))?;
     let reader = match row.kind {
         SourceKind::GitRepo | SourceKind::Custom(_) => None,

@@ -57,8 +57,10 @@ fn search_one(
     target: &Target,
     request: &IndexedRequest,
 ) -> Result<(Vec<TextHit>, bool)> {
-    let root = target.root().filter(|_| target.commit().is_none());
-    let root = root.ok_or_else(|| Error::new(Code::Unsupported, "a mirror has no search index"))?;
+    let root = target
+        .root()
+        .filter(|_| target.commit().is_none())
+        .ok_or_else(|| Error::new(Code::Unsupported, "a mirror has no search index"))?;
     let inside = world.standing_in(root);
     let session = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
     if !search::has_index(&session) {

@@ -98,8 +98,10 @@ pub struct QueryLogReport {
 /// `path-outside`, `invalid-value`, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<QueryLogReport> {
     let world = workspace.world;
-    let path = request.path.as_deref();
-    let path = path.map(|path| RepoPath::from(path.trim_start_matches("./")));
+    let path = request
+        .path
+        .as_deref()
+        .map(|path| RepoPath::from(path.trim_start_matches("./")));
     if let Some(path) = path.as_ref().filter(|path| !path.is_safe()) {
         let message = format!("'{path}' is not a path inside of a repository");
         return Err(Error::new(Code::PathOutside, message));

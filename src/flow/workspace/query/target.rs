@@ -210,9 +210,9 @@ impl Content {
                     return Err(refused(format!("'{path}' {why}")));
                 }
                 let interrupt = &world.interrupt;
-                let read = safe_open::beginning(interrupt, &checkout.root, path, most_bytes);
-                let read = read.map_err(|why| refused(format!("cannot read '{path}': {why}")))?;
-                read.ok_or_else(none)
+                safe_open::beginning(interrupt, &checkout.root, path, most_bytes)
+                    .map_err(|why| refused(format!("cannot read '{path}': {why}")))?
+                    .ok_or_else(none)
             }
             Content::Commit { objects, tree } => {
                 let entry = objects.at(*tree, path)?.ok_or_else(none)?;
@@ -261,11 +261,13 @@ impl Reader {
                 if objects.size(blob).is_some_and(|size| size > most_bytes) {
                     return Err(Fault::TooLarge(most_bytes));
                 }
+                let missing = || Fault::Unreadable(std::io::ErrorKind::NotFound.into());
                 let bytes = objects.blob(blob).ok();
                 // Only a checkout has the content of a file in git-lfs.
-                let bytes = bytes.filter(|bytes| Pointer::parse(bytes).is_none());
-                let missing = || Fault::Unreadable(std::io::ErrorKind::NotFound.into());
-                bytes.map(Some).ok_or_else(missing)
+                bytes
+                    .filter(|bytes| Pointer::parse(bytes).is_none())
+                    .map(Some)
+                    .ok_or_else(missing)
             }
         }
     }

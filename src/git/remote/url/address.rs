@@ -128,10 +128,10 @@ impl HostUrl {
             .split('/')
             .filter(|part| !part.is_empty())
             .collect();
-        let path = names.join("/");
-        let path = path
+        let joined = names.join("/");
+        let path = joined
             .strip_suffix(".git")
-            .unwrap_or(&path)
+            .unwrap_or(&joined)
             .trim_end_matches('/');
         let host = self.host_and_port();
         let user = self

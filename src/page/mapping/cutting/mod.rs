@@ -73,7 +73,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
     /// Cuts the files of each directory, in order.
     pub(super) fn cut(&mut self, directories: &[Directory]) -> Result<Vec<Vec<Cut>>> {
         let files: Vec<&ListedFile> = directories.iter().flat_map(|one| &one.files).collect();
-        let cut = match self.literature {
+        let all_cut = match self.literature {
             Some(shelf) => Shelved {
                 shelf,
                 how: self.files,
@@ -82,7 +82,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
             .cut_files(&files)?,
             None => self.cut_files(&files)?,
         };
-        let mut cut = cut.into_iter();
+        let mut cut = all_cut.into_iter();
         let own = |directory: &Directory| (&mut cut).take(directory.files.len()).collect();
         Ok(directories.iter().map(own).collect())
     }

@@ -215,9 +215,9 @@ pub enum Doing {
 /// Returns the last report of any agent's hooks; `None` if none was ever run.
 pub fn last_report(repo: &Repo) -> Option<Heard> {
     let events = Agent::ALL.into_iter().flat_map(entries::events);
-    // Those are about another clone.
-    let events = events.filter(|event| !event.is_of_worktrees());
-    let heard = events.filter_map(|event| {
+    // Events of worktrees are about another clone.
+    let own = events.filter(|event| !event.is_of_worktrees());
+    let heard = own.filter_map(|event| {
         let at = last_fired::last(repo, event.fired)?;
         let doing = match event.fired.rsplit('.').next() {
             Some("stop" | "session-start") => Doing::Waiting,
