@@ -8,7 +8,14 @@ use super::repository;
 
 /// The calls by which a note, its folders and the file that hides them change.
 const CALLS: &[&str] = &[
-    "write", "mkdirat", "openat", "renameat", "unlinkat", "fsync",
+    "write",
+    "mkdirat",
+    "openat",
+    "renameat",
+    "unlinkat",
+    "fsync",
+    "fdatasync",
+    "flock",
 ];
 
 /// Returns the notes of the desk.

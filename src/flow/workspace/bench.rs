@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::git::Checkout;
 use crate::model::time::{Moment, rfc3339};
 use crate::model::{Error, Result, World};
-use crate::store::files::tree_folder::TreeFolder;
+use crate::store::files::tree_folder::{Expected, Growing, Keeping, TreeFolder};
 
 /// The file, in the folder of the checkout's caches.
 pub(super) const FILE: &str = "bench.jsonl";
@@ -77,5 +77,13 @@ pub fn record(world: &World, measured: &Measured) -> Result<()> {
         .map_err(|e| Error::io("cannot write the time of a command as JSON", e.into()))?;
     line.push(b'\n');
     let folder = TreeFolder::of_repository(world, &checkout.root, &id)?;
-    folder.append_newest(FILE, &line, MAX_BYTES, &world.nonce8())
+    let file = Growing {
+        name: FILE,
+        limit_bytes: MAX_BYTES,
+        expected: Expected::Any,
+        keeping: Keeping::Newest {
+            nonce: &world.nonce8(),
+        },
+    };
+    folder.append(file, &line).map(|_| ())
 }

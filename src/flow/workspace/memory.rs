@@ -17,7 +17,7 @@ use crate::git::worktree::safe_open::{self, EntryKind};
 use crate::model::time::rfc3339;
 use crate::model::{Code, Error, RepoPath, Result, escape, secrets};
 use crate::store::Session;
-use crate::store::files::tree_folder::{TreeFolder, folder_of};
+use crate::store::files::tree_folder::{Expected, Growing, Keeping, TreeFolder, folder_of};
 
 /// The folder with the files of days, in that of the caches.
 pub(super) const FOLDER: &str = "memory";
@@ -157,7 +157,13 @@ pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddRep
         NoteFor::Long => (&caches, LONG.to_owned()),
         NoteFor::Today => (&days, name_of(today)),
     };
-    folder.append_private(&name, report.written().as_bytes(), MAX_FILE_BYTES)?;
+    let file = Growing {
+        name: &name,
+        limit_bytes: MAX_FILE_BYTES,
+        expected: Expected::Any,
+        keeping: Keeping::All,
+    };
+    folder.append(file, report.written().as_bytes())?;
     for date in expired {
         days.remove(&name_of(date))?;
     }

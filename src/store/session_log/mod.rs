@@ -15,7 +15,9 @@ use crate::git::worktree::safe_open::{self, EntryKind, Fault};
 use crate::model::id::SessionId;
 use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, text};
-use crate::store::files::tree_folder::{SESSIONS, TreeFolder, sessions_of};
+use crate::store::files::tree_folder::{
+    Expected, Growing, Keeping, SESSIONS, TreeFolder, sessions_of,
+};
 
 use session_event::SessionEvent;
 
@@ -165,7 +167,13 @@ impl SessionLogs {
         }
         let line = event.to_line();
         refuse_long(&line)?;
-        self.folder()?.append(&file_name(id), &line, MAX_FILE_BYTES)
+        let file = Growing {
+            name: &file_name(id),
+            limit_bytes: MAX_FILE_BYTES,
+            expected: Expected::Private,
+            keeping: Keeping::All,
+        };
+        self.folder()?.append(file, &line)
     }
 }
 

@@ -3,32 +3,29 @@
 //! No symlink on the way is followed, so a repository cannot lead a write elsewhere. Both folders hide themselves from
 //! git by an ignore file of their own; checkpoints leave them out without it.
 
-use std::fs::{File, Metadata, TryLockError};
+mod append;
+
+use std::fs::{File, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::git::scratch::own_user;
-use crate::git::worktree::safe_open::look_at;
 pub use crate::git::worktree::{CACHE, SESSIONS};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
 use super::leftovers;
 use super::worktree_files::{Moved, rename_exclusively};
+pub use append::{Expected, Growing, Keeping};
 
 /// How long to wait for another process that writes a file, or changes a folder.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long to wait between two attempts.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-
-/// How often a write is repeated that the system cut short.
-const MAX_ATTEMPTS: usize = 3;
 
 /// The ignore file of a folder.
 const IGNORE: &str = ".gitignore";
@@ -212,76 +209,11 @@ impl TreeFolder {
     /// # Errors
     /// `io`.
     pub fn take_over(&self, from: &TreeFolder, name: &str) -> Result<bool> {
-        let moved = rename_exclusively(&from.folder, name.as_ref(), &self.folder, name.as_ref());
-        let moved = moved.map_err(|error| self.cannot_write(name, error))?;
+        let moved = rename_exclusively(&from.folder, name.as_ref(), &self.folder, name.as_ref())
+            .map_err(|error| self.cannot_write(name, error))?;
         self.sync()?;
         from.sync()?;
         Ok(moved == Moved::Yes)
-    }
-
-    /// Appends one line, with its newline, to a private file and makes it durable; returns `false` if there is no such
-    /// file. A line that another process left torn stays alone.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for anything but a plain file of this user that nobody else may use; `value-too-large` if the file would be larger than `limit_bytes`; `no-space`, `io`.
-    pub fn append(&self, name: &str, line: &[u8], limit_bytes: u64) -> Result<bool> {
-        let cannot = |error: std::io::Error| self.cannot_write(name, error);
-        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CLOEXEC;
-        let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut file = match rustix::fs::openat(&self.folder, name, flags | safely, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(false),
-            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
-                return Err(self.not_private(name, "it is not a plain file"));
-            }
-            Err(error) => return Err(cannot(error.into())),
-        };
-        // Two writers must not both look at the same end. Without the lock, an empty line is the price.
-        let is_locked = lock_within(&file).map_err(cannot)?;
-        let found = file.metadata().map_err(cannot)?;
-        self.require_private(name, &found)?;
-        if found.len().saturating_add(line.len() as u64) > limit_bytes {
-            let message = format!(
-                "'{}/{name}' would be larger than {limit_bytes} bytes",
-                self.path
-            );
-            return Err(Error::new(Code::ValueTooLarge, message).unchanged());
-        }
-        let mut last = [b'\n'];
-        if let Some(end) = found.len().checked_sub(1) {
-            file.read_exact_at(&mut last, end).map_err(cannot)?;
-        }
-        let mut is_at_start = is_locked && last == [b'\n'];
-        for _ in 0..MAX_ATTEMPTS {
-            let begin: &[u8] = if is_at_start { b"" } else { b"\n" };
-            let text = [begin, line].concat();
-            if file.write(&text).map_err(cannot)? == text.len() {
-                file.sync_data().map_err(cannot)?;
-                return Ok(true);
-            }
-            is_at_start = false;
-        }
-        Err(cannot(std::io::ErrorKind::WriteZero.into()))
-    }
-
-    /// Refuses a file that others may read or have written, as one that came with a commit.
-    fn require_private(&self, name: &str, found: &Metadata) -> Result<()> {
-        let problem = match found {
-            found if !found.is_file() => "it is not a plain file",
-            found if found.uid() != own_user() => "it belongs to another user",
-            found if found.mode() & 0o077 != 0 => "others than its owner may use it",
-            _ => return Ok(()),
-        };
-        Err(self.not_private(name, problem))
-    }
-
-    fn not_private(&self, name: &str, problem: &str) -> Error {
-        let path = self.path.join(&RepoPath::from(name));
-        let message = format!("'{path}' is not a private file: {problem}");
-        Error::new(Code::PathInTheWay, message)
-            .unchanged()
-            .detail("path", &path)
-            .hint(look_at(&path))
     }
 
     /// Takes the lock of the folder, which is held as long as the result exists: for changes that depend on which files
@@ -300,12 +232,10 @@ impl TreeFolder {
     /// # Errors
     /// `io`.
     pub fn delete_leftovers(&self) -> Result<()> {
-        let cannot = |error: Errno| Error::io(format!("cannot list '{}'", self.path), error.into());
-        let file = self.open_to_sync();
-        let file =
-            file.map_err(|error| Error::io(format!("cannot list '{}'", self.path), error))?;
-        for entry in rustix::fs::Dir::read_from(&file).map_err(cannot)? {
-            let entry = entry.map_err(cannot)?;
+        let cannot = |error| Error::io(format!("cannot list '{}'", self.path), error);
+        let file = self.open_to_sync().map_err(cannot)?;
+        for entry in rustix::fs::Dir::read_from(&file).map_err(|error| cannot(error.into()))? {
+            let entry = entry.map_err(|error| cannot(error.into()))?;
             if entry.file_name().to_bytes().starts_with(b"tmp-") {
                 // The next command tries again.
                 rustix::fs::unlinkat(&self.folder, entry.file_name(), AtFlags::empty()).ok();
@@ -322,50 +252,6 @@ impl TreeFolder {
     fn sync(&self) -> Result<()> {
         let synced = self.open_to_sync().and_then(|folder| folder.sync_all());
         synced.map_err(|error| Error::io(format!("cannot sync '{}'", self.path), error))
-    }
-
-    /// Appends a line to a file. One that would have more than `most_bytes` keeps its newer half.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for anything but a regular file; `no-space`, `io`.
-    pub fn append_newest(
-        &self,
-        name: &str,
-        line: &[u8],
-        most_bytes: u64,
-        nonce: &str,
-    ) -> Result<()> {
-        let flags = OFlags::RDWR
-            | OFlags::APPEND
-            | OFlags::CREATE
-            | OFlags::NOFOLLOW
-            | OFlags::NONBLOCK
-            | OFlags::CLOEXEC;
-        let in_the_way = || {
-            let message = format!("'{}/{name}' is not a regular file", self.path);
-            Error::new(Code::PathInTheWay, message)
-        };
-        let opened = rustix::fs::openat(&self.folder, name, flags, Mode::from_raw_mode(0o666));
-        let mut file = match opened {
-            Ok(file) => File::from(file),
-            Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Err(in_the_way()),
-            Err(error) => return Err(self.cannot_write(name, error.into())),
-        };
-        let found = file.metadata().map_err(|e| self.cannot_write(name, e))?;
-        if !found.is_file() {
-            return Err(in_the_way());
-        }
-        if found.len() + line.len() as u64 <= most_bytes {
-            let written = file.write_all(line);
-            return written.map_err(|e| self.cannot_write(name, e));
-        }
-        let mut bytes = Vec::new();
-        let read = (&file).take(most_bytes).read_to_end(&mut bytes);
-        read.map_err(|e| self.cannot_write(name, e))?;
-        let newer = bytes.get(bytes.len() / 2..).unwrap_or_default();
-        let start = newer.iter().position(|&byte| byte == b'\n');
-        let newer = start.and_then(|at| newer.get(at + 1..)).unwrap_or_default();
-        self.write(name, &[newer, line].concat(), nonce)
     }
 
     /// Creates a file; returns `false` if it exists.
@@ -397,55 +283,6 @@ impl TreeFolder {
     /// As [`TreeFolder::of_repository`].
     pub fn below(&self, root: &Path, name: &str) -> Result<TreeFolder> {
         TreeFolder::make(root, &self.path.join(&RepoPath::from(name)))
-    }
-
-    /// Adds bytes to a file by one write, and makes them durable: processes that add at the same time lose nothing. Only
-    /// the user may read a new file.
-    ///
-    /// # Errors
-    /// `value-too-large` if the file would have more than `limit_bytes`; `path-in-the-way` for anything but a file;
-    /// `no-space`, `io`.
-    pub fn append_private(&self, name: &str, bytes: &[u8], limit_bytes: u64) -> Result<()> {
-        let path = self.path.join(&RepoPath::from(name));
-        let in_the_way = || {
-            let message = format!("cannot write '{path}': it is not a plain file");
-            Error::new(Code::PathInTheWay, message).detail("path", &path)
-        };
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
-        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let opened = rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR);
-        let file = match opened {
-            // A symlink, a directory, a pipe.
-            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
-                return Err(in_the_way());
-            }
-            opened => File::from(opened.map_err(|error| self.cannot_write(name, error.into()))?),
-        };
-        let cannot = |error| self.cannot_write(name, error);
-        let found = file.metadata().map_err(cannot)?;
-        if !found.is_file() {
-            return Err(in_the_way());
-        }
-        if found.len() + bytes.len() as u64 > limit_bytes {
-            let message = format!(
-                "'{path}' has {} bytes, and with {} more it would have more than {limit_bytes}",
-                found.len(),
-                bytes.len()
-            );
-            return Err(Error::new(Code::ValueTooLarge, message).unchanged());
-        }
-        let is_locked = lock_within(&file).map_err(cannot)?;
-        let before = file.metadata().map_err(cannot)?.len();
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, bytes));
-        if written.map_err(|error| cannot(error.into()))? < bytes.len() {
-            // Nobody else writes while the file is locked.
-            if is_locked {
-                file.set_len(before).map_err(cannot)?;
-            }
-            return Err(cannot(std::io::ErrorKind::StorageFull.into()));
-        }
-        file.sync_all().map_err(cannot)?;
-        sync(&self.folder).map_err(|error| cannot(error.into()))
     }
 
     /// Deletes a file; a missing one is fine.

@@ -1,0 +1,174 @@
+//! Appending to a file of a folder of ours: each line is there as a whole or not at all.
+//!
+//! The file is locked while its end is read and written, so processes that append at the same time lose nothing. A line
+//! that a killed process left torn stays alone. No symlink is followed, and only a plain file is written.
+
+use std::fs::{File, Metadata};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::git::scratch::own_user;
+use crate::git::worktree::safe_open::look_at;
+use crate::model::{Code, Error, RepoPath, Result};
+
+use super::{TreeFolder, lock_within, sync};
+
+/// A file that grows line by line.
+#[derive(Clone, Copy)]
+pub struct Growing<'a> {
+    /// Its name in the folder.
+    pub name: &'a str,
+    /// The maximum size in bytes.
+    pub limit_bytes: u64,
+    /// Which file is trusted.
+    pub expected: Expected,
+    /// Which lines count.
+    pub keeping: Keeping<'a>,
+}
+
+/// Which file may grow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// One that [`TreeFolder::create_private`] has created. One that others may read or write is refused: it may have
+    /// come with a commit.
+    Private,
+    /// Any plain file. A missing one is created; only its owner can read it.
+    Any,
+}
+
+/// Which lines of a file count.
+#[derive(Clone, Copy)]
+pub enum Keeping<'a> {
+    /// Every one: each is durable, and a full file is an error.
+    All,
+    /// The newest: a power cut may lose some, and a full file keeps its newer half. `nonce` names a temporary file.
+    Newest {
+        /// Random digits.
+        nonce: &'a str,
+    },
+}
+
+impl TreeFolder {
+    /// Appends a line, with its newline; returns `false` if a private file is missing.
+    ///
+    /// # Errors
+    /// `path-in-the-way` for a file that is not the expected one; `value-too-large` for a full file; `no-space`, `io`.
+    pub fn append(&self, to: Growing<'_>, line: &[u8]) -> Result<bool> {
+        let cannot = |error| self.cannot_write(to.name, error);
+        let Some(file) = self.open_growing(to)? else {
+            return Ok(false);
+        };
+        let is_locked = lock_within(&file).map_err(cannot)?;
+        let found = file.metadata().map_err(cannot)?;
+        if let Some(problem) = to.expected.problem_of(&found) {
+            return Err(self.not_expected(to, problem));
+        }
+        let before = found.len();
+        if before.saturating_add(line.len() as u64) > to.limit_bytes {
+            return match to.keeping {
+                Keeping::All => Err(self.full(to, before, line)),
+                Keeping::Newest { nonce } => self.keep_newer(to, &file, line, nonce),
+            };
+        }
+        // Without the lock another process may be writing: an empty line is the price.
+        let is_apart = is_locked && ends_a_line(&file, before).map_err(cannot)?;
+        let begin: &[u8] = if is_apart { b"" } else { b"\n" };
+        let text = [begin, line].concat();
+        // One write, so that no other line gets between its parts.
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, &text));
+        if written.map_err(|error| cannot(error.into()))? < text.len() {
+            // Nobody else writes while the file is locked.
+            if is_locked {
+                file.set_len(before).map_err(cannot)?;
+            }
+            return Err(cannot(std::io::ErrorKind::StorageFull.into()));
+        }
+        if matches!(to.keeping, Keeping::All) {
+            file.sync_data().map_err(cannot)?;
+            // The name of a new file has to be durable as well.
+            if before == 0 {
+                sync(&self.folder).map_err(|error| cannot(error.into()))?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn open_growing(&self, to: Growing<'_>) -> Result<Option<File>> {
+        let create = match to.expected {
+            Expected::Private => OFlags::empty(),
+            Expected::Any => OFlags::CREATE,
+        };
+        let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::APPEND | create | safely;
+        match rustix::fs::openat(&self.folder, to.name, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::NOENT) if to.expected == Expected::Private => Ok(None),
+            // A symlink, a directory, a pipe.
+            Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
+                Err(self.not_expected(to, "it is not a plain file"))
+            }
+            Err(error) => Err(self.cannot_write(to.name, error.into())),
+        }
+    }
+
+    /// Writes the newer half of a file and a line in its place.
+    fn keep_newer(&self, to: Growing<'_>, file: &File, line: &[u8], nonce: &str) -> Result<bool> {
+        let mut bytes = Vec::new();
+        file.take(to.limit_bytes)
+            .read_to_end(&mut bytes)
+            .map_err(|error| self.cannot_write(to.name, error))?;
+        let half = bytes.get(bytes.len() / 2..).unwrap_or_default();
+        let start = half.iter().position(|&byte| byte == b'\n');
+        let newer = start.and_then(|at| half.get(at + 1..)).unwrap_or_default();
+        self.write(to.name, &[newer, line].concat(), nonce)?;
+        Ok(true)
+    }
+
+    fn full(&self, to: Growing<'_>, bytes: u64, line: &[u8]) -> Error {
+        let message = format!(
+            "'{}/{}' has {bytes} bytes, and with {} more it would have more than {}",
+            self.path,
+            to.name,
+            line.len(),
+            to.limit_bytes
+        );
+        Error::new(Code::ValueTooLarge, message).unchanged()
+    }
+
+    fn not_expected(&self, to: Growing<'_>, problem: &str) -> Error {
+        let path = self.path.join(&RepoPath::from(to.name));
+        let message = match to.expected {
+            Expected::Private => format!("'{path}' is not a private file: {problem}"),
+            Expected::Any => format!("cannot write '{path}': {problem}"),
+        };
+        Error::new(Code::PathInTheWay, message)
+            .unchanged()
+            .detail("path", &path)
+            .hint(look_at(&path))
+    }
+}
+
+impl Expected {
+    /// Returns the reason why a file is not the expected one.
+    fn problem_of(self, found: &Metadata) -> Option<&'static str> {
+        match (self, found) {
+            (_, found) if !found.is_file() => Some("it is not a plain file"),
+            (Expected::Any, _) => None,
+            (_, found) if found.uid() != own_user() => Some("it belongs to another user"),
+            (_, found) if found.mode() & 0o077 != 0 => Some("others than its owner may use it"),
+            _ => None,
+        }
+    }
+}
+
+/// Returns `true` if a file of this size is empty or ends with a newline.
+fn ends_a_line(file: &File, bytes: u64) -> std::io::Result<bool> {
+    let mut last = [b'\n'];
+    if let Some(end) = bytes.checked_sub(1) {
+        file.read_exact_at(&mut last, end)?;
+    }
+    Ok(last == [b'\n'])
+}
