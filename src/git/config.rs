@@ -111,15 +111,15 @@ impl Repo {
         key: &str,
         counts: impl Fn(ConfigLevel) -> bool,
     ) -> Option<ConfigValue> {
-        let (section_name, subsection, name) = split(key)?;
+        let key = Key::parse(key)?;
         let snapshot = self.inner.config_snapshot();
-        let sections = snapshot.plumbing().sections_by_name(section_name);
+        let sections = snapshot.plumbing().sections_by_name(key.section);
         let values = sections.into_iter().flatten().filter_map(|section| {
             let own = section.header().subsection_name().map(ToString::to_string);
-            if own.as_deref() != subsection {
+            if own.as_deref() != key.subsection {
                 return None;
             }
-            let value = section.value(name)?.to_string();
+            let value = section.value(key.name)?.to_string();
             let meta = section.meta();
             // A relative path starts at the command's directory; `./` is redundant.
             let path = meta
@@ -141,7 +141,7 @@ impl ConfigValue {
     pub fn position(&self, key: &str) -> Option<Position> {
         let bytes = plain_file::read(self.path.as_ref()?).ok()?;
         let events = Events::from_bytes(&bytes, None).ok()?;
-        let (section, subsection, name) = split(key)?;
+        let key = Key::parse(key)?;
         // The file's text up to the current event.
         let mut text = Vec::new();
         let (mut inside, mut named, mut found) = (false, None, None);
@@ -152,11 +152,11 @@ impl ConfigValue {
                     subsection_name,
                     ..
                 } => {
-                    inside = name.eq_ignore_ascii_case(section.as_bytes())
-                        && subsection_name.map(|name| &**name) == subsection.map(str::as_bytes);
+                    inside = name.eq_ignore_ascii_case(key.section.as_bytes())
+                        && subsection_name.map(|name| &**name) == key.subsection.map(str::as_bytes);
                 }
                 EventRef::SectionValueName(own) => {
-                    let wanted = inside && own.eq_ignore_ascii_case(name.as_bytes());
+                    let wanted = inside && own.eq_ignore_ascii_case(key.name.as_bytes());
                     named = wanted.then(|| Position::of(&text, text.len()));
                 }
                 EventRef::KeyValueSeparator => found = named.take().or(found),
@@ -174,21 +174,35 @@ pub fn values_in(bytes: &[u8], key: &str) -> Vec<String> {
     let own = gix::config::file::Metadata::api();
     let options = gix::config::file::init::Options::default();
     let file = gix::config::File::from_bytes_no_includes(bytes, own, options);
-    let parsed = split(key).zip(file.ok());
+    let parsed = Key::parse(key).zip(file.ok());
     let values = parsed
-        .and_then(|((section, subsection, name), file)| {
-            file.strings_by(section, subsection.map(Into::into), name)
+        .and_then(|(key, file)| {
+            file.strings_by(key.section, key.subsection.map(Into::into), key.name)
         })
         .unwrap_or_default();
     values.iter().map(ToString::to_string).collect()
 }
 
-fn split(key: &str) -> Option<(&str, Option<&str>, &str)> {
-    let (section, rest) = key.split_once('.')?;
-    Some(match rest.rsplit_once('.') {
-        Some((subsection, name)) => (section, Some(subsection), name),
-        None => (section, None, rest),
-    })
+/// The parts of a key.
+struct Key<'a> {
+    section: &'a str,
+    subsection: Option<&'a str>,
+    name: &'a str,
+}
+
+impl<'a> Key<'a> {
+    fn parse(key: &'a str) -> Option<Key<'a>> {
+        let (section, rest) = key.split_once('.')?;
+        let (subsection, name) = match rest.rsplit_once('.') {
+            Some((subsection, name)) => (Some(subsection), name),
+            None => (None, rest),
+        };
+        Some(Key {
+            section,
+            subsection,
+            name,
+        })
+    }
 }
 
 fn level_of(source: gix::config::Source) -> ConfigLevel {

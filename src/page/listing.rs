@@ -244,19 +244,21 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
         return Err(none(": an id is of hex digits"));
     };
     let found = table.find_pages(scopes, from, to).map_err(unusable)?;
-    let mut ids: Vec<_> = found.iter().map(|(_, id, _)| *id).collect();
+    let mut ids: Vec<_> = found.iter().map(|page| page.id).collect();
     ids.sort_unstable();
     ids.dedup();
     if ids.len() > 1 {
         return Err(none(&format!(" alone: {} begin so", ids.len())));
     }
-    let Some((scope, id, path)) = found.into_iter().next() else {
+    let Some(first) = found.into_iter().next() else {
         return Err(none(""));
     };
-    let row = table.directory(&scope, &path).map_err(unusable)?;
+    let row = table
+        .directory(&first.scope, &first.directory)
+        .map_err(unusable)?;
     let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
-    let page = pages.into_iter().find(|page| page.id.0 == id);
-    page.map(|page| (scope, page)).ok_or_else(|| none(""))
+    let page = pages.into_iter().find(|page| page.id.0 == first.id);
+    page.map(|page| (first.scope, page)).ok_or_else(|| none(""))
 }
 
 /// Returns the error for an unusable page table.

@@ -45,8 +45,8 @@ impl Known {
             }
             dated.push(found.tell(repo, &history, changes)?);
         }
-        dated.sort_by_key(|(seconds, age, _)| (*seconds, std::cmp::Reverse(*age)));
-        known.decisions = dated.into_iter().map(|(.., decision)| decision).collect();
+        dated.sort_by_key(|one| (one.seconds, std::cmp::Reverse(one.age)));
+        known.decisions = dated.into_iter().map(|one| one.decision).collect();
         known.mark_superseded();
         Ok(known)
     }
@@ -121,6 +121,14 @@ struct Version<'a> {
     age: usize,
 }
 
+/// A decision with its sort key.
+struct DatedDecision {
+    /// When its commit was authored, in seconds since 1970.
+    seconds: i64,
+    age: usize,
+    decision: Decision,
+}
+
 impl<'a> Version<'a> {
     /// Picks the version: that of the tip, else the last one; `None` if the decision continues
     /// under another id.
@@ -160,7 +168,7 @@ impl<'a> Version<'a> {
         repo: &Repo,
         history: &DecisionHistory,
         changes: &[&Change],
-    ) -> Result<(i64, usize, Decision)> {
+    ) -> Result<DatedDecision> {
         let past = repo.read_past(self.commit)?;
         let moment = past.author.moment();
         let unknown = self.end.is_none() && history.unreadable.contains(self.path);
@@ -192,7 +200,11 @@ impl<'a> Version<'a> {
             }
         }
         decision.commits = commits;
-        Ok((past.author.seconds, self.age, decision))
+        Ok(DatedDecision {
+            seconds: past.author.seconds,
+            age: self.age,
+            decision,
+        })
     }
 }
 

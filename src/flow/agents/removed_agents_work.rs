@@ -113,17 +113,25 @@ fn look_at(
     };
     let counted = work.held(hub).and_then(|held| count(repo, known, &held));
     match ForkProblem::or(counted)? {
-        Ok((commits, files, stashes)) => {
-            (removal.commits, removal.files, removal.stashes) = (commits, files, stashes);
+        Ok(counted) => {
+            removal.commits = counted.commits;
+            removal.files = counted.files;
+            removal.stashes = counted.stashes;
         }
         Err(problem) => removal.problem = Some(problem),
     }
     Ok(removal)
 }
 
-/// Counts the commits that only this work has, the files changed in them and in the uncommitted
-/// work, and the stashes.
-fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize)> {
+struct HeldCounts {
+    /// The commits that only this work has.
+    commits: usize,
+    /// The files changed in them and in the uncommitted work.
+    files: usize,
+    stashes: usize,
+}
+
+fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<HeldCounts> {
     let tip = held.on.as_ref().map(|on| on.commit).or(held.detached);
     let mut hidden = known.to_vec();
     let (mut commits, mut base) = (0, tip);
@@ -139,8 +147,11 @@ fn count(repo: &Repo, known: &[Oid], held: &Held) -> Result<(usize, usize, usize
     }
     let last = held.uncommitted.and_then(|id| repo.peel_to_commit(id));
     let (before, after) = (repo.tree_of(base)?, repo.tree_of(last.or(tip))?);
-    let files = repo.diff_trees(before, after)?.len();
-    Ok((commits, files, held.stashed.len()))
+    Ok(HeldCounts {
+        commits,
+        files: repo.diff_trees(before, after)?.len(),
+        stashes: held.stashed.len(),
+    })
 }
 
 /// Returns the commit that was checked out, then the other branches.

@@ -140,7 +140,9 @@ pub fn take_apart(bytes: &[u8]) -> Parts {
         exempt: None,
     };
     let mut open = bytes;
-    while let Some((before, inside, after)) = next_block(open) {
+    while let Some((before, from)) = split_at_line(open, BEGIN)
+        && let Some((inside, after)) = split_at_line(from, END)
+    {
         let before = before
             .strip_suffix(b"\n\n")
             .map_or(before, |_| before.strip_suffix(b"\n").unwrap_or(before));
@@ -155,13 +157,6 @@ pub fn take_apart(bytes: &[u8]) -> Parts {
     }
     parts.own.extend_from_slice(open);
     parts
-}
-
-/// Finds the next markers: returns the bytes before, between and after them.
-fn next_block(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let (before, from) = split_at_line(bytes, BEGIN)?;
-    let (inside, after) = split_at_line(from, END)?;
-    Some((before, inside, after))
 }
 
 /// Splits bytes at a line; returns the bytes before and after it.

@@ -44,9 +44,9 @@ impl<'a> Tokens<'a> {
             if line.is_empty() {
                 break;
             }
-            let (path, stage, entry) = stage_of(line).ok_or_else(unreadable)?;
-            let stages: &mut Stages = merged.stages.entry(path).or_default();
-            *stages.get_mut(stage).ok_or_else(unreadable)? = Some(entry);
+            let line = StageLine::parse(line).ok_or_else(unreadable)?;
+            let stages: &mut Stages = merged.stages.entry(line.path).or_default();
+            *stages.get_mut(line.stage).ok_or_else(unreadable)? = Some(line.entry);
         }
         // An empty field follows the last note, unless the output ends.
         while let Some(count) = self.0.next().filter(|count| !count.is_empty()) {
@@ -65,19 +65,31 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Reads `<mode> <object> <stage>\t<path>`; the returned stage counts from 0.
-fn stage_of(line: &[u8]) -> Option<(RepoPath, usize, TreeEntry)> {
-    let tab = line.iter().position(|&byte| byte == b'\t')?;
-    let (words, path) = (line.get(..tab)?, line.get(tab + 1..)?);
-    let mut words = std::str::from_utf8(words).ok()?.split(' ');
-    let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
-    let mode = gix::objs::tree::EntryMode::from_bytes(mode.as_bytes())?;
-    let entry = TreeEntry {
-        kind: mode.kind(),
-        id: Oid::parse(id)?,
-    };
-    let stage: usize = stage.parse().ok()?;
-    Some((RepoPath::new(path), stage.checked_sub(1)?, entry))
+/// One stage of a path.
+struct StageLine {
+    path: RepoPath,
+    /// Counts from 0.
+    stage: usize,
+    entry: TreeEntry,
+}
+
+impl StageLine {
+    /// Reads `<mode> <object> <stage>\t<path>`.
+    fn parse(line: &[u8]) -> Option<StageLine> {
+        let tab = line.iter().position(|&byte| byte == b'\t')?;
+        let (words, path) = (line.get(..tab)?, line.get(tab + 1..)?);
+        let mut words = std::str::from_utf8(words).ok()?.split(' ');
+        let (mode, id, stage) = (words.next()?, words.next()?, words.next()?);
+        let mode = gix::objs::tree::EntryMode::from_bytes(mode.as_bytes())?;
+        Some(StageLine {
+            path: RepoPath::new(path),
+            stage: stage.parse::<usize>().ok()?.checked_sub(1)?,
+            entry: TreeEntry {
+                kind: mode.kind(),
+                id: Oid::parse(id)?,
+            },
+        })
+    }
 }
 
 pub(in crate::git) fn unreadable() -> Error {

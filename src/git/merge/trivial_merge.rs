@@ -35,10 +35,18 @@ type Changes = BTreeMap<RepoPath, TreeChange>;
 pub struct Certain {
     /// The changes of their side only.
     edits: Vec<TreeChange>,
-    /// The files with the changes of both sides, and our entries.
-    texts: Vec<(RepoPath, TreeEntry, Vec<u8>)>,
+    /// The files with the changes of both sides.
+    texts: Vec<MergedText>,
     /// The entries of each path in conflict.
     pub stages: BTreeMap<RepoPath, Stages>,
+}
+
+/// A file with the changes of both sides.
+#[derive(Debug)]
+struct MergedText {
+    path: RepoPath,
+    ours: TreeEntry,
+    bytes: Vec<u8>,
 }
 
 impl Certain {
@@ -53,11 +61,11 @@ impl Certain {
     /// `repository-broken` when a file looks like an attack on SHA-1.
     pub fn changes(&self, repo: &Repo) -> Result<Vec<TreeChange>> {
         let mut changes = self.edits.clone();
-        for (path, entry, bytes) in &self.texts {
+        for text in &self.texts {
             changes.push(TreeChange {
-                path: path.clone(),
-                old: Some(*entry),
-                new: Some(entry.with(repo.hash_blob(bytes)?)),
+                path: text.path.clone(),
+                old: Some(text.ours),
+                new: Some(text.ours.with(repo.hash_blob(&text.bytes)?)),
             });
         }
         changes.sort_by(|one, other| one.path.cmp(&other.path));
@@ -79,8 +87,9 @@ impl Certain {
     /// `object-missing`, `no-space`, `io`.
     pub fn write(self, repo: &Repo, ours: Oid) -> Result<Merged> {
         let mut texts = Vec::new();
-        for (path, entry, bytes) in self.texts {
-            texts.push((path, Some(entry.with(repo.write_blob(&bytes)?))));
+        for text in self.texts {
+            let written = repo.write_blob(&text.bytes)?;
+            texts.push((text.path, Some(text.ours.with(written))));
         }
         let texts = texts.iter().map(|(path, entry)| (path, *entry));
         let edits = self.edits.iter().map(|change| (&change.path, change.new));
@@ -190,7 +199,11 @@ impl CertainMerges<'_> {
         }
         let read = |entry: TreeEntry| self.repo.read_blob(entry.id).ok();
         match trivial_lines::merge(&read(base)?, &read(ours)?, &read(theirs)?)? {
-            Meeting::Clean(bytes) => certain.texts.push((path.clone(), ours, bytes)),
+            Meeting::Clean(bytes) => certain.texts.push(MergedText {
+                path: path.clone(),
+                ours,
+                bytes,
+            }),
             Meeting::Conflict => {
                 let stages = [Some(base), Some(ours), Some(theirs)];
                 certain.stages.insert(path.clone(), stages);

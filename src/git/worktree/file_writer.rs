@@ -112,7 +112,10 @@ impl<'a> FileWriter<'a> {
         }
         let on_disk = if metadata.is_file() {
             match self.store_file(path)? {
-                Stored::Blob(id, opened) => Some((id, EntryKind::Blob, *opened)),
+                Stored::Blob(id, opened) => Some(WorktreeFile {
+                    entry: TreeEntry::file(id),
+                    metadata: *opened,
+                }),
                 Stored::Nothing => None,
                 // git decides what a missing or failing filter means for this file.
                 Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
@@ -123,16 +126,19 @@ impl<'a> FileWriter<'a> {
             let id = link
                 .map(|target| self.repo.write_blob(&target))
                 .transpose()?;
-            id.map(|id| (id, EntryKind::Link, metadata))
+            let kind = EntryKind::Link;
+            id.map(|id| WorktreeFile {
+                entry: TreeEntry { kind, id },
+                metadata,
+            })
         } else {
             self.submodule(path)?
         };
-        let Some((id, kind, metadata)) = on_disk else {
+        let Some(mut file) = on_disk else {
             return Ok(Written::Absent);
         };
-        let kind = self.kind(kind, &metadata, indexed);
-        let entry = TreeEntry { kind, id };
-        Ok(Written::File(Box::new(WorktreeFile { entry, metadata })))
+        file.entry.kind = self.kind(file.entry.kind, &file.metadata, indexed);
+        Ok(Written::File(Box::new(file)))
     }
 
     /// Cleans a file and writes it as a blob, from the one file that it opens.
@@ -161,7 +167,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Reads the commit of a nested repository.
-    fn submodule(&self, path: &RepoPath) -> Result<Option<(Oid, EntryKind, Metadata)>> {
+    fn submodule(&self, path: &RepoPath) -> Result<Option<WorktreeFile>> {
         let cannot = || format!("cannot store '{path}'");
         let name = BStr::new(path.as_bytes());
         let attributes = gix::worktree::stack::state::attributes::Source::IdMapping;
@@ -178,7 +184,13 @@ impl<'a> FileWriter<'a> {
             .or_code(Code::Io, cannot)?;
         // A plain folder is not a submodule.
         let submodule = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
-        Ok(submodule.map(|(id, kind, metadata)| (id.into(), kind, metadata)))
+        Ok(submodule.map(|(id, kind, metadata)| WorktreeFile {
+            entry: TreeEntry {
+                kind,
+                id: id.into(),
+            },
+            metadata,
+        }))
     }
 
     /// Returns `true` if a file, cleaned as git would store it, differs from the index; writes

@@ -186,8 +186,7 @@ impl Writer {
         self.row(column, &out)
     }
 
-    /// Returns the text of a map, and that of each of its rows.
-    fn map(&mut self) -> (String, Vec<String>, Vec<String>) {
+    fn map(&mut self) -> WrittenMap {
         let column = 2 * self.dice.below(2);
         let counts = (1 + self.dice.below(3), self.dice.below(4));
         let sources: Vec<String> = (0..counts.0)
@@ -214,8 +213,19 @@ impl Writer {
         if self.dice.one_in(6) {
             text = text.trim_end().to_owned();
         }
-        (text, sources, routes)
+        WrittenMap {
+            text,
+            sources,
+            routes,
+        }
     }
+}
+
+/// The text of a map, and that of each of its rows.
+struct WrittenMap {
+    text: String,
+    sources: Vec<String>,
+    routes: Vec<String>,
 }
 
 fn comments(text: &str) -> Vec<&str> {
@@ -331,7 +341,11 @@ fn generated_maps_change_only_where_files_move() {
             dice: Dice(seed),
             comments: 0,
         };
-        let (mut text, mut sources, mut routes) = writer.map();
+        let WrittenMap {
+            mut text,
+            mut sources,
+            mut routes,
+        } = writer.map();
         if writer.dice.one_in(5) {
             let crlf = |text: &mut String| *text = text.replace('\n', "\r\n");
             crlf(&mut text);

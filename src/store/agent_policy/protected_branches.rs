@@ -163,32 +163,48 @@ pub fn find_refused<'a>(
     session: &Session,
     names: impl IntoIterator<Item = &'a RefName>,
 ) -> Option<ProtectedBranch> {
-    find_with_agent(session, names).map(|(found, ..)| found)
+    find_with_agent(session, names).map(|refused| refused.branch)
 }
 
-/// Returns that branch, the agent and why it counts as one. Nothing is read for a person.
+/// A branch that an agent may not move.
+struct RefusedMove {
+    branch: ProtectedBranch,
+    agent: String,
+    /// Why the process counts as the agent.
+    reason: AgentReason,
+}
+
+/// Returns that branch. Nothing is read for a person.
 fn find_with_agent<'a>(
     session: &Session,
     names: impl IntoIterator<Item = &'a RefName>,
-) -> Option<(ProtectedBranch, String, AgentReason)> {
+) -> Option<RefusedMove> {
     let (agent, reason) = acting_agent::of_session(session)?;
     let protected = ProtectedBranches::read(&session.world, &session.repo);
     let end_of = |name: &RefName| session.repo.end_of(name).ok();
-    let found = names.into_iter().find_map(|name| {
+    let branch = names.into_iter().find_map(|name| {
         // A name may lead to another branch by a symbolic ref.
         let end = end_of(name).filter(|end| end != name);
         protected.find(name).or_else(|| protected.find(&end?))
     })?;
-    Some((found, agent, reason))
+    Some(RefusedMove {
+        branch,
+        agent,
+        reason,
+    })
 }
 
 fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) -> Option<Error> {
-    let (found, agent, reason) = find_with_agent(session, names)?;
+    let RefusedMove {
+        branch: protected,
+        agent,
+        reason,
+    } = find_with_agent(session, names)?;
     let ProtectedBranch {
         branch,
         pattern,
         origin,
-    } = &found;
+    } = &protected;
     let why = match pattern {
         Some(pattern) => format!("'{pattern}' in {origin}"),
         None => format!("every branch except forks is protected while {origin}"),

@@ -112,7 +112,8 @@ fn what_is_in_the_way_of_the_rows_is_left_alone() {
     let run = sandbox.run(&["id"]);
     assert_eq!(run.code, 0);
     assert!(
-        run.stderr.ends_with("bench.jsonl': it is not a plain file\n"),
+        run.stderr
+            .ends_with("bench.jsonl': it is not a plain file\n"),
         "{}",
         run.stderr
     );

@@ -89,6 +89,16 @@ pub struct Totals {
     pub tokens: u64,
 }
 
+/// Where a page was found.
+pub struct FoundPage {
+    /// Its scope.
+    pub scope: ScopeRow,
+    /// Its id.
+    pub id: [u8; 16],
+    /// Its directory, from the root of the repository.
+    pub directory: RepoPath,
+}
+
 /// A directory of a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryRow {
@@ -286,7 +296,7 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Finds the pages of some scopes by the beginning of their ids: scope, id, directory.
+    /// Finds the pages of some scopes by the beginning of their ids.
     ///
     /// # Errors
     /// When the table cannot be read.
@@ -295,21 +305,21 @@ impl PageTable {
         scopes: &[ScopeRow],
         from: [u8; 16],
         to: [u8; 16],
-    ) -> Result<Vec<(ScopeRow, [u8; 16], RepoPath)>, Unusable> {
+    ) -> Result<Vec<FoundPage>, Unusable> {
         let mut found = Vec::new();
         for scope in scopes {
             let sql = "SELECT page, path FROM pages WHERE scope = ?1 AND page BETWEEN ?2 AND ?3";
             let mut statement = self.database.reader().prepare_cached(sql)?;
             let parameters = params![scope.id, from.as_slice(), to.as_slice()];
             let rows = statement.query_map(parameters, |row| {
-                Ok((
-                    row.get::<_, [u8; 16]>(0)?,
-                    RepoPath::new(row.get::<_, Vec<u8>>(1)?),
-                ))
+                Ok(FoundPage {
+                    scope: scope.clone(),
+                    id: row.get(0)?,
+                    directory: RepoPath::new(row.get::<_, Vec<u8>>(1)?),
+                })
             })?;
             for row in rows {
-                let (id, path) = row?;
-                found.push((scope.clone(), id, path));
+                found.push(row?);
             }
         }
         Ok(found)
