@@ -7,7 +7,8 @@ use crate::store::refs::ref_names;
 use crate::store::state::event_log::announce;
 use crate::store::{Session, key};
 
-use super::operation_record::{Kind, Record};
+use super::operation_kind::Kind;
+use super::operation_record::Record;
 
 /// Announces the checkpoints, the merge and the moved branches of a completed operation.
 pub(super) fn operation(session: &Session, record: &Record) {

@@ -22,7 +22,8 @@ use crate::store::{Session, large_files, lease};
 use super::finish::Finish;
 use super::log::LogEntry;
 use super::object_check::{self, Written};
-use super::operation_record::{FORMAT, HeadRecord, Kind, Record, Side};
+use super::operation_kind::Kind;
+use super::operation_record::{FORMAT, HeadRecord, Record, Side};
 use super::plan::{Intent, Plan, Touches};
 use super::{LateFile, StateFile, Tail, announce, external_changes, recover};
 

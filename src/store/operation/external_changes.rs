@@ -18,8 +18,9 @@ use crate::store::refs::ref_names;
 
 use super::log::LogEntry;
 use super::object_check::{self, Written};
+use super::operation_kind::Kind;
 use super::operation_record::{
-    ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Kind, Record, Side,
+    ExternalChange, FORMAT, FileMoves, HeadRecord, IndexTarget, Record, Side,
 };
 use super::{StateFile, announce};
 

@@ -9,7 +9,8 @@ use crate::model::{RepoPath, Result};
 use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
-use super::operation_record::{Kind, Record};
+use super::operation_kind::Kind;
+use super::operation_record::Record;
 
 /// One operation with the commit that holds it.
 #[derive(Clone, Debug)]

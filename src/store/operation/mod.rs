@@ -27,6 +27,7 @@ pub mod late_files;
 pub mod log;
 pub mod moves;
 pub mod object_check;
+pub mod operation_kind;
 pub mod operation_record;
 pub mod plan;
 pub mod prune;
@@ -38,7 +39,8 @@ pub mod state_files;
 pub use commit_point::{Done, Operation};
 pub use late_files::LateFile;
 pub use log::{Log, LogEntry, Tail};
-pub use operation_record::{FileMoves, FilePlacement, Kind, Record};
+pub use operation_kind::Kind;
+pub use operation_record::{FileMoves, FilePlacement, Record};
 pub use state_files::{StateFile, StateName};
 
 /// The steps of an operation, in order, as tests name them.

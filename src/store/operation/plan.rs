@@ -6,7 +6,8 @@ use crate::model::Result;
 use crate::model::id::OperationId;
 use crate::store::Session;
 
-use super::operation_record::{FileMoves, IndexTarget, Kind};
+use super::operation_kind::Kind;
+use super::operation_record::{FileMoves, IndexTarget};
 
 /// What a command declares about an operation before it runs.
 pub struct Intent {

@@ -14,7 +14,7 @@ use crate::store::files::places::Places;
 use crate::store::refs::ref_names;
 
 use super::log::{self, Log, LogEntry};
-use super::operation_record::Kind;
+use super::operation_kind::Kind;
 use super::recover;
 
 /// Returns the expired operations of this worktree, oldest first.

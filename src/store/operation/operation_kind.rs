@@ -1,0 +1,105 @@
+//! The kinds of operations, as records and reports name them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The kind of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Creates a checkpoint.
+    Checkpoint,
+    /// Names an existing commit as a checkpoint.
+    Tag,
+    /// Deletes checkpoints.
+    CheckpointDelete,
+    /// Moves checkpoints from git's tags to refs of ours.
+    MoveTags,
+    /// Restores a checkpoint.
+    Restore,
+    /// Sets a repository up.
+    Init,
+    /// Replaces pointers by their large files.
+    Hydrate,
+    /// Undoes an operation.
+    Undo,
+    /// Undoes an undo.
+    Redo,
+    /// Creates a fork.
+    Fork,
+    /// Deletes a fork.
+    ForkDelete,
+    /// Merges one branch into another.
+    Merge,
+    /// Picks commits onto a branch.
+    CherryPick,
+    /// Commits chosen paths.
+    Commit,
+    /// Commits a decision, with the paths it is about.
+    Decide,
+    /// Creates a tool.
+    ToolsNew,
+    /// Rewrites history so that git-lfs stores the large files.
+    LfsMigrate,
+    /// Undoes such a rewrite.
+    LfsMigrateAbort,
+    /// Writes a key of a blackboard.
+    BlackboardPut,
+    /// Deletes a key of a blackboard.
+    BlackboardDelete,
+    /// Writes records of the knowledge base.
+    Ingest,
+    /// Deletes records of the knowledge base.
+    KnowledgeClear,
+    /// Changes the map: files go to a source.
+    Promote,
+    /// Changes the map: files go back to the knowledge base.
+    Demote,
+    /// Changes the projects of `.colony/colony.toml`.
+    Projects,
+    /// Writes records of mapped scopes.
+    Map,
+    /// Removes the records of a scope.
+    Unmap,
+    /// Changes the catalog of repositories.
+    Catalog,
+    /// A change of HEAD, the branch or the index from outside, most likely by plain git.
+    External,
+}
+
+impl Kind {
+    /// Returns the name of the command.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Checkpoint => "checkpoint",
+            Kind::Tag => "tag",
+            Kind::CheckpointDelete => "checkpoint-delete",
+            Kind::MoveTags => "move-tags",
+            Kind::Restore => "restore",
+            Kind::Init => "init",
+            Kind::Hydrate => "hydrate",
+            Kind::Undo => "undo",
+            Kind::Redo => "redo",
+            Kind::Fork => "fork",
+            Kind::ForkDelete => "fork-delete",
+            Kind::Merge => "merge",
+            Kind::CherryPick => "cherry-pick",
+            Kind::Commit => "commit",
+            Kind::Decide => "decide",
+            Kind::ToolsNew => "tools-new",
+            Kind::LfsMigrate => "lfs-migrate",
+            Kind::LfsMigrateAbort => "lfs-migrate-abort",
+            Kind::BlackboardPut => "blackboard-put",
+            Kind::BlackboardDelete => "blackboard-delete",
+            Kind::Ingest => "ingest",
+            Kind::KnowledgeClear => "knowledge-clear",
+            Kind::Promote => "promote",
+            Kind::Demote => "demote",
+            Kind::Projects => "projects",
+            Kind::Map => "map",
+            Kind::Unmap => "unmap",
+            Kind::Catalog => "catalog",
+            Kind::External => "external",
+        }
+    }
+}
