@@ -34,6 +34,7 @@ mod disk_space;
 mod doctor;
 mod events;
 pub mod examples;
+mod face;
 mod fleet;
 mod fork;
 mod forks;
@@ -94,8 +95,6 @@ mod watch;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io;
-use std::path::PathBuf;
 
 use clap::{Command as Grammar, CommandFactory as _, FromArgMatches as _};
 
@@ -103,23 +102,17 @@ use crate::Exit;
 use crate::env::Env;
 use crate::flow::clones::colony as taking_part;
 use crate::git::process::trace;
-use crate::model::error::Verdict;
 use crate::model::progress::Progress;
-use crate::model::world::NamedRoot;
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Error, Result};
 use crate::store::settings::Flags;
-use crate::ui::answer::{Form, Outcome, Shown};
-use crate::ui::sent::Sent;
+use crate::ui::answer::{Form, Outcome};
 use crate::ui::theme::Palette;
-use crate::ui::{Answer, print_error};
 
 use actions::Action;
 use args::{Cli, Command, ContextCommand};
-use look::{Look, Wanted};
+use face::{Face, Run, Stop, exit_of, face_error, stream_failed};
+use look::Wanted;
 use open_repository::Opening;
-
-/// The number of the signal that is sent when the terminal closes.
-const SIGHUP: i32 = 1;
 
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
@@ -304,54 +297,6 @@ fn flags(cli: &Cli) -> Flags {
     Flags {
         agent: cli.agent.clone(),
         timeout_seconds: cli.timeout.clone(),
-    }
-}
-
-/// What ends a command early.
-enum Stop {
-    /// The command failed.
-    Command(Error),
-    /// The answer could not be written.
-    Stream(io::Error),
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Stop::Command(error)
-    }
-}
-
-/// One command line being answered.
-struct Face<'a> {
-    form: Form,
-    flags: Flags,
-    /// What '-C' says.
-    directory: Option<PathBuf>,
-    /// The repository that a variable names instead of the one we stand in; asked once.
-    named_root: OnceCell<Option<NamedRoot>>,
-    /// The clone of the agent that stands for the repository, outside of any.
-    clone: OnceCell<PathBuf>,
-    /// What the command line says of colors and the pager.
-    wanted: Wanted,
-    /// What the configuration says of them, once a repository was opened.
-    look: OnceCell<Look>,
-    /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
-    measured_at: OnceCell<Option<PathBuf>>,
-    env: &'a mut Env,
-}
-
-/// Whether a command only says what it would do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Run {
-    /// Do it.
-    ForReal,
-    /// Only say it.
-    Dry,
-}
-
-impl From<bool> for Run {
-    fn from(dry_run: bool) -> Self {
-        if dry_run { Run::Dry } else { Run::ForReal }
     }
 }
 

@@ -1,0 +1,159 @@
+//! One command line being answered: where it stands, what it prints, and the exit code.
+
+use std::cell::OnceCell;
+use std::io;
+use std::path::PathBuf;
+
+use crate::Exit;
+use crate::env::Env;
+use crate::model::error::Verdict;
+use crate::model::world::NamedRoot;
+use crate::model::{Code, Error, Result, World};
+use crate::store::settings::Flags;
+use crate::ui::answer::{Form, Outcome, Shown};
+use crate::ui::sent::Sent;
+use crate::ui::theme::Palette;
+use crate::ui::{Answer, print_error};
+
+use super::look::{Look, Wanted};
+
+/// The number of the signal that is sent when the terminal closes.
+const SIGHUP: i32 = 1;
+
+/// What ends a command early.
+pub(super) enum Stop {
+    /// The command failed.
+    Command(Error),
+    /// The answer could not be written.
+    Stream(io::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Command(error)
+    }
+}
+
+/// One command line being answered.
+pub(super) struct Face<'a> {
+    pub(super) form: Form,
+    pub(super) flags: Flags,
+    /// What '-C' says.
+    pub(super) directory: Option<PathBuf>,
+    /// The repository that a variable names instead of the one we stand in; asked once.
+    pub(super) named_root: OnceCell<Option<NamedRoot>>,
+    /// The clone of the agent that stands for the repository, outside of any.
+    pub(super) clone: OnceCell<PathBuf>,
+    /// What the command line says of colors and the pager.
+    pub(super) wanted: Wanted,
+    /// What the configuration says of them, once a repository was opened.
+    pub(super) look: OnceCell<Look>,
+    /// The checkout with which the time of the command is kept, if the user wants that; known once one was opened.
+    pub(super) measured_at: OnceCell<Option<PathBuf>>,
+    pub(super) env: &'a mut Env,
+}
+
+/// Whether a command only says what it would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    /// Do it.
+    ForReal,
+    /// Only say it.
+    Dry,
+}
+
+impl From<bool> for Run {
+    fn from(dry_run: bool) -> Self {
+        if dry_run { Run::Dry } else { Run::ForReal }
+    }
+}
+
+impl Face<'_> {
+    /// Returns the world, standing where `-C` says.
+    pub(super) fn world(&self) -> Result<World> {
+        let mut world = self.env.world.clone();
+        if let Some(directory) = &self.directory {
+            let elsewhere = world.absolute(directory);
+            world.started_in = Some(std::mem::replace(&mut world.cwd, elsewhere));
+            if !world.cwd.is_dir() {
+                return Err(Error::new(
+                    Code::NotARepository,
+                    format!("'{}' is not a directory", world.cwd.display()),
+                ));
+            }
+        } else if let Some(named) = self.named_root(&world)? {
+            world.started_in = Some(std::mem::replace(&mut world.cwd, named.root.clone()));
+            world.named_root = Some(named);
+        }
+        Ok(world)
+    }
+
+    /// Returns where commands are sent that are offered: where this one ran.
+    pub(super) fn sent(&self) -> Sent {
+        let world = &self.env.world;
+        let directory = self.directory.as_ref().map(|there| world.absolute(there));
+        let named = self.named_root.get().cloned().flatten();
+        let directory = directory.or(named.map(|named| named.root));
+        let ran_in = self.clone.get().or(directory.as_ref());
+        Sent::to(world, ran_in.unwrap_or(&world.cwd))
+    }
+
+    pub(super) fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
+        let now = self.env.world.now();
+        if self.form == Form::Text {
+            for line in answer.narration() {
+                (self.env.world.narrate)(&line);
+            }
+        }
+        let shown = Shown {
+            form: self.form,
+            on_terminal: self.env.world.stdout_is_terminal,
+            sent: self.sent(),
+            palette: self.palette(),
+            columns: self.env.terminal.columns,
+        };
+        let text = shown.render(answer, &now).map_err(Stop::Stream)?;
+        self.write(&text, answer.is_listing())?;
+        Ok(answer.outcome())
+    }
+}
+
+pub(super) fn face_error(error: &Error, form: Form, palette: Palette, env: &mut Env) -> Exit {
+    if let Err(error) = print_error(&mut env.stdout, &mut env.stderr, form, palette, error) {
+        return stream_failed(&error, env);
+    }
+    exit_of_error(error)
+}
+
+/// Returns the exit code of a command, if its answer can be written.
+pub(super) fn exit_of(done: &Result<Outcome, Stop>) -> Exit {
+    match done {
+        Ok(Outcome::Yes) => Exit(0),
+        Ok(Outcome::No) => Exit(1),
+        Err(Stop::Stream(_)) => Exit(128),
+        Err(Stop::Command(error)) => exit_of_error(error),
+    }
+}
+
+fn exit_of_error(error: &Error) -> Exit {
+    match error.ends_with() {
+        Verdict::Failed => Exit(128),
+        Verdict::Usage => Exit(129),
+        // 129, as a shell has it, is that of wrong usage: SIGHUP asks for what SIGTERM asks for.
+        Verdict::Signal(SIGHUP) => Exit(143),
+        Verdict::Signal(signal) => Exit(u8::try_from(128 + signal).unwrap_or(255)),
+    }
+}
+
+/// A reader that closed the pipe is not an error of ours.
+pub(super) fn stream_failed(error: &io::Error, env: &mut Env) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit(0);
+    }
+    // There is no stream left to report it on but this one.
+    drop(writeln!(
+        env.stderr,
+        "error: cannot write the answer: {error}"
+    ));
+    Exit(128)
+}
