@@ -1,5 +1,6 @@
 //! Sets a repository up: one commit of our files, git-lfs, and a push only on request.
 
+mod before_init;
 mod files;
 mod init_migration;
 mod repo_map_file;
@@ -17,7 +18,7 @@ use crate::git::{Head, Oid};
 use crate::lfs::exempt::LeftOut;
 use crate::lfs::install::{self, Way};
 use crate::lfs::status;
-use crate::lfs::store_url::{self, StoreUrl};
+use crate::lfs::store_url;
 use crate::map::data_globs::DataGlob;
 use crate::model::id::OperationId;
 use crate::model::{Error, RepoPath, Result};
@@ -27,6 +28,7 @@ use crate::setup::{attributes, info_attributes, merge_drivers};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::operation::Kind;
+use before_init::BeforeInit;
 use files::{Attributes, existing, new_manifest, plan_attributes, refuse_edited};
 pub use side_effects::forget_shown;
 
@@ -209,66 +211,6 @@ fn set_up(
     scaffold::commit_files(session, Kind::Init, || {
         Ok(Plan::make(session, request)?.commit)
     })
-}
-
-/// The configuration outside the tree before anything is done.
-struct BeforeInit {
-    lfs: install::LfsSetup,
-    has_lines: bool,
-    has_drivers: bool,
-    has_hooks: bool,
-    store_url: Option<StoreUrl>,
-}
-
-impl BeforeInit {
-    fn look(session: &Session) -> BeforeInit {
-        BeforeInit {
-            lfs: install::LfsSetup::look(&session.repo),
-            has_lines: info_attributes::is_there(&session.repo),
-            has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
-            has_hooks: hooks::install::is_recorded(session, Target::Git),
-            store_url: StoreUrl::look(session).ok(),
-        }
-    }
-
-    /// Removes the configuration added since, unless another process has set the repository up
-    /// meanwhile.
-    fn restore(&self, session: &Session, request: &Request) {
-        let is_wanted = Plan::make(session, request).map(|plan| plan.commit.is_none());
-        if session.world.is_dead() || is_wanted.unwrap_or(false) {
-            return;
-        }
-        // An interrupted user waits for this; without the lock it is tried nevertheless.
-        let undisturbed = session.world.undisturbed();
-        let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
-        let lines = if self.has_lines {
-            Ok(())
-        } else {
-            info_attributes::remove(&session.repo)
-        };
-        let drivers = if self.has_drivers {
-            Ok(())
-        } else {
-            merge_drivers::remove(session)
-        };
-        let lfs = self.lfs.restore(session);
-        let store_url = match &self.store_url {
-            Some(StoreUrl::Unset) => store_url::follow(session, None),
-            Some(StoreUrl::Ours(url)) => store_url::follow(session, Some(url)),
-            Some(StoreUrl::Theirs(_)) | None => Ok(false),
-        };
-        drop(lock);
-        let hooks = if self.has_hooks {
-            Ok(())
-        } else {
-            side_effects::take_hooks_out(&undisturbed)
-        };
-        for undone in [lines, drivers, lfs, store_url.map(drop), hooks] {
-            if let Err(error) = undone {
-                (session.world.narrate)(&format!("cannot revert: {}", error.message()));
-            }
-        }
-    }
 }
 
 /// The place of the merge driver lines.
