@@ -4,6 +4,7 @@ use chrono::DateTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::design::checkpoint::checkpoint_names;
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
@@ -160,7 +161,7 @@ pub(super) struct ShowReport {
 }
 
 fn show(session: &Session, name: &str) -> Result<ShowReport> {
-    let checkpoint = checkpoints::find(&session.repo, name)?;
+    let checkpoint = checkpoint_names::find(&session.repo, name)?;
     let target = Target::find(&session.repo, &checkpoint.checkpoint_id)?;
     let parent = session
         .repo

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::design::checkpoint::checkpoints;
+use crate::design::checkpoint::checkpoint_names;
 use crate::design::diff::{
     self, ChangeType, DiffEntry, DiffReport, Named, Request, Since, WORKTREE, WithPatch,
 };
@@ -147,7 +147,7 @@ fn read_range(session: &Session, args: &mut Args) -> Result<Since, Error> {
     let Some(range) = range.filter(|_| !args.worktree) else {
         return Ok(Since::First);
     };
-    if checkpoints::is_whole_name(&session.repo, typed)? {
+    if checkpoint_names::is_whole_name(&session.repo, typed)? {
         return Ok(Since::First);
     }
     args.from = Some(range.from);

@@ -14,7 +14,8 @@ use crate::store::operation::plan::{Intent, Plan, Touches};
 use crate::store::operation::{Kind, Operation};
 use crate::store::refs::ref_names;
 
-use super::checkpoints::{self, Checkpoint};
+use super::checkpoint_names;
+use super::checkpoints::Checkpoint;
 use super::tag_message::TagMessage;
 
 /// A checkpoint that was a git tag.
@@ -90,7 +91,7 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
             moves.refs.push(change(tag.name, Some(tag.id), None));
         }
         moves.moved.push(MovedCheckpoint {
-            label: checkpoints::find(repo, &checkpoint_id)?.label,
+            label: checkpoint_names::find(repo, &checkpoint_id)?.label,
             checkpoint_id,
             object: tag.id,
         });
@@ -146,7 +147,7 @@ pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
 pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
     let mut found: Vec<Checkpoint> = Vec::new();
     for name in names {
-        let checkpoint = checkpoints::find(repo, name)?;
+        let checkpoint = checkpoint_names::find(repo, name)?;
         if !checkpoint.checkpoint_id.starts_with("checkpoint/") {
             return Err(Error::new(
                 Code::InvalidValue,

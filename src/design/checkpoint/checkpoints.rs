@@ -1,4 +1,4 @@
-//! Lists checkpoints and finds one by the names that a person uses.
+//! Lists checkpoints, in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,15 +7,13 @@ use serde::Serialize;
 
 use crate::git::refs::FoundRef;
 use crate::git::{Oid, RefName, Repo};
+use crate::model::Result;
 use crate::model::id::{OperationId, SessionId, WorktreeKey};
-use crate::model::text::nearest;
 use crate::model::time::{self, Moment};
-use crate::model::{Code, Error, Result};
 use crate::store::refs::ref_names;
 
 use super::damaged_checkpoint::DamagedCheckpoint;
 use super::left_out::LeftOut;
-use super::published_checkpoints;
 use super::tag_message::{Mode, TagMessage};
 
 /// A checkpoint as it is listed.
@@ -52,7 +50,7 @@ pub struct Checkpoint {
     #[serde(skip)]
     pub base: Option<Oid>,
     #[serde(skip)]
-    moment: Option<Moment>,
+    pub(super) moment: Option<Moment>,
     #[serde(skip)]
     operation: Option<(WorktreeKey, OperationId)>,
 }
@@ -254,203 +252,6 @@ pub(in crate::design) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoin
             None => return ordered,
         }
     }
-}
-
-/// Finds a checkpoint by id, label, a unique prefix of either, `@{n}` or `auto@{n}`; one that an
-/// agent has published by `<agent>/` and one of the first three.
-///
-/// # Errors
-/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that match; `repository-broken` for
-/// a damaged one.
-pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
-    if let Some((which, back)) = parse_position(name) {
-        let mut all = list(repo, which)?.sound;
-        let count = all.len();
-        return match count.checked_sub(back + 1).filter(|at| *at < count) {
-            Some(at) => Ok(all.swap_remove(at)),
-            None if which == Which::Automatic => {
-                Err(not_found(name).hint("git colony checkpoints --auto"))
-            }
-            None => Err(not_found(name)),
-        };
-    }
-    let (named, automatic) = (list(repo, Which::Named)?, list(repo, Which::Automatic)?);
-    let damaged = named
-        .damaged
-        .iter()
-        .chain(&automatic.damaged)
-        .find(|checkpoint| fits(&checkpoint.checkpoint_id, name));
-    let all = [named.sound, automatic.sound].concat();
-    if let Some(found) = pick(&all, name)? {
-        return Ok(found);
-    }
-    if let Some(damaged) = damaged {
-        return Err(damaged.refusal());
-    }
-    if let Some(found) = published_checkpoints::find(repo, name)? {
-        return Ok(found);
-    }
-    if all.is_empty() && !repo.remote_names().is_empty() {
-        let hint = "git colony sync --fetch   # fetches the checkpoints of the remote";
-        return Err(not_found(name).hint(hint));
-    }
-    let is_revision = is_plain(name) && repo.resolve_commit(name).is_ok();
-    Err(if is_revision {
-        let hint = format!(
-            "git colony tag -m 'as of {name}' {name}   # makes a checkpoint of that commit"
-        );
-        not_found(name).hint(hint)
-    } else {
-        match nearest(name, all.iter().map(|one| one.label.as_str())) {
-            Some(label) => not_found(name).detail("nearest", label),
-            None => not_found(name),
-        }
-    })
-}
-
-/// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
-///
-/// # Errors
-/// `repository-broken`.
-pub fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
-    let [named, automatic] = [list(repo, Which::Named)?, list(repo, Which::Automatic)?];
-    let mut all = named.sound.iter().chain(&automatic.sound);
-    Ok(all.any(|checkpoint| checkpoint.is_named_fully(name)))
-}
-
-/// Finds the checkpoint that a name stands for.
-pub(in crate::design) fn pick(all: &[Checkpoint], name: &str) -> Result<Option<Checkpoint>> {
-    let short = |c: &Checkpoint| c.checkpoint_id.split_once('/').map(|(_, id)| id.to_owned());
-    let tests: [&dyn Fn(&Checkpoint) -> bool; 4] = [
-        &|c| c.checkpoint_id == name || short(c).as_deref() == Some(name),
-        &|c| c.label == name,
-        &|c| c.checkpoint_id.rsplit('-').next() == Some(name),
-        &|c| {
-            let by_id = fits(&c.checkpoint_id, name);
-            by_id || c.label.starts_with(name)
-        },
-    ];
-    for test in tests.into_iter().take(if name.is_empty() { 2 } else { 4 }) {
-        let mut fitting: Vec<_> = all.iter().filter(|c| test(c)).cloned().collect();
-        if fitting.len() > 1 {
-            return Err(ambiguous(name, &fitting));
-        }
-        if let Some(only) = fitting.pop() {
-            return Ok(Some(only));
-        }
-    }
-    Ok(None)
-}
-
-impl Checkpoint {
-    /// Returns `true` if the name is its whole id, one of the two parts of that, its label, or its
-    /// place in the list.
-    pub fn is_named_fully(&self, name: &str) -> bool {
-        let tail = self.checkpoint_id.rsplit('-').next();
-        let is_whole = |id: &str, name: &str| {
-            let short = id.split_once('/').map(|(_, short)| short);
-            id == name || short == Some(name) || self.label == name || tail == Some(name)
-        };
-        // The name of a published checkpoint begins with the agent.
-        let of_agent = name.split_once('/').is_some_and(|(agent, rest)| {
-            let id = self
-                .checkpoint_id
-                .strip_prefix(agent)
-                .and_then(|id| id.strip_prefix('/'));
-            id.is_some_and(|id| is_whole(id, rest))
-        });
-        parse_position(name).is_some() || is_whole(&self.checkpoint_id, name) || of_agent
-    }
-}
-
-/// Returns `true` if an id, or a part of it, begins with a name.
-fn fits(id: &str, name: &str) -> bool {
-    let short = id.split_once('/').map_or("", |(_, short)| short);
-    let tail = id.rsplit('-').next().unwrap_or_default();
-    name.len() >= MIN_PREFIX && [id, short, tail].iter().any(|id| id.starts_with(name))
-}
-
-fn is_plain(name: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_./-@~^".contains(c);
-    !name.starts_with('-') && !name.is_empty() && name.chars().all(plain)
-}
-
-/// Returns what else a label would name, so that it could not name its checkpoint.
-pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
-    let position = label.strip_prefix("auto").unwrap_or(label);
-    if label.trim().is_empty() {
-        Some("nothing")
-    } else if label.starts_with("op-") && OperationId::parse(label).is_some() {
-        Some("an operation")
-    } else if position.starts_with("@{") && position.ends_with('}') {
-        Some("a position in the list")
-    } else {
-        None
-    }
-}
-
-/// The minimum length of a prefix of an id.
-const MIN_PREFIX: usize = 4;
-
-fn parse_position(name: &str) -> Option<(Which, usize)> {
-    let (which, rest) = match name.strip_prefix("auto") {
-        Some(rest) => (Which::Automatic, rest),
-        None => (Which::Named, name),
-    };
-    let digits = rest.strip_prefix("@{")?.strip_suffix('}')?;
-    Some((which, digits.parse().ok()?))
-}
-
-fn not_found(name: &str) -> Error {
-    Error::new(
-        Code::CheckpointNotFound,
-        format!("no checkpoint or revision is named '{name}'"),
-    )
-    .detail("name", name)
-}
-
-fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
-    // Within a second the order of the list decides which is newer.
-    let mut fitting: Vec<_> = fitting.iter().rev().collect();
-    fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
-    let of_one_id = fitting
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.checkpoint_id == b.checkpoint_id));
-    if of_one_id {
-        return two_objects(name, &fitting);
-    }
-    let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
-    let newest = ids.first().copied().unwrap_or_default();
-    let shown: Vec<&str> = ids.iter().take(5).copied().collect();
-    let message = format!(
-        "{} checkpoints fit '{name}', the newest first: {}",
-        ids.len(),
-        shown.join(", ")
-    );
-    Error::new(Code::CheckpointAmbiguous, message)
-        .detail("name", name)
-        .detail("candidates", &ids)
-        .hint(format!(
-            "git colony checkpoints show {newest}   # the newest of them"
-        ))
-}
-
-/// Makes the error for an id whose refs in the two places hold different objects.
-fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
-    let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
-    Error::new(
-        Code::CheckpointAmbiguous,
-        format!(
-            "'{name}' is two different checkpoints: {}",
-            refs.join(" and ")
-        ),
-    )
-    .detail("name", name)
-    .detail("candidates", &refs)
-    .hint(format!(
-        "git show {}   # and the other one; 'git update-ref -d' deletes the wrong one",
-        refs.join(" ")
-    ))
 }
 
 /// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` if it is

@@ -3,6 +3,7 @@
 pub mod all_saved_at;
 mod assemble;
 pub mod automatic;
+pub mod checkpoint_names;
 pub mod checkpoint_refs;
 pub mod checkpoints;
 pub mod damaged_checkpoint;
@@ -291,7 +292,7 @@ fn refuse_unwanted(session: &Session, request: &Request) -> Result<()> {
     session.refuse_reader()?;
     let label = request.label.as_deref();
     let Some((label, other)) = label.and_then(|label| {
-        let other = checkpoints::mistaken_for(label)?;
+        let other = checkpoint_names::mistaken_for(label)?;
         Some((label, other))
     }) else {
         return Ok(());

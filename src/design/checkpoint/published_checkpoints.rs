@@ -9,6 +9,7 @@ use crate::model::Result;
 use crate::store::key;
 use crate::store::refs::ref_names;
 
+use super::checkpoint_names;
 use super::checkpoints::{self, Checkpoint, Listed, Which};
 
 /// Lists the named checkpoints of this repository and, marked by agent, those that agents have
@@ -47,7 +48,7 @@ pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoi
         .into_iter()
         .map(|(_, checkpoint)| checkpoint)
         .collect();
-    let found = checkpoints::pick(&all, rest)?;
+    let found = checkpoint_names::pick(&all, rest)?;
     Ok(found.map(|found| of_agent(found, agent)))
 }
 

@@ -1,7 +1,7 @@
 //! Resolves the name of a fork or branch that a user types: a branch, a fork, any revision, or a
 //! checkpoint.
 
-use crate::design::checkpoint::checkpoints;
+use crate::design::checkpoint::checkpoint_names;
 use crate::git::{Oid, RefName, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
@@ -72,7 +72,7 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
         Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
         found => return found,
     };
-    match checkpoints::find(repo, typed) {
+    match checkpoint_names::find(repo, typed) {
         Ok(checkpoint) => Ok(Named::commit(checkpoint.sha, typed.to_owned())),
         Err(ambiguous) if ambiguous.code() == Code::CheckpointAmbiguous => Err(ambiguous),
         Err(_) => Err(unknown),

@@ -1,6 +1,7 @@
 //! Resolves a name given to restore: the new tip of the branch, the new index and files.
 
-use crate::design::checkpoint::checkpoints::{self, Checkpoint};
+use crate::design::checkpoint::checkpoint_names;
+use crate::design::checkpoint::checkpoints::Checkpoint;
 use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::tag_message::Mode;
 use crate::design::fork::names;
@@ -53,7 +54,7 @@ impl Target {
         if let Some(id) = OperationId::parse(name).filter(|_| name.starts_with("op-")) {
             return before_operation(repo, id);
         }
-        let checkpoint = checkpoints::find(repo, name)?;
+        let checkpoint = checkpoint_names::find(repo, name)?;
         let is_named_fully = checkpoint.is_named_fully(name);
         Ok(Target {
             is_named_fully,
@@ -72,7 +73,7 @@ impl Target {
         let is_found = match &found {
             Ok(target) => target.is_named_fully || is_abbreviated_id(name),
             Err(error) if error.code() == Code::CheckpointAmbiguous => {
-                is_abbreviated_id(name) || checkpoints::is_whole_name(repo, name)?
+                is_abbreviated_id(name) || checkpoint_names::is_whole_name(repo, name)?
             }
             Err(error) => error.code() != Code::CheckpointNotFound,
         };

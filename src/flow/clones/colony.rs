@@ -6,7 +6,7 @@
 
 use crate::clones::found;
 use crate::clones::hub::{gather, joining, locate, publish};
-use crate::design::checkpoint::checkpoints;
+use crate::design::checkpoint::checkpoint_names;
 use crate::design::fork::names;
 use crate::flow::shared;
 use crate::git::ObjectWrites;
@@ -80,7 +80,7 @@ pub fn gather_to_begin(session: &Session, typed: &[String]) -> Result<()> {
 
 /// Gathers published work if the name of a checkpoint may be a published one, `<agent>/<label>`.
 pub fn gather_checkpoint(session: &Session, name: &str) {
-    if name.contains('/') && checkpoints::find(&session.repo, name).is_err() {
+    if name.contains('/') && checkpoint_names::find(&session.repo, name).is_err() {
         gather(session);
     }
 }
@@ -88,7 +88,7 @@ pub fn gather_checkpoint(session: &Session, name: &str) {
 /// Does the same as [`gather_for`] for a state to restore, which may be a checkpoint or a commit. A
 /// failure is reported, and stops nothing.
 pub fn gather_state(session: &Session, name: &str) {
-    let is_checkpoint = checkpoints::find(&session.repo, name).is_ok();
+    let is_checkpoint = checkpoint_names::find(&session.repo, name).is_ok();
     if !is_checkpoint && names::may_be_of_others(&session.repo, name) {
         gather(session);
     }

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::design::checkpoint::checkpoints;
+use crate::design::checkpoint::checkpoint_names;
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result};
@@ -184,7 +184,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
                 "refs/tags/" => format!("git tag --force {name} {was}"),
                 ref_names::CHECKPOINTS => {
                     let id = ref_names::parse_checkpoint(&reference.name).unwrap_or_default();
-                    let found = checkpoints::find(repo, &format!("checkpoint/{id}"));
+                    let found = checkpoint_names::find(repo, &format!("checkpoint/{id}"));
                     let label = found.map_or_else(|_| id.clone(), |found| found.label);
                     format!("git colony tag -m {} {was}", shell_word(&label))
                 }
