@@ -118,7 +118,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 /// # Errors
 /// `io`.
 pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
-    use super::worktree_files::{Moved, rename_exclusively};
+    use super::exclusive_move::{Moved, rename_exclusively};
     let here = rustix::fs::CWD;
     match rename_exclusively(here, from.as_os_str(), here, to.as_os_str()) {
         Ok(moved) => Ok(moved == Moved::Yes),

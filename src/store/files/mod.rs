@@ -2,6 +2,7 @@
 
 pub mod atomic;
 pub mod config_file;
+pub mod exclusive_move;
 pub mod folder_size;
 pub mod leftovers;
 pub mod moved_aside;

@@ -12,7 +12,7 @@ use crate::model::id::{OperationId, WorktreeKey};
 use crate::model::{Error, Result};
 
 use super::atomic;
-use super::worktree_files::{Moved, move_to_free};
+use super::exclusive_move::{Moved, move_to_free};
 
 /// A file that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

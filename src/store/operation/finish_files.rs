@@ -3,7 +3,8 @@
 use crate::git::Oid;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::files::atomic;
-use crate::store::files::worktree_files::{Moved, PathState, WorktreeFiles};
+use crate::store::files::exclusive_move::Moved;
+use crate::store::files::worktree_files::{PathState, WorktreeFiles};
 
 use super::finish::Finish;
 use super::late_files::{self, LateFile};

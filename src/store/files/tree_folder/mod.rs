@@ -17,8 +17,8 @@ use rustix::io::Errno;
 pub use crate::git::worktree::{CACHE, SESSIONS};
 use crate::model::{Code, Error, RepoPath, Result, World};
 
+use super::exclusive_move::{Moved, rename_exclusively};
 use super::leftovers;
-use super::worktree_files::{Moved, rename_exclusively};
 pub use append::{Expected, Growing, Keeping};
 
 /// How long to wait for another process that writes a file, or changes a folder.
