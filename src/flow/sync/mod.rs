@@ -12,14 +12,13 @@ mod consent;
 mod obstacles;
 mod plan;
 mod remote_identity;
+mod sync_report;
 mod unpublished;
 mod withheld;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::Serialize;
 use serde_json::json;
 
 use crate::clones::sync::travelers;
@@ -40,6 +39,7 @@ use consent::Leave;
 use plan::Wish;
 
 pub use consent::{Consent, is_given};
+pub use sync_report::{ChangedBranch, Direction, SyncReport, SyncResult, SyncedRef};
 pub use unpublished::{BranchAhead, Waiting};
 
 /// The maximum number of rounds if other pushes are faster.

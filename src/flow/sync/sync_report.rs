@@ -1,0 +1,112 @@
+//! What a sync reports: each ref and how it ended, and the branches that moved.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::git::{Oid, RefName};
+
+use super::consent::Consent;
+use super::unpublished::{BranchAhead, Waiting};
+
+/// The side on which a ref moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Here.
+    Fetch,
+    /// On the remote.
+    Push,
+    /// On both sides.
+    Both,
+    /// Nowhere.
+    None,
+}
+
+/// The result for a ref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncResult {
+    /// Both sides had the same.
+    UpToDate,
+    /// It was fetched from the remote.
+    Fetched,
+    /// The remote was fast-forwarded to the local value.
+    Pushed,
+    /// The remote has it now.
+    Created,
+    /// It was deleted, as on the other side.
+    Deleted,
+    /// Both sides had changed it and have a joint version now.
+    Merged,
+    /// The remote has more.
+    Behind,
+    /// The remote has another ref with that name: it was not pushed.
+    Rejected,
+    /// The server rejects it.
+    RefusedByServer,
+    /// It would be created, moved or deleted on the remote, but there is no consent.
+    Unpublished,
+    /// It would publish a likely secret: it was not pushed.
+    KeptHome,
+    /// Its owner has to push it.
+    NotOwned,
+    /// It was deleted on the remote, and stays here.
+    KeptHere,
+    /// Both sides have changed it and no rule decides, or another name here is in its way.
+    Conflict,
+    /// The remote has an object of the wrong kind under that name.
+    Invalid,
+}
+
+/// The result for a ref.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SyncedRef {
+    /// Its full name.
+    pub name: RefName,
+    /// The side on which it moved.
+    pub direction: Direction,
+    /// The old value, if it moved.
+    pub old: Option<Oid>,
+    /// The current value.
+    pub new: Option<Oid>,
+    /// The result.
+    pub result: SyncResult,
+    /// The reason, if it is not obvious.
+    pub reason: Option<String>,
+    /// The next command to try.
+    pub hint: Option<String>,
+}
+
+/// A remote branch that moved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChangedBranch {
+    /// Its short name, as in `origin/main`.
+    pub name: String,
+    /// The old value.
+    pub old: Option<Oid>,
+    /// The new value; `None` if it was deleted.
+    pub new: Option<Oid>,
+}
+
+/// The report of a sync.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SyncReport {
+    /// The remote.
+    pub remote: String,
+    /// Its URL, without credentials.
+    pub url: String,
+    /// Its push URL, without credentials.
+    pub push_url: String,
+    /// The refs that sync covers, by name.
+    pub refs: Vec<SyncedRef>,
+    /// The remote branches that moved.
+    pub branch_changed: Vec<ChangedBranch>,
+    /// Whether publishing there is permitted.
+    pub consent: Consent,
+    /// The refs that wait for consent; `None` if there are none.
+    pub waiting: Option<Waiting>,
+    /// The branch that is checked out, if 'git push' has to push commits of it.
+    pub branch_ahead: Option<BranchAhead>,
+    /// True if nothing was changed because of a dry run.
+    pub dry_run: bool,
+}
