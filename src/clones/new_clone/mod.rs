@@ -3,9 +3,9 @@
 pub mod build_files;
 pub mod clone_large_files;
 pub mod rewritten_start;
+mod staged;
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ use crate::git::new_repository::{ConfigEntry, NewRepository};
 use crate::git::plain_file;
 use crate::git::refs::FoundRef;
 use crate::git::{ObjectWrites, Oid, RefName, Repo};
-use crate::model::{Code, Error, Result, World};
+use crate::model::{Error, Result, World};
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
+use crate::store::key;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
-use crate::store::settings::Flags;
-use crate::store::{Session, key};
 
 use super::clone_folders::membership_at;
 use super::hub::Hub;
 use super::hub::publish::{large_objects_of, of_team};
 use clone_large_files::{LargeFiles, Store};
+pub use staged::Staged;
+use staged::{refuse_taken, sweep};
 
 /// How long to wait while another process deletes leftovers of dead ones.
 const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
@@ -78,22 +79,6 @@ pub struct WantedClone<'a> {
     pub check_out: bool,
     /// The directories of its cone.
     pub sparse: Sparse,
-}
-
-/// A clone under construction; removed when dropped.
-pub struct Staged {
-    place: PathBuf,
-    folder: PathBuf,
-    lock_path: PathBuf,
-    _lock: File,
-    done: bool,
-    keep: bool,
-    /// Its record.
-    pub member: Membership,
-    /// Whether git-lfs stores files of the tree.
-    pub uses_lfs: bool,
-    /// The directories it checks out beside the files at the top; none for the whole tree.
-    pub sparse: Vec<String>,
 }
 
 impl WantedClone<'_> {
@@ -312,88 +297,6 @@ impl WantedClone<'_> {
 /// Returns the name of a remote-tracking branch.
 fn remote(rest: &str) -> RefName {
     RefName::from(format!("refs/remotes/origin/{rest}").as_str())
-}
-
-impl Staged {
-    /// Returns the folder it is created in.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Opens the clone before it is at its path.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
-    pub fn session(&self, world: &World) -> Result<Session> {
-        let world = world.standing_in(&self.folder);
-        Session::open(world, &Flags::default(), ObjectWrites::Durable)
-    }
-
-    /// Renames the clone to its path: from here on it exists.
-    ///
-    /// # Errors
-    /// `agent-exists` where another command was faster; `io`.
-    pub fn finish(mut self, world: &World) -> Result<PathBuf> {
-        let above = self.place.parent().unwrap_or(Path::new("/"));
-        atomic::make_directory(above)?;
-        // As with 'git clone', a power cut may lose the clone: it has no work yet.
-        if !atomic::rename_to_free(&self.folder, &self.place)? {
-            refuse_taken(&self.place, self.member.agent.as_deref())?;
-        }
-        if !self.member.hub.is_dir() {
-            // 'clones gc' moved the hub aside before it could see this clone.
-            atomic::rename(&self.place, &self.folder)?;
-            return Err(Error::new(
-                Code::HubMissing,
-                "the hub was removed while the clone was created",
-            )
-            .hint("run the command again"));
-        }
-        self.done = true;
-        atomic::remove_file(&self.lock_path)?;
-        world.reach("clone-in-place")?;
-        Ok(self.place.clone())
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        // What cannot be removed now is swept when the next clone is created.
-        if !self.done && !self.keep {
-            atomic::remove_folder(&self.folder).ok();
-            atomic::remove_file(&self.lock_path).ok();
-        }
-    }
-}
-
-/// Deletes leftovers of dead processes that created clones: their locks are free.
-fn sweep(staging: &Path) {
-    let entries = std::fs::read_dir(staging).into_iter().flatten().flatten();
-    for lock in entries.map(|entry| entry.path()) {
-        if lock.extension().is_none_or(|extension| extension != "lock") {
-            continue;
-        }
-        let Ok(file) = File::open(&lock) else {
-            continue;
-        };
-        if file.try_lock().is_ok() {
-            atomic::remove_folder(&lock.with_extension("")).ok();
-            atomic::remove_file(&lock).ok();
-        }
-    }
-}
-
-fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
-    if std::fs::symlink_metadata(place).is_err() {
-        return Ok(());
-    }
-    let shown = place.display();
-    let error = Error::new(Code::AgentExists, format!("'{shown}' exists already"))
-        .detail("path", shown.to_string());
-    Err(match agent {
-        Some(agent) => error.hint(format!("git colony agents path {agent}")),
-        None => error.hint("git colony clones"),
-    })
 }
 
 fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {

@@ -62,7 +62,7 @@ pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::R
 
 /// Moves a file or symlink between file systems: copies it beside its destination, makes it durable, moves it
 /// into place exclusively, and only then removes the source.
-fn move_by_copy(source: &Path, destination: &Path) -> io::Result<Moved> {
+pub(super) fn move_by_copy(source: &Path, destination: &Path) -> io::Result<Moved> {
     let metadata = match std::fs::symlink_metadata(source) {
         Ok(metadata) => metadata,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Moved::SourceMissing),

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::model::RepoPath;
 
-use super::exclusive_move::{Moved, move_to_free, rename_exclusively};
+use super::exclusive_move::{Moved, move_by_copy, rename_exclusively};
 
 /// The root of a worktree, opened.
 pub struct WorktreeFiles {

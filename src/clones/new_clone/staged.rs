@@ -1,0 +1,109 @@
+//! A clone under construction: in a folder of its own first, renamed to its path when everything is set up.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::git::ObjectWrites;
+use crate::model::{Code, Error, Result, World};
+use crate::store::Session;
+use crate::store::files::atomic;
+use crate::store::membership::Membership;
+use crate::store::settings::Flags;
+
+/// A clone under construction; removed when dropped.
+pub struct Staged {
+    pub(super) place: PathBuf,
+    pub(super) folder: PathBuf,
+    pub(super) lock_path: PathBuf,
+    pub(super) _lock: File,
+    pub(super) done: bool,
+    pub(super) keep: bool,
+    /// Its record.
+    pub member: Membership,
+    /// Whether git-lfs stores files of the tree.
+    pub uses_lfs: bool,
+    /// The directories it checks out beside the files at the top; none for the whole tree.
+    pub sparse: Vec<String>,
+}
+
+impl Staged {
+    /// Returns the folder it is created in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Opens the clone before it is at its path.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn session(&self, world: &World) -> Result<Session> {
+        let world = world.standing_in(&self.folder);
+        Session::open(world, &Flags::default(), ObjectWrites::Durable)
+    }
+
+    /// Renames the clone to its path: from here on it exists.
+    ///
+    /// # Errors
+    /// `agent-exists` where another command was faster; `io`.
+    pub fn finish(mut self, world: &World) -> Result<PathBuf> {
+        let above = self.place.parent().unwrap_or(Path::new("/"));
+        atomic::make_directory(above)?;
+        // As with 'git clone', a power cut may lose the clone: it has no work yet.
+        if !atomic::rename_to_free(&self.folder, &self.place)? {
+            refuse_taken(&self.place, self.member.agent.as_deref())?;
+        }
+        if !self.member.hub.is_dir() {
+            // 'clones gc' moved the hub aside before it could see this clone.
+            atomic::rename(&self.place, &self.folder)?;
+            return Err(Error::new(
+                Code::HubMissing,
+                "the hub was removed while the clone was created",
+            )
+            .hint("run the command again"));
+        }
+        self.done = true;
+        atomic::remove_file(&self.lock_path)?;
+        world.reach("clone-in-place")?;
+        Ok(self.place.clone())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept when the next clone is created.
+        if !self.done && !self.keep {
+            atomic::remove_folder(&self.folder).ok();
+            atomic::remove_file(&self.lock_path).ok();
+        }
+    }
+}
+
+/// Deletes leftovers of dead processes that created clones: their locks are free.
+pub(super) fn sweep(staging: &Path) {
+    let entries = std::fs::read_dir(staging).into_iter().flatten().flatten();
+    for lock in entries.map(|entry| entry.path()) {
+        if lock.extension().is_none_or(|extension| extension != "lock") {
+            continue;
+        }
+        let Ok(file) = File::open(&lock) else {
+            continue;
+        };
+        if file.try_lock().is_ok() {
+            atomic::remove_folder(&lock.with_extension("")).ok();
+            atomic::remove_file(&lock).ok();
+        }
+    }
+}
+
+pub(super) fn refuse_taken(place: &Path, agent: Option<&str>) -> Result<()> {
+    if std::fs::symlink_metadata(place).is_err() {
+        return Ok(());
+    }
+    let shown = place.display();
+    let error = Error::new(Code::AgentExists, format!("'{shown}' exists already"))
+        .detail("path", shown.to_string());
+    Err(match agent {
+        Some(agent) => error.hint(format!("git colony agents path {agent}")),
+        None => error.hint("git colony clones"),
+    })
+}
