@@ -199,14 +199,14 @@ fn below_the_faces_nothing_prints() {
 /// whatever stands there.
 const READERS: [&str; 13] = [
     "clones/new_clone/build_files.rs",
-    "clones/new_clone/mod.rs",
+    "clones/new_clone/staged.rs",
     "clones/removal/removal_steps.rs",
     "git/lfs/lfs_objects.rs",
     "git/process/end.rs",
     "git/refs/mod.rs",
     "git/refs/reflog.rs",
     "store/files/atomic.rs",
-    "store/files/worktree_files.rs",
+    "store/files/exclusive_move.rs",
     "store/lease/processes.rs",
     "store/lock/mod.rs",
     "store/migration/migration_children.rs",
