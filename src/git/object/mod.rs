@@ -300,10 +300,13 @@ impl Repo {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let id = self
-            .inner
-            .write_object(&object)
-            .or_code(Code::Io, || "cannot write a commit")?;
+        self.write_object(&object, "a commit")
+    }
+
+    /// Writes an object; `what` names it in the error.
+    fn write_object(&self, object: &impl gix::objs::WriteTo, what: &str) -> Result<Oid> {
+        let written = self.inner.write_object(object);
+        let id = written.or_code(Code::Io, || format!("cannot write {what}"))?;
         Ok(id.detach().into())
     }
 

@@ -71,11 +71,7 @@ impl Repo {
             message: message.into(),
             extra_headers: Vec::new(),
         };
-        let id = self
-            .inner
-            .write_object(&object)
-            .or_code(Code::Io, || "cannot write a commit")?;
-        Ok(id.detach().into())
+        self.write_object(&object, "a commit")
     }
 }
 

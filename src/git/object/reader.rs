@@ -102,21 +102,7 @@ impl Objects {
         if path.as_bytes().is_empty() {
             return Ok(Some(TreeEntry::directory(tree)));
         }
-        let cannot = || format!("cannot read tree {tree}");
-        if tree.0.is_empty_tree() {
-            return Ok(None);
-        }
-        let found = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let entry = found
-            .lookup_entry_by_path(path.as_path())
-            .or_code(Code::ObjectMissing, cannot)?;
-        Ok(entry.map(|entry| TreeEntry {
-            kind: entry.mode().kind(),
-            id: entry.object_id().into(),
-        }))
+        super::tree::entry_at(&self.inner, tree, path.as_path())
     }
 
     /// Reads a blob.

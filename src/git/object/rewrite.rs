@@ -45,11 +45,7 @@ impl Repo {
             message: message(decoded.message).into(),
             extra_headers: Vec::new(),
         };
-        let id = self
-            .inner
-            .write_object(&object)
-            .or_code(Code::Io, || "cannot write a commit")?;
-        Ok(id.detach().into())
+        self.write_object(&object, "a commit")
     }
 
     /// Rewrites an annotated tag for another target of the same kind; `message` computes its
@@ -79,11 +75,7 @@ impl Repo {
             message: message(super::tag::unsigned(tag.message)).into(),
             signature: None,
         };
-        let id = self
-            .inner
-            .write_object(&object)
-            .or_code(Code::Io, || "cannot write a tag")?;
-        Ok(id.detach().into())
+        self.write_object(&object, "a tag")
     }
 
     /// Returns the target of an annotated tag; `None` for any other object.

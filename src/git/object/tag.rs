@@ -41,11 +41,7 @@ impl Repo {
             message: with_newline(tag.message).into(),
             signature: None,
         };
-        let id = self
-            .inner
-            .write_object(&object)
-            .or_code(Code::Io, || "cannot write a tag")?;
-        Ok(id.detach().into())
+        self.write_object(&object, "a tag")
     }
 
     /// Returns the raw bytes of a tag object; `None` when `id` is another kind or is missing.

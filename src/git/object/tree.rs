@@ -1,5 +1,7 @@
 //! Trees and histories: looking up paths, editing trees, walking commits.
 
+use std::path::Path;
+
 use gix::bstr::BStr;
 
 use crate::git::{Oid, Repo, TreeEntry};
@@ -60,19 +62,9 @@ impl Repo {
     ///
     /// # Errors
     /// `object-missing`.
-    pub fn entry_in(&self, tree: Oid, path: impl AsRef<std::path::Path>) -> Result<Option<Oid>> {
-        let cannot = || format!("cannot read tree {tree}");
-        if tree == self.empty_tree() {
-            return Ok(None);
-        }
-        let tree = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let entry = tree
-            .lookup_entry_by_path(path)
-            .or_code(Code::ObjectMissing, cannot)?;
-        Ok(entry.map(|entry| entry.object_id().into()))
+    pub fn entry_in(&self, tree: Oid, path: impl AsRef<Path>) -> Result<Option<Oid>> {
+        let entry = entry_at(&self.inner, tree, path.as_ref())?;
+        Ok(entry.map(|entry| entry.id))
     }
 
     /// Returns the file, symlink or submodule at `path` in `tree`; `None` for a directory too.
@@ -80,21 +72,7 @@ impl Repo {
     /// # Errors
     /// `object-missing`.
     pub fn leaf_in(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
-        let cannot = || format!("cannot read tree {tree}");
-        if tree == self.empty_tree() {
-            return Ok(None);
-        }
-        let found = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let entry = found
-            .lookup_entry_by_path(path.as_path())
-            .or_code(Code::ObjectMissing, cannot)?
-            .map(|entry| TreeEntry {
-                kind: entry.mode().kind(),
-                id: entry.object_id().into(),
-            });
+        let entry = entry_at(&self.inner, tree, path.as_path())?;
         Ok(entry.filter(|entry| !entry.is_directory()))
     }
 
@@ -103,19 +81,9 @@ impl Repo {
     /// # Errors
     /// `object-missing`.
     pub fn tree_in(&self, tree: Oid, path: &str) -> Result<Option<Oid>> {
-        let cannot = || format!("cannot read tree {tree}");
-        if tree == self.empty_tree() {
-            return Ok(None);
-        }
-        let tree = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let entry = tree
-            .lookup_entry_by_path(path)
-            .or_code(Code::ObjectMissing, cannot)?;
-        let directory = entry.filter(|entry| entry.mode().is_tree());
-        Ok(directory.map(|entry| entry.object_id().into()))
+        let entry = entry_at(&self.inner, tree, Path::new(path))?;
+        let directory = entry.filter(TreeEntry::is_directory);
+        Ok(directory.map(|entry| entry.id))
     }
 
     /// Lists the direct entries of a tree, in git's order.
@@ -174,6 +142,32 @@ impl Repo {
             .map(|info| Ok(Oid(info.or_code(Code::ObjectMissing, cannot)?.id)))
             .collect()
     }
+}
+
+/// Returns the entry at `path` in a tree.
+///
+/// # Errors
+/// `object-missing`.
+pub(super) fn entry_at(
+    repo: &gix::Repository,
+    tree: Oid,
+    path: &Path,
+) -> Result<Option<TreeEntry>> {
+    let cannot = || format!("cannot read tree {tree}");
+    // git knows the empty tree without storing it.
+    if tree.0.is_empty_tree() {
+        return Ok(None);
+    }
+    let found = repo
+        .find_tree(tree.0)
+        .or_code(Code::ObjectMissing, cannot)?;
+    let entry = found
+        .lookup_entry_by_path(path)
+        .or_code(Code::ObjectMissing, cannot)?;
+    Ok(entry.map(|entry| TreeEntry {
+        kind: entry.mode().kind(),
+        id: entry.object_id().into(),
+    }))
 }
 
 /// See [`Repo::first_commit`].
