@@ -13,6 +13,7 @@ use crate::model::{Code, Error, Result, ResultExt as _};
 use super::files::atomic;
 use super::files::shared_root::AgentPlace;
 use super::key;
+use super::record_format;
 use super::refs::ref_names;
 
 /// The format this version writes and the newest it reads. Since 2, checkpoints are below
@@ -134,18 +135,8 @@ impl Membership {
         let Some(bytes) = plain_file::find_own(path).map_err(cannot)? else {
             return Ok(None);
         };
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).or_code(Code::RepositoryBroken, broken)?;
-        let format = value.get("format").and_then(serde_json::Value::as_u64);
-        if format > Some(u64::from(FORMAT)) {
-            return Err(Error::new(
-                Code::NewerFormat,
-                format!("'{}' was written by a newer git-colony", path.display()),
-            ));
-        }
-        serde_json::from_value(value)
-            .map(Some)
-            .or_code(Code::RepositoryBroken, broken)
+        let newer = |_| format!("'{}' was written by a newer git-colony", path.display());
+        record_format::parse(&bytes, FORMAT, newer, broken).map(Some)
     }
 
     /// Writes the record below a common git directory.

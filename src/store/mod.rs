@@ -11,6 +11,7 @@ pub mod lock;
 pub mod membership;
 pub mod migration;
 pub mod operation;
+pub mod record_format;
 pub mod refs;
 pub mod session;
 pub mod session_log;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::object::{self, NewCommit};
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+use crate::store::record_format;
 use crate::store::refs::{ref_names, superseded};
 
 /// The format that this version writes, and the newest one that it reads.
@@ -116,19 +117,12 @@ impl ForkRecord {
         if repo.object_size(blob).is_some_and(|size| size > MAX_BYTES) {
             return Err(object::not_a_record(commit));
         }
-        let broken = || format!("cannot read the record of fork '{label}'");
-        let bytes = repo.read_blob(blob)?;
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).or_code(Code::RepositoryBroken, broken)?;
-        let format = value.get("format").and_then(serde_json::Value::as_u64);
-        if format > Some(u64::from(FORMAT)) {
-            return Err(Error::new(
-                Code::NewerFormat,
-                format!("the record of fork '{label}' was written by a newer git-colony"),
-            ));
-        }
-        let record: ForkRecord =
-            serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
+        let record: ForkRecord = record_format::parse(
+            &repo.read_blob(blob)?,
+            FORMAT,
+            |_| format!("the record of fork '{label}' was written by a newer git-colony"),
+            || format!("cannot read the record of fork '{label}'"),
+        )?;
         let label = label.to_owned();
         Ok((ForkRecord { label, ..record }, blob))
     }

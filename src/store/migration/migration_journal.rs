@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::git::object::NewCommit;
 use crate::git::{Oid, RefName, Repo, Signature, TreeEntry};
 use crate::model::id::{OperationId, WorktreeKey};
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, Error, RepoPath, Result};
+use crate::store::record_format;
 use crate::store::refs::ref_names;
 
 use super::{FORMAT, pretty};
@@ -80,23 +81,21 @@ impl Journal {
         let Some(commit) = repo.find_ref(&RefName::from(ref_names::MIGRATION_JOURNAL))? else {
             return Ok(None);
         };
-        let broken = || "cannot read the journal of the migration".to_owned();
         let tree = repo.tree_of(Some(commit))?;
         let blob = repo
             .entry_in(tree, JOURNAL)?
             .ok_or_else(|| crate::git::object::not_a_record(commit))?;
-        let value: serde_json::Value = serde_json::from_slice(&repo.read_blob(blob)?)
-            .or_code(Code::RepositoryBroken, broken)?;
-        let format = value.get("format").and_then(serde_json::Value::as_u64);
-        if format > Some(u64::from(FORMAT)) {
-            return Err(Error::new(
-                Code::NewerFormat,
-                "a newer git-colony started the migration to git-lfs",
-            )
-            .hint("finish it with the version that started it"));
-        }
-        let journal = serde_json::from_value(value).or_code(Code::RepositoryBroken, broken)?;
-        Ok(Some((journal, commit)))
+        let journal = record_format::parse(
+            &repo.read_blob(blob)?,
+            FORMAT,
+            |_| "a newer git-colony started the migration to git-lfs".to_owned(),
+            || "cannot read the journal of the migration".to_owned(),
+        );
+        let with_way_out = |error: Error| match error.code() {
+            Code::NewerFormat => error.hint("finish it with the version that started it"),
+            _ => error,
+        };
+        Ok(Some((journal.map_err(with_way_out)?, commit)))
     }
 
     /// Returns the format that this version writes.

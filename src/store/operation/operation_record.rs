@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::git::object::{self, NewCommit};
 use crate::git::{Head, Oid, RefChange, RefName, Repo, Signature, TreeEntry};
 use crate::model::id::OperationId;
-use crate::model::{Code, Error, RepoPath, Result, ResultExt as _};
+use crate::model::{Code, RepoPath, Result, ResultExt as _};
+use crate::store::record_format;
 
 use super::operation_kind::Kind;
 use super::state_files::{self, StateFile};
@@ -276,24 +277,12 @@ impl Record {
         let blob = repo
             .entry_in(tree, "op.json")?
             .ok_or_else(|| object::not_a_record(commit))?;
-        let bytes = repo.read_blob(blob)?;
-        let value: serde_json::Value = serde_json::from_slice(&bytes)
-            .or_code(Code::RepositoryBroken, || {
-                format!("cannot read operation {commit}")
-            })?;
-        let format = value
-            .get("format")
-            .and_then(serde_json::Value::as_u64)
-            .unwrap_or(0);
-        if format > u64::from(FORMAT) {
-            return Err(Error::new(
-                Code::NewerFormat,
-                format!("operation {commit} has format {format}; this version reads {FORMAT}"),
-            ));
-        }
-        serde_json::from_value(value).or_code(Code::RepositoryBroken, || {
-            format!("cannot read operation {commit}")
-        })
+        record_format::parse(
+            &repo.read_blob(blob)?,
+            FORMAT,
+            |format| format!("operation {commit} has format {format}; this version reads {FORMAT}"),
+            || format!("cannot read operation {commit}"),
+        )
     }
 
     /// Writes the tag objects of the record again, in case they were pruned.
