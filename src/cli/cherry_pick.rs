@@ -5,11 +5,10 @@ use crate::design::pick::{self, PickReport, Request};
 use crate::flow::agents::agent_places;
 use crate::model::Error;
 use crate::model::time::Moment;
-use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop, merge};
+use super::{Face, Run, Stop, aside_lines, merge};
 
 /// Apply chosen commits to a branch
 ///
@@ -117,9 +116,12 @@ impl Answer for PickReport {
         }
         let skipped = self.skipped.iter();
         lines.extend(skipped.map(|id| format!("skipped, already applied: {}", id.short())));
-        let kept = self.ignored_kept.iter();
-        lines.extend(kept.map(|path| format!("moved aside, ignored and in the way: {path}")));
-        lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        lines.extend(aside_lines::of(
+            self.dry_run.into(),
+            &self.ignored_kept,
+            "ignored and in the way",
+            &self.kept_late,
+        ));
         if self.resolving {
             let next = "git colony cherry-pick --continue";
             lines.push(format!("settle it, 'git add' each path, then: {next}"));

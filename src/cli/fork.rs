@@ -2,11 +2,10 @@
 
 use crate::design::fork::{self, ForkReport, Request};
 use crate::model::time::Moment;
-use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, aside_lines};
 
 /// Create a fork and switch to it
 ///
@@ -69,14 +68,12 @@ impl Answer for ForkReport {
             let count = text::count(self.carried.len(), "uncommitted change");
             lines.push(format!("{count} carried over"));
         }
-        let aside = if self.dry_run {
-            "would move aside"
-        } else {
-            "moved aside"
-        };
-        let kept = self.ignored_kept.iter();
-        lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
-        lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        lines.extend(aside_lines::of(
+            self.dry_run.into(),
+            &self.ignored_kept,
+            "ignored and in the way",
+            &self.kept_late,
+        ));
         if let Some(op) = self.op {
             lines.push(format!("to undo: git colony undo   ({op})"));
         }

@@ -14,12 +14,11 @@ use crate::model::text::shell_word;
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::store::Session;
-use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::why;
-use super::{Face, Run, Stop, typed_path};
+use super::{Face, Run, Stop, aside_lines, typed_path};
 
 /// Merge an agent's work, a fork, a branch or a commit into a branch
 ///
@@ -243,14 +242,12 @@ impl Answer for MergeReport {
             format!("locked by {who}: {} (lock {})", one.path, one.id)
         });
         lines.extend(warned);
-        let aside = if self.dry_run {
-            "would move aside"
-        } else {
-            "moved aside"
-        };
-        let kept = self.ignored_kept.iter();
-        lines.extend(kept.map(|path| format!("{aside}, ignored and in the way: {path}")));
-        lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        lines.extend(aside_lines::of(
+            self.dry_run.into(),
+            &self.ignored_kept,
+            "ignored and in the way",
+            &self.kept_late,
+        ));
         let left_out = self.left_out.iter();
         lines.extend(
             left_out.map(|left| format!("not part of it: {} ({})", left.path, why(left.reason).0)),

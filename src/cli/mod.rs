@@ -7,6 +7,7 @@ mod actions;
 mod agent_answers;
 mod agents;
 mod args;
+mod aside_lines;
 mod blackboard;
 mod call;
 mod cargo;

@@ -11,12 +11,11 @@ use crate::model::text::{shell_word, typed_word};
 use crate::model::time::Moment;
 use crate::model::{Code, Error};
 use crate::store::Session;
-use crate::store::operation::LateFile;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
 use super::checkpoint::why;
-use super::{Face, Run, Stop, typed_path, undo};
+use super::{Face, Run, Stop, aside_lines, typed_path, undo};
 
 /// Restore a checkpoint or any commit, or only some of its files
 ///
@@ -239,14 +238,12 @@ impl Answer for RestoreReport {
             .flat_map(|left| undo::leaving(left, self.dry_run.into()))
             .collect();
         lines.extend(arriving(self));
-        let aside = if self.dry_run {
-            "would move aside"
-        } else {
-            "moved aside"
-        };
-        let kept = self.ignored_kept.iter();
-        lines.extend(kept.map(|path| format!("{aside}, no checkpoint has it: {path}")));
-        lines.extend(self.kept_late.iter().map(LateFile::sentence));
+        lines.extend(aside_lines::of(
+            self.dry_run.into(),
+            &self.ignored_kept,
+            "no checkpoint has it",
+            &self.kept_late,
+        ));
         let unignored = self.unignored.iter();
         lines.extend(
             unignored.map(|path| format!("no longer ignored, stays out of checkpoints: {path}")),

@@ -1,0 +1,17 @@
+//! Lines about the files that a command moves aside.
+
+use crate::model::RepoPath;
+use crate::store::operation::LateFile;
+
+use super::Run;
+
+/// Returns a line for each ignored file that is in the way, with the reason why it is kept, and for each file that was
+/// written while the command ran.
+pub(super) fn of(run: Run, ignored: &[RepoPath], why: &str, late: &[LateFile]) -> Vec<String> {
+    let aside = match run {
+        Run::Dry => "would move aside",
+        Run::ForReal => "moved aside",
+    };
+    let kept = ignored.iter().map(|path| format!("{aside}, {why}: {path}"));
+    kept.chain(late.iter().map(LateFile::sentence)).collect()
+}
