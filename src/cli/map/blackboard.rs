@@ -42,19 +42,22 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 impl Answer for MapBlackboardReport {
     fn message(&self) -> String {
         let count = |number| usize::try_from(number).unwrap_or(usize::MAX);
-        let keys = text::count(count(self.records), "key");
-        let pages = text::count(count(self.pages), "page");
+        let keys = text::count(count(self.size.records), "key");
+        let pages = text::count(count(self.size.pages), "page");
         let what = match self.status {
             MapStatus::AlreadyMapped if self.op.is_some() => super::RECORDED.to_owned(),
             MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
-            _ => format!("{} new, {} gone", self.pages_added, self.pages_removed),
+            _ => format!(
+                "{} new, {} gone",
+                self.size.pages_added, self.size.pages_removed
+            ),
         };
         let would = if self.dry_run {
             "; nothing was written"
         } else {
             ""
         };
-        let (scope, tokens) = (&self.scope_id, self.tokens);
+        let (scope, tokens) = (&self.scope_id, self.size.tokens);
         format!("'{scope}': {keys}, {pages}, {tokens} tokens, {what}{would}")
     }
 

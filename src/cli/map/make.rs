@@ -220,7 +220,10 @@ fn told(result: &MapResult) -> Vec<String> {
         MapStatus::AlreadyMapped if result.recorded => super::RECORDED.to_owned(),
         MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
         MapStatus::Skipped => format!("skipped: {}", result.message),
-        MapStatus::Mapped => format!("{} new, {} gone", result.pages_added, result.pages_removed),
+        MapStatus::Mapped => format!(
+            "{} new, {} gone",
+            result.size.pages_added, result.size.pages_removed
+        ),
     };
     let size = match result.status {
         MapStatus::Error | MapStatus::Skipped => String::new(),
@@ -228,8 +231,8 @@ fn told(result: &MapResult) -> Vec<String> {
             let counted = |number: u64, word| {
                 text::count(usize::try_from(number).unwrap_or(usize::MAX), word)
             };
-            let pages = counted(result.pages, "page");
-            format!("{pages}, {}", counted(result.tokens, "token"))
+            let pages = counted(result.size.pages, "page");
+            format!("{pages}, {}", counted(result.size.tokens, "token"))
         }
     };
     vec![result.name.clone(), size, what]

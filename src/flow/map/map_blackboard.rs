@@ -11,7 +11,7 @@ use super::kept_files::keep_alive;
 use super::map_repo::refuse_ours;
 use super::map_rows::checked;
 use super::map_tree::whole;
-use super::mapping::{How, MapResult, MapStatus, Mapper};
+use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
 use crate::blackboard::board::{Board, UnreadableKey};
 use crate::blackboard::entry::Entry;
 use crate::flow::{map, shared};
@@ -57,18 +57,9 @@ pub struct MapBlackboardReport {
     pub commit: Oid,
     /// The keys with more than one value: their records have all of them.
     pub conflicts: Vec<String>,
-    /// The number of pages of the scope.
-    pub pages: u64,
-    /// The number of records of the scope.
-    pub records: u64,
-    /// The tokens of the scope, the sum over its records.
-    pub tokens: u64,
-    /// The number of new pages.
-    pub pages_added: u64,
-    /// The number of removed pages.
-    pub pages_removed: u64,
-    /// The number of unchanged pages.
-    pub pages_kept: u64,
+    /// Its pages.
+    #[serde(flatten)]
+    pub size: ScopeSize,
     /// Keys without a record that should have one, by the path of the record: at most a hundred.
     pub left_out: Vec<UnmappedFile>,
     /// Their total number.
@@ -264,12 +255,7 @@ fn report(source: Source, result: MapResult, dry_run: bool) -> MapBlackboardRepo
         scope: source.board.scope,
         commit: source.tip,
         conflicts: conflicts.map(|entry| entry.key).collect(),
-        pages: result.pages,
-        records: result.records,
-        tokens: result.tokens,
-        pages_added: result.pages_added,
-        pages_removed: result.pages_removed,
-        pages_kept: result.pages_kept,
+        size: result.size,
         left_out: result.left_out,
         left_out_count: result.left_out_count,
         unreadable: source.unreadable,

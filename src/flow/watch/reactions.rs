@@ -50,7 +50,7 @@ pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
     // Before the events of the watch, which come of them.
     event_log::write_announced(&session.world);
     let results = committed.results.into_iter().chain(worktree.results);
-    let has_others = |result: &MapResult| result.pages_added + result.pages_removed > 0;
+    let has_others = |result: &MapResult| result.size.pages_added + result.size.pages_removed > 0;
     let mapped = results.filter(has_others);
     Ok(mapped.map(|result| result.scope_id).collect())
 }

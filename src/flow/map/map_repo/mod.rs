@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::custom_source::Commands;
 use super::map_rows::checked;
 use super::map_tree::whole;
-use super::mapping::{How, MapResult, MapStatus, Mapper};
+use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
 use super::other_repositories::Network;
 use crate::flow::map;
 use crate::git::{Oid, RefName};
@@ -46,18 +46,9 @@ pub struct MapRepoReport {
     pub branch: Option<String>,
     /// The commit that was mapped.
     pub commit: Oid,
-    /// The number of pages of the scope.
-    pub pages: u64,
-    /// The number of records of the scope.
-    pub records: u64,
-    /// The tokens of the scope, the sum over its records.
-    pub tokens: u64,
-    /// The number of new pages.
-    pub pages_added: u64,
-    /// The number of removed pages.
-    pub pages_removed: u64,
-    /// The number of unchanged pages.
-    pub pages_kept: u64,
+    /// Its pages.
+    #[serde(flatten)]
+    pub size: ScopeSize,
     /// Files without a record that should have one, whether or not anything has changed: at most a
     /// hundred.
     pub left_out: Vec<UnmappedFile>,
@@ -120,12 +111,7 @@ fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoRe
         origin_url: found.origin_url,
         branch: found.branch,
         commit: found.commit,
-        pages: result.pages,
-        records: result.records,
-        tokens: result.tokens,
-        pages_added: result.pages_added,
-        pages_removed: result.pages_removed,
-        pages_kept: result.pages_kept,
+        size: result.size,
         left_out: result.left_out,
         left_out_count: result.left_out_count,
         op: None,

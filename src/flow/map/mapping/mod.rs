@@ -28,7 +28,7 @@ use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 use crate::store::state::event_log;
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
-pub use result::{MapResult, MapStatus};
+pub use result::{MapResult, MapStatus, ScopeSize};
 
 /// The maximum number of attempts to map a scope that another process maps, too.
 const MAX_ATTEMPTS: usize = 5;
@@ -354,8 +354,8 @@ fn announce_mapped(session: &Session, row: &ResolvedRow, result: &MapResult) {
         "origin_url": row.origin_url,
         "branch": row.branch,
         "commit": row.commit,
-        "pages_added": result.pages_added,
-        "pages_removed": result.pages_removed,
+        "pages_added": result.size.pages_added,
+        "pages_removed": result.size.pages_removed,
     });
     event_log::announce(session, format!("mapped:{}", result.scope_id), value);
 }

@@ -35,17 +35,9 @@ pub enum MapStatus {
     Skipped,
 }
 
-/// The result for a row.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct MapResult {
-    /// The name of the row.
-    pub name: String,
-    /// Its scope.
-    pub scope_id: String,
-    /// The status.
-    pub status: MapStatus,
-    /// Whether its record was written, or would be: it had none, as after an undo, or another one.
-    pub recorded: bool,
+/// The pages of a scope after it was mapped.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+pub struct ScopeSize {
     /// The number of pages of the scope.
     pub pages: u64,
     /// The number of records of the scope.
@@ -58,6 +50,22 @@ pub struct MapResult {
     pub pages_removed: u64,
     /// The number of unchanged pages.
     pub pages_kept: u64,
+}
+
+/// The result for a row.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct MapResult {
+    /// The name of the row.
+    pub name: String,
+    /// Its scope.
+    pub scope_id: String,
+    /// The status.
+    pub status: MapStatus,
+    /// Whether its record was written, or would be: it had none, as after an undo, or another one.
+    pub recorded: bool,
+    /// Its pages.
+    #[serde(flatten)]
+    pub size: ScopeSize,
     /// Files without a record that should have one, whether or not anything has changed: at most a
     /// hundred.
     pub left_out: Vec<UnmappedFile>,
@@ -82,10 +90,13 @@ impl MapResult {
             name: row.name.clone(),
             scope_id: row.scope_id.clone(),
             status,
-            pages: totals.pages,
-            records: totals.records,
-            tokens: totals.tokens,
-            pages_kept: totals.pages,
+            size: ScopeSize {
+                pages: totals.pages,
+                records: totals.records,
+                tokens: totals.tokens,
+                pages_kept: totals.pages,
+                ..ScopeSize::default()
+            },
             ..MapResult::default()
         }
     }
@@ -113,13 +124,14 @@ impl MapResult {
         } else {
             MapStatus::Mapped
         };
-        MapResult {
-            pages_added: added,
-            pages_removed: removed,
-            pages_kept: totals.pages.saturating_sub(added),
-            message: if is_same { NOTHING } else { "" }.to_owned(),
-            ..MapResult::of(row, status, totals)
+        let mut result = MapResult::of(row, status, totals);
+        result.size.pages_added = added;
+        result.size.pages_removed = removed;
+        result.size.pages_kept = totals.pages.saturating_sub(added);
+        if is_same {
+            NOTHING.clone_into(&mut result.message);
         }
+        result
     }
 
     /// Adds the files without a record that should have one.
