@@ -101,9 +101,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> 
     if let Some(places) = &places {
         refuse_another(session, places, request, &written)?;
     }
-    let worktree = places
-        .as_ref()
-        .map_or(String::new(), |places| places.key.to_string());
+    let worktree = map::worktree_name(places.as_ref());
     let row = resolved(session, &source, places.as_ref(), &scope_id)?;
     let follows = written.commit.as_deref();
     let result = Mapper::open(How::offline(session), &worktree)?.map(&row, follows)?;

@@ -11,7 +11,7 @@ use super::custom_source::Commands;
 use super::kept_files::keep_alive;
 use super::map_rows::{self, Request, Rows};
 use super::mapping::{How, MapResult, Mapper};
-use super::{MapReport, places};
+use super::{MapReport, places, worktree_name};
 use crate::design::uncommitted::{self, Uncommitted};
 use crate::flow::knowledge::RoutedReport;
 use crate::map::resolved::{ResolvedRow, RowOutcome};
@@ -37,9 +37,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let mut rows = map_rows::resolve_at(session, request, Some(found.commit))?;
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
-    let worktree = places
-        .as_ref()
-        .map_or(String::new(), |places| places.key.to_string());
+    let worktree = worktree_name(places.as_ref());
     let how = How {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),

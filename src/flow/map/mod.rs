@@ -91,9 +91,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let mut rows = map_rows::resolve(session, request)?;
     let dry_run = !session.repo.keeps_objects();
     let places = places(session, dry_run)?;
-    let worktree = places
-        .as_ref()
-        .map_or(String::new(), |places| places.key.to_string());
+    let worktree = worktree_name(places.as_ref());
     let how = How {
         session,
         tokenizer: Tokenizer::named(&rows.settings.tokenizer),
@@ -181,7 +179,12 @@ fn is_for_later(session: &Session, request: &Request, error: &Error) -> bool {
     is_later && !session.repo.keeps_objects()
 }
 
-/// Returns the name of the worktree, which the first use creates. A dry run has none then.
+/// Returns the name under which pages are stored; empty in a worktree without places.
+pub(super) fn worktree_name(places: Option<&Places>) -> String {
+    places.map_or_else(String::new, |places| places.key.to_string())
+}
+
+/// Returns the places of the worktree, which the first use creates. A dry run has none then.
 pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>> {
     if let Some(places) = Places::find(&session.repo)? {
         return Ok(Some(places));

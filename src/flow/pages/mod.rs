@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::map::{map_in_memory, map_worktree, mapping};
+use super::map::{self, map_in_memory, map_worktree, mapping};
 use super::residency::PageState;
 use crate::design::uncommitted::Now;
 use crate::git::Oid;
@@ -100,7 +100,7 @@ fn delete_damaged<T>(session: &Session, result: Result<T>) -> Result<T> {
 
 fn worktree_key(session: &Session) -> Result<String> {
     let places = Places::find(&session.repo)?;
-    Ok(places.map_or_else(String::new, |places| places.key.to_string()))
+    Ok(map::worktree_name(places.as_ref()))
 }
 
 fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {

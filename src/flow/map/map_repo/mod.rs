@@ -79,9 +79,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     if let (None, Some(places)) = (&request.scope_id, &places) {
         refuse_another(session, places, &found)?;
     }
-    let worktree = places
-        .as_ref()
-        .map_or(String::new(), |places| places.key.to_string());
+    let worktree = map::worktree_name(places.as_ref());
     let how = How {
         session,
         tokenizer: Tokenizer::named(&session.settings.map.tokenizer),
