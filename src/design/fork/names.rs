@@ -210,7 +210,7 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
     let most = if typed.chars().count() < 4 { 1 } else { 2 };
     let near = known
         .into_iter()
-        .map(|name| (edits(typed, &name), name))
+        .map(|name| (strsim::levenshtein(typed, &name), name))
         .filter(|(count, _)| *count <= most)
         .min();
     Ok(match near {
@@ -224,23 +224,6 @@ fn misspelt(repo: &Repo, typed: &str, unknown: Error) -> Result<Error> {
                 .detail("similar", name)
         }
     })
-}
-
-/// Returns the Levenshtein distance of two words.
-fn edits(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut next = vec![at + 1];
-        for (place, (above, pair)) in other.iter().zip(row.windows(2)).enumerate() {
-            let [slanted, up] = pair else { continue };
-            let left = next.get(place).copied().unwrap_or_default();
-            let changed = slanted + usize::from(*above != letter);
-            next.push(changed.min(up + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 /// Finds the fork with a label on a remote, as last fetched. If several remotes have one, all must

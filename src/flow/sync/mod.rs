@@ -40,7 +40,7 @@ use plan::Wish;
 
 pub use consent::{Consent, is_given};
 pub use sync_report::{ChangedBranch, Direction, SyncReport, SyncResult, SyncedRef};
-pub use unpublished::{BranchAhead, Waiting};
+pub use unpublished::Waiting;
 
 /// The maximum number of rounds if other pushes are faster.
 const MAX_ROUNDS: usize = 5;

@@ -4,7 +4,7 @@
 //! that a killed process left torn stays alone. No symlink is followed, and only a plain file is written.
 
 use std::fs::{File, Metadata};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
 use rustix::fs::{Mode, OFlags};
