@@ -47,8 +47,8 @@ impl Board {
     /// `invalid-value` for a name that cannot be one, `object-missing`, `repository-broken`.
     pub fn open(repo: &Repo, scope: &str) -> Result<Board> {
         check_name("blackboard", scope)?;
-        let name = format!("{}{}", ref_names::BLACKBOARDS, stored_name::of(scope));
-        let name = RefName::from(name.as_str());
+        let full_name = format!("{}{}", ref_names::BLACKBOARDS, stored_name::of(scope));
+        let name = RefName::from(full_name.as_str());
         let tip = repo.find_ref(&name)?;
         Ok(Board {
             scope: scope.to_owned(),

@@ -71,8 +71,8 @@ impl Answer for FleetReport {
             0 => "nothing uncommitted".to_owned(),
             count => format!("{} uncommitted", text::count(count, "path")),
         };
-        let agents = self.agents.iter().filter_map(|row| row.agent.as_ref());
-        let agents = match agents.collect::<BTreeSet<_>>().len() {
+        let names = self.agents.iter().filter_map(|row| row.agent.as_ref());
+        let agents = match names.collect::<BTreeSet<_>>().len() {
             0 => String::new(),
             count => format!(", {}", text::count(count, "agent")),
         };

@@ -162,8 +162,8 @@ impl Answer for HooksStatusReport {
     fn message(&self) -> String {
         let hooks = self.hooks.iter().filter(|hook| !hook.is_server());
         let installed = hooks.filter(|hook| hook.runs).count();
-        let replaced = |hook: &&hooks::HookStatus| hook.state == HookState::Replaced;
-        let replaced = self.hooks.iter().filter(replaced).count();
+        let is_replaced = |hook: &&hooks::HookStatus| hook.state == HookState::Replaced;
+        let replaced = self.hooks.iter().filter(is_replaced).count();
         match (installed, replaced) {
             (0, 0) => "no hooks are installed".to_owned(),
             (_, 0) => format!("{} installed", text::count(installed, "hook")),

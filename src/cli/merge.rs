@@ -287,16 +287,16 @@ pub(super) fn switch_first(branch: &str) -> String {
 /// Lines up conflicts: the path, what it is about, where else it stands.
 pub(super) fn table(conflicts: &[Conflict]) -> Vec<String> {
     let row = |conflict: &Conflict| {
-        let others: Vec<_> = conflict
+        let other_paths: Vec<_> = conflict
             .paths
             .iter()
             .filter(|path| **path != conflict.path)
             .map(ToString::to_string)
             .collect();
-        let others = if others.is_empty() {
+        let others = if other_paths.is_empty() {
             String::new()
         } else {
-            format!("with {}", text::list(&others))
+            format!("with {}", text::list(&other_paths))
         };
         vec![
             format!("  {}", conflict.path),

@@ -206,13 +206,13 @@ impl Answer for RestoreReport {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0);
-        let told: Vec<_> = counts
+        let parts: Vec<_> = counts
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        let told = if told.is_empty() {
+        let told = if parts.is_empty() {
             "no file changed".to_owned()
         } else {
-            text::list(&told)
+            text::list(&parts)
         };
         if self.dry_run {
             return format!(

@@ -193,12 +193,12 @@ impl Answer for UnmapReport {
             (UnmapStatus::Unmapped, true) => "would unmap",
             (UnmapStatus::NotMapped, _) => "not mapped",
         };
-        let copies: Vec<String> = self
+        let states: Vec<String> = self
             .copies
             .iter()
             .map(|copy| words(*copy).to_owned())
             .collect();
-        let copies = match copies.as_slice() {
+        let copies = match states.as_slice() {
             [] => String::new(),
             some => format!(" ({})", text::list(some)),
         };

@@ -126,11 +126,11 @@ impl Answer for SyncReport {
         use SyncResult::{Unpublished, UpToDate};
         let told = |row: &&SyncedRef| !matches!(row.result, UpToDate | Unpublished);
         let rows: Vec<&SyncedRef> = self.refs.iter().filter(told).collect();
-        let cells = |row: &&SyncedRef| {
+        let cells_of = |row: &&SyncedRef| {
             let reason = row.reason.clone().unwrap_or_default();
             vec![format!("  {}", said(row.result)), row.name.short(), reason]
         };
-        let cells = text::table(&rows.iter().map(cells).collect::<Vec<_>>());
+        let cells = text::table(&rows.iter().map(cells_of).collect::<Vec<_>>());
         let mut lines = vec![format!("  at {}", self.url)];
         if self.push_url != self.url {
             lines.push(format!("  pushes go to {}", self.push_url));

@@ -203,8 +203,8 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
     let registry = committed_registry(session, &scan)?;
     let registry = tool_registry::with_entry(registry.as_deref(), &spec.entry())?;
     // The same in every clone at this commit, and different in every other repository.
-    let seed = scan.head.commit().map(|commit| commit.to_string());
-    let seed = format!("git-colony:{}:{directory}", seed.unwrap_or_default());
+    let commit = scan.head.commit().map(|commit| commit.to_string());
+    let seed = format!("git-colony:{}:{directory}", commit.unwrap_or_default());
     let mut files = scaffolds::render(spec, &uuid::of_name(&seed))?;
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();
     let visible = repo.retain_visible(world, scan.head_tree, &paths)?;

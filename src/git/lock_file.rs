@@ -17,12 +17,12 @@ const ENDS: [&str; 2] = [".lock", "/packed-refs.new"];
 
 /// Finds the lock file that an error message of git names.
 pub(super) fn named_in(said: &str) -> Option<String> {
-    let named = |(before, after, lacks): &(&str, &str, &str)| {
+    let name_in = |(before, after, lacks): &(&str, &str, &str)| {
         let (_, rest) = said.split_once(before)?;
         let (path, _) = rest.split_once(after)?;
         Some(format!("{path}{lacks}"))
     };
-    let mut named = PHRASES.iter().filter_map(named);
+    let mut named = PHRASES.iter().filter_map(name_in);
     named.find(|path| path.starts_with('/') && ENDS.iter().any(|end| path.ends_with(end)))
 }
 

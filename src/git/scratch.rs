@@ -91,8 +91,8 @@ fn sweep(base: &Path) {
 
 /// Opens a folder; `None` for a symlink and for anything else.
 fn open(path: &Path) -> Option<File> {
-    let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
-    let flags = i32::try_from(flags.bits()).ok()?;
+    let safely = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
+    let flags = i32::try_from(safely.bits()).ok()?;
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
     opened.ok()
 }

@@ -202,9 +202,11 @@ impl SourceRecord {
             Err(problem) => return Ok(Err(problem)),
         };
         let record = parse(&bytes).and_then(|record| {
-            let is_itself = record.key() == *key && record.record_id == record.own_id();
-            let is_itself = is_itself && record.source_uri == source_uri(&record.path);
-            let is_itself = is_itself && record.chunks < MAX_COUNT && record.tokens < MAX_COUNT;
+            let is_itself = record.key() == *key
+                && record.record_id == record.own_id()
+                && record.source_uri == source_uri(&record.path)
+                && record.chunks < MAX_COUNT
+                && record.tokens < MAX_COUNT;
             if is_itself && record.path.is_safe() {
                 Ok(SourceRecord {
                     tree: Some(entry.id),

@@ -37,8 +37,7 @@ pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
         if repo.object_size(blob).is_some_and(|size| size > MAX_BYTES) {
             continue;
         }
-        let bytes = repo.read_blob(blob)?;
-        let mut bytes = bytes;
+        let mut bytes = repo.read_blob(blob)?;
         if path.as_bytes() == b".gitattributes" {
             macros = Macros::of(&bytes);
             bytes = with_exempt(&bytes);

@@ -175,14 +175,14 @@ impl Recorded {
 fn summary(parts: &[Part]) -> String {
     let changes = parts.iter().flat_map(|part| &part.changes);
     let (put, removed): (Vec<_>, Vec<_>) = changes.partition(|change| is_put(change));
-    let told = |verb: &str, changes: &[&Change]| {
+    let telling = |verb: &str, changes: &[&Change]| {
         let ids: BTreeSet<&String> = changes.iter().map(|change| change_id(change)).collect();
         match ids.first() {
             Some(only) if ids.len() == 1 => Some(format!("{verb} scope '{only}'")),
             first => first.map(|_| format!("{verb} {} scopes", ids.len())),
         }
     };
-    let told = [told("map", &put), told("unmap", &removed)];
+    let told = [telling("map", &put), telling("unmap", &removed)];
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

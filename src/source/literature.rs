@@ -263,8 +263,8 @@ impl<'a> Literature<'a> {
         } else {
             UserCache::open
         };
-        let cache = || Mutex::new(open(self.world, UserCacheKind::Texts));
-        let cache = self.cache.get_or_init(cache).lock();
+        let opened = || Mutex::new(open(self.world, UserCacheKind::Texts));
+        let cache = self.cache.get_or_init(opened).lock();
         ask(&mut cache.unwrap_or_else(PoisonError::into_inner))
     }
 

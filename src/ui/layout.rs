@@ -59,8 +59,8 @@ fn shown_line(line: &Line, palette: Palette, columns: Option<usize>) -> Vec<Stri
 /// Breaks a line between words; what follows stands two columns further in than the line does.
 fn broken(line: &Line, columns: usize) -> Vec<Line> {
     let text = line.text();
-    let indent = text.len() - text.trim_start_matches(' ').len();
-    let indent = " ".repeat((indent + 2).min(columns / 2));
+    let spaces = text.len() - text.trim_start_matches(' ').len();
+    let indent = " ".repeat((spaces + 2).min(columns / 2));
     let (mut lines, mut current, mut width) = (Vec::new(), Vec::new(), 0);
     for span in &line.0 {
         for word in span.text.split_inclusive(' ') {
@@ -124,8 +124,8 @@ fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
     let Some(columns) = columns else {
         return widths;
     };
-    let fixed = |column| cells(column).any(|cell| matches!(cell.role, Role::Id | Role::Command));
-    let fixed: Vec<bool> = (0..count).map(fixed).collect();
+    let is_fixed = |column| cells(column).any(|cell| matches!(cell.role, Role::Id | Role::Command));
+    let fixed: Vec<bool> = (0..count).map(is_fixed).collect();
     let shown = |widths: &[usize]| {
         let gaps = widths.iter().filter(|width| **width > 0).count();
         widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP

@@ -126,13 +126,15 @@ impl Answer for MapReport {
 
     fn narration(&self) -> Vec<String> {
         let path = crate::map::load::PATH;
-        let uncommitted = format!(
+        let told = format!(
             "'{path}' is not committed: the whole tree was mapped as one source; 'git colony map' maps its rows once it is"
         );
-        let uncommitted = Some(uncommitted).filter(|_| self.map_uncommitted);
+        let uncommitted = Some(told).filter(|_| self.map_uncommitted);
         let fails = self.results.iter().any(|row| row.left_out_count > 0);
-        let way = "the exit code is 1 while files are left out; 'exclude_globs' of a row excludes them for good";
-        let way = fails.then(|| way.to_owned());
+        let way = fails.then(|| {
+            "the exit code is 1 while files are left out; 'exclude_globs' of a row excludes them for good"
+                .to_owned()
+        });
         uncommitted.into_iter().chain(way).collect()
     }
 

@@ -52,10 +52,10 @@ impl Answer for TreeReport {
     }
 
     fn message(&self) -> String {
-        let count = text::count(self.count, "entry");
+        let entries = text::count(self.count, "entry");
         let count = match self.root.tokens {
-            Some(tokens) => format!("{count}, {tokens} tokens"),
-            None => count,
+            Some(tokens) => format!("{entries}, {tokens} tokens"),
+            None => entries,
         };
         if self.truncated {
             format!("{count}; more are left out: --max-depth and --max-nodes show more")

@@ -123,14 +123,14 @@ impl Answer for LockReport {
     }
 
     fn narration(&self) -> Vec<String> {
-        let absent: Vec<String> = self
+        let absent_ids: Vec<String> = self
             .locked
             .iter()
             .filter(|page| !page.resident)
             .map(|page| super::short(page.page_id))
             .collect();
-        let absent = (!absent.is_empty()).then(|| {
-            let ids = text::list(&absent);
+        let absent = (!absent_ids.is_empty()).then(|| {
+            let ids = text::list(&absent_ids);
             format!(
                 "not resident: {ids}; the lock holds it once 'git colony pages request' loads it"
             )

@@ -38,8 +38,8 @@ pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
     let mut git = Git::new(world);
     git.args(["config", "--list", "-z", "-f"]).arg(&path);
     git.current_dir(root.path());
-    let listed = git.run_checked("read 'colonies.conf'")?;
-    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let printed = git.run_checked("read 'colonies.conf'")?;
+    let listed = String::from_utf8_lossy(&printed).into_owned();
     let mut colonies: Vec<Colony> = Vec::new();
     for entry in listed.split_terminator('\0') {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));

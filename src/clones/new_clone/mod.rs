@@ -135,8 +135,8 @@ impl WantedClone<'_> {
         let staging = self.root.path().join("staging");
         atomic::make_directory(&staging)?;
         let waiting = "waiting for another git-colony that creates a clone";
-        let turn = self.root.path().join("staging.lock");
-        let turn = WorktreeLock::take_at(world, &turn, LOCK_TIMEOUT, waiting)?;
+        let turn_path = self.root.path().join("staging.lock");
+        let turn = WorktreeLock::take_at(world, &turn_path, LOCK_TIMEOUT, waiting)?;
         sweep(&staging);
         let nonce = format!("{:016x}", (world.entropy)());
         let folder = staging.join(&nonce);

@@ -162,8 +162,8 @@ fn own(repo: &Repo, member: &Membership, hub: &Hub) -> Result<BTreeMap<RefName, 
 
 /// Returns the refs whose commits no branch of the remote has, as far as this repository knows.
 fn beside_remote(repo: &Repo, refs: BTreeMap<RefName, Oid>) -> Result<BTreeMap<RefName, Oid>> {
-    let remote = repo.refs_below("refs/remotes/")?.into_iter();
-    let remote = commits(repo, remote.map(|found| found.id));
+    let remote_refs = repo.refs_below("refs/remotes/")?.into_iter();
+    let remote = commits(repo, remote_refs.map(|found| found.id));
     let mut own = BTreeMap::new();
     for (name, id) in refs {
         if !is_reached(repo, id, &remote)? {
@@ -211,8 +211,8 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     }
     found.extend(beside_branches(repo)?);
     // All stashes but the newest are only in its reflog.
-    let log = repo.common_dir().join("logs/refs/stash");
-    let log = plain_file::read_text(log).unwrap_or_default();
+    let path = repo.common_dir().join("logs/refs/stash");
+    let log = plain_file::read_text(path).unwrap_or_default();
     let ids = log
         .lines()
         .filter_map(|line| line.split(' ').nth(1))

@@ -44,8 +44,8 @@ pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
 
 /// Returns a command that removes the clone from another directory.
 fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
-    let id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
-    let id = clone.member.agent.as_deref().unwrap_or(id);
+    let short_id = clone.member.id.get(..8).unwrap_or(&clone.member.id);
+    let id = clone.member.agent.as_deref().unwrap_or(short_id);
     let root = SharedRoot::of(world).map(|root| root.path().to_owned());
     let elsewhere = root.unwrap_or_else(|_| "/".into());
     format!(

@@ -148,13 +148,13 @@ impl Draft {
         if let Some(head) = head.filter(|_| !kept.differs_from_head()) {
             return Ok((head, None));
         }
-        let commit = NewCommit {
+        let new = NewCommit {
             tree: kept.snapshot.worktree_tree,
             parents: head.into_iter().collect(),
             signature: &self.signature,
             message: session.with_trailers(message),
         };
-        let commit = self.write_commit(session, commit)?;
+        let commit = self.write_commit(session, new)?;
         let name = kept.scan.head.moving_ref();
         Ok((
             commit,

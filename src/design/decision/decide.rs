@@ -342,8 +342,8 @@ impl Made {
         let repo = &session.repo;
         let choice = Choice::Paths(request.paths.clone());
         let chosen = Chosen::look(session, &choice, unignored)?;
-        let entry = TreeEntry::file(repo.write_blob(&record.bytes)?);
-        let entry = (record.path.clone(), entry);
+        let file = TreeEntry::file(repo.write_blob(&record.bytes)?);
+        let entry = (record.path.clone(), file);
         let tree = chosen.tree(session, std::slice::from_ref(&entry))?;
         let changes = repo.diff_trees(chosen.scan.head_tree, tree)?;
         path_gate::require_own(session, chosen.scan.head_tree, changes.clone())?;

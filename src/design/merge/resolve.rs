@@ -76,13 +76,13 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     }
     let signature = session.identity()?.at(&session.world);
     let parents = [merge.head].into_iter().chain(merge.theirs.iter().copied());
-    let commit = NewCommit {
+    let new = NewCommit {
         tree: kept.snapshot.index_tree,
         parents: parents.collect(),
         signature: &signature,
         message: merge.message.clone(),
     };
-    let commit = write_commit(session, commit)?;
+    let commit = write_commit(session, new)?;
     let names = [
         StateName::MergeHead,
         StateName::MergeMode,
@@ -137,8 +137,8 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
     let mut git = repo.git(&session.world);
     git.args(["stripspace", "--strip-comments"]);
     git.input(read(StateName::MergeMsg)?);
-    let message = git.run_checked("read the message of the merge")?;
-    let mut message = String::from_utf8_lossy(&message).into_owned();
+    let printed = git.run_checked("read the message of the merge")?;
+    let mut message = String::from_utf8_lossy(&printed).into_owned();
     if message.trim().is_empty() {
         let shown: Vec<_> = theirs.iter().map(Oid::short).collect();
         message = format!("Merge commit '{}'\n", shown.join("', '"));

@@ -39,10 +39,10 @@ fn require_each(
     let named = owners(session, request);
     let step = |commit: Oid, from: Oid, to: Oid| {
         let past = repo.read_past(commit)?;
-        let author = format!("{} <{}>", past.author.name, past.author.email);
-        let author = path_gate::agent_of(&author);
-        let agents = named.iter().cloned().chain(author).collect();
-        let agents = request.others_rules.bind(session, agents);
+        let address = format!("{} <{}>", past.author.name, past.author.email);
+        let author = path_gate::agent_of(&address);
+        let all = named.iter().cloned().chain(author).collect();
+        let agents = request.others_rules.bind(session, all);
         if agents.is_empty() {
             return Ok(());
         }

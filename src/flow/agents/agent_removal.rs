@@ -184,8 +184,8 @@ fn refuse_use(world: &World, clone: &FoundClone, force: bool) -> Result<()> {
 }
 
 fn look_at_removal(world: &World, clone: &FoundClone, force: bool) -> Result<RemovedAgent> {
-    let inside = world.standing_in(&clone.path);
-    let inside = Session::open(inside, &Flags::default(), ObjectWrites::InMemory)?;
+    let there = world.standing_in(&clone.path);
+    let inside = Session::open(there, &Flags::default(), ObjectWrites::InMemory)?;
     let scan = inside.repo.scan(&inside.world)?;
     let unsaved = crate::flow::reports::status::unsaved(&scan);
     let mut ignored = inside.repo.ignored(&inside.world, &scan)?;

@@ -199,8 +199,8 @@ fn make_ready(
     if member.role != Role::Agent {
         return Ok(Vec::new());
     }
-    let inside = world.standing_in(path);
-    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    let there = world.standing_in(path);
+    let inside = Session::open(there, &Flags::default(), ObjectWrites::Durable)?;
     publish::publish(&inside)?;
     if request.no_checkout {
         return Ok(Vec::new());

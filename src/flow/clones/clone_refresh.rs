@@ -245,8 +245,8 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     let Some(url) = locate::origin_of(desk)?.map(|url| url.without_credentials()) else {
         return Ok(None);
     };
-    let inside = desk.world.standing_in(&clone.path);
-    let inside = crate::git::Repo::open(&inside, ObjectWrites::InMemory)?;
+    let there = desk.world.standing_in(&clone.path);
+    let inside = crate::git::Repo::open(&there, ObjectWrites::InMemory)?;
     let hub = Hub::open(&clone.member.hub)?;
     let key = "remote.origin.url";
     let fetch = ("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*");

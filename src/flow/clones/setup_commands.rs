@@ -245,8 +245,8 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root));
     let clone = found::find(&root, hub.transpose()?.as_deref(), &request.clone)?;
-    let inside = world.standing_in(&clone.path);
-    let inside = Session::open(inside, &Flags::default(), ObjectWrites::Durable)?;
+    let there = world.standing_in(&clone.path);
+    let inside = Session::open(there, &Flags::default(), ObjectWrites::Durable)?;
     inside.refuse_reader()?;
     let tree = inside.repo.tree_of(inside.repo.head()?.commit())?;
     let approvals = Approvals::of(&root, &clone.member.hub);

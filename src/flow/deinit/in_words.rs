@@ -36,16 +36,16 @@ pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<
 /// Describes our lines that stay in `.gitattributes`.
 pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<String> {
     let text = session.repo.root_attributes();
-    let lfs = text.lines().filter(|line| attributes::gives_to_lfs(line));
-    let lfs = if lfs_goes { lfs.count() } else { 0 };
+    let lfs_lines = text.lines().filter(|line| attributes::gives_to_lfs(line));
+    let lfs = if lfs_goes { lfs_lines.count() } else { 0 };
     let merges = text.lines().filter(|line| line.contains("merge=colony-"));
     let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")]
         .into_iter()
         .filter(|(count, _)| *count > 0);
-    let told: Vec<String> = counted
+    let parts: Vec<String> = counted
         .map(|(count, of)| format!("{} for {of}", text::count(count, "line")))
         .collect();
-    let told = (!told.is_empty()).then(|| told.join(", "))?;
+    let told = (!parts.is_empty()).then(|| parts.join(", "))?;
     Some(format!(
         ".gitattributes in the tree: {told}; they have no effect now"
     ))

@@ -57,10 +57,10 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         )
     });
     let others = damaged.others.first().map(|first| {
-        let log = session.repo.common_dir().join("logs");
-        let log = text::shell_word(&first.name.under(&log).to_string_lossy());
-        let path = first.name.under(session.repo.common_dir());
-        let path = text::shell_word(&path.to_string_lossy());
+        let logs = session.repo.common_dir().join("logs");
+        let log = text::shell_word(&first.name.under(&logs).to_string_lossy());
+        let file = first.name.under(session.repo.common_dir());
+        let path = text::shell_word(&file.to_string_lossy());
         Check::ill(
             "damaged-refs",
             told(&damaged.others, first, ""),

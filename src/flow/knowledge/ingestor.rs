@@ -356,8 +356,8 @@ fn with_lines(chunks: Vec<ChunkRecord>, text: &str, format: Format) -> Vec<Knowl
     let chunks = chunks.into_iter().map(|chunk| {
         line += newlines(at, chunk.start);
         at = chunk.start;
-        let lines = (line, line + newlines(chunk.start, chunk.end));
-        let lines = format.keeps_lines().then_some(lines);
+        let last = line + newlines(chunk.start, chunk.end);
+        let lines = format.keeps_lines().then_some((line, last));
         KnowledgeChunk {
             part: chunk.part,
             section_path: chunk.section_path,

@@ -294,17 +294,17 @@ fn summary(outcomes: &[SourceOutcome]) -> String {
             .filter(|outcome| wanted.contains(&outcome.status));
         found.map(|outcome| &outcome.path).collect()
     };
-    let told = |verb: &str, paths: &[&RepoPath]| match paths {
+    let telling = |verb: &str, paths: &[&RepoPath]| match paths {
         [] => None,
         [only] => Some(format!("{verb} '{only}'")),
         many => Some(format!("{verb} {}", text::count(many.len(), "document"))),
     };
     let told = [
-        told(
+        telling(
             "ingest",
             &of(&[SourceStatus::Ingested, SourceStatus::Replaced]),
         ),
-        told("retire", &of(&[SourceStatus::Retired])),
+        telling("retire", &of(&[SourceStatus::Retired])),
     ];
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

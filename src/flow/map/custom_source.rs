@@ -143,11 +143,9 @@ fn judge(
     match finished.end {
         End::Exited(0) => Ok(finished.stdout),
         End::Exited(code) => {
-            let said = finished.stderr.lines().next().unwrap_or_default();
-            let said = if said.is_empty() {
-                String::new()
-            } else {
-                format!(" and said {}", shown(said))
+            let said = match finished.stderr.lines().next() {
+                None | Some("") => String::new(),
+                Some(line) => format!(" and said {}", shown(line)),
             };
             Err(("exited", format!("it exited with {code}{said}")))
         }

@@ -31,8 +31,8 @@ pub(super) fn explain(session: &Session, error: Error) -> Error {
         Code::NoSpace | Code::GitFailed | Code::Io | Code::RefMoved | Code::Locked
     );
     let folder = session.repo.common_dir();
-    let said = error.details().get("stderr").and_then(|said| said.as_str());
-    let said = format!("{} {}", error.message(), said.unwrap_or_default());
+    let stderr = error.details().get("stderr").and_then(|said| said.as_str());
+    let said = format!("{} {}", error.message(), stderr.unwrap_or_default());
     let is_full =
         full_disk::is_told(&said) || said.to_ascii_lowercase().contains(WORDS) || is_full(folder);
     if !may_be || !(is_full || error.code() == Code::NoSpace) {

@@ -281,8 +281,8 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let listed = listing::list(&opened.table, &opened.scopes, filter);
     let (mut pages, total) = delete_damaged(session, listed)?;
     for scope in &opened.scopes {
-        let own = |page: &&mut PageEntry| page.scope_id == scope.scope;
-        let mut own = pages.iter_mut().filter(own).peekable();
+        let is_own = |page: &&mut PageEntry| page.scope_id == scope.scope;
+        let mut own = pages.iter_mut().filter(is_own).peekable();
         if own.peek().is_some() {
             let records = own.flat_map(|page| &mut page.records);
             page_labels::label_of_scope(session, scope, records)?;

@@ -67,8 +67,8 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
     let wanted: Vec<String> = leave.targets.iter().map(RemoteUrl::normalized).collect();
     let key = key_of(remote);
     let is_given = |file: &PathBuf| {
-        let given = plain_file::read(file).unwrap_or_default();
-        let given = config::values_in(&given, &key);
+        let text = plain_file::read(file).unwrap_or_default();
+        let given = config::values_in(&text, &key);
         !wanted.is_empty() && wanted.iter().all(|url| given.contains(url))
     };
     let places = Places::of(session);

@@ -81,7 +81,7 @@ pub fn groups(
     };
     let groups = Groups::read(files, layout::read(files, checkout.has_git()))?;
     let name = |at: usize| groups.groups.get(at).map(|group| group.name.clone());
-    let resolved = paths.iter().map(|path| {
+    let found = paths.iter().map(|path| {
         let is_directory = safe_open::is_directory_below(&checkout.root, path);
         let is_root = path.as_bytes().is_empty();
         let found = groups.find(path, is_directory).filter(|_| !is_root);
@@ -94,7 +94,7 @@ pub fn groups(
             group: found.and_then(name),
         }
     });
-    let resolved = resolved.collect();
+    let resolved = found.collect();
     let rows: Vec<GroupRow> = groups
         .groups
         .iter()

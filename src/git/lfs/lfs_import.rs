@@ -208,8 +208,8 @@ fn move_branches(
     repository: &BareRepo,
     (made, mended): (&HashMap<Oid, Oid>, &HashMap<Oid, Oid>),
 ) -> Result<()> {
-    let became = |(old, new): (&Oid, &Oid)| (*new, mended.get(old).copied().unwrap_or(*old));
-    let became: HashMap<Oid, Oid> = made.iter().map(became).collect();
+    let last = |(old, new): (&Oid, &Oid)| (*new, mended.get(old).copied().unwrap_or(*old));
+    let became: HashMap<Oid, Oid> = made.iter().map(last).collect();
     let branches = repository.refs_below("refs/heads/")?.into_iter();
     let change = |branch: FoundRef| {
         let new = became.get(&branch.id).filter(|new| **new != branch.id)?;

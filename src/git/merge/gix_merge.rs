@@ -89,8 +89,8 @@ impl Repo {
     }
 
     fn merged(&self, mut outcome: Outcome<'_>) -> Result<Merged> {
-        let tree = outcome.tree.write().or_code(Code::Io, || CANNOT)?;
-        let tree = Oid(tree.detach());
+        let written = outcome.tree.write().or_code(Code::Io, || CANNOT)?;
+        let tree = Oid(written.detach());
         let how = TreatAsUnresolved::git();
         let open = outcome.conflicts.iter().filter(|c| c.is_unresolved(how));
         let notes: Vec<_> = open.map(|conflict| self.note(conflict)).collect();

@@ -128,8 +128,8 @@ impl<'a> Remote<'a> {
     pub fn push_targets(&self) -> Result<Vec<RemoteUrl>> {
         let mut git = self.repo.git(self.world);
         git.args(["remote", "get-url", "--push", "--all", "--", &self.name]);
-        let printed = git.run_checked(&format!("list the push URLs of '{}'", self.name))?;
-        let printed = String::from_utf8_lossy(&printed);
+        let output = git.run_checked(&format!("list the push URLs of '{}'", self.name))?;
+        let printed = String::from_utf8_lossy(&output);
         let parse = |url| RemoteUrl::parse(url, Provenance::User, self.repo.workdir());
         let mut targets = printed.lines().map(parse).collect::<Result<Vec<_>>>()?;
         targets.dedup();
@@ -253,8 +253,9 @@ impl<'a> Remote<'a> {
         git.args(["--recurse-submodules=no", "--no-signed", atomic]);
         let hex = |id: Option<Oid>| id.map(|id| id.to_string()).unwrap_or_default();
         for change in changes {
-            let lease = [b"--force-with-lease=", change.name.as_bytes(), b":"].concat();
-            let lease = [&lease, hex(change.old).as_bytes()].concat();
+            let name = change.name.as_bytes();
+            let old = hex(change.old);
+            let lease = [b"--force-with-lease=", name, b":", old.as_bytes()].concat();
             git.arg(OsStr::from_bytes(&lease));
         }
         git.args(["--", &self.name]);

@@ -170,11 +170,11 @@ impl<'a> FileWriter<'a> {
     fn submodule(&self, path: &RepoPath) -> Result<Option<WorktreeFile>> {
         let cannot = || format!("cannot store '{path}'");
         let name = BStr::new(path.as_bytes());
-        let attributes = gix::worktree::stack::state::attributes::Source::IdMapping;
+        let source = gix::worktree::stack::state::attributes::Source::IdMapping;
         let attributes = self
             .repo
             .inner
-            .attributes_only(&self.scan.index, attributes)
+            .attributes_only(&self.scan.index, source)
             .or_code(Code::RepositoryBroken, cannot)?
             .detach();
         let mut pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes)

@@ -87,8 +87,8 @@ impl Repo {
         }
         let mut git = self.git(world);
         git.args(["sparse-checkout", "list"]);
-        let listed = git.run_checked("list the directories of a sparse checkout")?;
-        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let printed = git.run_checked("list the directories of a sparse checkout")?;
+        let listed = String::from_utf8_lossy(&printed).into_owned();
         Ok(listed.lines().map(str::to_owned).collect())
     }
 }

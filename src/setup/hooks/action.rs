@@ -196,8 +196,8 @@ impl Configure {
         let file = file_of(repo, self.scope);
         let now = file.read()?;
         let known: Option<HooksRecord> = record::read(&self.record)?;
-        let set = ["--replace-all", KEY].map(OsString::from);
-        let set = [&set[..], &[self.ours.clone().into_os_string()]].concat();
+        let [how, key] = ["--replace-all", KEY].map(OsString::from);
+        let set = [how, key, self.ours.clone().into_os_string()];
         let after = ConfigFile::edited(repo, world, &now, &set)?;
         // Do not restore a value of ours: restore the one before it.
         let before = match known.as_ref().and_then(|known| known.redirect.as_ref()) {
@@ -262,8 +262,8 @@ fn without_ours(repo: &Repo, world: &World, redirect: &Redirect, now: &[u8]) -> 
     let mut edited = ConfigFile::edited(repo, world, now, &[&unset[..], &[ours_text]].concat())?;
     if values.len() == 1 {
         for value in &redirect.values {
-            let add = ["--add", KEY].map(OsString::from);
-            let add = [&add[..], &[value.path().into_os_string()]].concat();
+            let [how, key] = ["--add", KEY].map(OsString::from);
+            let add = [how, key, value.path().into_os_string()];
             edited = ConfigFile::edited(repo, world, &edited, &add)?;
         }
     }

@@ -71,8 +71,8 @@ struct Source<'a> {
 
 impl Source<'_> {
     fn trees(&self, world: &World, here: &Repo) -> Result<Vec<DefaultTree>> {
-        let remote_head = RefName::from("refs/remotes/origin/HEAD");
-        let remote_head = self.repo.symbolic_target(&remote_head);
+        let head = RefName::from("refs/remotes/origin/HEAD");
+        let remote_head = self.repo.symbolic_target(&head);
         // An agent may change the configuration of its clone.
         let configured = here.config_of_user(world, "init.defaultBranch");
         let mut found = Vec::new();

@@ -45,8 +45,8 @@ impl RelationCache {
             return;
         };
         let written = database.transaction(|connection| {
-            let count = "SELECT count(*) FROM relations";
-            let count: i64 = connection.query_row(count, [], |row| row.get(0))?;
+            let sql = "SELECT count(*) FROM relations";
+            let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
             if count > MAX_ENTRIES {
                 connection.execute("DELETE FROM relations", [])?;
             }

@@ -165,11 +165,11 @@ impl SearchIndex {
         self.database.transaction(|connection| {
             let next = "SELECT coalesce(max(id), -1) + 1 FROM documents";
             let base: i64 = connection.query_row(next, [], |row| row.get(0))?;
-            let insert = "INSERT OR IGNORE INTO documents (id, key, passages) VALUES (?1, ?2, ?3)";
-            let mut insert = connection.prepare_cached(insert)?;
+            let sql = "INSERT OR IGNORE INTO documents (id, key, passages) VALUES (?1, ?2, ?3)";
+            let mut insert = connection.prepare_cached(sql)?;
             // All are checked before one is written: a transaction that returns is committed.
-            let known = "SELECT 1 FROM documents WHERE key = ?1";
-            let mut known = connection.prepare_cached(known)?;
+            let sql = "SELECT 1 FROM documents WHERE key = ?1";
+            let mut known = connection.prepare_cached(sql)?;
             for (key, _) in &segment.documents {
                 if known.exists([key.as_slice()])? {
                     return Ok(false);
@@ -178,8 +178,8 @@ impl SearchIndex {
             for (id, (key, passages)) in (base..).zip(&segment.documents) {
                 insert.execute(params![id, key.as_slice(), sealed(passages)])?;
             }
-            let insert = "INSERT OR REPLACE INTO words (word, base, places) VALUES (?1, ?2, ?3)";
-            let mut insert = connection.prepare_cached(insert)?;
+            let sql = "INSERT OR REPLACE INTO words (word, base, places) VALUES (?1, ?2, ?3)";
+            let mut insert = connection.prepare_cached(sql)?;
             for (word, places) in &segment.words {
                 insert.execute(params![word.as_ref(), base, sealed(places)])?;
             }

@@ -76,12 +76,12 @@ impl<'t> Lines<'t> {
 
     fn lead_of(&self, number: usize, is_first: bool) -> usize {
         let above = self.all.get(..number).unwrap_or_default();
-        let trivia = above
+        let count = above
             .iter()
             .rev()
             .take_while(|line| line.is_trivia())
             .count();
-        let trivia = above.get(number - trivia..).unwrap_or_default();
+        let trivia = above.get(number - count..).unwrap_or_default();
         let line = self.all.get(number);
         let (start, column) = line.map_or((0, 0), |line| (line.start, line.column));
         // A comment indented further belongs to the entry above; the head of a file to the file.

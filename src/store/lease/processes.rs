@@ -134,8 +134,8 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
             found.is_ok_and(|found| FileIdentity::from(&found) == file)
         });
         let locked = |number: &std::ffi::OsStr| {
-            let told = Path::new("/proc").join(pid.to_string()).join("fdinfo");
-            let told = std::fs::read_to_string(told.join(number)).unwrap_or_default();
+            let folder = Path::new("/proc").join(pid.to_string()).join("fdinfo");
+            let told = std::fs::read_to_string(folder.join(number)).unwrap_or_default();
             told.lines()
                 .any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
         };

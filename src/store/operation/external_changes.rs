@@ -190,10 +190,10 @@ fn moved_branch(
     if before.name.as_bytes() == b"HEAD" && now.name != before.name {
         return Ok(Vec::new());
     }
-    let left = format!("checkout: moving from {} to ", before.name.short());
+    let leaving = format!("checkout: moving from {} to ", before.name.short());
     let left = entries
         .iter()
-        .rfind(|entry| now.name != before.name && entry.message.starts_with(&left));
+        .rfind(|entry| now.name != before.name && entry.message.starts_with(&leaving));
     let mut new = repo.find_ref(&before.name)?;
     if let (Some(now), Some(left_at)) = (new, left.and_then(|entry| entry.old))
         && repo.has_more(now, left_at)?

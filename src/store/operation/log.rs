@@ -311,8 +311,8 @@ pub fn next_id(repo: &Repo, places: &Places) -> OperationId {
         .flatten()
         .flatten();
     let in_folders = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
-    let pruned = plain_file::read_text(places.sequence()).unwrap_or_default();
-    let pruned = OperationId::parse(pruned.trim());
+    let sequence = plain_file::read_text(places.sequence()).unwrap_or_default();
+    let pruned = OperationId::parse(sequence.trim());
     let last = in_refs
         .map(|(_, id)| id)
         .chain(in_folders)

@@ -227,8 +227,8 @@ impl Filling<'_> {
         if most + 1 == self.units.len() {
             return most;
         }
-        let late = |last: &usize| self.about(first, *last) * 5 >= self.size.target * 4;
-        let mut late = (fresh..=most).rev().take_while(late);
+        let is_late = |last: &usize| self.about(first, *last) * 5 >= self.size.target * 4;
+        let mut late = (fresh..=most).rev().take_while(is_late);
         if let Some(last) = late.find(|last| self.ending(*last) == Ending::Section) {
             return last;
         }

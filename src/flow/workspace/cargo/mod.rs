@@ -266,8 +266,8 @@ impl CargoReport {
         self.diagnostics = read.diagnostics;
         self.tests = read.tests;
         let output = format!("{}{}", captured.stderr, read.text);
-        let start = output.len().saturating_sub(MAX_TAIL_BYTES);
-        let start = (start..output.len()).find(|at| output.is_char_boundary(*at));
+        let least = output.len().saturating_sub(MAX_TAIL_BYTES);
+        let start = (least..output.len()).find(|at| output.is_char_boundary(*at));
         self.truncated |= start != Some(0) && !output.is_empty();
         output
             .get(start.unwrap_or(0)..)

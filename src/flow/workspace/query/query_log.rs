@@ -176,10 +176,10 @@ pub fn log(
     git.args(filter.path.map(RepoPath::as_path));
     git.limit_time(LOG_TIMEOUT)
         .limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
-    let printed = git
+    let output = git
         .run_checked("list its commits")
         .map_err(|error| error.hint("git colony query log -n 10   # fewer commits"))?;
-    let printed = String::from_utf8_lossy(&printed);
+    let printed = String::from_utf8_lossy(&output);
     let commits = printed.split('\0').filter_map(|line| {
         let mut parts = line.splitn(4, '\n').map(str::to_owned);
         let [commit, authored_at, author, summary] = std::array::from_fn(|_| parts.next());

@@ -146,8 +146,8 @@ impl HostUrl {
             Scheme::Ssh | Scheme::Scp if user == "git" => format!("{host}/{path}"),
             Scheme::Ssh | Scheme::Scp => {
                 let at = if user.is_empty() { "" } else { "@" };
-                let home = self.scheme == Scheme::Scp && !self.path.starts_with(['/', '~']);
-                let home = if home { "~/" } else { "" };
+                let is_relative = self.scheme == Scheme::Scp && !self.path.starts_with(['/', '~']);
+                let home = if is_relative { "~/" } else { "" };
                 format!("ssh://{user}{at}{host}/{home}{path}")
             }
             Scheme::Http => format!("http://{host}/{path}"),

@@ -43,8 +43,8 @@ pub fn add_line(world: &World, session: &SessionId) -> Result<()> {
 }
 
 fn add(path: &Path, line: &str) -> std::io::Result<()> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::CLOEXEC;
-    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | safely;
     let mode = Mode::RUSR | Mode::WUSR;
     let mut file = File::from(rustix::fs::open(path, flags, mode)?);
     if !file.metadata()?.is_file() {
