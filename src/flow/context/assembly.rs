@@ -229,9 +229,10 @@ impl Assembly<'_> {
     fn with_page(&self, written: Written) -> Result<ContextPart> {
         let Written { file, part } = written;
         let file = self.files.files.get(file);
-        let found = file.map(|file| self.pages.find(file, part.start));
-        let found = found.transpose()?.flatten();
-        Ok(match found {
+        let found = file
+            .map(|file| self.pages.find(file, part.start))
+            .transpose()?;
+        Ok(match found.flatten() {
             None => part,
             Some(covering) => ContextPart {
                 scope_id: Some(covering.scope),

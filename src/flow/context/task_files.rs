@@ -177,8 +177,8 @@ impl TaskFiles {
 impl TaskFiles {
     /// Leaves out what only a scope has of a file that was read with other content: the file has changed since.
     fn leave_out_older(&mut self) {
-        let read = self.files.iter().filter(|it| it.tier.is_some());
-        let read: BTreeSet<RepoPath> = read.map(|it| it.shown.clone()).collect();
+        let read_now = self.files.iter().filter(|it| it.tier.is_some());
+        let read: BTreeSet<RepoPath> = read_now.map(|it| it.shown.clone()).collect();
         self.files
             .retain(|it| it.tier.is_some() || !read.contains(&it.shown));
     }

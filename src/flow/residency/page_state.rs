@@ -116,11 +116,12 @@ impl PageState {
         pages: &[PageKey],
         stale: &BTreeSet<PageKey>,
     ) -> Tally {
-        let left = self
+        let left: BTreeSet<PageKey> = self
             .residents
             .values()
-            .filter(|page| page.scope == scope && stale.contains(&page.id));
-        let left: BTreeSet<PageKey> = left.map(|page| page.id).collect();
+            .filter(|page| page.scope == scope && stale.contains(&page.id))
+            .map(|page| page.id)
+            .collect();
         let is_resident = |page: &&PageKey| self.residents.contains_key(*page);
         let is_locked = |page: &&PageKey| self.locks.iter().any(|lock| lock.page == **page);
         let pinned: &[PageKey] = if self.pinned.contains(scope) {

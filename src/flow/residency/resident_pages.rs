@@ -164,10 +164,10 @@ impl Facts {
                 .into_iter()
                 .map(|page| (page.id, page))
                 .collect();
-            let pages = residents.into_iter();
-            let pages =
-                pages.filter_map(|page| stored.remove(&page.id).map(|stored| (page, stored)));
-            let pages = pages.collect();
+            let pages = residents
+                .into_iter()
+                .filter_map(|page| stored.remove(&page.id).map(|stored| (page, stored)))
+                .collect();
             let locks = state.locks(now(session))?;
             Ok(Some(Facts { pages, locks }))
         };

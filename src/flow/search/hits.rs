@@ -179,12 +179,12 @@ fn best_line(query: &Query, body: &str) -> usize {
 }
 
 fn snippet(body: &str, best: usize) -> String {
-    let lines = body
+    let lines: Vec<String> = body
         .lines()
         .skip(best)
         .take(MAX_LINES)
-        .map(|line| line.trim_start_matches(PAGE_BREAK));
-    let lines: Vec<String> = lines.map(shortened).collect();
+        .map(|line| shortened(line.trim_start_matches(PAGE_BREAK)))
+        .collect();
     lines.join("\n").trim_end().to_owned()
 }
 

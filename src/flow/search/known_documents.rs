@@ -74,9 +74,9 @@ impl JoinedChunks {
         };
         let mut end = 0;
         for chunk in chunks {
-            let repeated = end.max(chunk.start) - chunk.start;
-            let repeated = repeated.min(chunk.text.len());
-            let repeated = chunk.text.floor_char_boundary(repeated);
+            let overlap = end.max(chunk.start) - chunk.start;
+            // A place beyond the end counts as the end.
+            let repeated = chunk.text.floor_char_boundary(overlap);
             let is_first = joined.text.is_empty();
             let before = joined.chunks.last().map(|(.., chunk)| chunk.page);
             if chunk.start > end && !is_first && !joined.text.ends_with('\n') {

@@ -354,10 +354,10 @@ fn heading(part: &ContextPart) -> String {
         (None, Some(page)) => format!(", page {page}"),
         (None, None) => String::new(),
     };
-    let section = part.section.as_ref();
-    let section = section
-        .map(|section| format!(" ({section})"))
-        .unwrap_or_default();
+    let section = part
+        .section
+        .as_ref()
+        .map_or_else(String::new, |section| format!(" ({section})"));
     page_text::heading(path, &format!("{place}{section}"))
 }
 

@@ -207,8 +207,8 @@ fn fate_of_taken(place: &SessionPlace<'_>, id: &SessionId, text: &[u8]) -> Resul
 fn without_secrets(place: &SessionPlace<'_>, id: &SessionId, from: &RepoPath) -> Result<Vec<u8>> {
     let path = from.join(&RepoPath::from(file_name(id).as_str()));
     let interrupt = &place.world.interrupt;
-    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES);
-    let read = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES)
+        .map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
     let mut text = Vec::new();
     for line in read
         .unwrap_or_default()

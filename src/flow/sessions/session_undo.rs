@@ -66,8 +66,10 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         .collect();
     let is_own = |record: &Record| is_among(&session.repo, record, &own);
     let places = Places::find(&session.repo)?;
-    let log = places.map(|places| Log::read(&session.repo, &places));
-    let log = log.transpose()?.unwrap_or_default();
+    let log = places
+        .map(|places| Log::read(&session.repo, &places))
+        .transpose()?
+        .unwrap_or_default();
     let stack: Vec<_> = log
         .steps(Kind::Undo)
         .into_iter()

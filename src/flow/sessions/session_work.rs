@@ -167,8 +167,8 @@ impl SessionWork {
 
     /// Marks the commits that nothing but the operation log keeps.
     fn mark_undone(&mut self, session: &Session) -> Result<()> {
-        let there = self.commits.iter().filter(|commit| commit.exists);
-        let there: Vec<Oid> = there.map(|commit| commit.sha).collect();
+        let existing = self.commits.iter().filter(|commit| commit.exists);
+        let there: Vec<Oid> = existing.map(|commit| commit.sha).collect();
         let keeping = Keeping {
             except_below: &[ref_names::PRIVATE],
             also: &[],

@@ -158,8 +158,8 @@ fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
         workspace.reaches(root.canonicalize().as_deref().unwrap_or(root))
     };
     let is_reached = |one: &CatalogRepository| {
-        let recalled = one.last_known.as_ref();
-        let recalled = recalled.and_then(|known| known.resolved_root.as_ref());
+        let known = one.last_known.as_ref();
+        let recalled = known.and_then(|known| known.resolved_root.as_ref());
         let mut roots = [one.resolved_root.as_ref(), recalled].into_iter().flatten();
         roots.all(reaches)
     };

@@ -111,8 +111,8 @@ struct Model {
 
 impl Model {
     fn pages(&self, agent: usize) -> Vec<u8> {
-        let own = self.resident.iter().filter(|((of, _), _)| *of == agent);
-        let mut own: Vec<_> = own
+        let resident = self.resident.iter().filter(|((of, _), _)| *of == agent);
+        let mut own: Vec<_> = resident
             .map(|((_, page), (_, _, order))| (*order, *page))
             .collect();
         own.sort_unstable();
@@ -168,9 +168,9 @@ impl Model {
 
     fn lock(&mut self, agent: usize, page: u8, until: i64) {
         let held = self.locks.get(&(agent, page)).copied();
-        let held = held.filter(|held| *held > self.now);
+        let valid = held.filter(|held| *held > self.now);
         self.locks
-            .insert((agent, page), held.map_or(until, |held| held.max(until)));
+            .insert((agent, page), valid.map_or(until, |held| held.max(until)));
     }
 
     fn sweep(&mut self) {
@@ -291,17 +291,17 @@ fn run(state: &mut State, model: &mut Model, step: &Step) {
 
 fn check(state: &mut State, model: &Model) {
     for (agent, name) in AGENTS.iter().enumerate() {
-        let found = state.residents(name).unwrap();
-        let found: Vec<u8> = found.iter().map(|page| page.id[0]).collect();
+        let residents = state.residents(name).unwrap();
+        let found: Vec<u8> = residents.iter().map(|page| page.id[0]).collect();
         assert_eq!(found, model.pages(agent));
     }
-    let held = model.locks.iter().filter(|(_, until)| **until > model.now);
-    let mut held: Vec<_> = held
+    let valid = model.locks.iter().filter(|(_, until)| **until > model.now);
+    let mut held: Vec<_> = valid
         .map(|((agent, page), until)| (*page, AGENTS[*agent], *until))
         .collect();
     held.sort_unstable();
-    let found = state.locks(model.now).unwrap();
-    let found = found
+    let locks = state.locks(model.now).unwrap();
+    let found = locks
         .iter()
         .map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
     assert_eq!(found.collect::<Vec<_>>(), held);

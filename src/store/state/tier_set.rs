@@ -294,9 +294,9 @@ impl TierSet {
                 _ => {}
             }
         }
-        let gone = before.fragments.values();
-        let gone =
-            gone.filter(|it| it.tier.is_some() && !self.fragments.contains_key(&it.file.name));
+        let is_gone =
+            |it: &&Fragment| it.tier.is_some() && !self.fragments.contains_key(&it.file.name);
+        let gone = before.fragments.values().filter(is_gone);
         changes.evicted.extend(gone.map(|it| it.file.name.clone()));
         changes
     }

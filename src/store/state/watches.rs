@@ -168,8 +168,8 @@ fn of_worktree(connection: &Connection, worktree: &Path) -> Result<Vec<Watch>, U
 }
 
 fn watch(row: &Row<'_>) -> rusqlite::Result<Watch> {
-    let paths: Vec<u8> = row.get(3)?;
-    let paths = paths
+    let joined: Vec<u8> = row.get(3)?;
+    let paths = joined
         .split(|&byte| byte == 0)
         .filter(|path| !path.is_empty());
     Ok(Watch {

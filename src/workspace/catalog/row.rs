@@ -211,8 +211,8 @@ impl ManifestRow {
 pub(super) fn last_part(place: &str) -> Option<String> {
     let place = place.trim_end_matches('/');
     let last = place.rsplit(['/', ':']).next()?;
-    let last = last.strip_suffix(".git").unwrap_or(last);
-    (!matches!(last, "" | "." | "..")).then(|| last.to_owned())
+    let name = last.strip_suffix(".git").unwrap_or(last);
+    (!matches!(name, "" | "." | "..")).then(|| name.to_owned())
 }
 
 /// Reads a text of one line with at most this many characters.

@@ -1,5 +1,6 @@
 //! The rules of the house: imports go down only, each dependency and each effect has one home.
 
+mod bindings;
 mod imports;
 mod parameters;
 mod rooms;

@@ -83,7 +83,7 @@ fn tuple(parameter: &str) -> Option<Vec<&str>> {
 }
 
 /// The files without the lines of comments.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     text.lines()
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect::<Vec<_>>()
