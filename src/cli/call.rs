@@ -209,7 +209,7 @@ impl Answer for ActionsReport {
             },
         ] = self.actions.as_slice()
         {
-            let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+            let text = serde_json::to_string_pretty(schema).expect("a schema is JSON");
             return text.lines().map(str::to_owned).collect();
         }
         let line = |row: &ActionRow| format!("  {:<24} {}", row.name, row.summary);

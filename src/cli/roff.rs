@@ -134,7 +134,7 @@ fn quoted_parts(text: &str) -> Vec<&str> {
                 .into_iter()
                 .flatten(),
         );
-        rest = rest.get(close + 1..).unwrap_or_default();
+        rest = rest.get(close + 1..).expect("a quote is one byte");
     }
     parts.push(rest);
     parts

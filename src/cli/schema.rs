@@ -404,7 +404,7 @@ impl Answer for SchemaReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         match &self.schema {
             Some(schema) => {
-                let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+                let text = serde_json::to_string_pretty(schema).expect("a schema is JSON");
                 text.lines().map(str::to_owned).collect()
             }
             // As they are typed: a name with a flag is one word.

@@ -111,12 +111,7 @@ impl Answer for SearchReport {
     }
 
     fn message(&self) -> String {
-        let line = self.line();
-        if self.stale {
-            format!("{line}; {}", pages::moved_on(&self.stale_scopes))
-        } else {
-            line
-        }
+        pages::with_stale(self.line(), &self.stale_scopes)
     }
 
     fn line(&self) -> String {

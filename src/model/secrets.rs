@@ -126,7 +126,7 @@ fn length_of_key(after: &[u8]) -> usize {
     let Some(end) = after.windows(ends.len()).position(|part| part == ends) else {
         return after.len();
     };
-    let last = after.get(end + ends.len()..).unwrap_or_default();
+    let (_, last) = after.split_at(end + ends.len());
     let is_name = |byte: &&u8| !b"-\n\"".contains(byte);
     let name = last.iter().take_while(is_name).count();
     let dashes = last.iter().skip(name).take_while(|byte| **byte == b'-');

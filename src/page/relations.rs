@@ -86,7 +86,10 @@ pub fn links(
             .and_then(|value| serde_json::from_slice(&value).ok());
         let written: Vec<(usize, String)> = known.unwrap_or_else(|| {
             let written = written_links(source.objects, *blob);
-            learned.push((key, serde_json::to_vec(&written).unwrap_or_default()));
+            learned.push((
+                key,
+                serde_json::to_vec(&written).expect("a link is a number and a text"),
+            ));
             written
         });
         for (at, target) in written {
@@ -185,7 +188,10 @@ pub fn together(
             touched
         } else {
             let touched = source.objects.touched(commit.id, MAX_FILES)?;
-            learned.push((key, serde_json::to_vec(&touched).unwrap_or_default()));
+            learned.push((
+                key,
+                serde_json::to_vec(&touched).expect("a path can be written as JSON"),
+            ));
             touched
         };
         // Integers: their sum is the same in any order.

@@ -192,7 +192,7 @@ fn size(value: &Value) -> usize {
 
 /// Returns how many tokens are too many; `None` if the answer fits.
 fn excess(answer: &Map<String, Value>, budget: usize) -> Option<usize> {
-    let text = serde_json::to_string(answer).unwrap_or_default();
+    let text = serde_json::to_string(answer).expect("a value is JSON");
     // A token has at least one byte: most answers need not be counted.
     if text.len() <= budget {
         return None;

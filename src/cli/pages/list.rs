@@ -73,12 +73,7 @@ impl Answer for PagesReport {
     }
 
     fn message(&self) -> String {
-        let line = self.line();
-        if self.stale {
-            format!("{line}; {}", super::moved_on(&self.stale_scopes))
-        } else {
-            line
-        }
+        super::with_stale(self.line(), &self.stale_scopes)
     }
 
     fn line(&self) -> String {

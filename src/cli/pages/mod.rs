@@ -49,7 +49,7 @@ fn short(page: PageId) -> String {
 }
 
 /// Says which scopes changed since they were mapped, and how to map them again.
-pub(in crate::cli) fn moved_on(scopes: &[String]) -> &'static str {
+fn moved_on(scopes: &[String]) -> &'static str {
     let is_private = |scope: &String| scope_record::committed(scope).is_some();
     match (scopes.iter().any(is_private), scopes.iter().all(is_private)) {
         (false, _) => "files have changed since they were mapped: 'git colony map' maps them again",
@@ -59,6 +59,14 @@ pub(in crate::cli) fn moved_on(scopes: &[String]) -> &'static str {
         (true, false) => {
             "branch and working tree have changed since: 'git colony map' and 'git colony map --worktree' map them again"
         }
+    }
+}
+
+/// Adds to a line which scopes changed since they were mapped.
+pub(in crate::cli) fn with_stale(line: String, stale_scopes: &[String]) -> String {
+    match stale_scopes {
+        [] => line,
+        some => format!("{line}; {}", moved_on(some)),
     }
 }
 

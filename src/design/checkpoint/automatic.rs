@@ -50,7 +50,7 @@ pub fn create_for(
     session.refuse_reader()?;
     let request = request_for(session, rationale);
     if session.is_dry() {
-        return look(session, &request);
+        return preview(session, &request);
     }
     let inside = session
         .world
@@ -78,16 +78,9 @@ fn keep(
     request: &Request,
     agent_session: Option<SessionId>,
 ) -> Result<CheckpointReport> {
-    let unignored = unignored::current(session)?;
-    let kept = Kept::look(
-        session,
-        &request.allowances,
-        Unstorable::NameUnreadable,
-        &unignored,
-    )?;
-    if !needs_keeping(session, &kept, Some(places))? {
+    let Some(kept) = look(session, Some(places), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
-    }
+    };
     let mut draft = Draft::new(session, request, &kept, session.record_signature());
     draft.message.mode = Mode::Auto;
     draft.message.session = agent_session.or(draft.message.session);
@@ -138,8 +131,8 @@ fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointRepo
     event_log::announce(session, format!("convergence:quiescence:{episode}"), value);
 }
 
-/// Says what would be kept. It waits for no lock, since it takes none.
-fn look(session: &Session, request: &Request) -> Result<CheckpointReport> {
+/// Looks at the current state; `None` if it need not be kept.
+fn look(session: &Session, places: Option<&Places>, request: &Request) -> Result<Option<Kept>> {
     let unignored = unignored::current(session)?;
     let kept = Kept::look(
         session,
@@ -147,10 +140,16 @@ fn look(session: &Session, request: &Request) -> Result<CheckpointReport> {
         Unstorable::NameUnreadable,
         &unignored,
     )?;
+    let is_needed = needs_keeping(session, &kept, places)?;
+    Ok(is_needed.then_some(kept))
+}
+
+/// Says what would be kept. It waits for no lock, since it takes none.
+fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let places = Places::find(&session.repo)?;
-    if !needs_keeping(session, &kept, places.as_ref())? {
+    let Some(kept) = look(session, places.as_ref(), request)? else {
         return Ok(nothing_to_do(session, request, "unchanged"));
-    }
+    };
     let draft = Draft::new(session, request, &kept, session.record_signature());
     Ok(draft.report(session, &kept)?.into_dry_run())
 }

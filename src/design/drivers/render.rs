@@ -363,7 +363,7 @@ impl Renderer<'_> {
                 out.push_str(line);
             } else {
                 out.push_str(&" ".repeat(spaces.saturating_sub(from) + to));
-                out.push_str(line.get(spaces..).unwrap_or_default());
+                out.push_str(line.trim_start_matches(' '));
             }
         }
         out

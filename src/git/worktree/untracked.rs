@@ -227,7 +227,7 @@ impl<'a> Walk<'a> {
         prefix.push(b'/');
         let start =
             entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &prefix[..]);
-        let rest = entries.get(start..).unwrap_or_default();
+        let (_, rest) = entries.split_at(start);
         let count = rest.partition_point(|entry| entry.path_in(backing).starts_with(&prefix));
         if count == 0 {
             return Below::Unknown;

@@ -83,7 +83,8 @@ impl Document<'_> {
     pub(crate) fn indentation(&self, at: usize) -> &str {
         let line = self.line_before(at);
         let length = line.len() - line.trim_start_matches([' ', '\t']).len();
-        line.get(..length).unwrap_or_default()
+        line.get(..length)
+            .expect("the line begins with its indentation")
     }
 
     /// Returns the number of bytes on the line before a byte.

@@ -81,7 +81,7 @@ impl<'t> Lines<'t> {
             .rev()
             .take_while(|line| line.is_trivia())
             .count();
-        let trivia = above.get(number - count..).unwrap_or_default();
+        let trivia = above.split_at(above.len() - count).1;
         let line = self.all.get(number);
         let (start, column) = line.map_or((0, 0), |line| (line.start, line.column));
         // A comment indented further belongs to the entry above; the head of a file to the file.

@@ -77,7 +77,8 @@ pub fn note(session: &Session, command: String, way_back: String) {
         notes.retain(|note| note.act.way_back != command && note.act.command != act.command);
         notes.push(Note { act, next });
         let from = notes.len().saturating_sub(MAX_ACTS);
-        let json = serde_json::to_vec(notes.get(from..).unwrap_or_default()).unwrap_or_default();
+        let newest = notes.split_off(from);
+        let json = serde_json::to_vec(&newest).expect("a note has texts and times only");
         let path = path(repo);
         path.parent().map_or(Ok(()), atomic::make_directory)?;
         atomic::write_quickly(&path, &json)

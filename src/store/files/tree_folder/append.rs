@@ -120,7 +120,7 @@ impl TreeFolder {
         file.take(to.limit_bytes)
             .read_to_end(&mut bytes)
             .map_err(|error| self.cannot_write(to.name, error))?;
-        let half = bytes.get(bytes.len() / 2..).unwrap_or_default();
+        let (_, half) = bytes.split_at(bytes.len() / 2);
         let start = half.iter().position(|&byte| byte == b'\n');
         let newer = start.and_then(|at| half.get(at + 1..)).unwrap_or_default();
         self.write(to.name, &[newer, line].concat(), nonce)?;
