@@ -6,7 +6,8 @@ use serde::Serialize;
 use crate::model::World;
 use crate::model::time::Moment;
 use crate::store::settings::colony_toml::SettingsProblem;
-use crate::store::settings::setting_layers::{Effective, Layers};
+use crate::store::settings::setting_layers::Layers;
+use crate::store::settings::setting_origin::Effective;
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 

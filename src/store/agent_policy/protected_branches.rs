@@ -15,7 +15,7 @@ use crate::store::lease::acting_agent::{self, AgentReason};
 use crate::store::refs::ref_names;
 use crate::store::settings::colony_toml::{self, SettingsProblem};
 use crate::store::settings::setting_kind::branch_patterns;
-use crate::store::settings::setting_layers::Level;
+use crate::store::settings::setting_origin::Level;
 
 use super::default_trees::DefaultTrees;
 

@@ -1,4 +1,4 @@
-//! The settings: one table, and the values in effect, typed. Their origins are in [`setting_layers`].
+//! The settings: one table, and the values in effect, typed. Their origins are in [`setting_origin`].
 //!
 //! The repository may set only what the table allows: it is not trusted, so it names no credential, no
 //! timeout, and nothing that decides how long something is kept. The commands it names for a new clone are a
@@ -15,6 +15,7 @@ pub mod project_tables;
 pub mod projects;
 pub mod setting_kind;
 pub mod setting_layers;
+pub mod setting_origin;
 mod setting_table;
 pub mod source_commands;
 pub mod user_projects;
