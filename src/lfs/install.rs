@@ -3,20 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
-use crate::git::plain_file;
+use crate::git::Repo;
 use crate::git::process::failed;
-use crate::git::{ObjectWrites, Repo};
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 use crate::store::files::places::HookPlaces;
-use crate::store::settings::Flags;
 
-use super::hooks_folder::{State, hooks_folder, is_own, read_hook, remove_if_git_lfs, state};
+use super::hooks_folder::{State, hooks_folder, is_own, read_hook, state};
 
 /// The hooks that git-lfs needs; the one that uploads objects comes first.
 pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
@@ -148,7 +144,7 @@ fn in_the_way(found: &str) -> Error {
 /// Sets up git-lfs in the configuration and the hooks of this repository. It can be repeated. The caller
 /// holds the lock of the worktree; a kill leaves all of the filters in the configuration, or none.
 ///
-/// Additions are recorded in our folder, for [`uninstall`].
+/// Additions are recorded in our folder, for [`super::uninstall::uninstall`].
 ///
 /// # Errors
 /// `git-failed` with the message of git-lfs; hooks it wrote before it failed are removed again.
@@ -200,19 +196,19 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
 }
 
 /// The version of git-lfs's storage format, which it writes wherever it runs.
-const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
+pub(super) const VERSION_OF_FORMAT: &str = "lfs.repositoryformatversion";
 
 /// The section of the filters.
-const FILTER: &str = "filter.lfs";
+pub(super) const FILTER: &str = "filter.lfs";
 
 /// The section of other settings.
-const SETTINGS: &str = "lfs";
+pub(super) const SETTINGS: &str = "lfs";
 
-fn note_path(repo: &Repo) -> PathBuf {
+pub(super) fn note_path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("lfs-installed")
 }
 
-/// Records, once, the sections and hooks that [`uninstall`] may remove later.
+/// Records, once, the sections and hooks that [`super::uninstall::uninstall`] may remove later.
 fn record_additions(session: &Session, folder: &Path, way: Way) -> Result<()> {
     let path = note_path(&session.repo);
     if path.exists() {
@@ -280,110 +276,6 @@ pub fn has_section(session: &Session, section: &str) -> Result<bool> {
         Some(1) => Ok(false),
         _ => Err(failed("read the configuration", &output.stderr)),
     }
-}
-
-/// The parts of git-lfs that exist at one moment.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct LfsSetup {
-    is_ours: bool,
-    is_called: bool,
-}
-
-impl LfsSetup {
-    /// Finds the parts that exist now.
-    pub fn look(repo: &Repo) -> LfsSetup {
-        LfsSetup {
-            is_ours: is_ours(repo),
-            is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some(),
-        }
-    }
-
-    /// Returns `true` if [`install`] has added something since then that [`uninstall`] would remove.
-    pub fn has_grown(self, repo: &Repo) -> bool {
-        !self.is_ours && is_ours(repo)
-    }
-
-    /// Removes what [`install`] has added since then, even after an interrupt.
-    ///
-    /// # Errors
-    /// As [`uninstall`].
-    pub fn restore(self, session: &Session) -> Result<()> {
-        let world = session.world.undisturbed();
-        let session = &Session::open(world, &Flags::default(), ObjectWrites::Durable)?;
-        if !self.is_ours {
-            uninstall(session)?;
-        }
-        let (repo, world) = (&session.repo, &session.world);
-        let configuration = ConfigFile::of_repository(repo);
-        let written = configuration.read()?;
-        if self.is_called
-            || ConfigFile::values(repo, world, &written, CALL_FROM_OUR_HOOKS)?.is_empty()
-        {
-            return Ok(());
-        }
-        configuration.change(repo, world, &["--unset-all", CALL_FROM_OUR_HOOKS])
-    }
-}
-
-/// Returns `true` if [`install`] added something that [`uninstall`] would remove.
-pub fn is_ours(repo: &Repo) -> bool {
-    note_path(repo).exists()
-}
-
-/// Removes what [`install`] added: sections of this repository's configuration, hooks.
-///
-/// # Errors
-/// `git-failed`, `io`.
-pub fn uninstall(session: &Session) -> Result<()> {
-    let path = note_path(&session.repo);
-    if !path.exists() {
-        return Ok(());
-    }
-    uninstall_filters(session)?;
-    let noted = noted(&session.repo);
-    let folder = hooks_folder(session);
-    let mut hooks = noted.iter().filter(|noted| HOOKS.contains(&noted.as_str()));
-    if is_own(&session.repo, &folder) {
-        hooks.try_for_each(|hook| remove_if_git_lfs(&folder, hook))?;
-    } else if hooks.next().is_some() {
-        let shown = folder.display();
-        let told =
-            format!("the hooks of git-lfs in '{shown}' stay: others may take hooks from there");
-        (session.world.narrate)(&told);
-    }
-    // The folder of git itself may be missing, and an empty one has no meaning. Any other is not ours.
-    let is_plain = folder.symlink_metadata().is_ok_and(|found| found.is_dir());
-    if is_plain && folder == session.repo.common_dir().join("hooks") {
-        atomic::remove_empty_folder(&folder)?;
-    }
-    atomic::remove_file(&path)
-}
-
-/// Removes only the sections. This comes before any hook is removed: a push must never publish pointers
-/// without their objects.
-///
-/// # Errors
-/// `git-failed`.
-pub fn uninstall_filters(session: &Session) -> Result<()> {
-    let (repo, world) = (&session.repo, &session.world);
-    let file = ConfigFile::of_repository(repo);
-    let noted = noted(repo);
-    let is_noted = |section: &str| noted.iter().any(|noted| noted == section);
-    if is_noted(FILTER) && has_section(session, FILTER)? {
-        file.change(repo, world, &["--remove-section", FILTER])?;
-    }
-    // Other settings of git-lfs are the user's. git removes a section that becomes empty.
-    let values = ConfigFile::values(repo, world, &file.read()?, VERSION_OF_FORMAT)?;
-    if is_noted(SETTINGS) && !values.is_empty() {
-        file.change(repo, world, &["--unset-all", VERSION_OF_FORMAT])?;
-    }
-    Ok(())
-}
-
-/// Reads the record of [`install`]; empty without one.
-fn noted(repo: &Repo) -> Vec<String> {
-    let text = plain_file::read_text(note_path(repo)).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
 }
 
 /// Returns `true` if a push uploads objects: if a hook that git runs then calls git-lfs.

@@ -11,3 +11,4 @@ pub mod patterns;
 pub mod status;
 pub mod store_url;
 pub mod unconverted;
+pub mod uninstall;

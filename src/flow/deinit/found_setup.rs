@@ -9,6 +9,7 @@ use crate::git::refs::ReflogReason;
 use crate::git::{Oid, RefChange, RefName};
 use crate::lfs::install;
 use crate::lfs::store_url::{self, StoreUrl};
+use crate::lfs::uninstall;
 use crate::model::{Result, text};
 use crate::setup::hooks::{self, HookState, HookStatus, Target};
 use crate::setup::{info_attributes, merge_drivers};
@@ -60,7 +61,7 @@ impl FoundSetup {
         };
         let calls_lfs = session.repo.config(install::CALL_FROM_OUR_HOOKS).is_some();
         let pointers = tracked_pointers(session)?;
-        found.lfs_goes = install::is_ours(&session.repo) && pointers == 0;
+        found.lfs_goes = uninstall::is_ours(&session.repo) && pointers == 0;
         if let StoreUrl::Ours(url) = StoreUrl::look(session)? {
             found.look_at_store(&url, pointers);
         }
@@ -155,7 +156,7 @@ impl FoundSetup {
 
     fn look_at_setup(&mut self, session: &Session, pointers: usize) {
         let (removed, report) = (&mut self.removed, &mut self.report);
-        if install::is_ours(&session.repo) {
+        if uninstall::is_ours(&session.repo) {
             if self.lfs_goes {
                 removed.push("git-lfs: filters and hooks".to_owned());
             } else {

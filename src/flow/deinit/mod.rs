@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::clones::hub::publish;
 use crate::git::{ObjectWrites, Repo};
-use crate::lfs::install;
 use crate::lfs::store_url;
+use crate::lfs::uninstall;
 use crate::model::{Code, Error, Result, text};
 use crate::setup::hooks::{self, Act, Target};
 use crate::setup::{info_attributes, merge_drivers};
@@ -81,7 +81,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
     ConfigFile::of_repository(&session.repo).refuse_locked()?;
     if before.lfs_goes {
-        install::uninstall_filters(session)?;
+        uninstall::uninstall_filters(session)?;
     }
     drop(lock);
     // The previous hooks are recorded in our folder, so hooks are removed while it exists.
@@ -99,7 +99,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
         return Err(refuse_kept_files(found.kept_files));
     }
     if found.lfs_goes {
-        install::uninstall(session)?;
+        uninstall::uninstall(session)?;
     }
     if found.store_url_goes {
         store_url::follow(session, None)?;

@@ -1,7 +1,7 @@
 //! The configuration outside the tree before a repository is set up: an init that fails restores it.
 
-use crate::lfs::install;
 use crate::lfs::store_url::{self, StoreUrl};
+use crate::lfs::uninstall::LfsSetup;
 use crate::setup::hooks::{self, Target};
 use crate::setup::{info_attributes, merge_drivers};
 use crate::store::Session;
@@ -11,7 +11,7 @@ use super::{Plan, Request, side_effects};
 
 /// The configuration outside the tree before anything is done.
 pub(super) struct BeforeInit {
-    lfs: install::LfsSetup,
+    lfs: LfsSetup,
     has_lines: bool,
     has_drivers: bool,
     has_hooks: bool,
@@ -21,7 +21,7 @@ pub(super) struct BeforeInit {
 impl BeforeInit {
     pub(super) fn look(session: &Session) -> BeforeInit {
         BeforeInit {
-            lfs: install::LfsSetup::look(&session.repo),
+            lfs: LfsSetup::look(&session.repo),
             has_lines: info_attributes::is_there(&session.repo),
             has_drivers: merge_drivers::installed(session).map_or(true, |names| !names.is_empty()),
             has_hooks: hooks::install::is_recorded(session, Target::Git),

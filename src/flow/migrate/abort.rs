@@ -3,7 +3,7 @@
 use crate::design::undo::{self, Direction};
 use crate::git::Repo;
 use crate::git::remote::Remote;
-use crate::lfs::install;
+use crate::lfs::uninstall;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches;
@@ -66,7 +66,7 @@ pub fn abort(session: &Session, since: Since) -> Result<MigrateReport> {
         if journal.set_up {
             // With the filters git would report every large file that is stored in git again as
             // modified.
-            install::uninstall(session)?;
+            uninstall::uninstall(session)?;
         }
         // Restored files have other times than the index has recorded. Everything is done: a
         // failure here is not an error, and the next git command refreshes the index.

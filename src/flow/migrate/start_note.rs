@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::plain_file;
 use crate::git::{Oid, RefName, Repo};
-use crate::lfs::install::LfsSetup;
+use crate::lfs::uninstall::LfsSetup;
 use crate::model::{Code, Result, ResultExt as _};
 use crate::store::Session;
 use crate::store::files::atomic;
