@@ -1,17 +1,16 @@
 //! Maps rows of the repo map into pages, and records the results.
 
+mod reading;
 mod result;
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::custom_source::{self, Commands};
 use super::other_repositories::Network;
-use crate::git::lfs::lfs_objects;
+use crate::git::Oid;
 use crate::git::lfs::lfs_pointer::Pointer;
-use crate::git::{BareRepo, Objects, Oid};
 use crate::lfs::hydrate::{self, Fetch};
 use crate::map::resolved::{ResolvedRow, RowPlace};
 use crate::map::row::SourceKind;
@@ -19,7 +18,7 @@ use crate::model::{Code, Error, Result};
 use crate::page::listing::unusable;
 use crate::page::mapping::{self, Job, Shelf};
 use crate::page::packer::Limits;
-use crate::source::literature::{Library, Literature};
+use crate::source::literature::Literature;
 use crate::source::unmatched;
 use crate::store::Session;
 use crate::store::cache::database::Unusable;
@@ -28,6 +27,7 @@ use crate::store::cache::user_cache::{UserCache, UserCacheKind};
 use crate::store::state::event_log;
 use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
+pub(in crate::flow) use reading::{Reading, row_place};
 pub use result::{MapResult, MapStatus, ScopeSize};
 
 /// The maximum number of attempts to map a scope that another process maps, too.
@@ -358,49 +358,6 @@ fn announce_mapped(session: &Session, row: &ResolvedRow, result: &MapResult) {
         "pages_removed": result.size.pages_removed,
     });
     event_log::announce(session, format!("mapped:{}", result.scope_id), value);
-}
-
-/// Returns the path of the repository with the files of a row; `None` for this one, which also has
-/// the records of custom sources.
-pub(in crate::flow) fn row_place(row: &ResolvedRow) -> Option<&Path> {
-    match (&row.custom, &row.place) {
-        (None, RowPlace::Hub(path)) => Some(path),
-        (Some(_), _) | (None, RowPlace::This) => None,
-    }
-}
-
-/// An open repository.
-#[derive(Clone)]
-pub(in crate::flow) struct Reading {
-    pub(in crate::flow) objects: Objects,
-    large_files: lfs_objects::LfsObjects,
-    is_dry: bool,
-}
-
-impl Reading {
-    /// Opens the repository at a path; `None` is this one.
-    pub(in crate::flow) fn of(session: &Session, place: Option<&Path>) -> Result<Reading> {
-        Ok(match place {
-            None => Reading {
-                objects: session.repo.objects(),
-                large_files: lfs_objects::LfsObjects::of(&session.repo),
-                is_dry: session.is_dry(),
-            },
-            Some(path) => Reading {
-                objects: BareRepo::open(path)?.objects(),
-                large_files: lfs_objects::LfsObjects::in_folder(path.join("lfs/objects")),
-                is_dry: session.is_dry(),
-            },
-        })
-    }
-
-    pub(in crate::flow) fn library(&self) -> Library<'_> {
-        Library {
-            objects: &self.objects,
-            large_files: self.large_files.clone(),
-            is_dry: self.is_dry,
-        }
-    }
 }
 
 /// Warns that the page table is not used, and why.
