@@ -1,4 +1,4 @@
-//! Removes git-lfs from a repository: only what [`install::install`] has added, filters before hooks.
+//! Removes git-lfs from a repository: only what [`super::install::install`] has added, filters before hooks.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::store::settings::Flags;
 
 use super::hooks_folder::{hooks_folder, is_own, remove_if_git_lfs};
 use super::install::{
-    self, CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, VERSION_OF_FORMAT, has_section, note_path,
+    CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, VERSION_OF_FORMAT, has_section, note_path,
 };
 
 /// The parts of git-lfs that exist at one moment.
@@ -31,12 +31,12 @@ impl LfsSetup {
         }
     }
 
-    /// Returns `true` if [`install::install`] has added something since then that [`uninstall`] would remove.
+    /// Returns `true` if [`super::install::install`] has added something since then that [`uninstall`] would remove.
     pub fn has_grown(self, repo: &Repo) -> bool {
         !self.is_ours && is_ours(repo)
     }
 
-    /// Removes what [`install::install`] has added since then, even after an interrupt.
+    /// Removes what [`super::install::install`] has added since then, even after an interrupt.
     ///
     /// # Errors
     /// As [`uninstall`].
@@ -58,12 +58,12 @@ impl LfsSetup {
     }
 }
 
-/// Returns `true` if [`install::install`] added something that [`uninstall`] would remove.
+/// Returns `true` if [`super::install::install`] added something that [`uninstall`] would remove.
 pub fn is_ours(repo: &Repo) -> bool {
     note_path(repo).exists()
 }
 
-/// Removes what [`install::install`] added: sections of this repository's configuration, hooks.
+/// Removes what [`super::install::install`] added: sections of this repository's configuration, hooks.
 ///
 /// # Errors
 /// `git-failed`, `io`.
@@ -113,7 +113,7 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// Reads the record of [`install::install`]; empty without one.
+/// Reads the record of [`super::install::install`]; empty without one.
 fn noted(repo: &Repo) -> Vec<String> {
     let text = plain_file::read_text(note_path(repo)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
