@@ -193,11 +193,9 @@ impl Answer for SessionReport {
                 Some(format!("{} ({} tokens)", row.turns, row.tokens)),
             ),
         ];
-        lines.extend(
-            facts
-                .into_iter()
-                .filter_map(|(name, value)| Some(format!("{name:<6} {}", value?))),
-        );
+        for (name, value) in facts {
+            lines.extend(value.map(|value| format!("{name:<6} {value}")));
+        }
         if row.damaged_lines > 0 {
             let count = text::count(row.damaged_lines, "line");
             lines.push(format!("{count} torn or damaged, and passed over"));

@@ -33,7 +33,7 @@ pub(in crate::git) enum Written {
 
 /// The result for one file.
 enum Stored {
-    Blob(Oid, Box<Metadata>),
+    File(Box<WorktreeFile>),
     /// The file is gone.
     Nothing,
     /// A filter is missing or fails.
@@ -112,10 +112,7 @@ impl<'a> FileWriter<'a> {
         }
         let on_disk = if metadata.is_file() {
             match self.store_file(path)? {
-                Stored::Blob(id, opened) => Some(WorktreeFile {
-                    entry: TreeEntry::file(id),
-                    metadata: *opened,
-                }),
+                Stored::File(file) => Some(*file),
                 Stored::Nothing => None,
                 // git decides what a missing or failing filter means for this file.
                 Stored::NotFiltered => return self.store_with_git(path, metadata, indexed),
@@ -149,7 +146,7 @@ impl<'a> FileWriter<'a> {
         let Some(file) = opened else {
             return Ok(Stored::Nothing);
         };
-        let metadata = Box::new(file.metadata().map_err(cannot)?);
+        let metadata = file.metadata().map_err(cannot)?;
         let index: &gix::index::State = &self.scan.index;
         let odb = &self.repo.inner;
         let cleaned = self.filters.clean(self.repo, file, path.as_path(), index);
@@ -162,7 +159,8 @@ impl<'a> FileWriter<'a> {
             ToGitOutcome::Process(mut output) => odb.write_blob_stream(&mut output),
         };
         Ok(written.map_or(Stored::NotFiltered, |id| {
-            Stored::Blob(id.detach().into(), metadata)
+            let entry = TreeEntry::file(id.detach().into());
+            Stored::File(Box::new(WorktreeFile { entry, metadata }))
         }))
     }
 
