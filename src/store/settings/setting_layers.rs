@@ -4,9 +4,10 @@
 //! current directory < environment < flag. A file of the repository never makes a command fail: an unusable
 //! part is a [`SettingsProblem`], and the layer below counts.
 
+use std::collections::BTreeMap;
+
 use crate::git::{Oid, Repo};
 use crate::model::{Code, Error, Result, World};
-use std::collections::BTreeMap;
 
 use super::colony_toml::{self, ColonyToml, SettingsProblem};
 use super::setting_kind::{check, wanted};
