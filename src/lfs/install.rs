@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::git::Repo;
+use crate::git::plain_file;
 use crate::git::process::failed;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
@@ -12,7 +13,7 @@ use crate::store::files::atomic;
 use crate::store::files::config_file::ConfigFile;
 use crate::store::files::places::HookPlaces;
 
-use super::hooks_folder::{State, hooks_folder, is_own, read_hook, state};
+use super::hooks_folder::{State, hooks_folder, is_own, read_hook, remove_if_git_lfs, state};
 
 /// The hooks that git-lfs needs; the one that uploads objects comes first.
 pub const HOOKS: [&str; 4] = ["pre-push", "post-checkout", "post-commit", "post-merge"];
@@ -206,6 +207,12 @@ pub(super) const SETTINGS: &str = "lfs";
 
 pub(super) fn note_path(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join("lfs-installed")
+}
+
+/// Reads the record of [`install`]; empty without one.
+pub(super) fn noted(repo: &Repo) -> Vec<String> {
+    let text = plain_file::read_text(note_path(repo)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
 }
 
 /// Records, once, the sections and hooks that [`super::uninstall::uninstall`] may remove later.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::plain_file;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::Result;
 use crate::store::Session;
@@ -12,7 +11,7 @@ use crate::store::settings::Flags;
 
 use super::hooks_folder::{hooks_folder, is_own, remove_if_git_lfs};
 use super::install::{
-    CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, VERSION_OF_FORMAT, has_section, note_path,
+    CALL_FROM_OUR_HOOKS, FILTER, HOOKS, SETTINGS, VERSION_OF_FORMAT, has_section, note_path, noted,
 };
 
 /// The parts of git-lfs that exist at one moment.
@@ -111,10 +110,4 @@ pub fn uninstall_filters(session: &Session) -> Result<()> {
         file.change(repo, world, &["--unset-all", VERSION_OF_FORMAT])?;
     }
     Ok(())
-}
-
-/// Reads the record of [`super::install::install`]; empty without one.
-fn noted(repo: &Repo) -> Vec<String> {
-    let text = plain_file::read_text(note_path(repo)).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
 }
