@@ -98,6 +98,11 @@ impl Face<'_> {
         Sent::to(world, ran_in.unwrap_or(&world.cwd))
     }
 
+    /// Returns `true` if the answer goes into a pipe that nobody reads any more: what runs for long ends then.
+    pub(super) fn has_lost_its_reader(&self) -> bool {
+        self.form != Form::Quiet && self.env.terminal.has_lost_its_reader()
+    }
+
     pub(super) fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
         let now = self.env.world.now();
         if self.form == Form::Text {

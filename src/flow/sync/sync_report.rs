@@ -52,7 +52,7 @@ pub enum SyncResult {
     NotOwned,
     /// It was deleted on the remote, and stays here.
     KeptHere,
-    /// Both sides have changed it and no rule decides, or another name here is in its way.
+    /// Both sides have changed it and no rule decides, or another name here or on the remote is in its way.
     Conflict,
     /// The remote has an object of the wrong kind under that name.
     Invalid,
