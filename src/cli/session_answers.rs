@@ -108,11 +108,11 @@ impl Answer for AdoptReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would take" } else { "took" };
         let mut clauses = Vec::new();
-        if !self.adopted.is_empty() {
+        if self.adopted.is_empty() {
+            clauses.push(format!("nothing to take over from the id {}", self.from));
+        } else {
             let count = text::count(self.adopted.len(), "session");
             clauses.push(format!("{verb} {count} over from the id {}", self.from));
-        } else {
-            clauses.push(format!("nothing to take over from the id {}", self.from));
         }
         let rest = [
             (&self.already, "copied here before"),

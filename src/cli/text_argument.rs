@@ -25,12 +25,12 @@ impl TextArgument<'_> {
         exact: Option<String>,
     ) -> Result<String> {
         match typed.as_deref() {
-            Some("-") => self.from_stdin(env),
+            Some("-") => self.read_stdin(env),
             _ => Ok(exact.or(typed).unwrap_or_default()),
         }
     }
 
-    fn from_stdin(&self, env: &mut Env) -> Result<String> {
+    fn read_stdin(&self, env: &mut Env) -> Result<String> {
         let TextArgument { what, max_bytes } = self;
         let mut bytes = Vec::new();
         // One byte more than it may have.

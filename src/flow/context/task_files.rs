@@ -11,8 +11,8 @@ use crate::model::{Code, RepoPath, Result};
 use crate::store::Session;
 use crate::store::settings::projects::{ContextView, Project, ResourceType};
 use crate::store::state::{
-    FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier, TierOwner,
-    TierStep,
+    Fragment, FragmentName, NewFragment, Reading, Readings, ReadingsOf, ReadingsPart, State, Tier,
+    TierOwner, TierStep,
 };
 
 use super::assembly::{TaskRequest, by_path, is_candidate};
@@ -82,7 +82,7 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
     };
     for project in known.of_plan(plan)? {
         let seen = Seen::of(&project.item, found.view)?;
-        let read = if request.hydrates {
+        let mut read = if request.hydrates {
             let wanted = HydrateRequest {
                 what: Hydrated::Project(project.item.name.clone()),
                 question: request.question.clone(),
@@ -94,7 +94,9 @@ pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) ->
         };
         let places = places(session, project)?;
         let question = request.question.as_deref();
-        found.add(&project.item.name, read, &places, &seen, question);
+        let is_wanted = |it: &Fragment| it.tier.is_some_and(|tier| is_candidate(tier, question));
+        read.fragments.retain(is_wanted);
+        found.add(&project.item.name, read, &places, &seen);
         if let Some(question) = &request.question {
             found.search_scopes(session, &project.item, question, &seen)?;
         }
@@ -133,13 +135,11 @@ impl TaskFiles {
         read: HydratedProject,
         places: &BTreeMap<&str, Rc<Place>>,
         seen: &Seen,
-        question: Option<&str>,
     ) {
         for file in read.files {
             let bytes = file.text.bytes();
             let found = find_fragment(&read.fragments, &file.name, &file.hash);
             let tier = found.and_then(|it| it.tier);
-            let tier = tier.filter(|tier| is_candidate(*tier, question));
             if tier.is_none() || !seen.has(&file.shown, bytes) {
                 continue;
             }

@@ -46,9 +46,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
         RuleFile::Attributes => "attributes",
         RuleFile::Ignore => "ignore",
     };
-    let of_user = configured
-        .map(PathBuf::from)
-        .or_else(|| usual_file(repo, usual));
+    let of_user = configured.or_else(|| usual_file(repo, usual));
     let own = [repo.common_dir().join("info").join(name)];
     for path in own.into_iter().chain(of_user) {
         let Ok(found) = path.metadata() else { continue };
