@@ -41,7 +41,7 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Fetch from the remote for a clone, and restore its record if that is lost; a clone for reading moves to the
+    /// Fetch from the remote for a clone, and write its record again if that is lost; a read-only clone moves to the
     /// newest commit
     Refresh {
         /// The clone: its id, its agent or its path
@@ -161,8 +161,8 @@ impl Answer for RefreshReport {
             )),
             count => Some(format!("{} moved", text::count(count, "remote branch"))),
         };
-        let origin = self.url_changed.as_ref();
-        let origin = origin.map(|url| format!("its origin is now {url}"));
+        let url = self.url_changed.as_ref();
+        let origin = url.map(|url| format!("its origin is now {url}"));
         let record = match (self.record_renewed, self.dry_run) {
             (false, _) => None,
             (true, true) => Some("its lost record would be restored".to_owned()),

@@ -141,7 +141,10 @@ pub const TABLE: &[Examples] = &[
         "undo",
         &[
             ("git colony undo", "take the last step back"),
-            ("git colony undo 2 -n", "show what two more steps would do"),
+            (
+                "git colony undo 2 -n",
+                "show what undoing two steps would do",
+            ),
         ],
     ),
     of(

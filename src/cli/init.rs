@@ -195,7 +195,7 @@ impl InitReport {
         let mut lines = vec!["attention: much of the text of this tree is data:".to_owned()];
         lines.extend(text::table(&rows));
         lines.push(
-            "'git colony map' cuts it into pages, too, unless the globs that .colony/repo_map.yaml has as a comment leave it out"
+            "'git colony map' cuts it into pages, too, unless you uncomment the globs for it in .colony/repo_map.yaml"
                 .to_owned(),
         );
         lines
@@ -256,7 +256,7 @@ impl InitReport {
                 "attention: {error}; install it and run 'git colony init --lfs'"
             )),
             (None, true) if self.lines_to_add.is_empty() => {
-                lines.push("git-lfs keeps large formats from now on".to_owned());
+                lines.push("from now on git-lfs stores large formats".to_owned());
             }
             (None, true) => lines.extend(self.proposed_lines()),
             (None, false) if self.lfs_kept_off => lines.push(

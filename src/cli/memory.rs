@@ -16,7 +16,7 @@ const NOTE: TextArgument<'_> = TextArgument {
     max_bytes: MAX_NOTE_BYTES,
 };
 
-/// Keep notes of this checkout: for days, and for longer
+/// Keep dated and long-term notes of this checkout
 ///
 /// The notes are in '.colony/cache' of this checkout, which git does not see: no other checkout or machine has them, and
 /// they are lost when that folder is deleted, by 'git clean -x' for example, or when the checkout is moved or removed. What
@@ -67,7 +67,7 @@ struct ShowArgs {
     date: Option<NaiveDate>,
 }
 
-/// Print the folder of the notes of days; MEMORY.md is beside it
+/// Print the folder of the daily notes; MEMORY.md is beside it
 #[derive(Debug, clap::Args)]
 struct PathArgs {}
 
@@ -121,7 +121,7 @@ impl Answer for MemoryReport {
     fn message(&self) -> String {
         let files = text::count(self.count, "file");
         let days = text::count(self.dates.len(), "day");
-        format!("notes of {files}; there are some of {days}")
+        format!("the notes of {files}; notes of {days} exist")
     }
 
     fn line(&self) -> String {

@@ -57,10 +57,10 @@ struct Common {
     conversation: Option<String>,
 }
 
-/// Find the lines that have a text
+/// Find the lines that contain a text
 #[derive(Debug, clap::Args)]
 struct TextArgs {
-    /// The text; no character of it has a meaning without '--regex'
+    /// The text, taken literally without '--regex'
     #[arg(value_name = "TEXT")]
     query: String,
     #[command(flatten)]

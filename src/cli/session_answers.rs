@@ -9,6 +9,7 @@ use crate::flow::sessions::session_undo::{OtherOperation, SessionUndoReport};
 use crate::model::RepoPath;
 use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
+use crate::store::lease::lease_holder::SESSION_VARIABLE;
 use crate::store::session_log::session_event::SessionEvent;
 use crate::ui::answer::Answer;
 use crate::ui::text;
@@ -37,23 +38,28 @@ impl Answer for NewSessionReport {
             .as_ref()
             .map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
         let colony = match &self.colony {
-            None => "no repository is recorded for the colony".to_owned(),
+            None => String::new(),
             Some(colony) => {
                 let branch = colony
                     .branch
                     .as_ref()
                     .map_or_else(String::new, |name| format!(", branch {name}"));
-                format!("colony '{}': {}{branch}", colony.name, colony.origin_url)
+                format!("; colony '{}': {}{branch}", colony.name, colony.origin_url)
             }
         };
         format!(
-            "{verb} a session{agent} in '{}' with the plan '{}'; {colony}",
+            "{verb} a session{agent} in '{}' with the plan '{}'{colony}",
             self.root, self.plan
         )
     }
 
     fn narration(&self) -> Vec<String> {
-        vec![self.message()]
+        let how = format!(
+            "commands record in it with {SESSION_VARIABLE}={}",
+            self.session_id.as_str()
+        );
+        let hint = (!self.dry_run).then_some(how);
+        std::iter::once(self.message()).chain(hint).collect()
     }
 
     fn line(&self) -> String {
@@ -118,9 +124,9 @@ impl Answer for AdoptReport {
             (&self.already, "copied here before"),
             (&self.kept, "kept there, with an id that is taken here"),
         ];
-        let rest = rest.iter().filter(|(ids, _)| !ids.is_empty());
+        let filled = rest.iter().filter(|(ids, _)| !ids.is_empty());
         clauses.extend(
-            rest.map(|(ids, what)| format!("{} {what}", text::count(ids.len(), "session"))),
+            filled.map(|(ids, what)| format!("{} {what}", text::count(ids.len(), "session"))),
         );
         clauses.join("; ")
     }
@@ -144,12 +150,12 @@ impl Answer for SessionChangeReport {
         match (&self.event, self.dry_run) {
             (None, _) => format!("the session {id} is {state} already"),
             (Some(event), true) if event.name == "turn_added" => {
-                format!("would add a turn to the session {id}; nothing was written")
+                format!("would add a note to the session {id}; nothing was written")
             }
             (Some(event), false) if event.name == "turn_added" => {
                 let tokens = usize::try_from(event.number("tokens").unwrap_or(0)).unwrap_or(0);
                 format!(
-                    "added a turn of {} to the session {id}",
+                    "added a note of {} to the session {id}",
                     text::count(tokens, "token")
                 )
             }

@@ -28,7 +28,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often to look for it.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Watch files, and write an event or map again when one changes
+/// Watch files, and record an event or map again when they change
 ///
 /// Watches the paths, else the files of SCOPE, else those of every row of the map that is not static. Files that
 /// git ignores are not watched. One process watches a working tree, for all of its watches: where one runs, this

@@ -111,14 +111,14 @@ fn apart(world: &World, folder: &Path) -> Result<World> {
         of_git("GIT_COMMITTER_NAME", "Tour"),
         of_git("GIT_COMMITTER_EMAIL", "tour@localhost"),
     ]);
-    let places: [(OsString, PathBuf); 5] = [
+    let variables: [(OsString, PathBuf); 5] = [
         ("GIT_CONFIG_GLOBAL".into(), configuration),
         ("COLONY_SHARED_ROOT".into(), folder.join("shared")),
         ("XDG_CACHE_HOME".into(), home.join("cache")),
         ("XDG_CONFIG_HOME".into(), home.join("config")),
         ("HOME".into(), home),
     ];
-    let places = places.map(|(name, path)| (name, path.into_os_string()));
+    let places = variables.map(|(name, path)| (name, path.into_os_string()));
     apart.variables.extend(places);
     apart.user_configuration = UserConfiguration::Ignored;
     apart.progress = Progress::unwanted();

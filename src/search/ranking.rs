@@ -60,8 +60,8 @@ pub fn rank<E>(
             path: find(&format!("{PATH_MARK}{word}"))?,
         })
     };
-    let words = query.words.iter().map(|it| found(&it.word));
-    let words: Vec<FoundWord> = words.collect::<Result<_, E>>()?;
+    let asked = query.words.iter().map(|it| found(&it.word));
+    let words: Vec<FoundWord> = asked.collect::<Result<_, E>>()?;
     let mut all = |words: &[String]| words.iter().map(|it| found(it)).collect::<Result<_, E>>();
     let (required, excluded): (Vec<FoundWord>, Vec<FoundWord>) =
         (all(&query.required)?, all(&query.excluded)?);

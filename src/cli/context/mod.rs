@@ -32,7 +32,7 @@ const DEFAULT_BUDGET: usize = 16_384;
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The question; it is data, as in 'git colony search'
+    /// The question, in plain words
     #[arg(required_unless_present_any = ["question", "paths", "all", "plan", "view", "skeleton"])]
     words: Vec<String>,
     /// The question, if it is a single word that is a command

@@ -181,7 +181,7 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
         ),
     )
     .hint(format!(
-        "git colony diff {ours} {theirs}   # then use the full name of one of them"
+        "git colony diff {ours} {theirs}   # then type {ours} or {theirs} instead of '{typed}'"
     ))
     .detail("names", names))
 }

@@ -36,9 +36,12 @@ pub(super) fn find(
         Ok(clone) => return Ok((clone, Record::Whole)),
         Err(error) => error,
     };
-    let lost = session.map(|session| restored(session, name));
-    let lost = lost.transpose()?.flatten();
-    lost.map(|clone| (clone, Record::Lost)).ok_or(error)
+    match session {
+        Some(session) => restored(session, name)?
+            .map(|clone| (clone, Record::Lost))
+            .ok_or(error),
+        None => Err(error),
+    }
 }
 
 /// Returns the clone of a name with the record that it should have; `None` if no clone of this repository's hub has lost
@@ -85,16 +88,19 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
         rfc3339(&session.world.now()),
     );
     let scope = place.scope();
-    let head = repo.head()?.moving_ref();
-    let branch = head.as_bytes().strip_prefix(b"refs/heads/");
-    let branch = branch.map(|name| String::from_utf8_lossy(name).into_owned());
+    // A clone is named after the branch that was checked out first, if the user chose no other name.
+    let branch = if repo.resolve_commit(&format!("refs/heads/{scope}")).is_ok() {
+        scope.clone()
+    } else {
+        let head = repo.head()?.moving_ref();
+        let name = head.as_bytes().strip_prefix(b"refs/heads/");
+        name.map_or_else(
+            || scope.clone(),
+            |name| String::from_utf8_lossy(name).into_owned(),
+        )
+    };
     Ok(Some(FoundClone {
         path: path.clone(),
-        member: Membership::of_clone(
-            desk,
-            Some(place.agent),
-            scope.clone(),
-            branch.unwrap_or(scope),
-        ),
+        member: Membership::of_clone(desk, Some(place.agent), scope, branch),
     }))
 }

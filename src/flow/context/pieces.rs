@@ -93,7 +93,7 @@ fn ranks(
 ) -> Result<Option<FileRanks>> {
     if let Some(question) = question {
         let nothing = RepoPath::default();
-        let named = files.iter().map(|file| match file.tier {
+        let contents = files.iter().map(|file| match file.tier {
             None => NamedContent {
                 path: &nothing,
                 hash: "",
@@ -103,7 +103,7 @@ fn ranks(
                 hash: &file.hash,
             },
         });
-        let named: Vec<NamedContent<'_>> = named.collect();
+        let named: Vec<NamedContent<'_>> = contents.collect();
         let text = |number: usize| match files.get(number) {
             // What only a search has found is not cut again.
             Some(file) if file.tier.is_none() => Ok(Some("")),

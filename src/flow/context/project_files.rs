@@ -321,7 +321,7 @@ impl Place {
     /// Returns for each file whether it is the one of which the system said this when it was read.
     pub(super) fn are_as_read(&self, known: &[Option<(&RepoPath, FileStat)>]) -> Vec<bool> {
         match self {
-            // What is hidden now need not have been.
+            // A file that is hidden now need not have been.
             Place::Folder { files, listed, .. } if *listed != Listed::Catalog => {
                 as_read(files.top(), known)
             }

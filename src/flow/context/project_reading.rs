@@ -165,8 +165,9 @@ impl ProjectReading<'_> {
     /// Reads those of a place, as far as there is room.
     fn read_place(&mut self, place: &Place, resource: &str, known: &KnownFiles) -> Result<()> {
         let mut cursors = known.cursors();
-        let names = self.reader.list(place)?.into_iter();
-        let names: Vec<FragmentName> = names
+        let paths = self.reader.list(place)?;
+        let names: Vec<FragmentName> = paths
+            .into_iter()
             .map(|path| FragmentName {
                 resource: resource.to_owned(),
                 path,
@@ -180,8 +181,9 @@ impl ProjectReading<'_> {
                 Some((reading, fragment.file.tokens))
             })
             .collect();
-        let stats = names.iter().zip(&known);
-        let stats: Vec<_> = stats
+        let stats: Vec<_> = names
+            .iter()
+            .zip(&known)
             .map(|(name, known)| Some((&name.path, known.as_ref()?.0.stat)))
             .collect();
         let unchanged = place.are_as_read(&stats);
@@ -243,8 +245,11 @@ pub(super) fn store_readings(
     owner: TierOwner<'_>,
     read: &HydratedProject,
 ) -> Result<()> {
-    let now = session.world.now().timestamp_nanos_opt();
-    let now = now.unwrap_or_default();
+    let now = session
+        .world
+        .now()
+        .timestamp_nanos_opt()
+        .unwrap_or_default();
     for files in read
         .files
         .chunk_by(|one, other| one.name.resource == other.name.resource)
@@ -279,7 +284,7 @@ pub(super) fn store_readings(
     Ok(())
 }
 
-/// What is known of the files of a resource since they were read.
+/// The files of a resource as they were read before.
 #[derive(Default)]
 struct KnownFiles {
     in_tiers: Readings,

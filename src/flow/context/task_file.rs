@@ -1,4 +1,4 @@
-//! A file that may be in a context: what is known of it, and its text and passages once they are needed.
+//! A file that may be in a context; its text and passages are read once they are needed.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;

@@ -298,8 +298,9 @@ fn read_fragments(
         found.filter(|found| found.hash == it.hash)
     });
     let known: Vec<Option<Reading<'_>>> = known.collect();
-    let stats = fragments.iter().zip(&known);
-    let stats: Vec<_> = stats
+    let stats: Vec<_> = fragments
+        .iter()
+        .zip(&known)
         .map(|(it, known)| Some((&it.name.path, known.as_ref()?.stat)))
         .collect();
     let unchanged = place.are_as_read(&stats);

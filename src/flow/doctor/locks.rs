@@ -63,8 +63,8 @@ pub(super) fn watches(session: &Session) -> Option<Check> {
     // An unusable database is reported with the pages.
     let watches = watch::list(session).ok().filter(|list| list.count > 0)?;
     let count = text::count(watches.count, "watch");
-    let log = watch_log::path(session);
-    let log = log.display();
+    let log_file = watch_log::path(session);
+    let log = log_file.display();
     let detail = if watches.running {
         format!("{count}; in the background, the log is '{log}'")
     } else {

@@ -267,8 +267,9 @@ fn sessions(repo: &Repo) -> Vec<Offer> {
 
 fn days(repo: &Repo) -> Vec<Offer> {
     let days = Checkout::of_repo(repo).map(|checkout| memory::days(&checkout));
-    let days = days.unwrap_or_default().into_iter();
-    days.map(|day| Offer::new(day.to_string(), "notes"))
+    let known = days.unwrap_or_default().into_iter();
+    known
+        .map(|day| Offer::new(day.to_string(), "notes"))
         .collect()
 }
 

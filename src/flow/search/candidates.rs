@@ -153,8 +153,8 @@ fn views_of(
     if let Some(known) = known {
         let mut view = indexer.view_of_knowledge(known)?;
         if !view.is_empty() {
-            let mapped = views.iter().flat_map(|view| view.documents());
-            let mapped = mapped.map(|document| document.id).collect();
+            let documents = views.iter().flat_map(|view| view.documents());
+            let mapped = documents.map(|document| document.id).collect();
             view.remove(&indexer.mapped_as_well(known, &mapped)?);
         }
         views.push(Rc::new(view));

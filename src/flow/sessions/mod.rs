@@ -197,7 +197,7 @@ fn not_named(active: usize) -> Error {
     let error = Error::new(Code::SessionNotFound, message);
     match active {
         0 => error.hint(format!(
-            "export {SESSION_VARIABLE}=\"$(git colony session new)\""
+            "git colony session list --all   # or begin one: export {SESSION_VARIABLE}=\"$(git colony session new)\""
         )),
         _ => error.hint("git colony session list   # then give the id of one of them"),
     }

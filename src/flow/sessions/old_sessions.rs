@@ -197,8 +197,8 @@ fn copy(
 fn fate_of_taken(place: &SessionPlace<'_>, id: &SessionId, text: &[u8]) -> Result<Fate> {
     let path = place.logs.path(id);
     let interrupt = &place.world.interrupt;
-    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES);
-    let read = read.map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
+    let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES)
+        .map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
     let is_copy = read.is_some_and(|bytes| bytes.starts_with(text));
     Ok(if is_copy { Fate::Already } else { Fate::Kept })
 }

@@ -170,13 +170,15 @@ impl Places {
     fn command(&self, remote: &Remote<'_>, wanted: &[String]) -> String {
         let name = shell_word(remote.name());
         let Some(file) = self.files.first().filter(|_| self.is_agents) else {
-            return format!("git colony sync {name} --push   # consents to it, once and for all");
+            return format!(
+                "git colony sync {name} --push   # allows pushing there until its URL changes"
+            );
         };
         let checkout = file.parent().filter(|folder| folder.ends_with(".git"));
         if let Some(checkout) = checkout.and_then(Path::parent) {
             let checkout = shell_word(&checkout.to_string_lossy());
             return format!(
-                "git -C {checkout} colony sync {name} --push   # for the user: consents to it, once and for all"
+                "git -C {checkout} colony sync {name} --push   # for the user: allows pushing there until its URL changes"
             );
         }
         let file = shell_word(&file.to_string_lossy());
@@ -191,7 +193,7 @@ impl Places {
         };
         let all: Vec<String> = wanted.iter().enumerate().map(set).collect();
         format!(
-            "{}   # for the user: consents to it, once and for all",
+            "{}   # for the user: allows pushing there until its URL changes",
             all.join(" && ")
         )
     }

@@ -184,8 +184,9 @@ impl CatalogReport {
                 && one.access.root_path.is_some()
         };
         for one in self.repositories.iter_mut().filter(lost) {
-            let mut known = snapshot.repositories.iter();
-            let known = known
+            let known = snapshot
+                .repositories
+                .iter()
                 .find(|known| known.is_here() && known.access.root_path == one.access.root_path);
             one.last_known = known.map(|known| LastKnown {
                 repository_id: known.repository_id.clone(),

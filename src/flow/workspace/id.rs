@@ -64,8 +64,10 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
     let agents = [".colony/agents", ".vox/agents"];
     let branch = default_branch_of(world, checkout)?;
     // The manifest may name another branch than the one that decides about the project.
-    let tip = branch.as_ref().and_then(|(_, tip)| *tip);
-    let tip = tip.filter(|_| !layout.capabilities.colony_project);
+    let tip = branch
+        .as_ref()
+        .and_then(|(_, tip)| *tip)
+        .filter(|_| !layout.capabilities.colony_project);
     Ok(IdReport {
         repository_id: checkout.repository_id(),
         project_id: checkout.project_id(world, tip)?,

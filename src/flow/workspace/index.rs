@@ -182,10 +182,10 @@ impl Overview {
             self.purposes = Purposes::of(directory);
         }
         self.files += 1;
-        let extension = Path::new(OsStr::from_bytes(name)).extension();
-        // With its dot.
-        let extension = extension.and_then(|own| name.get(name.len() - own.len() - 1..));
-        let extension = extension.unwrap_or_default();
+        let without_dot = Path::new(OsStr::from_bytes(name)).extension();
+        let extension = without_dot
+            .and_then(|own| name.get(name.len() - own.len() - 1..))
+            .unwrap_or_default();
         match self.extensions.get_mut(extension) {
             Some(count) => *count += 1,
             None => drop(self.extensions.insert(extension.to_vec(), 1)),

@@ -100,8 +100,8 @@ impl Repo {
         ];
         places.iter().any(|(file, start)| {
             let bytes = plain_file::read(git_dir.join(file)).unwrap_or_default();
-            let name = bytes.strip_prefix(*start).map(<[u8]>::trim_ascii);
-            let name = name.filter(|name| !name.is_empty()).map(RefName::new);
+            let typed = bytes.strip_prefix(*start).map(<[u8]>::trim_ascii);
+            let name = typed.filter(|name| !name.is_empty()).map(RefName::new);
             name.is_some_and(|name| {
                 name == *branch || self.end_of(&name).is_ok_and(|end| end == *branch)
             })

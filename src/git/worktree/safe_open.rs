@@ -123,8 +123,8 @@ pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
 
 fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
     let parent = Parent::of(folder, path).ok()??;
-    let found = rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW);
-    let found = found.ok()?;
+    let found =
+        rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(found.st_mode))
 }
 

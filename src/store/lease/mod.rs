@@ -243,7 +243,7 @@ fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
     let since = time::parse_rfc3339(&holder.since).map_or_else(String::new, |since| {
-        format!(", since {}", time::ago(&since, now))
+        format!(", begun {}", time::ago(&since, now))
     });
     let who = holder.to_text();
     Error::new(

@@ -233,8 +233,11 @@ fn of_access(
     now: i64,
 ) -> Result<(Vec<Fragment>, i64), Unusable> {
     let totals = totals(connection, owner)?;
-    let turn = totals.iter().map(|it| it.last_used).max();
-    let turn = turn.unwrap_or_default();
+    let turn = totals
+        .iter()
+        .map(|it| it.last_used)
+        .max()
+        .unwrap_or_default();
     if totals.iter().all(|it| it.is_at_rest(limits, now)) {
         let before = TierSet::new(named(connection, owner, names)?, turn);
         let mut after = before.clone();

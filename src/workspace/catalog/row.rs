@@ -196,8 +196,8 @@ impl ManifestRow {
 
     /// Returns the name to show: the given one, else the last part of path or URL, else the id.
     pub fn name(&self) -> String {
-        let place = self.access.root_path.as_ref();
-        let place = place.or(self.access.origin_url.as_ref());
+        let root = self.access.root_path.as_ref();
+        let place = root.or(self.access.origin_url.as_ref());
         let name = self
             .display_name
             .clone()

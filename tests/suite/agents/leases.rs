@@ -166,7 +166,7 @@ fn a_second_harness_is_told_who_works_in_a_clone() {
     assert!(hint.starts_with("git colony agents path ada --takeover "));
     let said = refused["message"].as_str().unwrap();
     let words = format!(
-        "the clone of agent 'ada' is in use by 'first' (process {}), since just",
+        "the clone of agent 'ada' is in use by 'first' (process {}), begun just",
         holder["pid"]
     );
     assert!(said.starts_with(&words), "{said}");

@@ -65,8 +65,8 @@ fn init_reports_its_proposals_to_people() {
     let told = sandbox.colony(&["init"]);
     let wanted = "attention: much of the text of this tree is data:\n  \
         /bench/**/*.csv  34 %  234.3 KiB in 2 files\n\
-        'git colony map' cuts it into pages, too, unless the globs that .colony/repo_map.yaml has as a comment \
-        leave it out\n";
+        'git colony map' cuts it into pages, too, unless you uncomment the globs for it in \
+        .colony/repo_map.yaml\n";
     assert!(told.contains(wanted), "{told}");
 }
 

@@ -201,7 +201,7 @@ fn init_reports_an_attributes_file_that_gives_git_lfs_nothing() {
         format!("*.txt text\n{}\n", lines.join("\n")),
     );
     assert_eq!(checks(&sandbox.json(&["doctor"])), []);
-    assert!(sandbox.colony(&["init"]).contains("keeps large formats"));
+    assert!(sandbox.colony(&["init"]).contains("stores large formats"));
 }
 
 #[test]

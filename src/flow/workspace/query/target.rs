@@ -44,8 +44,8 @@ impl Target {
         asked: &Asked,
     ) -> Result<Target> {
         let revision = asked.revision.as_deref();
-        let root = repository.resolved_root.as_ref();
-        let root = root.map(|root| root.as_path().to_owned());
+        let resolved = repository.resolved_root.as_ref();
+        let root = resolved.map(|root| root.as_path().to_owned());
         let state = if repository.access.access_mode == AccessMode::RemoteGitHost {
             mirror::find(world, repository, revision, asked.fetching).map(State::Mirror)
         } else {
