@@ -4,6 +4,7 @@ use crate::model::id::SessionId;
 use crate::model::time;
 use crate::model::{Code, Result};
 use crate::store::Session;
+use crate::store::lease::lease_holder::session_of;
 use crate::store::session_log::file_name;
 use crate::store::session_log::session_history::{ARCHIVE_SECONDS, SessionState};
 
@@ -54,7 +55,8 @@ fn is_expired(place: &SessionPlace<'_>, known: &KnownSession, keep_days: u64) ->
     let days = i64::try_from(keep_days).unwrap_or(i64::MAX);
     let kept = days.saturating_mul(SECONDS_PER_DAY).max(ARCHIVE_SECONDS);
     let state = known.history.state(&now);
-    matches!(state, SessionState::Archived | SessionState::Ended) && age >= kept
+    let is_in_use = session_of(place.world).as_ref() == Some(&known.id);
+    !is_in_use && matches!(state, SessionState::Archived | SessionState::Ended) && age >= kept
 }
 
 fn is_tracked(place: &SessionPlace<'_>, id: &SessionId) -> bool {

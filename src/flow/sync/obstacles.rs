@@ -111,25 +111,24 @@ impl Obstacle {
         }
     }
 
-    /// Returns the command that saves the ref and deletes it. A branch is work: whose it is, a person finds out.
+    /// Returns the command that makes room here; of the remote, one that shows the ref: there it may be symbolic, and
+    /// then deleting it would delete the branch that it leads to. Nothing that was saved before is overwritten. A branch
+    /// is work: whose it is, a person finds out.
     fn hint(&self, remote: &str) -> String {
         let (name, remote) = (self.name.to_string(), shell_word(remote));
-        let saved = format!("{SAVED}{}", name.trim_start_matches("refs/"));
-        let (name, saved) = (shell_word(&name), shell_word(&saved));
-        match (self.is_here, name.contains("refs/heads/")) {
-            (true, true) => format!(
-                "git branch -m {} NAME   # then: git colony sync {remote}",
-                shell_word(&self.name.short())
-            ),
-            (false, true) => {
-                format!("git ls-remote {remote} {name}   # rename it there, then sync again")
-            }
-            (true, false) => format!(
-                "git update-ref {saved} {name} && git update-ref -d {name}   # then: git colony sync {remote}"
-            ),
-            (false, false) => format!(
-                "git fetch {remote} {name}:{saved} && git push {remote} :{name}   # then: git colony sync {remote}"
-            ),
+        let saved = name.trim_start_matches("refs/").replace('/', "-");
+        let saved = shell_word(&format!("{SAVED}{saved}"));
+        let is_branch = name.contains("refs/heads/");
+        let name = shell_word(&name);
+        if !self.is_here {
+            return format!("git ls-remote {remote} {name}   # rename it there, then sync again");
         }
+        if is_branch {
+            let branch = shell_word(&self.name.short());
+            return format!("git branch -m {branch} NAME   # then: git colony sync {remote}");
+        }
+        format!(
+            "git update-ref {saved} {name} '' && git update-ref --no-deref -d {name}   # then: git colony sync {remote}"
+        )
     }
 }
