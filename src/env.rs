@@ -29,6 +29,9 @@ pub struct Env {
     pub stderr: Box<dyn Write>,
     /// The terminal that people read the answer on.
     pub terminal: Terminal,
+    /// Has signals handled, which takes a thread: called before a command that waits, starts programs or changes
+    /// anything.
+    pub handle_signals: Option<Box<dyn FnOnce()>>,
 }
 
 /// The terminal, or the pipe in its place; empty where neither is known.
@@ -96,7 +99,7 @@ impl Terminal {
 }
 
 impl Env {
-    /// Reads the process once. Signals are not handled yet; see [`crate::signals`].
+    /// Reads the process once.
     ///
     /// # Errors
     /// If the process cannot open more files.
@@ -135,12 +138,14 @@ impl Env {
             plane: Plane::Cli,
             allows_cargo: false,
         };
+        let interrupt = world.interrupt.clone();
         Ok(Env {
             world,
             stdin: stdin(),
             stdout: Box::new(std::io::BufWriter::new(streams.stdout)),
             stderr: Box::new(streams.stderr),
             terminal,
+            handle_signals: Some(Box::new(|| crate::signals::watch(interrupt))),
         })
     }
 }

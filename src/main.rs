@@ -17,7 +17,6 @@ fn run() -> std::io::Result<ExitCode> {
     let (streams, inherited) = git_colony::streams::take()?;
     let mut env = Env::from_process(streams)?;
     let ear = inherited.attach(&mut env.world)?;
-    git_colony::signals::watch(env.world.interrupt.clone());
     let exit = git_colony::run(std::env::args_os(), &mut env);
     drop(ear);
     Ok(ExitCode::from(exit.0))

@@ -303,6 +303,12 @@ fn flags(cli: &Cli) -> Flags {
 
 impl Face<'_> {
     fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {
+        // These two read little and end at once: a signal may end them as it ends any program.
+        if !matches!(command, Command::Version(_) | Command::Id(_))
+            && let Some(handle_signals) = self.env.handle_signals.take()
+        {
+            handle_signals();
+        }
         match command {
             Command::Checkpoint(args) => checkpoint::run(self, args),
             Command::Tag(args) => tag::run(self, args),

@@ -185,6 +185,7 @@ impl Guide {
             stdout: Box::new(captured.clone()),
             stderr: Box::new(captured.clone()),
             terminal: Terminal::default(),
+            handle_signals: None,
         };
         let words: Vec<_> = ["git-colony"].iter().chain(args).map(Into::into).collect();
         let exit_code = super::run(&words, &mut env).0;

@@ -121,6 +121,7 @@ impl Place {
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(io::sink()),
             terminal: Terminal::default(),
+            handle_signals: None,
         };
         let exit = crate::cli::run_words(self.global(words), action, &mut env).0;
         let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -358,6 +358,7 @@ impl View {
             stdout: Box::new(stdout.clone()),
             stderr: Box::new(stderr.clone()),
             terminal: Terminal::default(),
+            handle_signals: None,
         };
         let words = [OsString::from("git-colony")].into_iter().chain(args);
         let exit = git_colony::run(words, &mut env);

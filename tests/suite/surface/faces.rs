@@ -388,6 +388,7 @@ fn a_closed_pipe_is_no_error() {
             stdout: Box::new(ClosedPipe),
             stderr: Box::new(complaints.clone()),
             terminal: Terminal::default(),
+            handle_signals: None,
         };
         let exit = git_colony::run(args.iter().map(std::ffi::OsString::from), &mut env);
         assert_eq!(exit.0, 0);
