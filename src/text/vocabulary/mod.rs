@@ -5,9 +5,10 @@
 
 mod tokens;
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use regex_automata::meta::Regex;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::{Anchored, Input};
 
 pub(super) use tokens::Encoder;
@@ -16,7 +17,19 @@ use tokens::Tokens;
 /// A vocabulary with its pattern.
 pub(super) struct Vocabulary {
     tokens: Tokens,
-    pattern: Regex,
+    /// Pieces follow each other, so a match begins where the last one ended: one automaton finds its end, and none has
+    /// to find its start.
+    pattern: DFA,
+    /// What automata have learnt, for the next text.
+    spare: Mutex<Vec<Cache>>,
+}
+
+/// The pieces of a text.
+struct Pieces<'a> {
+    vocabulary: &'a Vocabulary,
+    rest: &'a str,
+    /// There until it is dropped.
+    cache: Option<Cache>,
 }
 
 /// The pattern of each vocabulary, without what it says of white space before other text: `\s+(?!\S)`.
@@ -58,30 +71,32 @@ pub(super) fn cl100k() -> &'static Vocabulary {
 
 impl Vocabulary {
     fn new(merges: &'static [u8], pattern: &str) -> Vocabulary {
-        let pattern = Regex::new_many(&[pattern, WHITE_SPACE, SINGLE_SPACE]);
+        // Only the end of a match is asked for.
+        let without_groups = thompson::Config::new().which_captures(WhichCaptures::None);
+        let pattern = DFA::builder().thompson(without_groups).build_many(&[
+            pattern,
+            WHITE_SPACE,
+            SINGLE_SPACE,
+        ]);
         Vocabulary {
             tokens: Tokens::new(merges),
             pattern: pattern.expect("the patterns are constants, and every test compiles them"),
+            spare: Mutex::default(),
         }
     }
 
     /// Splits a text in pieces; no token goes beyond one.
     pub(super) fn split<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
-        let mut rest = text;
-        std::iter::from_fn(move || {
-            let found = self
-                .pattern
-                .find(Input::new(rest).anchored(Anchored::Yes))?;
-            let mut end = found.end();
-            // The second pattern is that of white space.
-            if found.pattern().as_usize() == 1 {
-                let last = rest.get(..end)?.chars().next_back()?;
-                end -= last.len_utf8();
-            }
-            let (piece, behind) = rest.split_at_checked(end)?;
-            rest = behind;
-            Some(piece)
-        })
+        let spare = self.spare().pop();
+        Pieces {
+            vocabulary: self,
+            rest: text,
+            cache: Some(spare.unwrap_or_else(|| self.pattern.create_cache())),
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Cache>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Counts the tokens of a piece.
@@ -100,6 +115,32 @@ impl Vocabulary {
             .iter()
             .map(|&rank| self.tokens.token(rank).len())
             .collect()
+    }
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let input = Input::new(self.rest).anchored(Anchored::Yes);
+        let pattern = &self.vocabulary.pattern;
+        let found = pattern.try_search_fwd(self.cache.as_mut()?, &input);
+        let found = found.expect("an automaton without limits gives up nowhere")?;
+        let mut end = found.offset();
+        // The second pattern is that of white space.
+        if found.pattern().as_usize() == 1 {
+            let last = self.rest.get(..end)?.chars().next_back()?;
+            end -= last.len_utf8();
+        }
+        let (piece, behind) = self.rest.split_at_checked(end)?;
+        self.rest = behind;
+        Some(piece)
+    }
+}
+
+impl Drop for Pieces<'_> {
+    fn drop(&mut self) {
+        self.vocabulary.spare().extend(self.cache.take());
     }
 }
 

@@ -57,12 +57,16 @@ impl Tokens {
             lengths: [vec![0; 1 << BEGINNINGS], vec![0; 1 << BEGINNINGS]],
         };
         tokens.starts.push(0);
+        // The hash of a token goes on from that of its left part.
+        let mut hashes: Vec<u64> = Vec::with_capacity(count);
         for (rank, &byte) in (0..).zip(singles) {
+            let hash = step(HASH, byte);
             tokens.bytes.push(byte);
-            tokens.take_in(rank);
+            tokens.take_in(rank, hash);
+            hashes.push(hash);
         }
-        for rank in (SINGLE_BYTES..).take(merges.len()) {
-            let (left, right) = tokens.parts(rank);
+        for (rank, merge) in (SINGLE_BYTES..).zip(merges) {
+            let (left, right) = parts_in(merge);
             let (word, bit) = tokens.bit(left, right);
             if let Some(word) = tokens.merged.get_mut(word) {
                 *word |= bit;
@@ -71,28 +75,39 @@ impl Tokens {
                 let range = tokens.range(part).expect("a merge joins earlier tokens");
                 tokens.bytes.extend_from_within(range);
             }
-            tokens.take_in(rank);
+            let right = tokens.token(right).iter();
+            let of_left = hashes.get(left as usize).copied().unwrap_or(HASH);
+            let hash = right.fold(of_left, |hash, &byte| step(hash, byte));
+            tokens.take_in(rank, hash);
+            hashes.push(hash);
         }
         tokens
     }
 
-    /// Puts the token that `bytes` ends with into the tables.
-    fn take_in(&mut self, rank: u32) {
+    /// Puts the token that `bytes` ends with, and that has this hash, into the tables.
+    fn take_in(&mut self, rank: u32, hash: u64) {
+        let start = self.starts.last().map_or(0, |&last| last as usize);
         self.starts
             .push(u32::try_from(self.bytes.len()).unwrap_or(EMPTY));
-        let range = self.range(rank).expect("its start and end were just noted");
-        let token = self.bytes.get(range).expect("tokens end within the bytes");
-        for (lengths, beginning) in self.lengths.iter_mut().zip(beginnings(token)) {
-            if let Some(known) = beginning.and_then(|at| lengths.get_mut(at)) {
-                *known |= 1 << token.len().min(63);
-            }
+        let token = self.bytes.get(start..).unwrap_or_default();
+        let length = 1 << token.len().min(63);
+        let [near, far] = beginnings(token);
+        let [three, six] = &mut self.lengths;
+        if let Some(known) = near.and_then(|at| three.get_mut(at)) {
+            *known |= length;
         }
-        let hash = mixed(token.iter().fold(HASH, |hash, &byte| step(hash, byte)));
-        let home = place(hash, self.slots.len());
-        let (before, from) = self.slots.split_at_mut(home);
-        let free = from.iter_mut().chain(before).find(|slot| **slot == EMPTY);
-        if let Some(slot) = free {
-            *slot = low(hash) & !RANK | rank;
+        if let Some(known) = far.and_then(|at| six.get_mut(at)) {
+            *known |= length;
+        }
+        let hash = mixed(hash);
+        let mut at = place(hash, self.slots.len());
+        // More than half of the slots stay empty.
+        while let Some(slot) = self.slots.get_mut(at) {
+            if *slot == EMPTY {
+                *slot = low(hash) & !RANK | rank;
+                return;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
@@ -135,11 +150,7 @@ impl Tokens {
         let Some(merge) = merge.and_then(|merge| self.merges.get(merge as usize)) else {
             return (rank, rank);
         };
-        let both = merge
-            .iter()
-            .rev()
-            .fold(0_u64, |both, &byte| both << 8 | u64::from(byte));
-        (low(both & 0xf_ffff), low(both >> 20))
+        parts_in(merge)
     }
 
     /// Returns the word and the bit in it that stand for a pair.
@@ -284,6 +295,12 @@ pub(super) fn steps() -> usize {
 #[cfg(test)]
 thread_local! {
     static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Returns the two ranks of an entry of a file of `vocabularies/`.
+fn parts_in(&[a, b, c, d, e]: &[u8; 5]) -> (u32, u32) {
+    let both = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+    (low(both & 0xf_ffff), low(both >> 20))
 }
 
 /// The hash of no bytes (FNV-1a: it grows by a byte at a time).
