@@ -161,6 +161,11 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Returns `true` if the command reads little and starts nothing: a signal may end it as it ends any program.
+    pub(super) fn ends_at_once(&self) -> bool {
+        matches!(self, Command::Version(_) | Command::Id(_))
+    }
+
     /// Returns `true` if git runs it, in a repository of its choice.
     pub(super) fn is_run_by_git(&self) -> bool {
         matches!(

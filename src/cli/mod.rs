@@ -193,7 +193,9 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     } else {
         Command::Fleet(fleet::Args::default())
     };
-    let done = face.dispatch(cli.command.unwrap_or(default));
+    let command = cli.command.unwrap_or(default);
+    face.handle_signals(&command);
+    let done = face.dispatch(command);
     let sent = face.sent();
     let palette = face.palette_of_errors();
     taking_part::publish_changes(&face.env.world);
@@ -302,13 +304,16 @@ fn flags(cli: &Cli) -> Flags {
 }
 
 impl Face<'_> {
-    fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {
-        // These two read little and end at once: a signal may end them as it ends any program.
-        if !matches!(command, Command::Version(_) | Command::Id(_))
+    /// Has signals handled, unless the command is over before one could matter.
+    fn handle_signals(&mut self, command: &Command) {
+        if !command.ends_at_once()
             && let Some(handle_signals) = self.env.handle_signals.take()
         {
             handle_signals();
         }
+    }
+
+    fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {
         match command {
             Command::Checkpoint(args) => checkpoint::run(self, args),
             Command::Tag(args) => tag::run(self, args),

@@ -124,8 +124,8 @@ impl<'a> Iterator for Pieces<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let input = Input::new(self.rest).anchored(Anchored::Yes);
         let pattern = &self.vocabulary.pattern;
-        let found = pattern.try_search_fwd(self.cache.as_mut()?, &input);
-        let found = found.expect("an automaton without limits gives up nowhere")?;
+        let searched = pattern.try_search_fwd(self.cache.as_mut()?, &input);
+        let found = searched.expect("an automaton without limits gives up nowhere")?;
         let mut end = found.offset();
         // The second pattern is that of white space.
         if found.pattern().as_usize() == 1 {

@@ -65,7 +65,7 @@ impl Tokens {
             tokens.take_in(rank, hash);
             hashes.push(hash);
         }
-        for (rank, merge) in (SINGLE_BYTES..).zip(merges) {
+        for (rank, &merge) in (SINGLE_BYTES..).zip(merges) {
             let (left, right) = parts_in(merge);
             let (word, bit) = tokens.bit(left, right);
             if let Some(word) = tokens.merged.get_mut(word) {
@@ -147,7 +147,7 @@ impl Tokens {
     /// Returns the tokens that one is merged from; itself twice for a single byte.
     fn parts(&self, rank: u32) -> (u32, u32) {
         let merge = rank.checked_sub(SINGLE_BYTES);
-        let Some(merge) = merge.and_then(|merge| self.merges.get(merge as usize)) else {
+        let Some(&merge) = merge.and_then(|merge| self.merges.get(merge as usize)) else {
             return (rank, rank);
         };
         parts_in(merge)
@@ -298,8 +298,10 @@ thread_local! {
 }
 
 /// Returns the two ranks of an entry of a file of `vocabularies/`.
-fn parts_in(&[a, b, c, d, e]: &[u8; 5]) -> (u32, u32) {
-    let both = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]);
+fn parts_in(entry: [u8; 5]) -> (u32, u32) {
+    let mut both = [0; 8];
+    *both.first_chunk_mut().expect("eight are more than five") = entry;
+    let both = u64::from_le_bytes(both);
     (low(both & 0xf_ffff), low(both >> 20))
 }
 
