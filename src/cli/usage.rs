@@ -45,7 +45,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         .next()
         .unwrap_or_default()
         .trim_start_matches("error: ");
-    let own = help_of(error, args);
+    let About { help: own, usage } = about(error, args);
     if is_bare(error) {
         return without_command(own);
     }
@@ -59,10 +59,6 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         None
     };
     let similar = similar_to(error);
-    let usage = error
-        .get(ContextKind::Usage)
-        .map(ToString::to_string)
-        .map(|usage| usage.trim_start_matches("Usage: ").to_owned());
     let told = match named {
         None => Error::new(Code::Usage, first),
         Some(named) => {
@@ -70,9 +66,10 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             Error::new(Code::Usage, shown).detail("missing", named)
         }
     };
-    let told = match usage.filter(|_| !is_of_command(error)) {
-        Some(usage) => told.detail("usage", usage),
-        None => told,
+    let told = if is_of_command(error) || error.get(ContextKind::Usage).is_none() {
+        told
+    } else {
+        told.detail("usage", usage)
     };
     if let Some(meaning) = meaning(error, args) {
         let hint = format!("{}   # {}", meaning.command, meaning.told);
@@ -206,9 +203,17 @@ fn words(error: &clap::Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Returns the command line for the help of the command that the error is about: which its line of usage names,
-/// else the words that were typed.
-fn help_of(error: &clap::Error, args: &[OsString]) -> String {
+/// The command that an error is about.
+struct About {
+    /// The command line for its help.
+    help: String,
+    /// How it is called. The usage of clap's error has the options that were typed, and one that it takes for
+    /// similar, as if they were required.
+    usage: String,
+}
+
+/// Returns the command that the error is about: which its line of usage names, else the words that were typed.
+fn about(error: &clap::Error, args: &[OsString]) -> About {
     let usage = error.get(ContextKind::Usage).map(ToString::to_string);
     let typed: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     let named = usage.map(|usage| usage.split("git colony ").nth(1).map(str::to_owned));
@@ -225,7 +230,11 @@ fn help_of(error: &clap::Error, args: &[OsString]) -> String {
         line = format!("{line} {word}");
         command = found;
     }
-    format!("{line} -h")
+    let usage = command.clone().render_usage().to_string();
+    About {
+        help: format!("{line} -h"),
+        usage: usage.trim_start_matches("Usage: ").to_owned(),
+    }
 }
 
 fn bare(help: &str) -> &str {

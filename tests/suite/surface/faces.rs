@@ -189,8 +189,25 @@ fn wrong_usage_names_what_is_missing_and_the_help_about_it() {
     // The manual may not be installed: '-h' always answers.
     let text = sandbox.run(&["restore"]).stderr;
     assert!(text.contains("\nhint: git colony restore -h"), "{text}");
-    assert!(text.contains("\nusage: git colony restore <ID>"), "{text}");
+    let usage = "\nusage: git colony restore [OPTIONS] <ID>";
+    assert!(text.contains(usage), "{text}");
     assert!(!text.contains("--help"), "{text}");
+}
+
+#[test]
+fn usage_shows_no_option_as_required_that_is_not() {
+    let sandbox = Sandbox::new();
+    for (typed, usage) in [
+        (
+            &["commit", "--amend"][..],
+            "git colony commit [OPTIONS] --message <MESSAGE> <-a|--all|PATH>",
+        ),
+        (&["undo", "--forse"], "git colony undo [OPTIONS] [N]"),
+        (&["-q", "-v"], "git colony [OPTIONS] [COMMAND]"),
+    ] {
+        let answer = sandbox.json(typed);
+        assert_eq!(answer["detail"]["usage"], usage, "{typed:?}");
+    }
 }
 
 #[test]
