@@ -79,7 +79,7 @@ pub(super) struct ListArgs {
 enum Action {
     /// Stop a watch; the exit code is 1 if there is none with this id
     Stop {
-        /// The watch
+        /// The watch: its id, or the beginning of one that begins with 'watch_'
         #[arg(value_name = "ID")]
         id: String,
         /// Show what would be done, and change nothing
@@ -317,7 +317,8 @@ fn request(session: &Session, args: &Args) -> Result<Request> {
 impl Answer for WatchReport {
     fn message(&self) -> String {
         let watch = &self.watch;
-        let what = match (&watch.scope_id, watch.paths.len()) {
+        let scope = shown_scope(watch);
+        let what = match (scope, watch.paths.len()) {
             (_, 1..) => shown_paths(&watch.paths),
             (Some(scope), 0) => format!("the files of {scope}"),
             (None, 0) => "the files of the map".to_owned(),
@@ -327,13 +328,18 @@ impl Answer for WatchReport {
             (_, true) => "already watching",
             (false, false) => "watching",
         };
-        let idle = match (watch.running || self.dry_run, &watch.scope_id) {
+        let idle = match (watch.running || self.dry_run, scope) {
             (false, _) => "; no process is running",
             (true, Some(scope)) if !watch.paths.is_empty() => &format!(", for {scope}"),
             _ => "",
         };
         format!("{}: {verb} {what}{idle}", watch.watch_id)
     }
+}
+
+/// Returns the scope of a watch as people see it.
+fn shown_scope(watch: &WatchEntry) -> Option<&str> {
+    watch.row.as_deref().or(watch.scope_id.as_deref())
 }
 
 /// Names some paths.
@@ -362,10 +368,7 @@ impl Answer for WatchesReport {
     fn body(&self, now: &Moment) -> Vec<String> {
         let row = |watch: &WatchEntry| {
             let what = match watch.paths.as_slice() {
-                [] => watch
-                    .scope_id
-                    .clone()
-                    .unwrap_or_else(|| "all scopes".to_owned()),
+                [] => shown_scope(watch).unwrap_or("all scopes").to_owned(),
                 paths => paths
                     .iter()
                     .map(ToString::to_string)

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::flow::pages::scopes;
 use crate::git::RefName;
-use crate::map::scope_record;
 use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result, time};
 use crate::store::Session;
@@ -394,11 +393,8 @@ impl EventsReport {
         }
         let names = scopes::row_names(session);
         for event in &mut self.events {
-            event.row = event.scope().and_then(|scope| {
-                let committed = scope_record::committed(scope);
-                let name = names.get(committed.unwrap_or(scope))?;
-                Some(committed.map_or_else(|| name.clone(), |_| scope_record::of_worktree(name)))
-            });
+            let row = event.scope().map(|scope| scopes::row_name(&names, scope));
+            event.row = row.flatten();
         }
         self
     }

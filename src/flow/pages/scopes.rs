@@ -223,6 +223,13 @@ pub(in crate::flow) fn row_names(session: &Session) -> BTreeMap<String, String> 
     names
 }
 
+/// Returns the name of the row that a scope is of, as people see it; the files of the working tree are marked.
+pub(in crate::flow) fn row_name(names: &BTreeMap<String, String>, scope: &str) -> Option<String> {
+    let committed = scope_record::committed(scope);
+    let name = names.get(committed.unwrap_or(scope))?;
+    Some(committed.map_or_else(|| name.clone(), |_| scope_record::of_worktree(name)))
+}
+
 /// Returns the scopes whose pages never leave a resident set: those that this worktree's mapping pins, and
 /// the shared ones.
 ///

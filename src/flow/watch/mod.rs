@@ -37,6 +37,9 @@ const MAX_PATHS: usize = 1_000;
 /// The longest id of a watch, in bytes.
 const MAX_ID_BYTES: usize = 200;
 
+/// The beginning of the ids that are made up here.
+const MADE_UP: &str = "watch_";
+
 /// What a watch does after a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +97,9 @@ pub struct WatchEntry {
     pub watch_id: String,
     /// Its scope; null for all.
     pub scope_id: Option<String>,
+    /// The name of the row whose scope it is, if the map has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<String>,
     /// The paths that are watched; empty for those that the map has.
     pub paths: Vec<RepoPath>,
     /// What it does.
@@ -185,13 +191,15 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
 /// `cache-unusable`.
 pub fn list(session: &Session) -> Result<WatchesReport> {
     let running = is_running(session);
-    let watches = match State::find(session).map_err(unusable)? {
+    let found = match State::find(session).map_err(unusable)? {
         Some(mut state) => state.watches(session.repo.workdir()).map_err(unusable)?,
         None => Vec::new(),
     };
+    let mut watches: Vec<_> = found.iter().map(|watch| entry(watch, running)).collect();
+    name_rows(session, &mut watches);
     Ok(WatchesReport {
         count: watches.len(),
-        watches: watches.iter().map(|watch| entry(watch, running)).collect(),
+        watches,
         running,
     })
 }
@@ -199,27 +207,47 @@ pub fn list(session: &Session) -> Result<WatchesReport> {
 /// Stops a watch. The process that watches ends with its last one.
 ///
 /// # Errors
-/// `cache-unusable`.
-pub fn stop(session: &Session, id: &str) -> Result<StoppedReport> {
-    let stopped = match State::find(session).map_err(unusable)? {
-        None => false,
-        Some(mut state) if session.is_dry() => {
-            let all = state.watches(session.repo.workdir()).map_err(unusable)?;
-            all.iter().any(|watch| watch.id == id)
-        }
-        Some(mut state) => state
-            .stop_watch(
-                session.repo.workdir(),
-                id,
-                session.world.now().timestamp_millis(),
-            )
-            .map_err(unusable)?,
-    };
-    Ok(StoppedReport {
-        watch_id: id.to_owned(),
-        stopped,
+/// `name-ambiguous`, `cache-unusable`.
+pub fn stop(session: &Session, word: &str) -> Result<StoppedReport> {
+    let mut report = StoppedReport {
+        watch_id: word.to_owned(),
+        stopped: false,
         dry_run: session.is_dry(),
-    })
+    };
+    let Some(mut state) = State::find(session).map_err(unusable)? else {
+        return Ok(report);
+    };
+    let worktree = session.repo.workdir();
+    let known = state.watches(worktree).map_err(unusable)?;
+    if let Some(id) = meant(&known, word)? {
+        let now = session.world.now().timestamp_millis();
+        id.clone_into(&mut report.watch_id);
+        report.stopped =
+            session.is_dry() || state.stop_watch(worktree, id, now).map_err(unusable)?;
+    }
+    Ok(report)
+}
+
+/// Finds the watch that a word means: by its id, or the beginning of one that was made up here. Ids of users count in
+/// full: a second stop of `mine` must not stop `mine-too`.
+fn meant<'a>(known: &'a [Watch], word: &str) -> Result<Option<&'a str>> {
+    let ids = known.iter().map(|watch| watch.id.as_str());
+    if let Some(id) = ids.clone().find(|id| *id == word) {
+        return Ok(Some(id));
+    }
+    let is_beginning = word
+        .strip_prefix(MADE_UP)
+        .is_some_and(|rest| !rest.is_empty());
+    let mut found = ids.filter(|id| is_beginning && id.starts_with(word));
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => {
+            let message = format!("'{word}' begins the id of more than one watch");
+            Err(Error::new(Code::NameAmbiguous, message)
+                .unchanged()
+                .hint("git colony watches"))
+        }
+        (one, _) => Ok(one),
+    }
 }
 
 /// Returns `true` if a row of the map has the scope that a word means.
@@ -257,7 +285,7 @@ fn new_watch(session: &Session, request: &Request) -> Result<Watch> {
         }
         Some(id) => id.clone(),
         None => format!(
-            "watch_{}{}",
+            "{MADE_UP}{}{}",
             session.world.nonce8(),
             &session.world.nonce8()[..4]
         ),
@@ -320,10 +348,24 @@ fn says_the_same(one: &Watch, other: &Watch) -> bool {
 }
 
 fn report(session: &Session, watch: &Watch, existed: bool) -> WatchReport {
+    let mut watch = entry(watch, is_running(session));
+    name_rows(session, std::slice::from_mut(&mut watch));
     WatchReport {
-        watch: entry(watch, is_running(session)),
+        watch,
         existed,
         dry_run: session.is_dry(),
+    }
+}
+
+/// Adds the names of rows. The map is read only for watches of a scope.
+fn name_rows(session: &Session, watches: &mut [WatchEntry]) {
+    if watches.iter().all(|watch| watch.scope_id.is_none()) {
+        return;
+    }
+    let names = scopes::row_names(session);
+    for watch in watches {
+        let scope = watch.scope_id.as_deref();
+        watch.row = scope.and_then(|scope| scopes::row_name(&names, scope));
     }
 }
 
@@ -331,6 +373,7 @@ fn entry(watch: &Watch, running: bool) -> WatchEntry {
     WatchEntry {
         watch_id: watch.id.clone(),
         scope_id: watch.scope.clone(),
+        row: None,
         paths: watch.paths.clone(),
         on_change: OnChange::named(&watch.mode),
         #[expect(clippy::cast_precision_loss, reason = "at most an hour")]

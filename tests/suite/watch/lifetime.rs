@@ -311,19 +311,6 @@ fn a_closed_pipe_ends_the_process_and_keeps_the_watch() {
 }
 
 #[test]
-fn the_only_row_of_a_map_is_named_by_its_name() {
-    let sandbox = Sandbox::new();
-    let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
-    let watch = sandbox.json(&["watch", "default", "new", "-n"]);
-    assert_eq!(
-        (&watch["scope_id"], &watch["paths"]),
-        (&scope, &json!(["new"]))
-    );
-    let watch = sandbox.json(&["watch", "nothing", "new", "-n"]);
-    assert_eq!(watch["paths"], json!(["new", "nothing"]));
-}
-
-#[test]
 fn a_watch_and_a_reader_follow_their_repository_into_a_hub() {
     let sandbox = mapped();
     let watcher = Watcher::start(&sandbox, &["code", "--id", "one"]);

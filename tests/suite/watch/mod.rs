@@ -2,6 +2,7 @@
 
 mod changes;
 mod lifetime;
+mod names;
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
