@@ -196,21 +196,24 @@ pub fn is_heading(line: &str) -> bool {
     if trimmed.len() > MAX_HEADING || trimmed.is_empty() {
         return false;
     }
-    is_definition(line) || is_outline_heading(trimmed) || is_c_definition(trimmed)
+    is_definition(line)
+        || is_title(trimmed)
+        || trimmed.starts_with("#define ")
+        || is_c_definition(trimmed)
 }
 
 /// `# Heading` in Markdown, but no comment: that begins with a small letter or is not followed by a space.
-fn is_outline_heading(line: &str) -> bool {
+pub fn is_title(line: &str) -> bool {
     let text = line.trim_start_matches('#');
     let level = line.len() - text.len();
     (1..=6).contains(&level)
         && text
             .strip_prefix(' ')
             .is_some_and(|text| level > 1 || text.starts_with(char::is_uppercase))
-        || line.starts_with("#define ")
 }
 
-fn is_definition(line: &str) -> bool {
+/// Returns `true` for a line that begins with a word for definitions, in some language.
+pub fn is_definition(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let indent = line.len() - line.trim_start().len();
     let first = words.by_ref().find(|word| !MODIFIERS.contains(word));

@@ -3,7 +3,7 @@
 use super::candidates::{Candidate, Searched};
 use super::documents::DocumentKind;
 use super::known_documents::JoinedChunks;
-use super::{Hit, HitSource};
+use super::{Hit, HitSource, section_names};
 use crate::knowledge::record::source_uri;
 use crate::model::RepoPath;
 use crate::model::Result;
@@ -16,7 +16,7 @@ use crate::source::record::RecordKind;
 /// The maximum number of lines of a snippet.
 const MAX_LINES: usize = 3;
 
-/// The maximum length of a line of a snippet, and of a section, in characters.
+/// The maximum length of a line of a snippet, in characters.
 const MAX_LENGTH: usize = 160;
 
 /// The position of a passage in its file.
@@ -25,8 +25,8 @@ pub(super) struct FilePlace {
     pub(super) line: Option<usize>,
     /// The page, from 1.
     pub(super) page: Option<usize>,
-    /// The heading that the reader of the document has found.
-    heading: Option<String>,
+    /// The heading or definition that it belongs to.
+    pub(super) section: Option<String>,
 }
 
 impl FilePlace {
@@ -71,7 +71,7 @@ impl Searched<'_> {
             end_line: start_line.map(|line| line + last),
             citation: place.citation(path),
             page: place.page,
-            section: section(&text, at).or(place.heading),
+            section: place.section,
             scope_id: self.scope_of(candidate),
             page_id: self.page_with(candidate, &text, at)?,
             tokens: candidate.tokens,
@@ -94,12 +94,13 @@ impl Searched<'_> {
         let passage = candidate.passage;
         let before = text.get(passage.range().start..at).unwrap_or_default();
         let line = passage.first_line as usize + before.matches('\n').count();
+        let section = section_names::section(&candidate.document.document.path, text, at);
         if candidate.document.document.kind != DocumentKind::Knowledge {
             let page = self.page_of_document(candidate, text, at)?;
             return Ok(FilePlace {
                 line: page.is_none().then_some(line),
                 page,
-                heading: None,
+                section,
             });
         }
         let bytes = self
@@ -113,7 +114,7 @@ impl Searched<'_> {
             page: found
                 .and_then(|(chunk, _)| chunk.page)
                 .map(|page| page as usize),
-            heading: found.and_then(|(chunk, _)| chunk.heading.clone()),
+            section: section.or_else(|| found.and_then(|(chunk, _)| chunk.heading.clone())),
         })
     }
 
@@ -188,63 +189,10 @@ fn snippet(body: &str, best: usize) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Finds the heading or definition that a place belongs to: its own line, or the nearest one above that is not further
-/// indented.
-pub(super) fn section(text: &str, at: usize) -> Option<String> {
-    let line_end = text
-        .get(at..)?
-        .find('\n')
-        .map_or(text.len(), |end| at + end);
-    let own = text.get(at..line_end)?;
-    let indent = |line: &str| line.len() - line.trim_start().len();
-    let mut most = if own.trim().is_empty() {
-        usize::MAX
-    } else {
-        indent(own)
-    };
-    let above = text.get(..line_end)?.lines().rev();
-    let heading = above.into_iter().find(|line| {
-        if line.trim().is_empty() {
-            return false;
-        }
-        let is_outer = indent(line) <= most;
-        most = most.min(indent(line));
-        is_outer && is_heading(line)
-    })?;
-    let shown = heading
-        .trim()
-        .trim_start_matches('#')
-        .trim()
-        .trim_end_matches(['{', ':']);
-    Some(shortened(shown.trim_end())).filter(|shown| !shown.is_empty())
-}
-
 fn shortened(line: &str) -> String {
     let line = line.trim_end();
     match line.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_section_of_a_line_is_the_definition_around_it() {
-        let text = "# About\n\nimpl Merge {\n    fn base(&self) {\n        let x = 1;\n    }\n\n    fn run() {}\n}\n";
-        let at = |part: &str| {
-            section(
-                text,
-                text.find(part).unwrap() - text[..text.find(part).unwrap()].len()
-                    + text[..text.find(part).unwrap()]
-                        .rfind('\n')
-                        .map_or(0, |at| at + 1),
-            )
-        };
-        assert_eq!(at("let x").as_deref(), Some("fn base(&self)"));
-        assert_eq!(at("fn run").as_deref(), Some("fn run() {}"));
-        assert_eq!(section("no heading\n", 0), None);
     }
 }

@@ -13,6 +13,7 @@ mod indexing;
 pub(super) mod known_documents;
 mod packing;
 pub(in crate::flow) mod scope_matches;
+mod section_names;
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -6,7 +6,6 @@ use std::slice::Iter;
 
 use super::candidates::{Candidate, Searched};
 use super::context::{ContextPart, PartOrigin};
-use super::hits;
 use crate::flow::pages::page_graph;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::page::page_text;
@@ -330,7 +329,7 @@ impl<'a, 's> Packing<'a, 's> {
             start_line: place.line,
             end_line: place.line.map(|line| line + last_line),
             page: place.page,
-            section: hits::section(&first.text, range.start),
+            section: place.section,
             start: range.start,
             end: range.end,
             tokens: 0,

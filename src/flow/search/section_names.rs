@@ -1,0 +1,148 @@
+//! The name of the section that a line belongs to: a heading of a document, or a definition of source code.
+//!
+//! A line of prose never names a section, although the cut of passages takes some for definitions: 'A hub (a bare
+//! repository' looks like a function of C. So the format of the file decides which lines can name one.
+
+use crate::model::RepoPath;
+use crate::search::passages::{is_definition, is_heading, is_title};
+use crate::text::readers::Format;
+
+/// The maximum length of a name, in characters.
+const MAX_LENGTH: usize = 160;
+
+/// Finds the heading or definition that a place belongs to: its own line, or the nearest one above that is not further
+/// indented.
+pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> {
+    let name = match Format::of_knowledge(path)? {
+        Format::Code => name_of_definition,
+        _ => name_of_title,
+    };
+    let line_end = text
+        .get(at..)?
+        .find('\n')
+        .map_or(text.len(), |end| at + end);
+    let own = text.get(at..line_end)?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut most = if own.trim().is_empty() {
+        usize::MAX
+    } else {
+        indent(own)
+    };
+    let mut above = text.get(..line_end)?.lines().rev();
+    above.find_map(|line| {
+        if line.trim().is_empty() {
+            return None;
+        }
+        let is_outer = indent(line) <= most;
+        most = most.min(indent(line));
+        name(line).filter(|name| is_outer && !name.is_empty())
+    })
+}
+
+fn name_of_title(line: &str) -> Option<String> {
+    let line = line.trim_end();
+    let title = line.trim_matches('#').trim().trim_end_matches(':');
+    is_title(line).then(|| match shortened(title) {
+        Some(short) => format!("{short}…"),
+        None => title.to_owned(),
+    })
+}
+
+/// Returns a definition without its value, and without what its line leaves open: a body, the rest of its parameters.
+fn name_of_definition(line: &str) -> Option<String> {
+    let before = line.split('(').next().unwrap_or_default();
+    // 'A hub (a bare' is prose, 'merge_base(one' is not.
+    let is_prose = !is_definition(line) && before.ends_with(' ');
+    if !is_heading(line) || is_title(line) || is_prose {
+        return None;
+    }
+    let line = shortened(line.trim()).unwrap_or(line.trim());
+    let mut open = Vec::new();
+    for (at, letter) in line.char_indices() {
+        match letter {
+            '(' | '[' | '{' => open.push(at),
+            ')' | ']' | '}' => {
+                open.pop();
+            }
+            '=' if open.is_empty() && line.get(at..).is_some_and(|it| it.starts_with("= ")) => {
+                open.push(at);
+                break;
+            }
+            _ => {}
+        }
+    }
+    let closed = open.first().and_then(|at| line.get(..*at));
+    let name = closed.unwrap_or(line);
+    Some(name.trim_end_matches([' ', ':', ';', ',']).to_owned())
+}
+
+/// Returns the words that a long name begins with.
+fn shortened(name: &str) -> Option<&str> {
+    let (end, _) = name.char_indices().nth(MAX_LENGTH)?;
+    let (head, rest) = name.split_at_checked(end)?;
+    let is_whole = rest.starts_with(char::is_whitespace);
+    let word_end = head.rfind(char::is_whitespace).filter(|_| !is_whole);
+    head.get(..word_end.unwrap_or(end)).map(str::trim_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the section of the first line that has these words.
+    fn section_of(path: &str, text: &str, words: &str) -> Option<String> {
+        let at = text.find(words).unwrap();
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        section(&RepoPath::from(path), text, line)
+    }
+
+    #[test]
+    fn the_section_of_a_line_is_the_definition_around_it() {
+        let text = "# About\n\nimpl Merge {\n    fn base(&self) {\n        let x = 1;\n    }\n\n    fn run() {}\n}\n";
+        let at = |words| section_of("a.rs", text, words);
+        // A value inside a function names no section.
+        assert_eq!(at("let x").as_deref(), Some("fn base(&self)"));
+        assert_eq!(at("fn run").as_deref(), Some("fn run() {}"));
+        assert_eq!(section_of("a.rs", "no heading\n", "no"), None);
+    }
+
+    #[test]
+    fn the_name_of_a_definition_ends_before_what_is_open() {
+        for (line, name) in [
+            ("pub fn rank<E>(", "pub fn rank<E>"),
+            (
+                "func (r *Repo) Merge() error {",
+                "func (r *Repo) Merge() error",
+            ),
+            ("class Merge(Base):", "class Merge(Base)"),
+            (
+                "static int merge_base(struct commit *one,",
+                "static int merge_base",
+            ),
+            ("const NAMES: &[&str] = &[", "const NAMES: &[&str]"),
+            ("static LIMIT: usize = 20;", "static LIMIT: usize"),
+            ("#define MAX_WORD 64", "#define MAX_WORD 64"),
+        ] {
+            assert_eq!(section_of("a.c", line, line).as_deref(), Some(name));
+        }
+        let long = format!("fn merge(first: {}, second: u8) {{", "Very".repeat(36));
+        assert_eq!(section_of("a.rs", &long, "fn").as_deref(), Some("fn merge"));
+    }
+
+    #[test]
+    fn prose_names_no_section() {
+        let prose = "# A title\nA hub (a bare repository\nlet it be\nwords\n";
+        assert_eq!(section_of("LICENSE", prose, "words"), None);
+        let title = section_of("a.md", prose, "words");
+        assert_eq!(title.as_deref(), Some("A title"));
+        let commented = "# A comment\nA hub (a bare repository\nwords\n";
+        assert_eq!(section_of("a.py", commented, "words"), None);
+    }
+
+    #[test]
+    fn a_long_title_is_cut_between_words() {
+        let title = format!("## {}end", "word ".repeat(40));
+        let shown = format!("{}…", ["word"; 32].join(" "));
+        assert_eq!(section_of("a.md", &title, "#"), Some(shown));
+    }
+}
