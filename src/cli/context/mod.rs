@@ -47,7 +47,7 @@ pub(super) struct Args {
     /// The maximum number of tokens (default: 16,384; of a plan its own, else 3,584)
     #[arg(long, value_name = "N", value_parser = budget)]
     budget: Option<usize>,
-    /// Print the files of the plan NAME, best first for the question; they are hydrated before
+    /// Print the best of the files of the plan NAME for the question, in the order of paths; they are hydrated before
     #[arg(long, value_name = "NAME", conflicts_with_all = ["paths", "all"])]
     plan: Option<String>,
     /// As VIEW sees the plan: default, strategize, execute or apply (default: the view of the plan)
