@@ -16,10 +16,10 @@ const NOTE: TextArgument<'_> = TextArgument {
     max_bytes: MAX_NOTE_BYTES,
 };
 
-/// Keep dated and long-term notes of this checkout
+/// Keep notes of this checkout; 'git clean -fdx' deletes them
 ///
 /// The notes are in '.colony/cache' of this checkout, which git does not see: no other checkout or machine has them, and
-/// they are lost when that folder is deleted, by 'git clean -x' for example, or when the checkout is moved or removed. What
+/// they are lost when that folder is deleted, or when the checkout is moved or removed. What
 /// has to last belongs in the repository: 'git colony decide', or a committed file.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

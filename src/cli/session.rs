@@ -11,7 +11,7 @@ use super::{Face, Run, Stop};
 
 // Not comments for documentation: the name of a variable would want markup there, which help has not.
 const WHICH: &str = "The session (default: that of COLONY_SESSION, else the only active one)";
-const ABOUT: &str = "Record what an agent does, from start to end
+const ABOUT: &str = "Record what an agent does; 'git clean -fdx' deletes the record
 
 A session is a file of events in '.colony/sessions', which git ignores. COLONY_SESSION names it for later commands: \
 their checkpoints, commits, decisions, merges and picks get the trailer 'Colony-Session' and are recorded in its file.";
@@ -19,7 +19,7 @@ const ABOUT_NEW: &str = "Begin a session, and print its id
 
 The id is for the variable that later commands read: export COLONY_SESSION=\"$(git colony session new)\"";
 
-/// Record what an agent does, from start to end
+/// Record what an agent does; 'git clean -fdx' deletes the record
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, long_about = ABOUT)]
 pub(super) struct Args {
