@@ -61,8 +61,8 @@ fn visible(c: char) -> String {
     }
 }
 
-/// Control characters, and those that are invisible or turn the reading direction.
-fn is_dangerous(c: char) -> bool {
+/// Returns `true` for control characters, and those that are invisible or turn the reading direction.
+pub fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -1,5 +1,7 @@
 //! Helpers for messages of every layer: grammar, and positions in a text.
 
+use super::escape;
+
 /// A position in a text, for people: line and column start at 1, columns are characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
@@ -27,18 +29,25 @@ impl Position {
     }
 }
 
-/// Quotes a word for a shell, for hints that are pasted: control characters in the form that bash,
-/// zsh and ksh read.
+/// Quotes a word for a shell, for hints that are pasted. Characters that are not shown as they are become their bytes
+/// in the form `$'\342\200\213'`, which bash, zsh and ksh read in every locale. fish does not, but no form is read by
+/// all of them.
 pub fn shell_word(word: &str) -> String {
-    if !word.contains(char::is_control) {
+    if !word.contains(escape::is_dangerous) {
         return format!("'{}'", word.replace('\'', "'\\''"));
     }
-    let escaped = word.chars().map(|c| match c {
-        '\\' | '\'' => format!("\\{c}"),
-        c if c.is_ascii_control() => format!("\\{:03o}", u32::from(c)),
-        c => c.to_string(),
-    });
-    format!("$'{}'", escaped.collect::<String>())
+    let mut quoted = "$'".to_owned();
+    for c in word.chars() {
+        if escape::is_dangerous(c) {
+            let mut bytes = [0; 4];
+            let bytes = c.encode_utf8(&mut bytes).bytes();
+            quoted.extend(bytes.map(|byte| format!("\\{byte:03o}")));
+        } else {
+            quoted.extend(matches!(c, '\\' | '\'').then_some('\\'));
+            quoted.push(c);
+        }
+    }
+    quoted + "'"
 }
 
 /// Quotes the last words of a command; `--` is in front of them if one could pass for an option.
@@ -158,6 +167,8 @@ mod tests {
         assert_eq!(shell_word("a b"), "'a b'");
         assert_eq!(shell_word("it's"), r"'it'\''s'");
         assert_eq!(shell_word("a\n'\\"), r"$'a\012\'\\'");
+        assert_eq!(shell_word("a\u{200b}1"), r"$'a\342\200\2131'");
+        assert_eq!(typed_word("\u{85}"), r"$'\302\205'");
     }
 
     #[test]
