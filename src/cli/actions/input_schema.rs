@@ -27,7 +27,9 @@ fn object(command: &Command, all: &[Takes]) -> Map<String, Value> {
             Some(told) => told.to_owned(),
             None => without_flags(command, all, schema.get("description")),
         };
-        if !told.is_empty() {
+        if told.is_empty() {
+            schema.remove("description");
+        } else {
             schema.insert("description".to_owned(), told.into());
         }
         (takes.name.to_owned(), Value::from(schema))

@@ -161,6 +161,11 @@ const fn required(takes: Takes) -> Takes {
     }
 }
 
+/// Takes an argument without a description: its name says enough.
+const fn plain(takes: Takes) -> Takes {
+    told("", takes)
+}
+
 /// Describes an argument.
 const fn told(told: &'static str, takes: Takes) -> Takes {
     Takes {

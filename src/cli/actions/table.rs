@@ -7,7 +7,7 @@
 use super::Effect::{Adds, Destroys, DestroysWith, Publishes, PublishesUnlessNot, Reads, Runs};
 use super::Group::{self, Agents, Design, Pages, Repository, States};
 use super::How::{Either, Not, Number, Object, OrElse, Pairs, Text, Unless};
-use super::{Action, Effect, Takes, as_arg, how, required, same, told};
+use super::{Action, Effect, Takes, as_arg, how, plain, required, same, told};
 
 /// Returns the action of a name.
 pub(in crate::cli) fn find(name: &str) -> Option<&'static Action> {
@@ -42,23 +42,27 @@ const fn described(told: &'static str, action: Action) -> Action {
 /// Arguments of several actions, in fewer words than the help of a command: an agent reads all of them before it
 /// begins.
 const OTHER_REPOSITORY: Takes = told(
-    "Instead the repository at this URL, by the map it has",
+    "Another repository by its map, at 'branch' or 'commit'",
     as_arg("origin_url", "url"),
 );
-const ITS_BRANCH: Takes = told("Of 'origin_url'", same("branch"));
-const ITS_COMMIT: Takes = told("Of 'origin_url'", same("commit"));
+const ITS_BRANCH: Takes = plain(same("branch"));
+const ITS_COMMIT: Takes = plain(same("commit"));
 const SCOPE: Takes = told(
-    "Its id, a prefix of it, or the name of its row",
+    "Its id, a prefix, or the name of its row",
     as_arg("scope_id", "scope"),
 );
-const PAGES: Takes = told("Ids, or unique prefixes", as_arg("page_ids", "ids"));
+const SCOPE_ID: Takes = told(
+    "Its id, a prefix, or the name of its row",
+    as_arg("scope_id", "id"),
+);
+const PAGES: Takes = told("Ids, or prefixes", as_arg("page_ids", "ids"));
 const MAPPED_WORKTREE: Takes = told(
     "Files of the working tree, as it is mapped",
     same("worktree"),
 );
 const REPOSITORIES: Takes = told("By id, name or path (default: all)", same("repositories"));
 const CONVERSATION: Takes = told("For the trace", as_arg("conversation_id", "conversation"));
-const AT_REVISION: Takes = told("Ask this state, not the working tree", same("revision"));
+const AT_REVISION: Takes = told("Instead of the working tree", same("revision"));
 
 const FETCH: Takes = told("Fetch mirrors first", same("fetch"));
 
@@ -85,7 +89,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "false: name the present commit only, and leave uncommitted changes out",
                     how("all_changes", OrElse("tag")),
                 ),
-                same("off_branch"),
+                told(
+                    "Leave branch, index and HEAD as they are",
+                    same("off_branch"),
+                ),
                 same("allow_large"),
             ],
         ),
@@ -95,21 +102,28 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         States,
         Adds,
         "tag",
-        &[same("label"), same("rationale"), as_arg("sha", "revision")],
+        &[
+            plain(same("label")),
+            same("rationale"),
+            plain(as_arg("sha", "revision")),
+        ],
     ),
     action(
         "list_checkpoints",
         States,
         Reads,
         "checkpoints",
-        &[same("auto"), same("all")],
+        &[
+            told("The automatic ones instead", same("auto")),
+            told("Those of agents, too, as AGENT/ID", same("all")),
+        ],
     ),
     action(
         "show_checkpoint",
         States,
         Reads,
         "checkpoints show",
-        &[as_arg("checkpoint_id", "name")],
+        &[plain(as_arg("checkpoint_id", "name"))],
     ),
     described(
         "Delete checkpoints; undo restores them",
@@ -118,7 +132,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             States,
             Destroys,
             "checkpoints delete",
-            &[as_arg("checkpoint_ids", "names")],
+            &[plain(as_arg("checkpoint_ids", "names"))],
         ),
     ),
     action(
@@ -127,7 +141,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Destroys,
         "restore",
         &[
-            as_arg("checkpoint_id", "name"),
+            told(
+                "As for show_checkpoint; or an operation, or a revision",
+                as_arg("checkpoint_id", "name"),
+            ),
             told(
                 "replace (the default): branch and files; files: files only; fork: into a new fork",
                 same("mode"),
@@ -138,7 +155,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             ),
             same("keep_untracked"),
             same("force"),
-            same("paths"),
+            told("Only these files, or files below", same("paths")),
         ],
     ),
     described(
@@ -169,14 +186,17 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         States,
         Reads,
         "ops",
-        &[same("limit"), same("all_worktrees")],
+        &[
+            told("Only the newest", same("limit")),
+            told("Of every worktree", same("all_worktrees")),
+        ],
     ),
     action(
         "show_operation",
         States,
         Reads,
         "ops show",
-        &[as_arg("operation", "id")],
+        &[told("As in 'op-12'", as_arg("operation", "id"))],
     ),
     described(
         "Make history: commit 'paths', or everything with 'all_changes', with the repository's hooks. To save a state, checkpoint_state",
@@ -186,12 +206,12 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "commit",
             &[
-                required(told(
-                    "The message of the commit",
-                    how("message", Text("messages")),
-                )),
-                same("paths"),
-                as_arg("all_changes", "all"),
+                required(plain(how("message", Text("messages")))),
+                plain(same("paths")),
+                told(
+                    "Everything tracked or untracked, but not ignored",
+                    as_arg("all_changes", "all"),
+                ),
             ],
         ),
     ),
@@ -206,7 +226,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 as_arg("ref_a", "from"),
                 as_arg("ref_b", "to"),
                 same("worktree"),
-                same("paths"),
+                told("Only these files, or files below", same("paths")),
             ],
         ),
     ),
@@ -218,9 +238,12 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "diff --patch",
             &[
-                required(as_arg("checkpoint_id", "checkpoint")),
+                required(told(
+                    "Or an operation, for the state before it",
+                    as_arg("checkpoint_id", "checkpoint"),
+                )),
                 same("worktree"),
-                same("paths"),
+                told("Only these files, or files below", same("paths")),
             ],
         ),
     ),
@@ -234,7 +257,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "fork",
             &[
                 same("label"),
-                as_arg("from_sha", "from"),
+                told(
+                    "A branch, fork, checkpoint or commit",
+                    as_arg("from_sha", "from"),
+                ),
                 told(
                     "false: stay on the present branch",
                     how("checkout", Not("no_switch")),
@@ -242,13 +268,22 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             ],
         ),
     ),
-    action("list_forks", Design, Reads, "forks", &[same("conflicts")]),
+    action(
+        "list_forks",
+        Design,
+        Reads,
+        "forks",
+        &[told(
+            "Show which clash with each other, and in which order to merge",
+            same("conflicts"),
+        )],
+    ),
     action(
         "delete_fork",
         Design,
         Destroys,
         "forks delete",
-        &[same("label"), same("force")],
+        &[plain(same("label")), same("force")],
     ),
     described(
         "Merge an agent's work, a fork, a branch or a commit into a branch. A conflict changes nothing and is listed: call again with 'ours', 'theirs', 'both' or 'resolve'",
@@ -258,14 +293,23 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "merge",
             &[
-                as_arg("source_branch", "source"),
-                as_arg("target_branch", "into"),
-                same("message"),
+                plain(as_arg("source_branch", "source")),
+                told(
+                    "It need not be checked out (default: the base of the fork, else the current branch)",
+                    as_arg("target_branch", "into"),
+                ),
+                plain(same("message")),
                 same("squash"),
-                same("ours"),
-                same("theirs"),
-                same("both"),
-                same("resolve"),
+                told(
+                    "Paths whose conflicts get the target's version",
+                    same("ours"),
+                ),
+                told("The source's version", same("theirs")),
+                told("The lines of both, or both files", same("both")),
+                told(
+                    "Open the remaining conflicts in the working tree",
+                    same("resolve"),
+                ),
                 as_arg("continue", "go_on"),
                 same("abort"),
             ],
@@ -280,10 +324,19 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "cherry-pick",
             &[
                 as_arg("commit_shas", "what"),
-                as_arg("target_branch", "into"),
-                same("with_dependencies"),
-                same("resolve"),
-                as_arg("continue", "go_on"),
+                told(
+                    "It need not be checked out",
+                    as_arg("target_branch", "into"),
+                ),
+                told(
+                    "Also the decisions they depend on and the branch lacks",
+                    same("with_dependencies"),
+                ),
+                told("Open a conflict in the working tree", same("resolve")),
+                told(
+                    "Once the conflict that 'resolve' opened is settled",
+                    as_arg("continue", "go_on"),
+                ),
                 same("abort"),
             ],
         ),
@@ -296,13 +349,16 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         &[
             same("title"),
             same("summary"),
-            same("rationale"),
+            plain(same("rationale")),
             same("rejected"),
-            same("id"),
+            told(
+                "Default: from the title; if it exists, its next version is written",
+                same("id"),
+            ),
             same("supersedes"),
-            same("depends_on"),
-            same("implements"),
-            same("paths"),
+            plain(same("depends_on")),
+            told("Commits that do already", same("implements")),
+            told("Whose uncommitted changes implement it", same("paths")),
         ],
     ),
     action(
@@ -310,21 +366,28 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Design,
         Reads,
         "decisions",
-        &[same("since"), same("limit"), same("paths")],
+        &[
+            told("Only newer than this revision", same("since")),
+            told("The newest", same("limit")),
+            told(
+                "Only with a commit that touched these, or files below",
+                same("paths"),
+            ),
+        ],
     ),
     action(
         "show_decision",
         Design,
         Reads,
         "decisions show",
-        &[as_arg("decision_id", "id")],
+        &[told("Or a unique prefix", as_arg("decision_id", "id"))],
     ),
     action(
         "show_log",
         Design,
         Reads,
         "log",
-        &[same("name"), same("limit")],
+        &[same("name"), plain(same("limit"))],
     ),
     described(
         "Show all agents and forks: progress, clashes, and what to merge next",
@@ -340,9 +403,12 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             &[
                 told("The 'position' of an earlier answer", same("since")),
                 told("Prefixes of keys, or patterns with '*'", same("keys")),
-                same("scope"),
+                told("Only about this branch or scope", same("scope")),
                 told("Your own events, too", as_arg("include_own", "all")),
-                same("limit"),
+                told(
+                    "Default 100: the newest, or with 'since' the next",
+                    same("limit"),
+                ),
             ],
         ),
     ),
@@ -363,9 +429,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "Seconds, 30 by default",
                     how("timeout_s", Number("timeout", None)),
                 ),
-                same("scope"),
+                told("Only about this branch or scope", same("scope")),
                 told("Your own events, too", as_arg("include_own", "all")),
-                same("limit"),
+                told("Default 100", same("limit")),
             ],
         ),
     ),
@@ -383,16 +449,31 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             &[
                 same("name"),
                 same("fork"),
-                same("from"),
-                same("with_changes"),
+                told(
+                    "A branch, fork, checkpoint or commit (default: HEAD)",
+                    same("from"),
+                ),
+                told(
+                    "Copy the uncommitted changes from here",
+                    same("with_changes"),
+                ),
                 same("lfs"),
-                same("sparse"),
+                told(
+                    "Check out only the files at the top and below these directories",
+                    same("sparse"),
+                ),
             ],
         ),
     ),
     described(
         "Find the path of an agent's clone",
-        action("agent_path", Agents, Reads, "agents path", &[same("name")]),
+        action(
+            "agent_path",
+            Agents,
+            Reads,
+            "agents path",
+            &[plain(same("name"))],
+        ),
     ),
     described(
         "Remove an agent's clone; its work is kept, restore_agent brings it back",
@@ -409,14 +490,26 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Agents,
         Adds,
         "agents restore",
-        &[same("name"), as_arg("new_name", "other"), same("at")],
+        &[
+            plain(same("name")),
+            as_arg("new_name", "other"),
+            told(
+                "When it was removed, as list_agents has it, if several times",
+                same("at"),
+            ),
+        ],
     ),
     action(
         "check_paths",
         Agents,
         Reads,
         "agents check",
-        &[same("name"), same("paths"), same("staged"), same("range")],
+        &[
+            told("The agent", same("name")),
+            same("paths"),
+            same("staged"),
+            same("range"),
+        ],
     ),
     action("get_guide", Agents, Reads, "agents guide", &[]),
     described(
@@ -432,7 +525,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
     ),
     described(
         "Begin a session, whose file records its work",
-        action("session_new", Agents, Adds, "session new", &[same("plan")]),
+        action(
+            "session_new",
+            Agents,
+            Adds,
+            "session new",
+            &[told("Default: 'default'", same("plan"))],
+        ),
     ),
     described(
         "List the sessions of this checkout",
@@ -443,21 +542,21 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Agents,
         Reads,
         "session show",
-        &[told("Its id", as_arg("session", "id")), same("diff")],
+        &[plain(as_arg("session", "id")), same("diff")],
     ),
     action(
         "session_note",
         Agents,
         Adds,
         "session note",
-        &[same("text"), told("Its id", as_arg("session", "id"))],
+        &[plain(same("text")), plain(as_arg("session", "id"))],
     ),
     action(
         "session_end",
         Agents,
         Adds,
         "session end",
-        &[told("Its id", as_arg("session", "id"))],
+        &[plain(as_arg("session", "id"))],
     ),
     described(
         "List the colonies and their repositories",
@@ -471,13 +570,19 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "map",
             &[
-                same("sources"),
-                same("worktree"),
-                as_arg("revision", "rev"),
+                told("Only the rows of these names", same("sources")),
+                told(
+                    "Files as they are, committed or not, into scopes that are never shared",
+                    same("worktree"),
+                ),
+                told("Default HEAD", as_arg("revision", "rev")),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
                 ITS_COMMIT,
-                as_arg("base_scope_id", "base_scope"),
+                told(
+                    "Begins the scope ids (default: the colony, else the origin, else the first commit)",
+                    as_arg("base_scope_id", "base_scope"),
+                ),
                 same("offline"),
             ],
         ),
@@ -488,7 +593,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Reads,
         "map check",
         &[
-            as_arg("revision", "rev"),
+            plain(as_arg("revision", "rev")),
             same("worktree"),
             OTHER_REPOSITORY,
             ITS_BRANCH,
@@ -501,7 +606,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Reads,
         "map show",
         &[
-            as_arg("revision", "rev"),
+            told("Default HEAD", as_arg("revision", "rev")),
             same("worktree"),
             OTHER_REPOSITORY,
             ITS_BRANCH,
@@ -516,13 +621,16 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "map preview",
             &[
-                as_arg("revision", "rev"),
+                told("Default HEAD", as_arg("revision", "rev")),
                 same("worktree"),
-                same("sources"),
+                told("Only the rows of these names", same("sources")),
                 OTHER_REPOSITORY,
                 ITS_BRANCH,
                 ITS_COMMIT,
-                as_arg("base_scope_id", "base_scope"),
+                told(
+                    "As for materialize_repo_map",
+                    as_arg("base_scope_id", "base_scope"),
+                ),
             ],
         ),
     ),
@@ -532,13 +640,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Reads,
         "map tree",
         &[
-            as_arg("revision", "rev"),
+            told("Default HEAD", as_arg("revision", "rev")),
             OTHER_REPOSITORY,
             ITS_BRANCH,
             ITS_COMMIT,
-            same("max_depth"),
-            same("max_nodes"),
-            same("tokens"),
+            told("1 to 20", same("max_depth")),
+            told("10 to 20000", same("max_nodes")),
+            told("Count tokens; most first", same("tokens")),
         ],
     ),
     action(
@@ -546,7 +654,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Pages,
         Reads,
         "map diff",
-        &[as_arg("ref_a", "a"), as_arg("ref_b", "b")],
+        &[plain(as_arg("ref_a", "a")), plain(as_arg("ref_b", "b"))],
     ),
     action(
         "mmap_repo",
@@ -554,11 +662,17 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Adds,
         "map repo",
         &[
-            as_arg("origin_url", "url"),
-            as_arg("local_repo_path", "path"),
-            same("branch"),
-            same("commit"),
-            same("scope_id"),
+            plain(as_arg("origin_url", "url")),
+            plain(as_arg("local_repo_path", "path")),
+            told(
+                "Default: main or the remote's; of a directory, its checkout",
+                same("branch"),
+            ),
+            told("Default: the tip of the branch", same("commit")),
+            told(
+                "Default: the address of the repository, else its first commit",
+                same("scope_id"),
+            ),
             how(
                 "config",
                 Object(&[
@@ -574,14 +688,18 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Pages,
         Adds,
         "map blackboard",
-        &[same("scope"), same("scope_id"), same("namespace")],
+        &[
+            same("scope"),
+            told(
+                "Default: the blackboard, a colon and the namespace",
+                same("scope_id"),
+            ),
+            told("Ends the default scope id", same("namespace")),
+        ],
     ),
-    action(
-        "munmap_scope",
-        Pages,
-        Adds,
-        "scopes unmap",
-        &[as_arg("scope_id", "id")],
+    described(
+        "Unmap a scope; its files stay, and undo restores the mapping",
+        action("munmap_scope", Pages, Adds, "scopes unmap", &[SCOPE_ID]),
     ),
     described(
         "Check whether a scope is mapped",
@@ -590,16 +708,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Reads,
             "scopes mapped",
-            &[as_arg("scope_id", "id")],
+            &[told("The full id", as_arg("scope_id", "id"))],
         ),
     ),
-    action(
-        "get_scope_status",
-        Pages,
-        Reads,
-        "scopes show",
-        &[as_arg("scope_id", "id")],
-    ),
+    action("get_scope_status", Pages, Reads, "scopes show", &[SCOPE_ID]),
     action("list_mapped_scopes", Pages, Reads, "scopes", &[]),
     described(
         "Write a key of a blackboard, which all clones share; undo takes it back",
@@ -610,9 +722,12 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "blackboard put",
             &[
                 same("scope"),
-                same("key"),
-                required(as_arg("value", "text")),
-                same("if_version"),
+                plain(same("key")),
+                required(plain(as_arg("value", "text"))),
+                told(
+                    "Only if the key is at this version; '0' is a key without a value",
+                    same("if_version"),
+                ),
             ],
         ),
     ),
@@ -623,7 +738,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Reads,
             "blackboard get",
-            &[same("scope"), same("key")],
+            &[same("scope"), plain(same("key"))],
         ),
     ),
     action(
@@ -640,7 +755,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "blackboard delete",
-            &[same("scope"), same("key"), same("if_version")],
+            &[
+                same("scope"),
+                plain(same("key")),
+                told("Only if the key is at this version", same("if_version")),
+            ],
         ),
     ),
     described(
@@ -651,16 +770,28 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "ingest",
             &[
-                same("paths"),
-                same("profile"),
+                plain(same("paths")),
+                told(
+                    "Kind of document, as in 'paper' (default: of the route, else the format)",
+                    same("profile"),
+                ),
                 same("offline"),
-                same("from"),
-                same("source_uri"),
-                same("to"),
+                told(
+                    "First commit the files below this directory, which may be anywhere; beside each a file names its origin",
+                    same("from"),
+                ),
+                told("Their origin: a URL or another name", same("source_uri")),
+                told(
+                    "Where these go (default: 'literature/acquired')",
+                    same("to"),
+                ),
             ],
         ),
     ),
-    action("list_knowledge", Pages, Reads, "knowledge", &[]),
+    described(
+        "List the documents of the knowledge base",
+        action("list_knowledge", Pages, Reads, "knowledge", &[]),
+    ),
     described(
         "Delete documents from the knowledge base, by path, prefix or row of the map",
         action(
@@ -669,10 +800,16 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "knowledge clear",
             &[
-                same("sources"),
-                same("prefix"),
-                how("row", Number("row", None)),
-                same("unused"),
+                told("Paths, or names as in 'repo:docs/a.md'", same("sources")),
+                told(
+                    "Of paths from the current directory, or as in 'repo:docs/'",
+                    same("prefix"),
+                ),
+                told(
+                    "What this routing row matches, from 1",
+                    how("row", Number("row", None)),
+                ),
+                told("Known versions that no branch has", same("unused")),
             ],
         ),
     ),
@@ -683,12 +820,18 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "promote",
-            &[required(same("paths"))],
+            &[required(plain(same("paths")))],
         ),
     ),
     described(
         "Move documents from literature sources of the map to the knowledge base, by one commit",
-        action("demote", Pages, Adds, "demote", &[required(same("paths"))]),
+        action(
+            "demote",
+            Pages,
+            Adds,
+            "demote",
+            &[required(plain(same("paths")))],
+        ),
     ),
     described(
         "Watch the files of a scope until unwatch_repo: a change writes events, and may map pages again",
@@ -699,19 +842,28 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "watch --detach",
             &[
                 required(SCOPE),
-                same("paths"),
-                same("on_change"),
-                as_arg("debounce_seconds", "debounce"),
-                as_arg("watch_id", "id"),
+                told("They need not exist", same("paths")),
+                told(
+                    "Write an event; 'invalidate' also marks pages as stale, 'reindex' maps them again",
+                    same("on_change"),
+                ),
+                told(
+                    "Quiet time before it reacts",
+                    as_arg("debounce_seconds", "debounce"),
+                ),
+                told("Default: a new one", as_arg("watch_id", "id")),
             ],
         ),
     ),
-    action(
-        "unwatch_repo",
-        Pages,
-        Adds,
-        "watches stop",
-        &[as_arg("watch_id", "id")],
+    described(
+        "Stop a watch",
+        action(
+            "unwatch_repo",
+            Pages,
+            Adds,
+            "watches stop",
+            &[plain(as_arg("watch_id", "id"))],
+        ),
     ),
     action("list_watches", Pages, Reads, "watches", &[]),
     described(
@@ -722,10 +874,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "pages",
             &[
-                as_arg("source_pattern", "source"),
-                how("limit", Number("limit", Some(2000))),
-                same("offset"),
-                same("path"),
+                told(
+                    "Only of sources that contain this, in any case",
+                    as_arg("source_pattern", "source"),
+                ),
+                plain(how("limit", Number("limit", Some(2000)))),
+                plain(same("offset")),
+                told("Only with records at or below it", same("path")),
             ],
         ),
     ),
@@ -739,8 +894,8 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             &[
                 required(SCOPE),
                 how("include_metadata", Unless("no_records")),
-                how("limit", Number("limit", Some(1000))),
-                same("offset"),
+                plain(how("limit", Number("limit", Some(1000)))),
+                plain(same("offset")),
             ],
         ),
     ),
@@ -754,13 +909,16 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             &[
                 told("One of them", how("page_id", Text("ids"))),
                 PAGES,
-                same("path"),
+                told("All of this file or directory, in its order", same("path")),
                 told(
                     "With 'path': pages of the working tree, as it is mapped",
                     same("worktree"),
                 ),
                 SCOPE,
-                same("neighbours"),
+                told(
+                    "First list related pages, at most five of each",
+                    same("neighbours"),
+                ),
             ],
         ),
     ),
@@ -769,7 +927,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Pages,
         Reads,
         "pages graph",
-        &[same("max_nodes"), SCOPE],
+        &[told("Those with the most edges", same("max_nodes")), SCOPE],
     ),
     described(
         "Find the passages of mapped files that a query is about, the best first",
@@ -783,11 +941,14 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                     "Words or a question; a phrase in quotation marks is preferred",
                     required(how("query", Text("query"))),
                 ),
-                same("limit"),
+                plain(same("limit")),
                 SCOPE,
                 told("Of paths", as_arg("globs", "path")),
-                as_arg("in", "origin"),
-                same("data_type"),
+                told(
+                    "Mapped files, the knowledge base, or both",
+                    as_arg("in", "origin"),
+                ),
+                told("Only documents of this kind", same("data_type")),
                 MAPPED_WORKTREE,
                 told(
                     "As an expression: '+word' and phrases are required, '-word' excludes",
@@ -804,9 +965,9 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Reads,
             "context",
             &[
-                same("question"),
-                same("paths"),
-                same("all"),
+                plain(same("question")),
+                plain(same("paths")),
+                told("All mapped files", same("all")),
                 told("Default 16,384", as_arg("budget_tokens", "budget")),
                 told("Print the files of this plan", same("plan")),
                 told("Of the plan", same("view")),
@@ -817,8 +978,8 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
                 ),
                 SCOPE,
                 told("Of paths", as_arg("globs", "path")),
-                as_arg("in", "origin"),
-                same("data_type"),
+                plain(as_arg("in", "origin")),
+                told("As for search", same("data_type")),
                 MAPPED_WORKTREE,
             ],
         ),
@@ -830,7 +991,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "context hydrate",
-            &[required(told("Its name", same("project")))],
+            &[required(plain(same("project")))],
         ),
     ),
     described(
@@ -840,7 +1001,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "context hydrate",
-            &[told("Its name", same("plan"))],
+            &[plain(same("plan"))],
         ),
     ),
     described(
@@ -851,7 +1012,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "memory add",
             &[
-                required(told("The note", same("text"))),
+                required(plain(same("text"))),
                 told("Beyond 30 days", same("long")),
             ],
         ),
@@ -879,10 +1040,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "pages request",
             &[
                 PAGES,
-                how("timeout_s", Number("timeout", None)),
+                told("For a lock", how("timeout_s", Number("timeout", None))),
                 same("priority"),
-                as_arg("lock_duration_s", "lock_duration"),
-                as_arg("lock_reason", "reason"),
+                told("Lock them, too", as_arg("lock_duration_s", "lock_duration")),
+                plain(as_arg("lock_reason", "reason")),
             ],
         ),
     ),
@@ -893,7 +1054,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Reads,
             "pages resident",
-            &[same("format")],
+            &[told(
+                "json: an object for each record; text: as in the files",
+                same("format"),
+            )],
         ),
     ),
     described(
@@ -903,7 +1067,11 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Pages,
             Adds,
             "pages lock",
-            &[required(PAGES), as_arg("ttl_s", "ttl"), same("reason")],
+            &[
+                required(PAGES),
+                told("At most a year", as_arg("ttl_s", "ttl")),
+                plain(same("reason")),
+            ],
         ),
     ),
     described(
@@ -924,8 +1092,8 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "pages extend",
             &[
-                required(as_arg("page_id", "id")),
-                required(as_arg("additional_s", "by")),
+                required(told("Or a unique prefix", as_arg("page_id", "id"))),
+                required(plain(as_arg("additional_s", "by"))),
             ],
         ),
     ),
@@ -938,7 +1106,10 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             "init",
             &[
                 how("push", Either("push", "no_push")),
-                how("enable_lfs", Either("lfs", "no_lfs")),
+                told(
+                    "Unless the manifest turns it off",
+                    how("enable_lfs", Either("lfs", "no_lfs")),
+                ),
                 same("migrate_existing_to_lfs"),
             ],
         ),
@@ -968,15 +1139,15 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             Adds,
             "tools new",
             &[
-                same("template"),
-                same("purpose"),
-                same("name"),
-                same("license"),
-                same("capability"),
-                same("description"),
-                same("target"),
-                how("initial_files", Pairs("files")),
-                how("template_vars", Pairs("variables")),
+                plain(same("template")),
+                plain(same("purpose")),
+                plain(same("name")),
+                told("As in 'MIT'", same("license")),
+                told("By which it is found", same("capability")),
+                plain(same("description")),
+                told("'subdir_in_monorepo:tools/PURPOSE/NAME'", same("target")),
+                told("Texts by path", how("initial_files", Pairs("files"))),
+                plain(how("template_vars", Pairs("variables"))),
             ],
         ),
     ),
@@ -993,14 +1164,18 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Repository,
         Adds,
         "lfs hydrate",
-        &[same("paths")],
+        &[plain(same("paths"))],
     ),
     action(
         "lfs_migrate",
         Repository,
         Destroys,
         "lfs migrate",
-        &[as_arg("continue", "go_on"), same("abort"), same("no_push")],
+        &[
+            told("One that was cut off", as_arg("continue", "go_on")),
+            told("Undo one that is not published", same("abort")),
+            same("no_push"),
+        ],
     ),
     described(
         "Show the state of each hook and when it last fired",
@@ -1010,7 +1185,16 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         "List the settings in effect",
         action("get_config", Repository, Reads, "config list", &[]),
     ),
-    action("doctor", Repository, Reads, "doctor", &[same("deep")]),
+    action(
+        "doctor",
+        Repository,
+        Reads,
+        "doctor",
+        &[told(
+            "Read every object, operation and kept file, too",
+            same("deep"),
+        )],
+    ),
     action("repo_status", Repository, Reads, "id", &[]),
     described(
         "List the repositories that queries ask",
@@ -1036,13 +1220,13 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            same("regex"),
-            same("case_sensitive"),
+            plain(same("regex")),
+            plain(same("case_sensitive")),
             told(
                 "Ask the search indexes, for passages about the query",
                 same("indexed"),
             ),
-            told("At most N of each repository", same("max_matches")),
+            told("Of each repository", same("max_matches")),
             CONVERSATION,
         ],
     ),
@@ -1052,11 +1236,14 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Reads,
         "query file",
         &[
-            same("path"),
+            told(
+                "From the root of each repository, or absolute",
+                same("path"),
+            ),
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            same("max_bytes"),
+            plain(same("max_bytes")),
             CONVERSATION,
         ],
     ),
@@ -1070,7 +1257,7 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            told("At most N of each repository", same("max_files")),
+            told("Of each repository", same("max_files")),
             CONVERSATION,
         ],
     ),
@@ -1080,12 +1267,12 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Reads,
         "query log",
         &[
-            same("contains"),
+            told("In the message, with its case", same("contains")),
             told("Only commits that change it", same("path")),
             REPOSITORIES,
             AT_REVISION,
             FETCH,
-            told("At most N of each repository", same("max_commits")),
+            told("Of each repository", same("max_commits")),
             CONVERSATION,
         ],
     ),
@@ -1094,35 +1281,45 @@ pub(in crate::cli) const ACTIONS: &[Action] = &[
         Repository,
         Reads,
         "git log",
-        &[same("max_commits")],
+        &[told("1000 or fewer", same("max_commits"))],
     ),
     action(
         "git_diff",
         Repository,
         Reads,
         "git diff",
-        &[same("path"), same("staged"), same("offset")],
+        &[
+            told("Only it and files below", same("path")),
+            same("staged"),
+            told("Where a longer answer was cut, in bytes", same("offset")),
+        ],
     ),
     action(
         "git_status",
         Repository,
         Reads,
         "git status",
-        &[same("offset")],
+        &[told(
+            "Where a longer answer was cut, in bytes",
+            same("offset"),
+        )],
     ),
     action(
         "git_blame",
         Repository,
         Reads,
         "git blame",
-        &[same("path"), same("offset")],
+        &[
+            plain(same("path")),
+            told("Where a longer answer was cut, in bytes", same("offset")),
+        ],
     ),
     action(
         "validate_file",
         Repository,
         Reads,
         "validate",
-        &[same("path")],
+        &[plain(same("path"))],
     ),
     described(
         "Run the tests of a package with cargo",

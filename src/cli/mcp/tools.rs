@@ -37,8 +37,8 @@ fn tool(grammar: &Command, action: &Action, options: &Options) -> Tool {
     schema.remove("additionalProperties");
     let is_previewed = action.effect.may_need_preview() && !options.trust;
     if is_previewed && let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let told = json!({ "type": "string", "description": "Of the preview to be done" });
-        properties.insert(PREVIEW_ID.to_owned(), told);
+        // The preview says what it is for.
+        properties.insert(PREVIEW_ID.to_owned(), json!({ "type": "string" }));
     }
     let mut told = actions::description(grammar, action);
     if is_previewed {
