@@ -93,6 +93,7 @@ mod usage;
 mod validate;
 mod version;
 mod watch;
+mod watch_answers;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
