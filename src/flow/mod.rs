@@ -7,6 +7,7 @@ pub mod clones;
 pub mod context;
 pub mod deinit;
 pub mod doctor;
+mod event_filter;
 pub mod events;
 pub mod fleet;
 pub mod hook;
