@@ -5,6 +5,7 @@
 //! an option.
 
 pub mod credentials;
+mod failure_reasons;
 pub mod network;
 mod push;
 pub mod submodules;
