@@ -6,6 +6,7 @@
 
 pub mod affinity_groups;
 pub mod agent_rule;
+mod agent_rule_text;
 pub mod approved_commands;
 pub mod clone_cone;
 pub mod colony_toml;
