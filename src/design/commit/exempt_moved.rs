@@ -3,7 +3,8 @@
 
 use crate::design::allowed_paths::path_gate;
 use crate::git::index::Index;
-use crate::git::lfs::exempt_lines::{self, Filters};
+use crate::git::lfs::exempt_lines;
+use crate::git::lfs::lfs_attributes::Filters;
 use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};
 use crate::model::{RepoPath, Result};

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::git::lfs::exempt_lines::{self, Filters};
+use crate::git::lfs::exempt_lines;
+use crate::git::lfs::lfs_attributes::Filters;
 use crate::git::lfs::lfs_objects::digest_of;
 use crate::git::object::reader::Objects;
 use crate::git::{Oid, TreeEntry};

@@ -1,6 +1,7 @@
 //! git-lfs: pointers, objects, uploads, and the history that it rewrites.
 
 pub mod exempt_lines;
+pub mod lfs_attributes;
 pub mod lfs_import;
 pub mod lfs_objects;
 pub mod lfs_pointer;
