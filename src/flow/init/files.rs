@@ -1,6 +1,6 @@
 //! The files that init writes: their current and their new content.
 
-use crate::flow::map::map_rows;
+use crate::flow::map::scope_base;
 use crate::git::Head;
 use crate::git::lfs::exempt_lines::ExemptLines;
 use crate::git::worktree::safe_open::MAX_RULES_BYTES;
@@ -56,7 +56,7 @@ pub(super) fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Re
 /// The ids of scopes begin with the colony: if some are mapped under another name, their ids and
 /// those of all their pages would change, in every clone.
 fn refuse_renaming(session: &Session, colony: &str) -> Result<()> {
-    let renamed = map_rows::renamed_by(session, colony)?;
+    let renamed = scope_base::renamed_by(session, colony)?;
     let Some(first) = renamed.first() else {
         return Ok(());
     };

@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::kept_files::keep_alive;
 use super::map_repo::refuse_ours;
-use super::map_rows::checked;
 use super::map_tree::whole;
 use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
+use super::scope_base::checked;
 use crate::blackboard::board::{Board, UnreadableKey};
 use crate::blackboard::entry::Entry;
 use crate::flow::{map, shared};

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::map_home::Home;
-use super::map_rows::{Request, Rows, base_of, is_of_base};
+use super::map_rows::{Request, Rows};
+use super::scope_base::{base_of, is_of_base};
 use crate::git::remote::url::Provenance;
 use crate::git::{Oid, RefName, RemoteUrl};
 use crate::map::scope_record::{ScopeRecord, Scopes};

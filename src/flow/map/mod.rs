@@ -19,6 +19,7 @@ pub mod map_tree;
 pub mod map_worktree;
 pub mod mapping;
 pub mod other_repositories;
+pub mod scope_base;
 
 use schemars::JsonSchema;
 use serde::Serialize;

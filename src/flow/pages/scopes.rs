@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::design::default_branch;
-use crate::flow::map::map_rows::{self, manifest_of};
+use crate::flow::map::map_rows;
+use crate::flow::map::scope_base::manifest_of;
 use crate::flow::shared;
 use crate::git::{Oid, RefName, Repo};
 use crate::map::scope_record::{

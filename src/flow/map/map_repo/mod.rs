@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::custom_source::Commands;
-use super::map_rows::checked;
 use super::map_tree::whole;
 use super::mapping::{How, MapResult, MapStatus, Mapper, ScopeSize};
 use super::other_repositories::Network;
+use super::scope_base::checked;
 use crate::flow::map;
 use crate::git::{Oid, RefName};
 use crate::map::resolved::{Limits, ResolvedRow, RowPlace};
