@@ -2,12 +2,14 @@
 //! working tree does what all of its watches say.
 
 mod in_place;
+mod pending;
 mod reactions;
 mod remote_poll;
 mod triggers;
 mod wake;
 mod watch_list;
 pub mod watch_log;
+mod watched_directories;
 pub mod watcher;
 
 use std::path::PathBuf;

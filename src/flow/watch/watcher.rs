@@ -2,19 +2,20 @@
 //! has been quiet for long enough. One process watches a working tree. It takes the lock of the working tree for
 //! moments only, to map or to keep a state.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::json;
 
 use super::in_place::InPlace;
+use super::pending::PendingChanges;
 use super::reactions::{self, Keeping};
 use super::remote_poll::RemotePoll;
 use super::triggers::{self, Rows};
 use super::wake::{POLL, Wake};
 use super::watch_list::WatchList;
+use super::watched_directories::directories;
 use super::{OnChange, lock_path, watch_log};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
@@ -39,9 +40,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// How much later a failed automatic checkpoint is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(30);
-
-/// A watch fires at the latest after this many quiet times, however long the changes go on.
-const MAX_QUIET_TIMES: u32 = 10;
 
 /// What the process does beside the watches.
 #[derive(Clone, Debug, Default)]
@@ -142,19 +140,12 @@ struct Watcher<'a> {
     watches: WatchList,
     /// Whether the repository could not be opened the last time.
     is_failing: bool,
-    pending: BTreeMap<String, Pending>,
+    pending: PendingChanges,
     /// The last change that no automatic checkpoint has.
     unkept: Option<Instant>,
     remote: Option<RemotePoll>,
     /// Failures that were reported: each once, until it passes.
     reported: BTreeSet<&'static str>,
-}
-
-/// Changes that a watch has not fired for.
-struct Pending {
-    paths: BTreeSet<RepoPath>,
-    first: Instant,
-    last: Instant,
 }
 
 impl<'a> Watcher<'a> {
@@ -179,7 +170,7 @@ impl<'a> Watcher<'a> {
             look,
             watches: WatchList::of(session),
             is_failing: false,
-            pending: BTreeMap::new(),
+            pending: PendingChanges::default(),
             unkept: Some(now),
             remote: options.remote.map(RemotePoll::every),
             reported: BTreeSet::new(),
@@ -212,8 +203,8 @@ impl<'a> Watcher<'a> {
         if self.is_woken {
             until = until.min(self.not_before);
         }
-        for (watch, pending) in self.pending_watches() {
-            until = until.min(fires_at(watch, pending));
+        for (_, at) in self.firings() {
+            until = until.min(at);
         }
         if self.is_failing {
             until = self.not_before.min(now + TICK);
@@ -227,9 +218,10 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    fn pending_watches(&self) -> impl Iterator<Item = (&Watch, &Pending)> {
+    /// Returns the watches that have something to fire for, and when they fire.
+    fn firings(&self) -> impl Iterator<Item = (&Watch, Instant)> {
         let watches = self.watches.iter();
-        watches.filter_map(|watch| Some((watch, self.pending.get(&watch.id)?)))
+        watches.filter_map(|watch| Some((watch, self.pending.fires_at(watch)?)))
     }
 
     /// Looks, fires and keeps where it is time.
@@ -240,9 +232,7 @@ impl<'a> Watcher<'a> {
             return done;
         }
         let looks = now >= self.due || self.is_woken && now >= self.not_before;
-        let fires = self
-            .pending_watches()
-            .any(|(watch, pending)| fires_at(watch, pending) <= now);
+        let fires = self.firings().any(|(_, at)| at <= now);
         let keeps = self.keeps_at().is_some_and(|at| at <= now);
         if !(looks || fires || keeps || self.watches.may_have_changed()) {
             return done;
@@ -271,8 +261,7 @@ impl<'a> Watcher<'a> {
     /// Reads the list of watches, and forgets the changes for those that were stopped.
     fn read_watches(&mut self, session: &Session) {
         self.watches.read(session);
-        let ids: BTreeSet<&String> = self.watches.iter().map(|watch| &watch.id).collect();
-        self.pending.retain(|id, _| ids.contains(id));
+        self.pending.keep(self.watches.iter());
     }
 
     /// Looks at the working tree, and notes the changes for each watch.
@@ -310,19 +299,9 @@ impl<'a> Watcher<'a> {
         let rows = needs_rows.then(|| Rows::read(session).ok()).flatten();
         for watch in self.watches.iter() {
             let paths = triggers::of_watch(watch, &changed, rows.as_ref());
-            if paths.is_empty() {
-                continue;
+            if !paths.is_empty() {
+                self.pending.add(watch, paths, now);
             }
-            let pending = self
-                .pending
-                .entry(watch.id.clone())
-                .or_insert_with(|| Pending {
-                    paths: BTreeSet::new(),
-                    first: now,
-                    last: now,
-                });
-            pending.last = now;
-            pending.paths.extend(paths);
         }
     }
 
@@ -330,14 +309,13 @@ impl<'a> Watcher<'a> {
     fn fire(&mut self, session: &Session) -> Vec<Done> {
         let now = Instant::now();
         let mut done = Vec::new();
-        let is_due = |(watch, pending): &(&Watch, &Pending)| fires_at(watch, pending) <= now;
         let due: Vec<Watch> = self
-            .pending_watches()
-            .filter(is_due)
+            .firings()
+            .filter(|(_, at)| *at <= now)
             .map(|(watch, _)| watch.clone())
             .collect();
         for watch in due {
-            let Some(pending) = self.pending.remove(&watch.id) else {
+            let Some(paths) = self.pending.take(&watch) else {
                 continue;
             };
             let at = session.world.now().timestamp_millis();
@@ -346,7 +324,7 @@ impl<'a> Watcher<'a> {
             if matches!(noted, Ok(false)) {
                 continue;
             }
-            let paths: Vec<RepoPath> = pending.paths.into_iter().collect();
+            let paths: Vec<RepoPath> = paths.into_iter().collect();
             let key = format!("watch_fired:{}", watch.id);
             let value = json!({"watch_id": watch.id, "scope_id": watch.scope, "paths": paths});
             event_log::emit_to_all(session, key, value);
@@ -379,14 +357,8 @@ impl<'a> Watcher<'a> {
             && error.code() == Code::Locked
         {
             // It is tried again, as after a change.
-            let now = Instant::now();
-            let again = self.look.files().cloned().collect();
-            let pending = Pending {
-                paths: again,
-                first: now,
-                last: now,
-            };
-            self.pending.entry(watch.id.clone()).or_insert(pending);
+            let again = self.look.files().cloned();
+            self.pending.add(watch, again, Instant::now());
         }
         self.report_failure("map the scopes", mapped)
             .unwrap_or_default()
@@ -439,37 +411,4 @@ impl<'a> Watcher<'a> {
             }
         }
     }
-}
-
-/// Returns when a watch fires: after its quiet time, but not ever later.
-fn fires_at(watch: &Watch, pending: &Pending) -> Instant {
-    let debounce = Duration::from_millis(u64::try_from(watch.debounce).unwrap_or_default());
-    (pending.last + debounce).min(pending.first + debounce * MAX_QUIET_TIMES)
-}
-
-/// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
-/// and the index.
-fn directories(session: &Session, look: Option<&WorktreeLook>) -> Result<BTreeSet<PathBuf>> {
-    let repo = &session.repo;
-    let tracked = repo.paths_of_index()?;
-    let mut below: BTreeSet<RepoPath> = BTreeSet::new();
-    for path in tracked
-        .iter()
-        .chain(look.into_iter().flat_map(WorktreeLook::files))
-    {
-        let mut next = path.parent();
-        while let Some(directory) = next {
-            next = directory.parent();
-            if !below.insert(directory) {
-                break;
-            }
-        }
-    }
-    let mut all: BTreeSet<PathBuf> = below
-        .iter()
-        .map(|path| path.under(repo.workdir()))
-        .collect();
-    all.insert(repo.workdir().to_owned());
-    all.insert(repo.git_dir().to_owned());
-    Ok(all)
 }

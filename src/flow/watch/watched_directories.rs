@@ -1,0 +1,41 @@
+//! The directories in which a change concerns a working tree.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::design::uncommitted::WorktreeLook;
+use crate::model::{RepoPath, Result};
+use crate::store::Session;
+
+/// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
+/// and the index.
+///
+/// # Errors
+/// `repository-broken`.
+pub(super) fn directories(
+    session: &Session,
+    look: Option<&WorktreeLook>,
+) -> Result<BTreeSet<PathBuf>> {
+    let repo = &session.repo;
+    let tracked = repo.paths_of_index()?;
+    let mut below: BTreeSet<RepoPath> = BTreeSet::new();
+    for path in tracked
+        .iter()
+        .chain(look.into_iter().flat_map(WorktreeLook::files))
+    {
+        let mut next = path.parent();
+        while let Some(directory) = next {
+            next = directory.parent();
+            if !below.insert(directory) {
+                break;
+            }
+        }
+    }
+    let mut all: BTreeSet<PathBuf> = below
+        .iter()
+        .map(|path| path.under(repo.workdir()))
+        .collect();
+    all.insert(repo.workdir().to_owned());
+    all.insert(repo.git_dir().to_owned());
+    Ok(all)
+}
