@@ -4,12 +4,14 @@
 //! nowhere. Opening never blocks. Only regular files are read, up to a limit, and until an
 //! interrupt.
 
-use std::cell::RefCell;
+mod entries;
+mod files_below;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::rc::Rc;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
@@ -21,6 +23,11 @@ use crate::model::world::Interrupt;
 use crate::model::{Code, Error, RepoPath, text};
 
 pub use crate::git::plain_file::Fault;
+pub use entries::{
+    EntryKind, FileStat, directories_below, entries_below, is_directory_below, is_file_below,
+    stat_below,
+};
+pub use files_below::FilesBelow;
 
 /// The limit for `.gitattributes` and `.gitignore`: their lines take a hundred times their size in
 /// memory.
@@ -110,219 +117,6 @@ fn read_in(
     }
     Ok(Some(bytes))
 }
-
-/// Returns `true` if a plain file exists at a path below a folder, not behind a symlink.
-pub fn is_file_below(folder: &Path, path: &RepoPath) -> bool {
-    type_below(folder, path).is_some_and(FileType::is_file)
-}
-
-/// Returns `true` if a directory exists at a path below a folder, not behind a symlink.
-pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
-    path.as_bytes().is_empty() || type_below(folder, path).is_some_and(FileType::is_dir)
-}
-
-fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
-    let parent = Parent::of(folder, path).ok()??;
-    let found =
-        rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileType::from_raw_mode(found.st_mode))
-}
-
-/// What an entry of a directory is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A symlink.
-    Symlink,
-    /// A pipe, a socket, a device.
-    Other,
-}
-
-impl From<FileType> for EntryKind {
-    fn from(found: FileType) -> EntryKind {
-        match found {
-            FileType::RegularFile => EntryKind::File,
-            FileType::Directory => EntryKind::Directory,
-            FileType::Symlink => EntryKind::Symlink,
-            _ => EntryKind::Other,
-        }
-    }
-}
-
-/// What the system says of a file that is not opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileStat {
-    /// What it is.
-    pub kind: EntryKind,
-    /// Its size.
-    pub size_bytes: u64,
-    /// The time of its last change, in nanoseconds since 1970.
-    pub modified: i64,
-    /// The same for its content, owner or mode: no program can set it.
-    pub changed: i64,
-    /// The number of its inode.
-    pub inode: u64,
-}
-
-/// Describes the entry at a path below a folder; `None` if there is none.
-///
-/// # Errors
-/// The reason why it cannot be reached.
-pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
-    match Parent::of(folder, path)? {
-        Some(parent) => stat_in(&parent),
-        None => Ok(None),
-    }
-}
-
-fn stat_in(parent: &Parent) -> Result<Option<FileStat>, Fault> {
-    let time = |seconds: i64, nanos: u64| {
-        let nanos = i64::try_from(nanos).unwrap_or_default();
-        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
-    };
-    match rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) => Ok(Some(FileStat {
-            kind: FileType::from_raw_mode(found.st_mode).into(),
-            size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
-            modified: time(found.st_mtime, found.st_mtime_nsec),
-            changed: time(found.st_ctime, found.st_ctime_nsec),
-            inode: found.st_ino,
-        })),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(error) => Err(Fault::Unreadable(error.into())),
-    }
-}
-
-/// Reaches many files below a folder: the directory of the last one stays open.
-pub struct FilesBelow {
-    top: PathBuf,
-    last: RefCell<Option<(RepoPath, Rc<OwnedFd>)>>,
-}
-
-impl FilesBelow {
-    /// Returns those below a folder.
-    pub fn of(top: PathBuf) -> FilesBelow {
-        FilesBelow {
-            top,
-            last: RefCell::default(),
-        }
-    }
-
-    /// Returns the folder.
-    pub fn top(&self) -> &Path {
-        &self.top
-    }
-
-    /// Does the same as [`stat_below`].
-    ///
-    /// # Errors
-    /// The reason why it cannot be reached.
-    pub fn stat(&self, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
-        match self.parent_of(path)? {
-            Some(parent) => stat_in(&parent),
-            None => Ok(None),
-        }
-    }
-
-    /// Does the same as [`read_below`].
-    ///
-    /// # Errors
-    /// The reason why it is not read.
-    pub fn read(
-        &self,
-        interrupt: &Interrupt,
-        path: &RepoPath,
-        limit_bytes: u64,
-    ) -> Result<Option<Vec<u8>>, Fault> {
-        match self.parent_of(path)? {
-            Some(parent) => read_in(interrupt, &parent, limit_bytes),
-            None => Ok(None),
-        }
-    }
-
-    fn parent_of(&self, path: &RepoPath) -> Result<Option<Parent>, Fault> {
-        let directory = path.parent().unwrap_or_default();
-        if let Some((last, opened)) = &*self.last.borrow()
-            && *last == directory
-        {
-            return Ok(Some(Parent {
-                folder: Some(Rc::clone(opened)),
-                name: path.as_path().file_name().unwrap_or_default().to_owned(),
-            }));
-        }
-        let parent = Parent::of(&self.top, path)?;
-        let opened = parent.as_ref().and_then(|parent| parent.folder.clone());
-        *self.last.borrow_mut() = opened.map(|opened| (directory, opened));
-        Ok(parent)
-    }
-}
-
-/// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
-/// folder itself.
-///
-/// # Errors
-/// Those of the system; nothing is found behind a symlink.
-pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<RepoPath>> {
-    let mut entries = entries_below(folder, path)?;
-    entries.retain(|(_, kind)| *kind == EntryKind::Directory);
-    Ok(entries.into_iter().map(|(path, _)| path).collect())
-}
-
-/// Lists the entries of a directory below a folder, sorted. An empty path is the folder itself.
-///
-/// # Errors
-/// As [`directories_below`].
-pub fn entries_below(
-    folder: &Path,
-    path: &RepoPath,
-) -> std::io::Result<Vec<(RepoPath, EntryKind)>> {
-    let here = if path.as_bytes().is_empty() {
-        Some(rustix::fs::open(folder, DIRECTORY, Mode::empty())?)
-    } else {
-        let opened = match Parent::of(folder, path) {
-            Ok(parent) => parent,
-            Err(Fault::Unreadable(error)) => return Err(error),
-            Err(_) => None,
-        };
-        let open = |parent: Parent| {
-            let own = DIRECTORY | OFlags::NOFOLLOW;
-            rustix::fs::openat(parent.folder(), &parent.name, own, Mode::empty())
-        };
-        match opened.map(open).transpose() {
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => None,
-            opened => opened?,
-        }
-    };
-    let Some(here) = here else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for entry in rustix::fs::Dir::read_from(&here)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name == b"." || name == b".." {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |found| {
-                    FileType::from_raw_mode(found.st_mode)
-                }),
-            known => known,
-        };
-        found.push((path.join(&RepoPath::new(name)), kind.into()));
-    }
-    found.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Ok(found)
-}
-
-/// How a directory is opened that will be listed.
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC);
 
 /// Reads the first `most_bytes` of a file below a folder; `None` if there is none.
 ///

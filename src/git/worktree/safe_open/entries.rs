@@ -1,0 +1,159 @@
+//! What the system says of files and directories that are not opened: no symlink on the way is followed here either.
+
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::model::RepoPath;
+
+use super::{Fault, Parent};
+
+/// What an entry of a directory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symlink.
+    Symlink,
+    /// A pipe, a socket, a device.
+    Other,
+}
+
+impl From<FileType> for EntryKind {
+    fn from(found: FileType) -> EntryKind {
+        match found {
+            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => EntryKind::Directory,
+            FileType::Symlink => EntryKind::Symlink,
+            _ => EntryKind::Other,
+        }
+    }
+}
+
+/// What the system says of a file that is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStat {
+    /// What it is.
+    pub kind: EntryKind,
+    /// Its size.
+    pub size_bytes: u64,
+    /// The time of its last change, in nanoseconds since 1970.
+    pub modified: i64,
+    /// The same for its content, owner or mode: no program can set it.
+    pub changed: i64,
+    /// The number of its inode.
+    pub inode: u64,
+}
+
+/// Describes the entry at a path below a folder; `None` if there is none.
+///
+/// # Errors
+/// The reason why it cannot be reached.
+pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
+    match Parent::of(folder, path)? {
+        Some(parent) => stat_in(&parent),
+        None => Ok(None),
+    }
+}
+
+pub(super) fn stat_in(parent: &Parent) -> Result<Option<FileStat>, Fault> {
+    let time = |seconds: i64, nanos: u64| {
+        let nanos = i64::try_from(nanos).unwrap_or_default();
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    };
+    match rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(FileStat {
+            kind: FileType::from_raw_mode(found.st_mode).into(),
+            size_bytes: u64::try_from(found.st_size).unwrap_or_default(),
+            modified: time(found.st_mtime, found.st_mtime_nsec),
+            changed: time(found.st_ctime, found.st_ctime_nsec),
+            inode: found.st_ino,
+        })),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(Fault::Unreadable(error.into())),
+    }
+}
+
+/// Returns `true` if a plain file exists at a path below a folder, not behind a symlink.
+pub fn is_file_below(folder: &Path, path: &RepoPath) -> bool {
+    type_below(folder, path).is_some_and(FileType::is_file)
+}
+
+/// Returns `true` if a directory exists at a path below a folder, not behind a symlink.
+pub fn is_directory_below(folder: &Path, path: &RepoPath) -> bool {
+    path.as_bytes().is_empty() || type_below(folder, path).is_some_and(FileType::is_dir)
+}
+
+fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
+    let parent = Parent::of(folder, path).ok()??;
+    let found =
+        rustix::fs::statat(parent.folder(), &parent.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(found.st_mode))
+}
+
+/// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
+/// folder itself.
+///
+/// # Errors
+/// Those of the system; nothing is found behind a symlink.
+pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<RepoPath>> {
+    let mut entries = entries_below(folder, path)?;
+    entries.retain(|(_, kind)| *kind == EntryKind::Directory);
+    Ok(entries.into_iter().map(|(path, _)| path).collect())
+}
+
+/// Lists the entries of a directory below a folder, sorted. An empty path is the folder itself.
+///
+/// # Errors
+/// As [`directories_below`].
+pub fn entries_below(
+    folder: &Path,
+    path: &RepoPath,
+) -> std::io::Result<Vec<(RepoPath, EntryKind)>> {
+    let here = if path.as_bytes().is_empty() {
+        Some(rustix::fs::open(folder, DIRECTORY, Mode::empty())?)
+    } else {
+        let opened = match Parent::of(folder, path) {
+            Ok(parent) => parent,
+            Err(Fault::Unreadable(error)) => return Err(error),
+            Err(_) => None,
+        };
+        let open = |parent: Parent| {
+            let own = DIRECTORY | OFlags::NOFOLLOW;
+            rustix::fs::openat(parent.folder(), &parent.name, own, Mode::empty())
+        };
+        match opened.map(open).transpose() {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => None,
+            opened => opened?,
+        }
+    };
+    let Some(here) = here else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&here)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name == b"." || name == b".." {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |found| {
+                    FileType::from_raw_mode(found.st_mode)
+                }),
+            known => known,
+        };
+        found.push((path.join(&RepoPath::new(name)), kind.into()));
+    }
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
+/// How a directory is opened that will be listed.
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
