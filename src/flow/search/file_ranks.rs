@@ -3,14 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use super::indexing::{self, IndexKept, Indexer, unusable_index};
+use super::indexing::{
+    self, IndexKept, Indexer, MAX_ATTEMPTS, digest, keeps_changing, unusable_index,
+};
 use crate::model::{RepoPath, Result};
+use crate::search;
 use crate::search::postings::{Segment, WordBytes};
 use crate::search::query::{Query, Syntax};
 use crate::search::ranked::Ranked;
 use crate::search::ranking::{self, Tuning};
 use crate::search::view::View;
 use crate::store::Session;
+use crate::store::cache::database::Unusable;
 use crate::store::cache::search_index::{IndexKey, NewSegment};
 
 /// A file with its content.
@@ -45,7 +49,7 @@ pub(in crate::flow) fn rank<'t>(
             IndexKept::OnDisk => Indexer::open(session)?,
             IndexKept::InMemory => Indexer::in_memory(session)?,
         };
-        let Some(view) = indexer.view_of_files(files, &text)? else {
+        let Some(view) = view_of(session, &mut indexer, files, &text)? else {
             return Ok(None);
         };
         let query = Query::parse(question, Syntax::Data);
@@ -80,8 +84,56 @@ pub(in crate::flow) fn relevance(view: &View, ranked: &[Ranked]) -> BTreeMap<(us
     relevance.collect()
 }
 
+/// Returns the view of files; those that the index does not have are read and added first. `None` if one of them has no
+/// text any more.
+fn view_of<'t>(
+    session: &Session,
+    indexer: &mut Indexer<'_>,
+    files: &[NamedContent<'_>],
+    text: &impl Fn(usize) -> Result<Option<&'t str>>,
+) -> Result<Option<View>> {
+    let own_key = |file: &NamedContent<'_>| {
+        let state = format!("{} file {} ", search::VERSION, file.hash);
+        digest(&[state.as_bytes(), file.path.as_bytes()])
+    };
+    let keys: Vec<IndexKey> = files.iter().map(own_key).collect();
+    let view_key = digest(&[b"files ", keys.as_flattened()]);
+    if let Some(view) = indexer.find_view(view_key)? {
+        return Ok(Some(view));
+    }
+    for _ in 0..MAX_ATTEMPTS {
+        let mut view = View::default();
+        let mut missing = Vec::new();
+        for (number, key) in keys.iter().enumerate() {
+            match indexer.index.find(*key).map_err(unusable_index)? {
+                Some((id, bytes)) => {
+                    let lengths = unpacked(&bytes);
+                    let damaged = || unusable_index(Unusable::because("it is damaged"));
+                    view.push(id, lengths.ok_or_else(damaged)?.into_iter());
+                }
+                None => missing.push(number),
+            }
+        }
+        if missing.is_empty() {
+            indexer.put_view(view_key, &view)?;
+            return Ok(Some(view));
+        }
+        let mut texts = Vec::new();
+        for number in missing {
+            session.world.interrupt.check()?;
+            let Some(text) = text(number)? else {
+                return Ok(None);
+            };
+            texts.extend(files.get(number).map(|file| (file, text)));
+        }
+        let segment = segment_of(texts.into_iter(), own_key);
+        indexer.index.add(&segment).map_err(unusable_index)?;
+    }
+    Err(keeps_changing())
+}
+
 /// Returns files as one segment.
-pub(super) fn segment_of<'t>(
+fn segment_of<'t>(
     files: impl Iterator<Item = (&'t NamedContent<'t>, &'t str)>,
     key: impl Fn(&NamedContent<'_>) -> IndexKey,
 ) -> NewSegment {
@@ -104,7 +156,7 @@ fn packed(lengths: &[u32]) -> Vec<u8> {
 }
 
 /// Reads them; `None` for damaged bytes.
-pub(super) fn unpacked(bytes: &[u8]) -> Option<Vec<u32>> {
+fn unpacked(bytes: &[u8]) -> Option<Vec<u32>> {
     let (lengths, rest) = bytes.as_chunks();
     let lengths = lengths.iter().map(|it| u32::from_le_bytes(*it));
     rest.is_empty().then(|| lengths.collect())

@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
-use super::file_ranks::{self, NamedContent};
 use super::known_documents::{self, KnownDocuments};
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages;
@@ -28,7 +27,7 @@ use crate::text::chunk::ChunkSize;
 use crate::text::tokenizer::Tokenizer;
 
 /// How often to index the same scope while other processes do so, too.
-const MAX_ATTEMPTS: usize = 8;
+pub(super) const MAX_ATTEMPTS: usize = 8;
 
 /// How long to wait before the index is opened again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -245,57 +244,11 @@ impl<'a> Indexer<'a> {
         Ok(twice)
     }
 
-    /// Returns the view of files that are not mapped; those that the index does not have are read and added first. `None`
-    /// if one of them has no text any more.
+    /// Keeps a view for the next search.
     ///
     /// # Errors
-    /// Those of `text`; `cache-unusable`, `locked`.
-    pub(super) fn view_of_files<'t>(
-        &mut self,
-        files: &[NamedContent<'_>],
-        text: &impl Fn(usize) -> Result<Option<&'t str>>,
-    ) -> Result<Option<View>> {
-        let own_key = |file: &NamedContent<'_>| {
-            let state = format!("{} file {} ", search::VERSION, file.hash);
-            digest(&[state.as_bytes(), file.path.as_bytes()])
-        };
-        let keys: Vec<IndexKey> = files.iter().map(own_key).collect();
-        let view_key = digest(&[b"files ", keys.as_flattened()]);
-        if let Some(view) = self.find_view(view_key)? {
-            return Ok(Some(view));
-        }
-        for _ in 0..MAX_ATTEMPTS {
-            let mut view = View::default();
-            let mut missing = Vec::new();
-            for (number, key) in keys.iter().enumerate() {
-                match self.index.find(*key).map_err(unusable_index)? {
-                    Some((id, bytes)) => {
-                        let lengths = file_ranks::unpacked(&bytes);
-                        let damaged = || unusable_index(Unusable::because("it is damaged"));
-                        view.push(id, lengths.ok_or_else(damaged)?.into_iter());
-                    }
-                    None => missing.push(number),
-                }
-            }
-            if missing.is_empty() {
-                self.put_view(view_key, &view)?;
-                return Ok(Some(view));
-            }
-            let mut texts = Vec::new();
-            for number in missing {
-                self.session.world.interrupt.check()?;
-                let Some(text) = text(number)? else {
-                    return Ok(None);
-                };
-                texts.extend(files.get(number).map(|file| (file, text)));
-            }
-            let segment = file_ranks::segment_of(texts.into_iter(), own_key);
-            self.index.add(&segment).map_err(unusable_index)?;
-        }
-        Err(Error::new(Code::Locked, "other processes keep changing the index").unchanged())
-    }
-
-    fn put_view(&mut self, key: IndexKey, view: &View) -> Result<()> {
+    /// `cache-unusable`, `locked`.
+    pub(super) fn put_view(&mut self, key: IndexKey, view: &View) -> Result<()> {
         let now = self.session.world.now().timestamp();
         let day = now.div_euclid(SECONDS_PER_DAY);
         let stored = self.index.put_view(key, view.as_bytes(), day);
@@ -306,7 +259,11 @@ impl<'a> Indexer<'a> {
         self.index.id(key).map_err(unusable_index)
     }
 
-    fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
+    /// Returns a view that was kept; `None` if there is none that can be read.
+    ///
+    /// # Errors
+    /// `cache-unusable`, `locked`.
+    pub(super) fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
         let known = self.index.view(key).map_err(unusable_index)?;
         Ok(known.and_then(View::of_bytes))
     }
@@ -354,8 +311,7 @@ impl<'a> Indexer<'a> {
                 }
             }
         }
-        let message = "other processes keep changing the index";
-        Err(Error::new(Code::Locked, message).unchanged())
+        Err(keeps_changing())
     }
 
     /// Finds a document by its key.
@@ -403,6 +359,11 @@ pub(super) fn unusable_index(error: Unusable) -> Error {
     .hint("git colony doctor   # shows where the cache is; its file 'search-1.db' may be deleted")
 }
 
+/// Makes the error for an index that was never still.
+pub(super) fn keeps_changing() -> Error {
+    Error::new(Code::Locked, "other processes keep changing the index").unchanged()
+}
+
 /// Returns all that the documents of a scope depend on, but its name.
 fn view_state(scope: &ScopeRow) -> (&str, &[u8], [u64; 3]) {
     let totals = &scope.totals;
@@ -415,7 +376,8 @@ fn key_of(state: &str) -> IndexKey {
     digest(&[format!("{} {state}", search::VERSION).as_bytes()])
 }
 
-fn digest(parts: &[&[u8]]) -> IndexKey {
+/// Returns the key of what these parts name.
+pub(super) fn digest(parts: &[&[u8]]) -> IndexKey {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(part);
