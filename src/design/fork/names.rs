@@ -79,8 +79,8 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     }
 }
 
-/// Resolves a name that is not a checkpoint. The order: a branch, a fork with that label, any other
-/// ref or revision, published work, a fork with that label on a remote, the prefix of an id.
+/// Resolves a name that is not a checkpoint. The order: the copy of a published branch by its full name, a branch, a fork
+/// with that label, any other ref or revision, published work, a fork with that label on a remote, the prefix of an id.
 ///
 /// The name of an agent stands for its published work even if a fork with that label exists here,
 /// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
@@ -90,6 +90,9 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
 /// # Errors
 /// `revision-not-found`, `name-ambiguous`.
 pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
+    if let Some(copy) = published_forks::of_copy(repo, typed)? {
+        return Ok(Named::published(copy));
+    }
     let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
     let is_spelled_out = exact.len() != typed.len();
     if let Some(here) = find_branch(repo, exact)? {
@@ -184,6 +187,23 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
         "git colony diff {ours} {theirs}   # then type {ours} or {theirs} instead of '{typed}'"
     ))
     .detail("names", names))
+}
+
+/// Returns the name by which the clone of an agent merges a branch of a person's checkout: the name of the branch, or the
+/// ref of its copy here if that name stands for anything else.
+///
+/// # Errors
+/// `name-ambiguous`, `repository-broken`.
+pub fn of_desk(repo: &Repo, branch: &str) -> Result<String> {
+    let Some(desk) = published_forks::of_desk(repo, branch)? else {
+        return Ok(branch.to_owned());
+    };
+    let is_it = find_line(repo, branch).is_ok_and(|found| found.commit == desk.commit);
+    Ok(if is_it {
+        branch.to_owned()
+    } else {
+        desk.spelled_out()
+    })
 }
 
 /// Finds an ancestor of the published work of an agent, as in `ada~2`.

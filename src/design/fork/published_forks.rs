@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::git::{Head, Oid, RefName, Repo};
 use crate::model::{Code, Error, Result};
 use crate::store::key;
-use crate::store::membership::{Membership, Role};
+use crate::store::membership::{Membership, Role, mirror_of};
 use crate::store::refs::ref_names;
 
 use super::fork_record::ForkRecord;
@@ -159,6 +159,62 @@ pub(in crate::design) fn of_desk(repo: &Repo, branch: &str) -> Result<Option<Pub
     }
     let all: Vec<_> = copies.iter().collect();
     one_of(repo, branch, &all)
+}
+
+/// Returns the name by which the clone of an agent merges a branch of this checkout: the name of the branch, or the ref of
+/// its copy there if that name may stand for anything else.
+pub fn name_in_clone(repo: &Repo, here: &Membership, clone: &Repo, branch: &str) -> String {
+    let copy = RefName::from(format!("{}heads/{branch}", here.published_below()).as_str());
+    match mirror_of(&copy) {
+        // What cannot be read here may be anything.
+        Some(copy) if !is_clear_in_clone(repo, clone, branch).unwrap_or(false) => copy.to_string(),
+        _ => branch.to_owned(),
+    }
+}
+
+/// Returns `true` if a branch of this checkout contains everything else that its name may stand for in a clone, by the
+/// rules of `find_line`.
+fn is_clear_in_clone(repo: &Repo, clone: &Repo, branch: &str) -> Result<bool> {
+    let own = RefName::from(format!("refs/heads/{branch}").as_str());
+    let Some(tip) = repo.find_ref(&own)? else {
+        return Ok(false);
+    };
+    let current = clone.head()?.moving_ref();
+    let mut others = Vec::new();
+    for name in [own, ref_names::fork_branch(branch)] {
+        if name == current {
+            return Ok(false);
+        }
+        others.extend(clone.find_ref(&name)?);
+    }
+    let published = format!("heads/{branch}");
+    for copy in copies(repo)? {
+        if copy.agent.as_deref() == Some(branch) {
+            return Ok(false);
+        }
+        others.extend((copy.agent.is_none() && copy.rest == published).then_some(copy.id));
+    }
+    for other in others {
+        if !repo.commits_between(other, &[tip], 1)?.is_empty() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Finds published work by the ref of its copy here.
+///
+/// # Errors
+/// `repository-broken`.
+pub(in crate::design) fn of_copy(repo: &Repo, name: &str) -> Result<Option<Published>> {
+    let folders = [ref_names::AGENTS, ref_names::DESKS];
+    if !folders.iter().any(|folder| name.starts_with(folder)) {
+        return Ok(None);
+    }
+    let is_it = |copy: &&Copy| name.strip_prefix(&*copy.prefix) == Some(&*copy.rest);
+    let copies = copies(repo)?;
+    let found = copies.iter().find(is_it);
+    Ok(found.and_then(|copy| describe(repo, copy, branch_of(copy)?)))
 }
 
 /// Finds published work by name: an agent's current branch by the agent's name, `<agent>/<branch>`,

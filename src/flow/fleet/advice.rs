@@ -63,6 +63,8 @@ pub(super) struct DeskView<'a> {
     pub(super) protected: &'a ProtectedBranches,
     /// The paths that merging a fork would change.
     pub(super) coming_in: &'a dyn Fn(&Fork) -> BTreeSet<RepoPath>,
+    /// The name by which the clone of a row merges the branch that the row is compared with.
+    pub(super) name_in_clone: &'a dyn Fn(&Row, &str) -> String,
 }
 
 /// Returns the next step: the first fork in the merge order that merges cleanly and may be merged;
@@ -154,7 +156,10 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     let (row, into) =
         in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, name_of(row)))?;
     let branch = typed_word(&into.branch);
-    let in_clone = format!("colony merge {branch} --resolve");
+    let in_clone = format!(
+        "colony merge {} --resolve",
+        typed_word(&(desk.name_in_clone)(row, &into.branch))
+    );
     if desk.is_own(row) {
         return Some(Next {
             command: format!("git {in_clone}"),

@@ -14,11 +14,14 @@ use crate::design::checkpoint::checkpoints;
 use crate::design::fork::clashes::{self, Clash, Matrix};
 use crate::design::fork::forks::{self, Fork};
 use crate::design::fork::locked_paths::{self, Locked};
+use crate::design::fork::{names, published_forks};
+use crate::git::Repo;
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
 use crate::store::Session;
 use crate::store::agent_policy::protected_branches::{self, ProtectedBranch, ProtectedBranches};
 use crate::store::large_files::large_file_locks::KnownLocks;
+use crate::store::membership::{Membership, Role};
 
 pub use advice::{Next, Settling};
 pub use git_in_progress::Operation;
@@ -97,6 +100,7 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         unsaved: &unsaved_paths(&scan).collect(),
         protected: &protected,
         coming_in: &|fork| forks::paths_ahead(repo, fork).unwrap_or_default(),
+        name_in_clone: &|row, branch| name_in_clone(session, row, branch),
     };
     let next = advice::next(&desk, &rows, &matrix.merge_order);
     Ok(FleetReport {
@@ -114,6 +118,20 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         clashes: matrix.matrix,
         merge_order: matrix.merge_order,
     })
+}
+
+/// Returns the name by which the clone of a row merges a branch of a person's checkout: this one, or the one that this
+/// clone has a copy of.
+fn name_in_clone(session: &Session, row: &Row, branch: &str) -> String {
+    let (repo, member) = (&session.repo, session.membership.as_ref());
+    let is_desk = |member: &&Membership| member.role == Role::Desk;
+    let clone = row.path.as_ref().zip(member.filter(is_desk));
+    let told = clone.and_then(|(path, desk)| {
+        let clone = Repo::open_foreign(&session.world, path).ok()?;
+        Some(published_forks::name_in_clone(repo, desk, &clone, branch))
+    });
+    told.or_else(|| names::of_desk(repo, branch).ok())
+        .unwrap_or_else(|| branch.to_owned())
 }
 
 /// Fills in the forks of the rows, and adds a row for each fork without one.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::agents::new_and_merge::{agent, commit};
 use crate::lfs::migrate::in_progress::{hint_of, paste, shell};
-use crate::support::Sandbox;
+use crate::support::{Sandbox, View};
 
 fn row(desk: &Sandbox, name: &str) -> Value {
     let fleet = desk.json(&["fleet"]);
@@ -221,6 +221,46 @@ fn an_agent_can_settle_it_and_an_open_merge_is_shown() {
     );
     assert_eq!(fleet["settling"][0]["command"], status, "{fleet:#}");
     assert!(shell(&desk, &desk.root, &status).status.success());
+}
+
+/// Gives the branch `main` of a clone a commit of its own, which the desk does not have.
+fn own_main(clone: &View) {
+    let tree = clone.git(&["rev-parse", "refs/heads/main^{tree}"]);
+    let own = clone.git(&["commit-tree", "-p", "refs/heads/main", "-m", "own", &tree]);
+    clone.git(&["update-ref", "refs/heads/main", &own]);
+}
+
+#[test]
+fn the_other_way_names_the_branch_of_the_desk_alone() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    desk.colony(&["merge", "clean"]);
+    let place = desk.json(&["agents", "path", "one"])["path"].clone();
+    let place = place.as_str().unwrap();
+    let one = desk.at(place.into());
+    let way = || {
+        let fleet = desk.json(&["fleet"]);
+        assert_eq!(fleet["next"]["or"]["agent"], "one", "{fleet:#}");
+        fleet["next"]["or"]["command"].as_str().unwrap().to_owned()
+    };
+    let plain = format!("git -C {place} colony merge main --resolve");
+    assert_eq!(way(), plain, "its 'main' is an older one");
+    own_main(&one);
+    assert_eq!(one.error(&["merge", "main"]), "name-ambiguous");
+    let command = way();
+    assert_ne!(command, plain);
+    let opened = shell(&desk, &desk.root, &command);
+    assert_eq!(opened.status.code(), Some(1), "{opened:?}");
+    let of_desk = desk.git(&["rev-parse", "main"]);
+    assert_eq!(one.git(&["rev-parse", "MERGE_HEAD"]), of_desk);
+    let operation = json!({"kind": "merge", "source": "main", "conflicts": 1});
+    assert_eq!(row(&desk, "one")["operation"], operation);
+    // In the clone the same is told of its own conflict.
+    one.git(&["merge", "--abort"]);
+    let own = one.json(&["fleet"])["hint"].clone();
+    let opened = shell(&desk, &one.root, own.as_str().unwrap());
+    assert_eq!(opened.status.code(), Some(1), "{own} {opened:?}");
+    assert_eq!(one.git(&["rev-parse", "MERGE_HEAD"]), of_desk);
 }
 
 #[test]
