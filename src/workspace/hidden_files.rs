@@ -1,6 +1,6 @@
 //! The files that `.colonyignore` and `.voxignore` hide, by git's rules for ignore files, in every directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::git::object::reader::IgnoreLists;
 use crate::git::worktree::safe_open::{MAX_RULES_BYTES, is_directory_below, read_below};
@@ -20,33 +20,32 @@ pub struct HiddenFiles<'a> {
 }
 
 /// Where ignore files are read.
-#[derive(Clone, Copy)]
 enum IgnoreFiles<'a> {
     /// Below a root on disk.
-    Below(&'a Interrupt, &'a Path),
+    Below(&'a Interrupt, PathBuf),
     /// In a tree.
     In(&'a Objects, Oid),
 }
 
 impl IgnoreFiles<'_> {
-    fn has_directory(self, directory: &RepoPath) -> bool {
+    fn has_directory(&self, directory: &RepoPath) -> bool {
         match self {
             IgnoreFiles::Below(_, root) => is_directory_below(root, directory),
             IgnoreFiles::In(objects, tree) => {
-                let found = objects.at(tree, directory).ok().flatten();
+                let found = objects.at(*tree, directory).ok().flatten();
                 found.is_some_and(|entry| entry.is_directory())
             }
         }
     }
 
     /// Reads one; `None` if there is none, an error if it cannot be read.
-    fn read(self, path: &RepoPath) -> Result<Option<Vec<u8>>, ()> {
+    fn read(&self, path: &RepoPath) -> Result<Option<Vec<u8>>, ()> {
         match self {
             IgnoreFiles::Below(interrupt, root) => {
                 read_below(interrupt, root, path, MAX_RULES_BYTES).map_err(drop)
             }
             IgnoreFiles::In(objects, tree) => {
-                let Some(entry) = objects.at(tree, path).map_err(drop)? else {
+                let Some(entry) = objects.at(*tree, path).map_err(drop)? else {
                     return Ok(None);
                 };
                 let size = objects.size(entry.id).ok_or(())?;
@@ -68,8 +67,8 @@ struct Level {
 
 impl<'a> HiddenFiles<'a> {
     /// Reads the ignore files at a root.
-    pub fn of(interrupt: &'a Interrupt, root: &'a Path) -> HiddenFiles<'a> {
-        HiddenFiles::from(IgnoreFiles::Below(interrupt, root))
+    pub fn of(interrupt: &'a Interrupt, root: &Path) -> HiddenFiles<'a> {
+        HiddenFiles::from(IgnoreFiles::Below(interrupt, root.to_owned()))
     }
 
     /// Reads the ignore files of a tree.

@@ -3,7 +3,8 @@
 //! What the repository names is beneath its root and not behind a symlink, or a repository of the catalog; only the user
 //! may name other places.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 
 use crate::context::reading::{FileReader, FileReading, MAX_FILE_BYTES, ReadFile, SkipReason};
 use crate::context::working_files::{self, LIST_TIMEOUT};
@@ -67,11 +68,17 @@ pub(super) struct ProjectReader<'a> {
     session: &'a Session,
     /// Files and directories that are read although they look like secrets.
     allowed: &'a [RepoPath],
+    /// The hidden files of the repository of the catalog that was read last, and its root.
+    hidden: RefCell<Option<(PathBuf, HiddenFiles<'a>)>>,
 }
 
 impl<'a> ProjectReader<'a> {
     pub(super) fn new(session: &'a Session, allowed: &'a [RepoPath]) -> ProjectReader<'a> {
-        ProjectReader { session, allowed }
+        ProjectReader {
+            session,
+            allowed,
+            hidden: RefCell::default(),
+        }
     }
 
     /// Finds the place of a resource.
@@ -223,15 +230,13 @@ impl<'a> ProjectReader<'a> {
                 shown,
                 listed,
             } => {
-                let interrupt = &self.session.world.interrupt;
-                let hides = || HiddenFiles::of(interrupt, files.top()).hides(path);
-                if *listed == Listed::Catalog && hides() {
+                if *listed == Listed::Catalog && self.hides(files.top(), path) {
                     return Ok(FileReading::Skipped(SkipReason::Hidden));
                 }
                 let is_secret =
                     |path: &RepoPath, bytes: &[u8]| self.is_secret(&shown.join(path), bytes);
                 let reader = FileReader {
-                    interrupt,
+                    interrupt: &self.session.world.interrupt,
                     repo: &self.session.repo,
                     is_secret: &is_secret,
                 };
@@ -242,6 +247,16 @@ impl<'a> ProjectReader<'a> {
                 Some(document) => self.document(document, reading, room_bytes),
             },
         }
+    }
+
+    /// Returns `true` if a repository of the catalog hides a file. Its ignore files are read once for all of its files.
+    fn hides(&self, root: &Path, path: &RepoPath) -> bool {
+        let interrupt = &self.session.world.interrupt;
+        let mut last = self.hidden.borrow_mut();
+        let known = last.take().filter(|(of, _)| of == root);
+        let (_, hidden) = last
+            .insert(known.unwrap_or_else(|| (root.to_owned(), HiddenFiles::of(interrupt, root))));
+        hidden.hides(path)
     }
 
     /// Returns `true` if a file looks like a secret, by the path that is shown, and was not allowed.
