@@ -236,6 +236,22 @@ impl Answer for ProjectChangeReport {
         }
     }
 
+    fn narration(&self) -> Vec<String> {
+        let missing = |location: &String| {
+            format!(
+                "warning: no directory, scope or repository '{location}' exists here; it has no files until one does"
+            )
+        };
+        let mut lines: Vec<String> = self.missing.iter().map(missing).collect();
+        if self.replaces_default {
+            lines.push(
+                "warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony projects add default ."
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+
     fn body(&self, _now: &Moment) -> Vec<String> {
         if self.dry_run {
             return self.diff.lines().map(str::to_owned).collect();

@@ -77,6 +77,15 @@ pub fn read(session: &Session) -> Result<KnownProjects> {
     Ok(KnownProjects { projects, plans })
 }
 
+/// Returns `true` if nothing names a project: the whole repository is the project `default`.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn is_default(session: &Session) -> Result<bool> {
+    let known = read(session)?.projects;
+    Ok(known.iter().any(|it| it.source == ProjectSource::Default))
+}
+
 fn joined<T>(of_user: Vec<T>, of_repository: Vec<T>, name: fn(&T) -> &str) -> Vec<Sourced<T>> {
     let is_new = |item: &T| of_user.iter().all(|own| name(own) != name(item));
     let mut all: Vec<Sourced<T>> = of_repository

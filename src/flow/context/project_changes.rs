@@ -15,7 +15,7 @@ use crate::store::settings::project_tables;
 use crate::store::settings::projects::{Project, ProjectTables, Resource};
 
 use super::known_projects::{self, PATH, ProjectSource};
-use super::project_files::ProjectReader;
+use super::project_files::{Place, ProjectReader};
 
 /// A change of the projects.
 #[derive(Clone, Debug)]
@@ -44,6 +44,10 @@ pub struct ProjectChangeReport {
     pub commit: Option<Oid>,
     /// The operation.
     pub op: Option<OperationId>,
+    /// The locations of added resources that do not exist here: such a resource has no files yet.
+    pub missing: Vec<String>,
+    /// Whether the project `default`, the whole repository, is gone with this first project.
+    pub replaces_default: bool,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -79,6 +83,8 @@ pub fn change(session: &Session, change: &ProjectChange) -> Result<ProjectChange
         project: change.words().1.to_owned(),
         diff: planned.diff(),
         resources: planned.resources,
+        missing: planned.missing,
+        replaces_default: planned.replaces_default,
         commit: done.as_ref().map(|done| done.commit),
         op: done.map(|done| done.op),
         dry_run: session.is_dry(),
@@ -103,6 +109,8 @@ struct Plan {
     before: String,
     after: String,
     resources: Vec<String>,
+    missing: Vec<String>,
+    replaces_default: bool,
 }
 
 fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
@@ -116,16 +124,24 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
         .map_err(|_| not_editable("it is not UTF-8"))?;
     let tables =
         project_tables::read(&before).map_err(|fault| known_projects::invalid(session, &fault))?;
+    let mut missing = Vec::new();
+    let mut replaces_default = false;
     let (edit, resources) = match change {
         ProjectChange::Add(project) => {
-            refuse_wrong_places(session, project)?;
-            let Some(added) = missing(&tables, project)? else {
+            let places = places(session, project)?;
+            missing = places.missing;
+            let Some(added) = not_yet_in(&tables, project)? else {
                 return Ok(Plan {
                     after: before.clone(),
                     before,
                     resources: Vec::new(),
+                    missing,
+                    replaces_default,
                 });
             };
+            // Tables of the user that cannot be read are reported where they are used.
+            let is_default = known_projects::is_default(session).unwrap_or(false);
+            replaces_default = is_default && !places.has_whole_repository;
             (None, added)
         }
         ProjectChange::Remove { project, resource } => {
@@ -147,6 +163,8 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
         before,
         after,
         resources: resources.resources.iter().map(|it| it.id.clone()).collect(),
+        missing,
+        replaces_default,
     })
 }
 
@@ -159,18 +177,37 @@ fn empty(name: &str) -> Project {
     }
 }
 
-/// Refuses locations that the repository may not name.
-fn refuse_wrong_places(session: &Session, project: &Project) -> Result<()> {
+/// The locations of a project, looked at.
+struct Places {
+    /// Those that do not exist.
+    missing: Vec<String>,
+    /// Whether one is the root.
+    has_whole_repository: bool,
+}
+
+/// Looks at the locations of a project, and refuses those that the repository may not name.
+fn places(session: &Session, project: &Project) -> Result<Places> {
     let reader = ProjectReader::new(session, &[]);
+    let mut places = Places {
+        missing: Vec::new(),
+        has_whole_repository: false,
+    };
     for resource in &project.resources {
-        reader.place(resource, ProjectSource::Repository)?;
+        let place = reader.place(resource, ProjectSource::Repository)?;
         reader.refuse_symlink(&project.name, resource)?;
+        match place {
+            Place::Nowhere => places.missing.push(resource.location.clone()),
+            Place::Folder { shown, .. } => {
+                places.has_whole_repository |= shown.as_bytes().is_empty();
+            }
+            Place::Documents { .. } => {}
+        }
     }
-    Ok(())
+    Ok(places)
 }
 
 /// Returns the resources that the project does not have yet; `None` if it has all of them.
-fn missing(tables: &ProjectTables, project: &Project) -> Result<Option<Project>> {
+fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Project>> {
     let known = tables.projects.iter().find(|it| it.name == project.name);
     let Some(known) = known else {
         return Ok(Some(project.clone()));

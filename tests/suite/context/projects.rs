@@ -180,6 +180,34 @@ fn a_project_is_added_and_removed_by_one_commit_each() {
 }
 
 #[test]
+fn a_missing_location_and_the_end_of_the_default_are_told() {
+    let sandbox = repository();
+    let facts = |args: &[&str]| {
+        let told = sandbox.json(&[&["projects", "add"], args].concat());
+        assert_eq!(told["ok"], true, "{told:#}");
+        json!([told["missing"], told["replaces_default"]])
+    };
+    assert_eq!(facts(&["x", "none", "-n"]), json!([["none"], true]));
+    assert_eq!(facts(&["x", "src", "-n"]), json!([[], true]));
+    assert_eq!(facts(&["default", ".", "-n"]), json!([[], false]));
+    let run = sandbox.run(&["projects", "add", "x", "none", "--type", "directory"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_snapshot!(run.stderr, @r"
+    warning: no directory, scope or repository 'none' exists here; it has no files until one does
+    warning: 'default', the whole repository, is a project only while no other is named; to keep it: git colony projects add default .
+    ");
+    // The same again: nothing is there still, and another project is no news.
+    let again = ["x", "none", "--type", "directory"];
+    assert_eq!(facts(&again), json!([["none"], false]));
+    assert_eq!(facts(&["y", "src"]), json!([[], false]));
+    assert_eq!(facts(&["default", "."]), json!([[], false]));
+    assert_eq!(
+        sandbox.json(&["projects"])["projects"][0]["name"],
+        "default"
+    );
+}
+
+#[test]
 fn a_project_is_not_at_a_symlink() {
     let sandbox = repository();
     std::os::unix::fs::symlink("src", sandbox.path("link")).unwrap();
