@@ -1,5 +1,6 @@
 //! Old sessions: `prune` deletes the file of one that has long been archived or ended. Nothing else does.
 
+use crate::git::worktree::safe_open;
 use crate::model::id::SessionId;
 use crate::model::time;
 use crate::model::{Code, Result};
@@ -12,8 +13,11 @@ use super::{KnownSession, SessionPlace};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
+/// In a second.
+const NANOSECONDS: i64 = 1_000_000_000;
+
 /// Deletes the sessions of this checkout whose last event is more than `keep_days` ago, and returns their ids; in a dry
-/// run, only lists them. One whose age is not certain stays, and so does one that git tracks.
+/// run, only lists them. One whose age is not certain stays, and so does one that git tracks or that is just written to.
 ///
 /// # Errors
 /// `path-in-the-way`, `io`, `interrupted`.
@@ -32,14 +36,21 @@ pub fn prune(session: &Session, keep_days: u64) -> Result<Vec<SessionId>> {
     let _lock = folder.lock()?;
     let mut deleted = Vec::new();
     for id in expired {
-        // It may have been resumed meanwhile.
-        match place.read(id.clone()) {
-            Ok(known) if is_expired(&place, &known, keep_days) => {
-                folder.remove(&file_name(&id))?;
-                deleted.push(id);
-            }
-            Err(error) if error.code() != Code::SessionNotFound => return Err(error),
-            _ => {}
+        // It may have been resumed meanwhile, or noted in.
+        let is_still = || match place.read(id.clone()) {
+            Ok(known) => Ok(is_expired(&place, &known, keep_days)),
+            Err(error) if error.code() == Code::SessionNotFound => Ok(false),
+            Err(error) => Err(error),
+        };
+        match folder.remove_growing(&file_name(&id), is_still) {
+            Ok(true) => deleted.push(id),
+            Ok(false) => {}
+            Err(error) if error.code() == Code::Interrupted => return Err(error),
+            Err(error) => (place.world.narrate)(&format!(
+                "warning: the session {} is not deleted: {}",
+                id.as_str(),
+                error.message()
+            )),
         }
     }
     Ok(deleted)
@@ -48,15 +59,26 @@ pub fn prune(session: &Session, keep_days: u64) -> Result<Vec<SessionId>> {
 fn is_expired(place: &SessionPlace<'_>, known: &KnownSession, keep_days: u64) -> bool {
     let now = place.world.now();
     let last = known.history.last_at.as_deref();
-    let Some(last) = last.and_then(time::parse_rfc3339) else {
+    let (Some(last), Some(written)) = (last.and_then(time::parse_rfc3339), written(place, known))
+    else {
         return false;
     };
-    let age = now.signed_duration_since(last).num_seconds();
+    // The clock may have been wrong when the event was written.
+    let age = now
+        .timestamp()
+        .saturating_sub(written.max(last.timestamp()));
     let days = i64::try_from(keep_days).unwrap_or(i64::MAX);
     let kept = days.saturating_mul(SECONDS_PER_DAY).max(ARCHIVE_SECONDS);
     let state = known.history.state(&now);
     let is_in_use = session_of(place.world).as_ref() == Some(&known.id);
     !is_in_use && matches!(state, SessionState::Archived | SessionState::Ended) && age >= kept
+}
+
+/// Returns when the file of a session was written last, in seconds since 1970.
+fn written(place: &SessionPlace<'_>, known: &KnownSession) -> Option<i64> {
+    let path = place.logs.path_below(&known.id);
+    let found = safe_open::stat_below(place.root(), &path).ok()??;
+    Some(found.modified.div_euclid(NANOSECONDS))
 }
 
 fn is_tracked(place: &SessionPlace<'_>, id: &SessionId) -> bool {

@@ -421,11 +421,41 @@ fn a_file_that_cannot_be_read_stops_no_other_session() {
     );
 }
 
+/// Sets when the file of a session was written last: the clock of a sandbox is not that of the system.
+fn set_written(view: &View, id: &str, seconds: u64) {
+    let path = view.json(&["session", "show", id])["path"].clone();
+    let file = fs::File::options()
+        .append(true)
+        .open(path.as_str().unwrap());
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    file.unwrap().set_modified(time).unwrap();
+}
+
+/// The beginning of 2026, when the clock of a sandbox begins, and that of 2027.
+const YEARS: [u64; 2] = [1_767_225_600, 1_798_761_600];
+
+#[test]
+fn a_session_that_was_written_lately_stays_whatever_its_clock() {
+    let sandbox = Sandbox::new();
+    let id = begin(&sandbox);
+    sandbox.json(&["session", "end", &id]);
+    sandbox.pass_years(1);
+    let removed = || sandbox.json(&["prune", "-n"])["sessions_removed"].clone();
+    set_written(&sandbox, &id, YEARS[1]);
+    assert_eq!(removed(), json!([]));
+    set_written(&sandbox, &id, YEARS[0]);
+    assert_eq!(removed(), json!([id]));
+    assert_eq!(sandbox.json(&["prune"])["sessions_removed"], json!([id]));
+}
+
 #[test]
 fn prune_deletes_sessions_that_are_long_archived() {
     let sandbox = Sandbox::new();
     let [old, ended] = [begin(&sandbox), begin(&sandbox)];
     sandbox.json(&["session", "end", &ended]);
+    for id in [&old, &ended] {
+        set_written(&sandbox, id, YEARS[0]);
+    }
     assert_eq!(
         sandbox.json(&["prune", "--keep", "0"])["sessions_removed"],
         json!([])
@@ -445,6 +475,7 @@ fn prune_deletes_sessions_that_are_long_archived() {
     // One whose age is not known stays.
     let path = left["sessions"][0]["path"].as_str().unwrap();
     fs::write(path, "{\"type\":\"created\",\"at\":\"soon\"}\n").unwrap();
+    set_written(&sandbox, &young, YEARS[0]);
     sandbox.pass_years(1);
     assert_eq!(sandbox.json(&["prune"])["sessions_removed"], json!([]));
     assert!(Path::new(path).exists());

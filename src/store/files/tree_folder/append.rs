@@ -1,13 +1,13 @@
 //! Appending to a file of a folder of ours: each line is there as a whole or not at all.
 //!
-//! The file is locked while its end is read and written, so processes that append at the same time lose nothing. A line
-//! that a killed process left torn stays alone. No symlink is followed, and only a plain file is written.
+//! The file is locked while its end is read and written, and while it is deleted, so processes that append at the same
+//! time lose nothing. A line that a killed process left torn stays alone. No symlink is followed, and only a plain file is written.
 
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::git::scratch::own_user;
@@ -58,13 +58,19 @@ impl TreeFolder {
     /// `path-in-the-way` for a file that is not the expected one; `value-too-large` for a full file; `no-space`, `io`.
     pub fn append(&self, to: Growing<'_>, line: &[u8]) -> Result<bool> {
         let cannot = |error| self.cannot_write(to.name, error);
-        let Some(file) = self.open_growing(to)? else {
-            return Ok(false);
+        let (file, is_locked) = loop {
+            let Some(file) = self.open_growing(to.name, to.expected)? else {
+                return Ok(false);
+            };
+            let is_locked = lock_within(&file).map_err(cannot)?;
+            // It may have been deleted or replaced while this process waited: a line in that file would be lost.
+            if self.is_at(to.name, &file).map_err(cannot)? {
+                break (file, is_locked);
+            }
         };
-        let is_locked = lock_within(&file).map_err(cannot)?;
         let found = file.metadata().map_err(cannot)?;
         if let Some(problem) = to.expected.problem_of(&found) {
-            return Err(self.not_expected(to, problem));
+            return Err(self.not_expected(to.name, to.expected, problem));
         }
         let before = found.len();
         if before.saturating_add(line.len() as u64) > to.limit_bytes {
@@ -96,21 +102,54 @@ impl TreeFolder {
         Ok(true)
     }
 
-    fn open_growing(&self, to: Growing<'_>) -> Result<Option<File>> {
-        let create = match to.expected {
+    /// Deletes a private file, if `is_wanted` says so while no other process appends to it. Returns `false` if it stays,
+    /// as it does without the lock, or is gone.
+    ///
+    /// # Errors
+    /// Those of `is_wanted`; `path-in-the-way`, `io`.
+    pub fn remove_growing(
+        &self,
+        name: &str,
+        is_wanted: impl FnOnce() -> Result<bool>,
+    ) -> Result<bool> {
+        let cannot = |error| self.cannot_write(name, error);
+        let Some(file) = self.open_growing(name, Expected::Private)? else {
+            return Ok(false);
+        };
+        let is_ours =
+            lock_within(&file).map_err(cannot)? && self.is_at(name, &file).map_err(cannot)?;
+        if !is_ours || !is_wanted()? {
+            return Ok(false);
+        }
+        self.remove(name)?;
+        Ok(true)
+    }
+
+    /// Returns `true` if a name still leads to an open file.
+    fn is_at(&self, name: &str, file: &File) -> std::io::Result<bool> {
+        let own = file.metadata()?;
+        match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok((found.st_dev, found.st_ino) == (own.dev(), own.ino())),
+            Err(Errno::NOENT) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn open_growing(&self, name: &str, expected: Expected) -> Result<Option<File>> {
+        let create = match expected {
             Expected::Private => OFlags::empty(),
             Expected::Any => OFlags::CREATE,
         };
         let safely = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let flags = OFlags::RDWR | OFlags::APPEND | create | safely;
-        match rustix::fs::openat(&self.folder, to.name, flags, Mode::RUSR | Mode::WUSR) {
+        match rustix::fs::openat(&self.folder, name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => Ok(Some(file.into())),
-            Err(Errno::NOENT) if to.expected == Expected::Private => Ok(None),
+            Err(Errno::NOENT) if expected == Expected::Private => Ok(None),
             // A symlink, a directory, a pipe.
             Err(Errno::LOOP | Errno::MLINK | Errno::ISDIR | Errno::NXIO) => {
-                Err(self.not_expected(to, "it is not a plain file"))
+                Err(self.not_expected(name, expected, "it is not a plain file"))
             }
-            Err(error) => Err(self.cannot_write(to.name, error.into())),
+            Err(error) => Err(self.cannot_write(name, error.into())),
         }
     }
 
@@ -138,9 +177,9 @@ impl TreeFolder {
         Error::new(Code::ValueTooLarge, message).unchanged()
     }
 
-    fn not_expected(&self, to: Growing<'_>, problem: &str) -> Error {
-        let path = self.path.join(&RepoPath::from(to.name));
-        let message = match to.expected {
+    fn not_expected(&self, name: &str, expected: Expected, problem: &str) -> Error {
+        let path = self.path.join(&RepoPath::from(name));
+        let message = match expected {
             Expected::Private => format!("'{path}' is not a private file: {problem}"),
             Expected::Any => format!("cannot write '{path}': {problem}"),
         };
@@ -171,4 +210,66 @@ fn ends_a_line(file: &File, bytes: u64) -> std::io::Result<bool> {
         file.read_exact_at(&mut last, end)?;
     }
     Ok(last == [b'\n'])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::store::files::tree_folder::sessions_of;
+
+    const FILE: Growing<'static> = Growing {
+        name: "one.jsonl",
+        limit_bytes: 100,
+        expected: Expected::Private,
+        keeping: Keeping::All,
+    };
+
+    /// Makes the folder of sessions with one file.
+    fn folder(root: &Path) -> (TreeFolder, std::path::PathBuf) {
+        let folder = TreeFolder::of_sessions(root, "id").unwrap();
+        folder.create_private(FILE.name, b"first\n", "1").unwrap();
+        (folder, sessions_of("id").under(root).join(FILE.name))
+    }
+
+    /// Counts how often this process has a file open.
+    fn count_open(path: &Path) -> usize {
+        let open = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let targets = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+        targets.filter(|target| target == path).count()
+    }
+
+    #[test]
+    fn a_line_for_a_file_that_was_just_deleted_is_not_lost() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, path) = folder(&root.path().canonicalize().unwrap());
+        let lock = File::open(&path).unwrap();
+        lock.lock().unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| folder.append(FILE, b"second\n"));
+            while count_open(&path) < 2 {
+                std::thread::yield_now();
+            }
+            fs::remove_file(&path).unwrap();
+            drop(lock);
+            assert!(!other.join().unwrap().unwrap());
+        });
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_file_that_another_process_writes_is_not_deleted() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, path) = folder(root.path());
+        let lock = File::open(&path).unwrap();
+        lock.lock().unwrap();
+        assert!(!folder.remove_growing(FILE.name, || Ok(true)).unwrap());
+        drop(lock);
+        assert!(!folder.remove_growing(FILE.name, || Ok(false)).unwrap());
+        assert!(path.exists());
+        assert!(folder.remove_growing(FILE.name, || Ok(true)).unwrap());
+        assert!(!folder.remove_growing(FILE.name, || Ok(true)).unwrap());
+    }
 }
