@@ -5,6 +5,7 @@
 //! exchange that was cut off is completed by the next one.
 
 pub(in crate::flow) mod join;
+pub(in crate::flow) mod obstacle;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,6 +6,7 @@
 //! created by one `link(2)`, which is atomic and cannot overwrite.
 
 pub mod damaged_refs;
+pub mod in_the_way;
 pub mod lost_race;
 mod ref_listing;
 mod ref_transaction;

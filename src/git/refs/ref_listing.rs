@@ -11,25 +11,31 @@ impl Repo {
     ///
     /// Opens no refs, so broken ones are listed too. Unreadable directories are skipped.
     pub fn ref_names_below(&self, prefix: &str) -> Vec<RefName> {
-        let mut names = self.loose(prefix);
-        if let Ok(Some(packed)) = self.inner.refs.cached_packed_buffer()
-            && let Ok(found) = packed.iter_prefixed(prefix.into())
-        {
-            names.extend(found.flatten().map(|found| found.name.as_bstr().to_vec()));
-        }
-        names.into_iter().map(RefName::new).collect()
+        names_below(&self.inner, prefix)
     }
 
     /// Lists the loose refs, like [`Repo::ref_names_below`].
     pub(in crate::git) fn loose_ref_names_below(&self, prefix: &str) -> Vec<RefName> {
-        self.loose(prefix).into_iter().map(RefName::new).collect()
+        let names = loose(&self.inner, prefix).into_iter();
+        names.map(RefName::new).collect()
     }
+}
 
-    fn loose(&self, prefix: &str) -> BTreeSet<Vec<u8>> {
-        let mut names = BTreeSet::new();
-        collect_loose(self.common_dir(), prefix.as_bytes(), &mut names);
-        names
+/// Does the same as [`Repo::ref_names_below`].
+pub(super) fn names_below(repo: &gix::Repository, prefix: &str) -> Vec<RefName> {
+    let mut names = loose(repo, prefix);
+    if let Ok(Some(packed)) = repo.refs.cached_packed_buffer()
+        && let Ok(found) = packed.iter_prefixed(prefix.into())
+    {
+        names.extend(found.flatten().map(|found| found.name.as_bstr().to_vec()));
     }
+    names.into_iter().map(RefName::new).collect()
+}
+
+fn loose(repo: &gix::Repository, prefix: &str) -> BTreeSet<Vec<u8>> {
+    let mut names = BTreeSet::new();
+    collect_loose(repo.common_dir(), prefix.as_bytes(), &mut names);
+    names
 }
 
 /// Walks the directory of loose refs that `prefix` names.

@@ -361,6 +361,49 @@ fn a_folder_in_the_way_of_a_shared_record_is_named() {
     assert_eq!(get(&b, "owner"), "ada");
 }
 
+#[test]
+fn a_symbolic_ref_here_that_is_in_the_way_stays() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    put(a, "owner", "ada");
+    record(a, "x");
+    a.colony(&["map"]);
+    synced(a);
+    let links = [
+        ("refs/colony/blackboard", BOARD, "refs/heads/main"),
+        ("refs/colony/knowledge/x", KNOWLEDGE, "refs/heads/none"),
+        (
+            "refs/colony/scopes",
+            "refs/colony/scopes",
+            "refs/heads/main",
+        ),
+    ];
+    for (link, _, target) in links {
+        b.git(&["symbolic-ref", link, target]);
+    }
+    let main = b.git(&["rev-parse", "main"]);
+    let (would, told) = (b.json(&["sync", "-n"]), b.json(&["sync"]));
+    for (link, name, target) in links {
+        for told in [&would, &told] {
+            let row = row(told, name);
+            assert_eq!(row["result"], "conflict", "{row:#}");
+            let reason = format!(
+                "the symbolic ref '{link}' here, which leads to '{target}', is in the way of this name"
+            );
+            assert_eq!(row["reason"], reason);
+        }
+        assert_eq!(b.git(&["symbolic-ref", link]), target);
+        let hint = row(&told, name)["hint"].as_str().unwrap().to_owned();
+        let done = b.process("sh").args(["-c", &hint]).status();
+        assert!(done.unwrap().success(), "{hint}");
+    }
+    assert_eq!(b.git(&["rev-parse", "main"]), main);
+    let told = synced(&b);
+    for (_, name, _) in links {
+        assert_eq!(result(&told, name), "fetched", "{told:#}");
+    }
+}
+
 /// Syncs a clone whose fork cannot be sent.
 fn synced_but_the_fork(view: &View) {
     let told = view.json(&["sync"]);

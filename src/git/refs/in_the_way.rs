@@ -1,0 +1,84 @@
+//! Refs that are in the way of a new one: where a ref is named `a`, none can be named `a/b`, and under the new name itself
+//! there may be a symbolic ref, which lists of refs with their objects leave out.
+
+use crate::git::{BareRepo, RefName, Repo};
+use crate::model::Result;
+
+use super::{find_ref, ref_listing, symbolic_target};
+
+/// A ref that is in the way of a new one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InTheWay {
+    /// Its name.
+    pub name: RefName,
+    /// The ref that it leads to, if it is symbolic.
+    pub leads_to: Option<RefName>,
+}
+
+impl Repo {
+    /// Finds the ref that is in the way of a new one. A ref of the new name that holds an object is not: it only moves.
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn find_in_the_way(&self, new: &RefName) -> Result<Option<InTheWay>> {
+        in_the_way(&self.inner, new)
+    }
+
+    /// Finds the symbolic ref of a name.
+    pub fn find_symbolic(&self, name: &RefName) -> Option<InTheWay> {
+        symbolic(&self.inner, name)
+    }
+}
+
+impl BareRepo {
+    /// Does the same as [`Repo::find_in_the_way`].
+    ///
+    /// # Errors
+    /// `repository-broken`.
+    pub fn find_in_the_way(&self, new: &RefName) -> Result<Option<InTheWay>> {
+        in_the_way(self.inner(), new)
+    }
+}
+
+/// Returns the names that would have to be folders: `refs/a/b/c` has `refs/a` and `refs/a/b`.
+pub fn folders_of(name: &RefName) -> impl Iterator<Item = RefName> {
+    let bytes = name.as_bytes();
+    let ends = (0..bytes.len()).filter(move |&at| bytes.get(at) == Some(&b'/'));
+    let folders = ends.skip(1).filter_map(move |end| bytes.get(..end));
+    folders.map(RefName::new)
+}
+
+fn in_the_way(repo: &gix::Repository, new: &RefName) -> Result<Option<InTheWay>> {
+    for name in folders_of(new) {
+        if let Some(found) = find(repo, name)? {
+            return Ok(Some(found));
+        }
+    }
+    if let Some(found) = symbolic(repo, new) {
+        return Ok(Some(found));
+    }
+    for name in ref_listing::names_below(repo, &format!("{new}/")) {
+        if let Some(found) = find(repo, name)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn find(repo: &gix::Repository, name: RefName) -> Result<Option<InTheWay>> {
+    if let Some(found) = symbolic(repo, &name) {
+        return Ok(Some(found));
+    }
+    let is_there = find_ref(repo, &name)?.is_some();
+    Ok(is_there.then_some(InTheWay {
+        name,
+        leads_to: None,
+    }))
+}
+
+fn symbolic(repo: &gix::Repository, name: &RefName) -> Option<InTheWay> {
+    Some(InTheWay {
+        leads_to: Some(symbolic_target(repo, name)?),
+        name: name.clone(),
+    })
+}
