@@ -17,20 +17,29 @@ use crate::clones::sync::verdict::{self, HistoryRelation, SyncVerdict};
 use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Repo, Signature};
 use crate::model::Result;
+use crate::model::text::shell_word;
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::{own_refs, ref_names};
 
 /// Exchanges the shared records with the hub. A failure is reported, and stops nothing: the answer then uses the
-/// records here, and the next exchange does both.
+/// records here, and the next exchange does both. So does a record for which there is no room.
 pub fn refresh(session: &Session) {
-    if let Err(error) = exchange(session) {
-        let told = format!(
+    let narrate = &session.world.narrate;
+    match exchange(session) {
+        Ok(blocked) => {
+            for Blocked { name, reason, hint } in blocked {
+                narrate(&format!(
+                    "warning: '{name}' is not shared with the hub: {reason}"
+                ));
+                narrate(&format!("hint: {hint}"));
+            }
+        }
+        Err(error) => narrate(&format!(
             "warning: cannot share records with the hub: {}",
             error.message()
-        );
-        (session.world.narrate)(&told);
+        )),
     }
 }
 
@@ -54,14 +63,22 @@ fn member_of_hub(session: &Session) -> Option<&Membership> {
     member.filter(|member| !session.is_dry() && member.hub.is_dir())
 }
 
-/// Exchanges the shared records with the hub; returns the number of records that moved on either side. Without a
+/// A record that is not shared, because another ref is in the way of its name.
+struct Blocked {
+    name: RefName,
+    reason: String,
+    /// The command that makes room.
+    hint: String,
+}
+
+/// Exchanges the shared records with the hub; returns those that stay apart because their name is taken. Without a
 /// change, it starts no process and writes nothing.
 ///
 /// # Errors
 /// `hub-missing`, `repository-broken`, `object-missing`, `locked`, `ref-moved`, `git-failed`, `no-space`.
-fn exchange(session: &Session) -> Result<usize> {
+fn exchange(session: &Session) -> Result<Vec<Blocked>> {
     let Some(member) = member_of_hub(session) else {
-        return Ok(0);
+        return Ok(Vec::new());
     };
     let hub = Hub::open(&member.hub)?;
     lost_race::retried(|| {
@@ -70,6 +87,38 @@ fn exchange(session: &Session) -> Result<usize> {
         shared_refs::push(session, &hub, &moves.there)?;
         moves.settle(session)
     })
+}
+
+/// Finds the ref that is in the way of a record that one side does not have yet.
+fn find_blocked(
+    repo: &Repo,
+    hub: &Hub,
+    name: &RefName,
+    sides: &Sides<Oid>,
+    role: Role,
+) -> Result<Option<Blocked>> {
+    let then = "the next command shares it";
+    let blocked = |reason, hint| Blocked {
+        name: name.clone(),
+        reason,
+        hint,
+    };
+    if sides.ours.is_none()
+        && let Some(found) = repo.find_in_the_way(name)?
+    {
+        let reason = obstacle::reason(&found, "here");
+        return Ok(Some(blocked(reason, obstacle::room(&found, "git", then))));
+    }
+    if sides.theirs.is_none()
+        && role != Role::Reader
+        && let Some(found) = hub.store.find_in_the_way(name)?
+    {
+        let place = shell_word(&hub.store.path().to_string_lossy());
+        let git = format!("git --git-dir {place}");
+        let reason = obstacle::reason(&found, "of the hub");
+        return Ok(Some(blocked(reason, obstacle::room(&found, &git, then))));
+    }
+    Ok(None)
 }
 
 /// The shared records of both sides, and as they last agreed.
@@ -105,6 +154,10 @@ impl Compared {
                 theirs: self.theirs.get(name).copied(),
             };
             if sides.ours == sides.theirs && sides.base == sides.ours {
+                continue;
+            }
+            if let Some(blocked) = find_blocked(repo, hub, name, &sides, role)? {
+                moves.blocked.push(blocked);
                 continue;
             }
             let tips: Vec<Oid> = sides.theirs.into_iter().collect();
@@ -166,11 +219,12 @@ struct Moves {
     here: Vec<RefChange>,
     there: Vec<RefChange>,
     notes: Vec<RefChange>,
+    blocked: Vec<Blocked>,
 }
 
 impl Moves {
-    /// Moves the records here and the notes, once the hub has its part.
-    fn settle(self, session: &Session) -> Result<usize> {
+    /// Moves the records here and the notes, once the hub has its part; returns those that were blocked.
+    fn settle(self, session: &Session) -> Result<Vec<Blocked>> {
         let who = Signature {
             seconds: session.world.now().timestamp(),
             ..session.record_signature()
@@ -182,7 +236,7 @@ impl Moves {
         };
         own_refs::move_refs(session, &self.here, &why)?;
         own_refs::move_refs(session, &self.notes, &why)?;
-        Ok(self.here.len().max(self.there.len()))
+        Ok(self.blocked)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::agents::new_and_merge::agent;
+use crate::agents::new_and_merge::{agent, hub};
 use crate::remote::sync_refs::{Two, result, row};
 use crate::support::{Sandbox, View};
 
@@ -502,6 +502,56 @@ fn three_clones_without_a_remote_share_keys_and_mappings() {
     assert_eq!(bob.json(&["scopes", "unmap", &scope])["status"], "unmapped");
     assert_eq!((ids(&ada).len(), ids(&bob).len()), (0, 0));
     desk.check_invariants_of_git();
+}
+
+/// Returns the hint of a command that shares no record of this name, with the reason that is expected.
+fn hint_of_unshared(view: &View, args: &[&str], name: &str, reason: &str) -> String {
+    let run = view.run(args);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let told = format!(
+        "warning: '{name}' is not shared with the hub: {reason} is in the way of this name\nhint: "
+    );
+    let at = run.stderr.find(&told).map(|at| at + told.len());
+    let rest = &run.stderr[at.unwrap_or_else(|| panic!("{}", run.stderr))..];
+    rest.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    let hub = hub(&desk);
+    let in_hub = |args: &[&str]| {
+        let hub = ["--git-dir", hub.to_str().unwrap()];
+        desk.git(&[&hub[..], args].concat())
+    };
+    let main = desk.git(&["rev-parse", "main"]);
+    in_hub(&["update-ref", "refs/colony/blackboard", &main]);
+    in_hub(&["symbolic-ref", "refs/colony/scopes/x", "refs/heads/none"]);
+    let put = ["blackboard", "put", "plan", "turn", "ada"];
+    let reason = "the ref 'refs/colony/blackboard' of the hub";
+    let of_board = hint_of_unshared(&ada, &put, BOARD, reason);
+    let reason =
+        "the symbolic ref 'refs/colony/scopes/x' of the hub, which leads to 'refs/heads/none',";
+    let of_scopes = hint_of_unshared(&desk, &["map"], "refs/colony/scopes", reason);
+    // Whatever else there is goes on.
+    record(&ada, "x");
+    for view in [&ada, &bob] {
+        view.colony(&["scopes"]);
+    }
+    let tip = |view: &View| view.git(&["rev-parse", KNOWLEDGE]);
+    assert_eq!(tip(&bob), tip(&ada));
+    for hint in [of_board, of_scopes] {
+        let done = desk.process("sh").args(["-c", &hint]).status();
+        assert!(done.unwrap().success(), "{hint}");
+    }
+    assert_eq!(in_hub(&["rev-parse", "refs/saved/colony-blackboard"]), main);
+    for view in [&ada, &desk as &View] {
+        assert_eq!(view.run(&["scopes"]).stderr, "");
+    }
+    assert_eq!(get(&ada, "turn"), "ada");
+    assert_eq!(get(&bob, "turn"), "ada");
+    assert_eq!(bob.json(&["scopes"])["count"], 1);
 }
 
 #[test]
