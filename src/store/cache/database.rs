@@ -358,10 +358,19 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-    ) || matches!(error,
-        rusqlite::Error::SqliteFailure(_, Some(text)) | rusqlite::Error::SqlInputError { msg: text, .. }
-            if DAMAGES.iter().any(|damage| text.contains(damage)))
+    use rusqlite::{Error, ErrorCode};
+    if let Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) = error.sqlite_error_code() {
+        return true;
+    }
+    match error {
+        Error::SqliteFailure(_, Some(text)) | Error::SqlInputError { msg: text, .. } => {
+            DAMAGES.iter().any(|damage| text.contains(damage))
+        }
+        // A value that we did not write: `SQLite` keeps any type in any column.
+        Error::InvalidColumnType(..)
+        | Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::Utf8Error(..) => true,
+        _ => false,
+    }
 }

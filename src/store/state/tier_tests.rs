@@ -304,3 +304,30 @@ fn a_file_that_has_no_room_is_not_taken_in_again() {
     let last = step(&changed, 3_000);
     assert!(last.iter().any(|it| it.file == changed[9]));
 }
+
+#[test]
+fn a_value_of_a_wrong_type_has_the_file_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let files = [file(0, 0)];
+    let step = TierStep::Hydrate(&files);
+    let (whole, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
+    for value in [
+        "tokens = 'many'",
+        "tier = 300",
+        "hash = x'00'",
+        "hash = CAST(x'ff' AS TEXT)",
+    ] {
+        let damage = || {
+            let other = rusqlite::Connection::open(&path).unwrap();
+            other.execute(&format!("UPDATE fragments SET {value}"), [])
+        };
+        damage().unwrap();
+        assert_eq!(state.fragments(OWNER).unwrap(), [], "{value}");
+        state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
+        damage().unwrap();
+        let (again, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
+        assert_eq!(again, whole, "{value}");
+    }
+}
