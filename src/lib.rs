@@ -8,8 +8,9 @@
 use std::ffi::OsString;
 
 pub mod env;
-pub mod signals;
 pub mod streams;
+
+mod signals;
 
 mod cli;
 mod ui;
