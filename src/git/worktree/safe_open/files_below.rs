@@ -31,7 +31,7 @@ impl FilesBelow {
         &self.top
     }
 
-    /// Does the same as [`stat_below`].
+    /// Does the same as [`super::stat_below`].
     ///
     /// # Errors
     /// The reason why it cannot be reached.
@@ -42,7 +42,7 @@ impl FilesBelow {
         }
     }
 
-    /// Does the same as [`read_below`].
+    /// Does the same as [`super::read_below`].
     ///
     /// # Errors
     /// The reason why it is not read.
