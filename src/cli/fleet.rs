@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::design::fork::forks::MergeOutcome;
 use crate::flow::fleet::{self, Activity, FleetReport, Next, Operation, Row, Settling, Work};
 use crate::lfs::locks;
+use crate::model::text::typed_word;
 use crate::model::time::{self, Moment};
 use crate::store::agent_policy::protected_branches::ProtectedBranch;
 use crate::ui::answer::{Answer, Outcome};
@@ -209,7 +210,13 @@ fn ending(row: &Row) -> Span {
 
 /// Tells the next step, and the other way where there is one.
 fn next(next: &Next) -> Vec<String> {
-    let paths = match next.paths.as_slice() {
+    // zsh takes a comment that is typed for words of the command.
+    let quoted: Vec<_> = next
+        .paths
+        .iter()
+        .map(|path| typed_word(&path.to_string()))
+        .collect();
+    let paths = match quoted.as_slice() {
         [] => String::new(),
         paths => format!("   # {}", text::first_of(paths)),
     };

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::git::new_repository::ConfigEntry;
 use crate::git::process::Git;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result, World};
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
@@ -86,7 +87,7 @@ pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colo
         Code::ColonyNotFound,
         format!("no repository is recorded for the colony '{wanted}'"),
     )
-    .hint(format!("git colony colony set {wanted} URL")))
+    .hint(format!("git colony colony set {} URL", typed_word(wanted))))
 }
 
 /// Records the repository of a colony.

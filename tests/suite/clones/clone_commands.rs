@@ -110,6 +110,11 @@ fn a_colony_says_where_clones_come_from() {
         place.error(&["clone", "--agent", "ada"]),
         "colony-not-found"
     );
+    let unknown = place.run(&["colony", "show", "$(touch pwned)"]).stderr;
+    assert!(
+        unknown.contains("git colony colony set '$(touch pwned)' URL"),
+        "{unknown}"
+    );
     sandbox.git(&["remote", "add", "origin", &url]);
     let would = sandbox.json(&["colony", "set", &url, "--branch", "main", "-n"]);
     assert_eq!(would["origin_url"], url.as_str());
