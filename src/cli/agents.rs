@@ -26,6 +26,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Create a clone for an agent, on a fork of its own, and print its path
     New(New),

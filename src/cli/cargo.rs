@@ -20,6 +20,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum CargoCommand {
     Test(PackageArgs),
     TestAll(AllArgs),

@@ -27,6 +27,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum CatalogCommand {
     List(ListArgs),
     Add(AddArgs),

@@ -42,6 +42,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Show one checkpoint: by id, label, unique prefix of either, @{0} for the newest, or auto@{0}
     Show {

@@ -2,7 +2,7 @@
 
 use crate::flow::clones::cone::Cone;
 
-/// What 'agents new' and 'clone' have in common.
+// What 'agents new' and 'clone' have in common. As documentation, it would be the help of 'agents new'.
 #[derive(Debug, clap::Args)]
 pub(super) struct ConeArgs {
     /// Check out the files at the top and this directory only, as 'git sparse-checkout'; may be repeated

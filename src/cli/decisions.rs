@@ -34,6 +34,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Show one decision in full, with the text of its record
     Show {

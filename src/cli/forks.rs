@@ -33,6 +33,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Delete a fork; the operation keeps its commits
     Delete {

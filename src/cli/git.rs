@@ -24,6 +24,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum GitCommand {
     Log(LogArgs),
     Diff(DiffArgs),

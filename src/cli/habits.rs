@@ -43,26 +43,36 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
             front.extend(words.into_iter().filter(|_| !is_repeated));
             continue;
         }
-        let question = question_of(&path, rest.as_slice());
-        if let Some(action) = command.find_subcommand(word).filter(|_| question.is_none()) {
-            path.push(arg.clone());
-            // The actions of a command are defined when it is built.
-            let mut action = action.clone();
-            action.build();
-            command = Cow::Owned(action);
-        } else if let Some((question, words)) = question {
+        if let Some((question, words)) = question_of(&path, rest.as_slice()) {
             path.push(question);
             rest.by_ref().take(words).for_each(drop);
             break;
-        } else if !(lists(&path) && matches!(word, "list" | "ls")) {
-            break;
-        } else {
-            rest.next();
-            break;
         }
+        let is_list = matches!(word, "list" | "ls");
+        if !path.is_empty() {
+            if !is_list && !precedes_option(cli, rest.as_slice()) {
+                // Whether it is an action changes nothing, and to ask costs as much as the grammar of all actions.
+                break;
+            }
+            command.to_mut().build();
+        }
+        let Some(action) = command.find_subcommand(word).cloned() else {
+            if is_list && lists(&path) {
+                rest.next();
+            }
+            break;
+        };
+        path.push(arg.clone());
+        command = Cow::Owned(action);
         rest.next();
     }
     front.into_iter().chain(path).chain(rest.cloned()).collect()
+}
+
+/// Returns `true` if a global option follows the first word.
+fn precedes_option(cli: &Command, words: &[OsString]) -> bool {
+    let next = words.get(1).and_then(|next| next.to_str());
+    next.is_some_and(|next| GlobalOption::read(cli, next).is_some())
 }
 
 fn lists(path: &[OsString]) -> bool {
@@ -160,6 +170,10 @@ mod tests {
                 "git-colony restore x --json -- --json",
             ),
             ("git-colony -C", "git-colony -C"),
+            (
+                "git-colony agents new --json x",
+                "git-colony --json agents new x",
+            ),
         ] {
             assert_eq!(read(typed), expected, "{typed}");
         }

@@ -26,6 +26,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Install the hooks beside existing ones
     Install(Change),

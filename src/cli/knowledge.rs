@@ -19,6 +19,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Delete documents from the knowledge base; their files stay, and 'git colony undo' restores them
     Clear(ClearArgs),

@@ -19,6 +19,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Command {
     /// List the files that git-lfs keeps, by pattern, and the objects that are missing here
     ///

@@ -28,6 +28,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     Add(AddArgs),
     Show(ShowArgs),

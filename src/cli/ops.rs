@@ -32,6 +32,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Show one operation of this worktree
     Show {

@@ -23,6 +23,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     Add(AddArgs),
     Remove(RemoveArgs),

@@ -32,6 +32,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum QueryCommand {
     Text(TextArgs),
     File(FileArgs),

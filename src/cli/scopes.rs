@@ -22,6 +22,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Show one scope: its row, its limits, the branch it follows
     Show {

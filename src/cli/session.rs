@@ -28,6 +28,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     New(New),
     /// List the sessions of this checkout (the default)

@@ -74,6 +74,7 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Action {
     /// Stop a watch; the exit code is 1 if there is none with this id
     Stop {

@@ -68,6 +68,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Command {
     Hydrate(hydrate::Args),
     List(tiers::ListArgs),

@@ -39,6 +39,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Command {
     Check(check::Args),
     Show(show::Args),

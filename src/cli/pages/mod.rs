@@ -32,6 +32,7 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, clap::Subcommand)]
+#[command(defer = true)]
 enum Command {
     Extend(locks::ExtendArgs),
     Graph(graph::Args),
