@@ -11,9 +11,10 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::model::World;
+use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
-use crate::model::world::{Changes, Interrupt, Plane, UserConfiguration};
+use crate::model::world::{Changes, Plane, UserConfiguration};
 use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
 
@@ -31,7 +32,7 @@ pub struct Env {
     pub terminal: Terminal,
     /// Has signals handled, which takes a thread: called before a command that waits, starts programs or changes
     /// anything.
-    pub handle_signals: Option<Box<dyn FnOnce()>>,
+    pub handle_signals: Option<Box<dyn FnOnce() + Send>>,
 }
 
 /// The terminal, or the pipe in its place; empty where neither is known.
@@ -122,7 +123,7 @@ impl Env {
             cwd,
             started_in: None,
             named_root: None,
-            variables,
+            variables: variables.into(),
             clock: Arc::new(now),
             entropy: Arc::new(random),
             narrate,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::git::process::end_children;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 
 /// How long a signal may go unnoticed before it ends the process: a read may be blocked.
 const UNHEARD: Duration = Duration::from_secs(5);

@@ -161,9 +161,13 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Returns `true` if the command reads little and starts nothing: a signal may end it as it ends any program.
+    /// Returns `true` if the command reads little, and changes at most a database in a transaction: until it starts a
+    /// program, a signal may end it as it ends any program. A thread for signals would be a tenth of it.
     pub(super) fn ends_at_once(&self) -> bool {
-        matches!(self, Command::Version(_) | Command::Id(_))
+        matches!(
+            self,
+            Command::Version(_) | Command::Id(_) | Command::Context(ContextCommand::Pages(_))
+        )
     }
 
     /// Returns `true` if git runs it, in a repository of its choice.

@@ -12,7 +12,7 @@ use crate::flow::hook::{self, FiredHook};
 use crate::flow::worktree_hook;
 use crate::git::process::end_children;
 use crate::model::Error;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::setup::hooks::payload::{MAX_BYTES, Payload, WorktreeEvent};
 use crate::setup::hooks::{Agent, HookName};
 use crate::ui::answer::{Form, Outcome};

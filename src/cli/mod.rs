@@ -305,11 +305,14 @@ fn flags(cli: &Cli) -> Flags {
 }
 
 impl Face<'_> {
-    /// Has signals handled, unless the command is over before one could matter.
+    /// Has signals handled: at once, or only once the command starts a program.
     fn handle_signals(&mut self, command: &Command) {
-        if !command.ends_at_once()
-            && let Some(handle_signals) = self.env.handle_signals.take()
-        {
+        let Some(handle_signals) = self.env.handle_signals.take() else {
+            return;
+        };
+        if command.ends_at_once() {
+            self.env.world.interrupt.before_children(handle_signals);
+        } else {
             handle_signals();
         }
     }

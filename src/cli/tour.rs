@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::env::{Env, Terminal};
 use crate::flow::tour::{self, Ground};
+use crate::model::interrupt::Interrupt;
 use crate::model::text::shell_word;
 use crate::model::time::Moment;
-use crate::model::world::Interrupt;
 use crate::model::{Code, Error, Result, World};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::layout::Block;

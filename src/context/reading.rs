@@ -8,7 +8,7 @@ use crate::git::Repo;
 use crate::git::lfs::lfs_objects::{Content, LfsObjects};
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::safe_open::{EntryKind, Fault, FileStat, FilesBelow};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{RepoPath, Result};
 
 /// The maximum size of a file, in bytes: one of exactly that size is read.

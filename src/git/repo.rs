@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::git::plain_file;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::refs::{self, RefName};

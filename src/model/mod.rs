@@ -5,6 +5,7 @@ pub mod error;
 pub mod escape;
 pub mod full_disk;
 pub mod id;
+pub mod interrupt;
 pub mod path;
 pub mod program_output;
 pub mod progress;
@@ -12,6 +13,7 @@ pub mod secrets;
 pub mod text;
 pub mod time;
 pub mod untouched;
+pub mod variables;
 pub mod world;
 
 pub use code::Code;

@@ -3,20 +3,20 @@
 //! The faces build a [`World`] from the process; tests build one by hand. Below the faces this is
 //! the only source of the time, environment variables, the working directory and random numbers.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Code;
-use super::error::{Error, Result, Verdict};
+use super::error::{Error, Result};
+use super::interrupt::{Interrupt, unpoisoned};
 use super::progress::Progress;
 use super::text::shell_word;
 use super::time::Moment;
+use super::variables::Variables;
 
 /// The environment of one run of the program.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub struct World {
     /// The root that a variable names instead of the repository the command was started in.
     pub named_root: Option<NamedRoot>,
     /// The environment variables.
-    pub variables: BTreeMap<OsString, OsString>,
+    pub variables: Variables,
     /// Returns the time.
     pub clock: Arc<dyn Fn() -> Moment + Send + Sync>,
     /// Returns 64 fresh random bits.
@@ -153,7 +153,7 @@ impl World {
         world.changes = self.changes.elsewhere();
         world.process = None;
         world.forget_named_root();
-        for name in [
+        world.variables.forget(&[
             "GIT_DIR",
             "GIT_WORK_TREE",
             "GIT_INDEX_FILE",
@@ -162,18 +162,14 @@ impl World {
             "GIT_ALTERNATE_OBJECT_DIRECTORIES",
             "GIT_NAMESPACE",
             "GIT_PREFIX",
-        ] {
-            world.variables.remove(OsStr::new(name));
-        }
+        ]);
         world
     }
 
     /// Stays in the current directory, which a variable may have named.
     pub fn forget_named_root(&mut self) {
         self.named_root = None;
-        for name in NamedRoot::VARIABLES {
-            self.variables.remove(OsStr::new(name));
-        }
+        self.variables.forget(&NamedRoot::VARIABLES);
     }
 
     /// Refuses a change of a repository that only a variable names.
@@ -207,7 +203,7 @@ impl World {
     /// `interrupted` at the step named by `die_at`.
     pub fn reach(&self, step: &'static str) -> Result<()> {
         if self.die_at == Some(step) {
-            self.interrupt.died.store(true, Ordering::SeqCst);
+            self.interrupt.die();
             return Err(Error::new(
                 Code::Interrupted,
                 format!("died at step '{step}'"),
@@ -218,7 +214,7 @@ impl World {
 
     /// Returns `true` if a test made this run die: then nothing may be cleaned up.
     pub fn is_dead(&self) -> bool {
-        self.interrupt.died.load(Ordering::SeqCst)
+        self.interrupt.has_died()
     }
 }
 
@@ -277,123 +273,5 @@ impl Changes {
             workdir: Arc::default(),
             announced: Arc::clone(&self.announced),
         }
-    }
-}
-
-/// Locks a value that a panic elsewhere leaves valid.
-fn unpoisoned<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    value
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// The flag that signals set, and the children that they must reach.
-#[derive(Clone, Default)]
-pub struct Interrupt {
-    /// `true` once a signal asked to stop.
-    pub flag: Arc<AtomicBool>,
-    signal: Arc<AtomicI32>,
-    children: Arc<Mutex<Vec<u32>>>,
-    died: Arc<AtomicBool>,
-    heard: Arc<AtomicBool>,
-    completing: Arc<AtomicUsize>,
-    spared: Arc<AtomicU32>,
-    /// Of the interrupt that this one replaces.
-    _outer: Option<Arc<Completing>>,
-}
-
-/// While this exists, work is running that must not be left half done.
-pub struct Completing(Arc<AtomicUsize>);
-
-impl Drop for Completing {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Interrupt {
-    /// Records that `signal` asked to stop.
-    pub fn raise(&self, signal: i32) {
-        self.signal.store(signal, Ordering::SeqCst);
-        self.flag.store(true, Ordering::SeqCst);
-    }
-
-    /// Ends early with `interrupted` if a signal came.
-    ///
-    /// # Errors
-    /// `interrupted`, with the exit code of the signal.
-    pub fn check(&self) -> Result<()> {
-        if !self.flag.load(Ordering::SeqCst) {
-            return Ok(());
-        }
-        self.heard.store(true, Ordering::SeqCst);
-        let signal = self.signal.load(Ordering::SeqCst);
-        Err(Error::new(Code::Interrupted, "interrupted")
-            .unchanged()
-            .verdict(Verdict::Signal(signal)))
-    }
-
-    /// Returns the signal that asked to stop, if one came.
-    pub fn signal(&self) -> Option<i32> {
-        let came = self.flag.load(Ordering::SeqCst);
-        came.then(|| self.signal.load(Ordering::SeqCst))
-    }
-
-    /// Notes a child that deals with signals itself: a pager, which ends when its reader wants it to.
-    pub fn spare(&self, child: u32) {
-        self.spared.store(child, Ordering::SeqCst);
-    }
-
-    /// Returns that child.
-    pub fn spared(&self) -> Option<u32> {
-        Some(self.spared.load(Ordering::SeqCst)).filter(|child| *child != 0)
-    }
-
-    /// Returns `true` if the work has noticed a signal and is about to end.
-    pub fn is_heard(&self) -> bool {
-        self.heard.load(Ordering::SeqCst)
-    }
-
-    /// Marks the beginning of work that must be completed, however long a signal waits for it.
-    #[must_use]
-    pub fn complete(&self) -> Completing {
-        self.completing.fetch_add(1, Ordering::SeqCst);
-        Completing(Arc::clone(&self.completing))
-    }
-
-    /// Returns `true` if such work is running.
-    pub fn is_completing(&self) -> bool {
-        self.completing.load(Ordering::SeqCst) > 0
-    }
-
-    /// Returns an interrupt that no signal reaches; while it exists, this one is completing.
-    fn set_aside(&self) -> Interrupt {
-        Interrupt {
-            _outer: Some(Arc::new(self.complete())),
-            ..Interrupt::default()
-        }
-    }
-
-    /// Records a child process that has to end with this one.
-    pub fn adopt(&self, child: u32) {
-        self.with_children(|children| children.push(child));
-    }
-
-    /// Forgets a child that has ended.
-    pub fn release(&self, child: u32) {
-        self.with_children(|children| children.retain(|&pid| pid != child));
-    }
-
-    /// Returns the living children.
-    pub fn children(&self) -> Vec<u32> {
-        self.with_children(|children| children.clone())
-    }
-
-    fn with_children<T>(&self, act: impl FnOnce(&mut Vec<u32>) -> T) -> T {
-        // A panic elsewhere leaves the list of process ids valid.
-        act(&mut self
-            .children
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 }

@@ -6,7 +6,7 @@ use crate::git::object::reader::IgnoreLists;
 use crate::git::worktree::safe_open::{MAX_RULES_BYTES, is_directory_below, read_below};
 use crate::git::{Objects, Oid};
 use crate::model::RepoPath;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 
 /// The names of ignore files, the stronger one last.
 pub const NAMES: [&str; 2] = [".voxignore", ".colonyignore"];

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::git::worktree::safe_open::{self, Fault, MAX_RECORD_BYTES};
 use crate::model::RepoPath;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::store::settings::colony_toml::SettingsProblem;
 
 /// The root of a checkout.

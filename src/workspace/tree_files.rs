@@ -2,7 +2,7 @@
 //! can expand to more files than fit in memory.
 
 use crate::git::{Objects, Oid, TreeEntry};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{RepoPath, Result};
 
 /// Longer paths are left out: no system has such a file.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _, DuplexStream};
 
 use crate::env::Env;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 
 use super::server::Server;
 

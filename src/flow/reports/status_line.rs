@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::design::checkpoint::checkpoints;
 use crate::flow::migrate;
 use crate::git::{ObjectWrites, Repo};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{World, time};
 use crate::store::files::places::Places;
 use crate::store::lock::IndexLock;

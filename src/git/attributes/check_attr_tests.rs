@@ -17,8 +17,9 @@ use super::AttributesOf;
 use crate::git::process::Git;
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
+use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
-use crate::model::world::{Changes, Interrupt, UserConfiguration};
+use crate::model::world::{Changes, UserConfiguration};
 
 /// Where rules are; the last one is of no directory.
 const FILES: [&str; 4] = [
@@ -151,7 +152,7 @@ impl Place {
             cwd: folder.to_owned(),
             started_in: None,
             named_root: None,
-            variables: variables.map(|(name, value)| (name.into(), value)).into(),
+            variables: BTreeMap::from(variables.map(|(name, value)| (name.into(), value))).into(),
             clock: Arc::new(move || start),
             entropy: Arc::new(|| 1),
             narrate: Arc::new(|_| {}),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Error, Result};
 
 use super::streaming::{End, Listener, OnOutput, Pipe, Reader};

@@ -15,7 +15,7 @@ use crate::model::{Error, Result, World};
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 pub fn start(world: &World, args: &[impl AsRef<OsStr>], log: Option<File>) -> Result<()> {
     let mut command = Command::new(&world.program);
-    command.args(args).env_clear().envs(&world.variables);
+    command.args(args).env_clear().envs(world.variables.iter());
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

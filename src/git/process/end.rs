@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 
 /// Ends the children of a program that was asked to stop, and their children: by SIGTERM, then by
 /// SIGKILL.

@@ -24,7 +24,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result, World};
 
 use super::{full_disk, lock_file};

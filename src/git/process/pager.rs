@@ -95,7 +95,7 @@ fn start(world: &World, command: &str, terminal: &PagerStreams<'_>) -> Option<Ch
     shell
         .args(["-c", command])
         .env_clear()
-        .envs(&world.variables);
+        .envs(world.variables.iter());
     shell
         .env("GIT_PAGER_IN_USE", "true")
         .current_dir(&world.cwd);

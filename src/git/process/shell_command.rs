@@ -96,7 +96,7 @@ pub(super) fn environment(world: &World) -> Result<BTreeMap<OsString, OsString>>
         let names = ours.iter().map(|source| source.variable.as_str());
         names.chain(TOKENS).any(|token| name == OsStr::new(token))
     };
-    let mut kept = world.variables.clone();
+    let mut kept = BTreeMap::clone(&world.variables);
     kept.retain(|name, _| !is_tied(name) && !is_token(name));
     Ok(kept)
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use crate::git::{full_disk, lock_file};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, Result};
 
 /// A ref transaction whose locks git holds until it is committed or dropped.

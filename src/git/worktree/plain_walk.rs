@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Error, RepoPath, Result};
 
 /// Deeper directories are left out.

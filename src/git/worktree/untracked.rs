@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::git::Repo;
 use crate::git::attributes::rule_files::{self, RuleFile, RuleFiles};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
 
 use super::safe_path::RefusedNames;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::git::Repo;
 use crate::git::worktree::safe_open::{self, EntryKind, Fault};
 use crate::model::id::SessionId;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::files::tree_folder::{
     Expected, Growing, Keeping, SESSIONS, TreeFolder, sessions_of,

@@ -389,7 +389,7 @@ impl View {
             cwd: self.root.clone(),
             started_in: None,
             named_root: None,
-            variables: self.variables(),
+            variables: self.variables().into(),
             clock: Arc::new(move || moment),
             entropy: Arc::new(move || {
                 let number = nonces.fetch_add(1, Ordering::SeqCst);

@@ -287,3 +287,32 @@ fn a_stopped_lock_holder_keeps_others_waiting_until_its_death() {
     assert_eq!(labels, ["patient"]);
     sandbox.check_invariants();
 }
+
+#[test]
+fn short_commands_start_no_thread_for_signals() {
+    let sandbox = Sandbox::new();
+    sandbox.colony(&["map"]);
+    let listed = sandbox.json(&["pages"]);
+    let id = listed["pages"][0]["page_id"].as_str().unwrap();
+    let traced = |args: &[&str]| {
+        let trace = sandbox.outside().join("trace");
+        let mut strace = sandbox.process("strace");
+        let options = ["-f", "-qq", "-e", "trace=clone,clone3,rt_sigaction", "-o"];
+        strace.args(options).arg(&trace).arg(program_path());
+        assert!(strace.args(args).output().unwrap().status.success());
+        fs::read_to_string(trace).unwrap()
+    };
+    for args in [&["version"][..], &["id"], &["pages", "request", id]] {
+        let calls = traced(args);
+        assert!(calls.contains("SIGPIPE"), "strace saw nothing");
+        assert!(
+            !calls.contains("clone") && !calls.contains("SIGTERM"),
+            "{args:?}: {calls}"
+        );
+    }
+    let calls = traced(&["status"]);
+    assert!(
+        calls.contains("clone") && calls.contains("SIGTERM"),
+        "{calls}"
+    );
+}

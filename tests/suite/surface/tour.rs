@@ -214,7 +214,7 @@ fn a_tour_that_is_interrupted_leaves_nothing() {
     let mut child = stage
         .sandbox
         .program()
-        .envs(stage.world().variables)
+        .envs(stage.world().variables.iter())
         .env("PATH", path)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -8,7 +8,7 @@ use super::{Asked, ResultOf};
 use crate::git::lfs::lfs_pointer::Pointer;
 use crate::git::worktree::safe_open::{self, Fault, read_below};
 use crate::git::{BareRepo, Checkout, Objects, Oid, Repo};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::workspace::catalog::{AccessMode, CatalogRepository};
 use crate::workspace::hidden_files::HiddenFiles;

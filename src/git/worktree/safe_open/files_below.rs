@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::model::RepoPath;
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 
 use super::entries::stat_in;
 use super::{Fault, FileStat, Parent, read_in};

@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use crate::git::Repo;
 use crate::git::plain_file::{self, Symlinks};
-use crate::model::world::Interrupt;
+use crate::model::interrupt::Interrupt;
 use crate::model::{Code, Error, RepoPath, text};
 
 pub use crate::git::plain_file::Fault;
