@@ -97,6 +97,7 @@ mod watch_answers;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use clap::{Command as Grammar, CommandFactory as _, FromArgMatches as _};
 
@@ -116,12 +117,14 @@ use face::{Face, Run, Stop, exit_of, face_error, stream_failed};
 use look::Wanted;
 use open_repository::Opening;
 
+/// The commands, whose arguments are not defined yet.
+static COMMANDS: LazyLock<Grammar> = LazyLock::new(Cli::command);
+
 /// Parses and runs one command line.
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
-    let cli = Cli::command();
-    let args = &habits::as_grammar_has_it(&cli, args);
-    let mut cli = match parse(&cli, args) {
+    let args = &habits::as_grammar_has_it(&COMMANDS, args);
+    let mut cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, args, wants_json, env),
     };
@@ -138,7 +141,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 /// Runs a command line that is not of a person: its words are taken as they are, and the answer is JSON.
 fn run_words(words: Vec<OsString>, action: Option<&Action>, env: &mut Env) -> Exit {
     let args: Vec<OsString> = std::iter::once("git-colony".into()).chain(words).collect();
-    match parse(&Cli::command(), &args) {
+    match parse(&args) {
         Ok(cli) => answer(cli, &args, env),
         Err(error) => {
             let error = usage::as_error(&error, &args);
@@ -218,8 +221,8 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
 }
 
 /// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
-fn parse(cli: &Grammar, args: &[OsString]) -> Result<Cli, clap::Error> {
-    let parsed = grammar_for(cli, args)
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let parsed = grammar_for(args)
         .try_get_matches_from(args)
         .or_else(|_| grammar().try_get_matches_from(args));
     let mut matches = parsed?;
@@ -244,7 +247,8 @@ fn name_in(matches: &clap::ArgMatches) -> String {
 
 /// Returns the grammar with only one command, the first that the words name: clap copies the global options into
 /// every command that it is given, which would be half of the start. What this grammar takes, the whole one takes too.
-fn grammar_for(cli: &Grammar, args: &[OsString]) -> Grammar {
+fn grammar_for(args: &[OsString]) -> Grammar {
+    let cli = &*COMMANDS;
     let mut words = args.iter().skip(1);
     Grammar::new(cli.get_name().to_owned())
         .disable_version_flag(true)
@@ -266,7 +270,7 @@ fn grammar() -> Grammar {
 
 /// Returns the grammar with all that clap adds to it: what it takes can be asked.
 fn built_grammar() -> Grammar {
-    let mut cli = Cli::command();
+    let mut cli = COMMANDS.clone();
     cli.build();
     cli
 }

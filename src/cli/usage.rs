@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::Write as _;
 
-use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::Exit;
@@ -12,7 +11,6 @@ use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
 
-use super::args::Cli;
 use super::look;
 use super::meanings::{self, Meaning};
 
@@ -107,7 +105,7 @@ fn similar_to(error: &clap::Error) -> Vec<String> {
 
 /// Returns `true` if a command may have been meant: clap offers hidden ones too, and such as have little in common.
 fn is_probable(error: &clap::Error, command: &str) -> bool {
-    let cli = Cli::command();
+    let cli = &*super::COMMANDS;
     let is_hidden = cli
         .find_subcommand(command)
         .is_some_and(clap::Command::is_hide_set);

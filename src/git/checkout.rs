@@ -130,23 +130,23 @@ impl Checkout {
     /// Returns the id of the project: that of its normalized origin if that is on a network, else of the first
     /// commit of the default branch. `None` without either, and in a shallow clone that would need the commit.
     ///
-    /// Without a network origin it walks the first parents of the history, from `tip` if the caller knows the tip of the
-    /// default branch.
+    /// Without a network origin it walks the first parents of the history in `repo`, what [`Checkout::to_read`] returns,
+    /// from `tip` if the caller knows the tip of the default branch.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
-    pub fn project_id(&self, world: &World, tip: Option<Oid>) -> Result<Option<String>> {
+    pub fn project_id(&self, repo: Option<&Repo>, tip: Option<Oid>) -> Result<Option<String>> {
         if let Some(url) = self.network_origin() {
             return Ok(Some(project_of(&url)));
         }
-        let Some(repo) = self.to_read(world)? else {
+        let Some(repo) = repo else {
             return Ok(None);
         };
         let shallow = repo.inner.is_shallow();
         if shallow.or_code(Code::RepositoryBroken, || "cannot read 'shallow'")? {
             return Ok(None);
         }
-        let tip = tip.map_or_else(|| tip_of_default_branch(&repo), |tip| Ok(Some(tip)));
+        let tip = tip.map_or_else(|| tip_of_default_branch(repo), |tip| Ok(Some(tip)));
         let Some(tip) = tip? else {
             return Ok(None);
         };

@@ -198,6 +198,7 @@ pub(super) fn describe(
     plan: String,
 ) -> Result<NewSessionReport> {
     let checkout = Checkout::find(place.world)?;
+    let repo = checkout.to_read(place.world)?;
     let head = place
         .session
         .map(|session| session.repo.head())
@@ -208,7 +209,7 @@ pub(super) fn describe(
         agent: place.agent(),
         plan,
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(place.world, None)?,
+        project_id: checkout.project_id(repo.as_ref(), None)?,
         colony: colony_of(place)?,
         branch: head.as_ref().map(crate::git::Head::label),
         commit: head.as_ref().and_then(crate::git::Head::commit),

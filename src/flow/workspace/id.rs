@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::design::default_branch;
 use crate::git::checkout::Provider;
-use crate::git::{Checkout, Oid};
+use crate::git::{Checkout, Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::settings::colony_toml::SettingsProblem;
@@ -62,7 +62,8 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         .iter()
         .find(|path| files.has_file(path));
     let agents = [".colony/agents", ".vox/agents"];
-    let branch = default_branch_of(world, checkout)?;
+    let repo = checkout.to_read(world)?;
+    let branch = repo.as_ref().map(default_branch_of).transpose()?.flatten();
     // The manifest may name another branch than the one that decides about the project.
     let tip = branch
         .as_ref()
@@ -70,7 +71,7 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         .filter(|_| !layout.capabilities.colony_project);
     Ok(IdReport {
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(world, tip)?,
+        project_id: checkout.project_id(repo.as_ref(), tip)?,
         root: RepoPath::from(&*checkout.root),
         git_root: checkout.git_root.as_deref().map(RepoPath::from),
         common_dir: checkout.common_dir.as_deref().map(RepoPath::from),
@@ -96,11 +97,8 @@ pub(in crate::flow) fn repository_id(session: &Session) -> Result<String> {
 }
 
 /// Returns the default branch and its tip; an unborn one has none.
-fn default_branch_of(world: &World, checkout: &Checkout) -> Result<Option<(String, Option<Oid>)>> {
-    let Some(repo) = checkout.to_read(world)? else {
-        return Ok(None);
-    };
-    if let Some((branch, tip)) = default_branch::find(&repo)? {
+fn default_branch_of(repo: &Repo) -> Result<Option<(String, Option<Oid>)>> {
+    if let Some((branch, tip)) = default_branch::find(repo)? {
         return Ok(Some((branch.short(), Some(tip))));
     }
     let head = repo.head()?.moving_ref();
