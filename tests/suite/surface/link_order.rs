@@ -1,0 +1,45 @@
+//! What `make` links with: the functions of short commands are put side by side.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Sandbox;
+
+/// Runs the linker of `make` with a stand-in for the compiler, which keeps the order that it is given; returns that.
+fn order_of(sandbox: &Sandbox, output: &str) -> Option<String> {
+    let folder = sandbox.outside();
+    let stand_in = folder.join("cc");
+    let script = "#!/bin/sh\nfor argument; do case $argument in *ordering-file=*) cp \"${argument#*=}\" order;; esac; done\n";
+    fs::write(&stand_in, script).unwrap();
+    fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::remove_file(folder.join("order")).ok();
+    let linked = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("link/in-order"))
+        .args(["a b.rcgu.o", "-o", output, "-fuse-ld=lld"])
+        .env("CC", &stand_in)
+        .current_dir(folder)
+        .status();
+    assert!(linked.unwrap().success());
+    fs::read_to_string(folder.join("order")).ok()
+}
+
+#[test]
+fn the_functions_of_short_commands_are_put_in_order_whatever_the_hashes_of_crates() {
+    let sandbox = Sandbox::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("link/start.txt");
+    let names = fs::read_to_string(path).unwrap();
+    let named = |name: &&str| name.starts_with("_RNvNtC") && name.contains("3cli3run");
+    let name = names.lines().find(named).expect("cli::run is in the list");
+    let symbol = name.replacen("NtC", "NtCs9hAsh_", 1);
+    let code = format!("void {symbol}(void) {{}}\nvoid _RNvCs1_5other(void) {{}}\n");
+    fs::write(sandbox.outside().join("code.c"), code).unwrap();
+    let compiled = Command::new("cc")
+        .args(["-c", "code.c", "-o", "a b.rcgu.o"])
+        .current_dir(sandbox.outside())
+        .status();
+    assert!(compiled.unwrap().success());
+    let order = order_of(&sandbox, "/target/dist/deps/git_colony-0123");
+    assert_eq!(order.as_deref(), Some(format!("{symbol}\n").as_str()));
+    assert_eq!(order_of(&sandbox, "/target/dist/build/script-0123"), None);
+}
