@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::model::World;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
+use crate::model::warned::Warned;
 use crate::model::world::{Changes, Interrupt, Plane, UserConfiguration};
 use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
@@ -131,6 +132,7 @@ impl Env {
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            warned: Warned::default(),
             process: Some(std::process::id()),
             program: program(),
             die_at: die_at(),

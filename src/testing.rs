@@ -20,6 +20,7 @@ pub use crate::map::scope_record::{ScopeRecord, Scopes};
 pub use crate::map::scope_writing::Change;
 pub use crate::map::show::MapState;
 pub use crate::model::progress::{Progress, Step, Unit};
+pub use crate::model::warned::Warned;
 pub use crate::model::world::{Changes, Interrupt, Plane, UserConfiguration};
 pub use crate::model::{Code, Error, RepoPath, Result, World};
 pub use crate::setup::hooks::{FolderSort, Presence, git_hooks_state};

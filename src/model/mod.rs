@@ -12,6 +12,7 @@ pub mod secrets;
 pub mod text;
 pub mod time;
 pub mod untouched;
+pub mod warned;
 pub mod world;
 
 pub use code::Code;

@@ -12,6 +12,7 @@ use crate::env::{Env, Terminal};
 use crate::flow::clones::clone_of_agent;
 use crate::git::ObjectWrites;
 use crate::model::progress::Progress;
+use crate::model::warned::Warned;
 use crate::model::world::{Changes, Interrupt, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -166,6 +167,7 @@ impl Place {
             interrupt: own.interrupt,
             progress: own.progress,
             changes: Changes::default(),
+            warned: Warned::default(),
             stdout_is_terminal: false,
             plane: Plane::Mcp,
             ..self.world.clone()

@@ -16,8 +16,8 @@ use crate::clones::sync::travelers;
 use crate::clones::sync::verdict::{self, HistoryRelation, SyncVerdict};
 use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Repo, Signature};
-use crate::model::Result;
 use crate::model::text::shell_word;
+use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::{Membership, Role};
@@ -26,20 +26,24 @@ use crate::store::refs::{own_refs, ref_names};
 /// Exchanges the shared records with the hub. A failure is reported, and stops nothing: the answer then uses the
 /// records here, and the next exchange does both. So does a record for which there is no room.
 pub fn refresh(session: &Session) {
-    let narrate = &session.world.narrate;
+    let World {
+        narrate, warned, ..
+    } = &session.world;
     match exchange(session) {
         Ok(blocked) => {
             for Blocked { name, reason, hint } in blocked {
-                narrate(&format!(
-                    "warning: '{name}' is not shared with the hub: {reason}"
-                ));
-                narrate(&format!("hint: {hint}"));
+                let warning = format!("warning: '{name}' is not shared with the hub: {reason}");
+                if warned.is_first(&warning) {
+                    narrate(&warning);
+                    narrate(&format!("hint: {hint}"));
+                }
             }
         }
-        Err(error) => narrate(&format!(
+        Err(error) if warned.is_first(&error.message()) => narrate(&format!(
             "warning: cannot share records with the hub: {}",
             error.message()
         )),
+        Err(_) => {}
     }
 }
 

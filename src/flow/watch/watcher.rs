@@ -20,6 +20,7 @@ use super::{OnChange, lock_path, watch_log};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
 use crate::git::process::end_children;
+use crate::model::warned::Warned;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
@@ -237,7 +238,12 @@ impl<'a> Watcher<'a> {
         if !(looks || fires || keeps || self.watches.may_have_changed()) {
             return done;
         }
-        let opened = Session::open(self.world.clone(), self.flags, ObjectWrites::Durable);
+        // A turn warns like a command of its own.
+        let world = World {
+            warned: Warned::default(),
+            ..self.world.clone()
+        };
+        let opened = Session::open(world, self.flags, ObjectWrites::Durable);
         let opened = self.report_failure("open the repository", opened);
         self.is_failing = opened.is_none();
         let Some(mut session) = opened else {
