@@ -1,6 +1,7 @@
 //! Several clones: what both have changed is merged key by key, by a remote and in a hub.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use serde_json::{Value, json};
 
@@ -534,6 +535,13 @@ fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
     let reason =
         "the symbolic ref 'refs/colony/scopes/x' of the hub, which leads to 'refs/heads/none',";
     let of_scopes = hint_of_unshared(&desk, &["map"], "refs/colony/scopes", reason);
+    let warning = &ada.json(&put)["warnings"][0];
+    let message = warning["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(&format!("'{BOARD}' is not shared")),
+        "{message}"
+    );
+    assert_eq!(warning["hint"], json!(of_board));
     // Whatever else there is goes on.
     record(&ada, "x");
     for view in [&ada, &bob] {
@@ -552,6 +560,33 @@ fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
     assert_eq!(get(&ada, "turn"), "ada");
     assert_eq!(get(&bob, "turn"), "ada");
     assert_eq!(bob.json(&["scopes"])["count"], 1);
+}
+
+#[test]
+fn an_answer_in_json_says_that_a_key_is_not_shared() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let put = ["blackboard", "put", "plan", "turn", "ada"];
+    let get = ["blackboard", "get", "plan", "turn"];
+    let list = ["blackboard", "list"];
+    // Its objects are still found.
+    let (head, aside) = (hub(&desk).join("HEAD"), hub(&desk).join("aside"));
+    fs::rename(&head, &aside).unwrap();
+    for args in [&put[..], &get, &list] {
+        let told = ada.json(args);
+        assert_eq!(told["ok"], true, "{told:#}");
+        let message = told["warnings"][0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("cannot share records with the hub: "),
+            "{message}"
+        );
+        assert_eq!(told["warnings"].as_array().unwrap().len(), 1, "{told:#}");
+    }
+    fs::rename(&aside, &head).unwrap();
+    for args in [&put[..], &get, &list] {
+        assert_eq!(ada.json(args)["warnings"], json!([]));
+    }
+    assert_eq!(desk.json(&get)["value"], "ada");
 }
 
 #[test]
