@@ -158,12 +158,11 @@ fn refused_watches_say_why() {
     assert_eq!(code(&["watch", "code", "--id", "one"]), "usage");
     let limited = sandbox.with("COLONY_WATCH_MAX", "1");
     let refused = limited.json(&["watch", "code", "--id", "two"]);
-    assert!(
-        refused["message"]
-            .as_str()
-            .unwrap()
-            .contains("too many watches"),
-        "{refused}"
+    assert_eq!(refused["code"], "too-many-watches", "{refused}");
+    assert_eq!(
+        limited.run(&["watch", "code", "--id", "two"]).code,
+        128,
+        "the command line is right"
     );
     // A word that names no scope is a path, as in git.
     let path = sandbox.json(&["watch", "src", "--debounce", SOON]);
