@@ -5,7 +5,6 @@
 //! exchange that was cut off is completed by the next one.
 
 pub(in crate::flow) mod join;
-pub(in crate::flow) mod obstacle;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +23,7 @@ use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
 use crate::store::membership::Role;
-use crate::store::refs::{own_refs, ref_names};
+use crate::store::refs::{obstacle, own_refs, ref_names};
 
 /// A reason why records are not shared with the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -220,7 +219,7 @@ fn agreed(repo: &Repo, name: &RefName, sides: &Sides<Oid>) -> Result<Option<Oid>
 fn here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = BTreeMap::new();
     for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
-        found.extend(repo.find_ref(&name)?.map(|id| (name, id)));
+        found.extend(repo.find_listed_ref(&name)?.map(|id| (name, id)));
     }
     let boards = repo.refs_below(ref_names::BLACKBOARDS)?.into_iter();
     found.extend(boards.map(|board| (board.name, board.id)));

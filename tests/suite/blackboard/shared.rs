@@ -405,6 +405,87 @@ fn a_symbolic_ref_here_that_is_in_the_way_stays() {
     }
 }
 
+/// Runs the command of a hint.
+fn run_hint(view: &View, hint: &Value) {
+    let hint = hint.as_str().unwrap();
+    let done = view.process("sh").args(["-c", hint]).status();
+    assert!(done.unwrap().success(), "{hint}");
+}
+
+/// Returns how a broken ref is named with its file.
+fn broken(view: &View, name: &str, holds: &str) -> String {
+    let file = view.path(&format!(".git/{name}"));
+    format!(
+        "the broken ref '{name}' here is in the way of this name: its file '{}' has '{holds}' in place of an object id",
+        file.display()
+    )
+}
+
+#[test]
+fn a_broken_ref_here_stops_a_sync_and_is_no_deletion() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    put(a, "owner", "ada");
+    a.colony(&["map"]);
+    synced(a);
+    synced(&b);
+    let names = [BOARD, "refs/colony/scopes"];
+    for name in names {
+        b.write(&format!(".git/{name}"), "garbage\n");
+    }
+    let told = b.json(&["sync", "-n"]);
+    for name in names {
+        let row = row(&told, name);
+        assert_eq!(row["result"], "conflict", "{row:#}");
+        assert_eq!(row["reason"], broken(&b, name, "garbage"));
+    }
+    // git fetches nothing beside such a ref.
+    for name in names {
+        let refused = b.json(&["sync"]);
+        assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(b.path(&format!(".git/{name}")).to_str().unwrap()));
+        run_hint(&b, &refused["hint"]);
+    }
+    let told = synced(&b);
+    for name in names {
+        assert_eq!(result(&told, name), "fetched", "{told:#}");
+    }
+}
+
+#[test]
+fn a_broken_ref_that_is_in_the_way_is_named_with_its_file() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    let args = ["blackboard", "put", "plan", "turn", "ada"];
+    ada.write(".git/refs/colony/blackboard", "garbage\n");
+    let refused = ada.json(&args);
+    assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+    let reason = broken(&ada, "refs/colony/blackboard", "garbage");
+    assert_eq!(
+        refused["message"],
+        format!("cannot create ref '{BOARD}': {reason}")
+    );
+    run_hint(&ada, &refused["hint"]);
+    assert_eq!(ada.json(&args)["ok"], true);
+    // One of the very name, empty as after a power cut.
+    ada.write(&format!(".git/{BOARD}"), "");
+    put(&bob, "turn", "bob");
+    let warning = ada.json(&["blackboard", "list"])["warnings"][0].clone();
+    let reason = broken(&ada, BOARD, "");
+    assert_eq!(
+        warning["message"],
+        format!("'{BOARD}' is not shared with the hub: {reason}")
+    );
+    let refused = ada.json(&args);
+    assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+    let file = ada.path(&format!(".git/{BOARD}"));
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains(file.to_str().unwrap()), "{message}");
+    run_hint(&ada, &refused["hint"]);
+    assert_eq!(get(&ada, "turn"), "bob");
+}
+
 /// Syncs a clone whose fork cannot be sent.
 fn synced_but_the_fork(view: &View) {
     let told = view.json(&["sync"]);
