@@ -14,6 +14,7 @@ use crate::model::World;
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
 use crate::model::time::Moment;
+use crate::model::warned::Warned;
 use crate::model::world::{Changes, Plane, UserConfiguration};
 use crate::streams::Streams;
 use crate::ui::progress_line::ProgressLine;
@@ -132,6 +133,7 @@ impl Env {
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            warned: Warned::default(),
             process: Some(std::process::id()),
             program: program(),
             die_at: die_at(),

@@ -21,6 +21,7 @@ pub use crate::map::scope_writing::Change;
 pub use crate::map::show::MapState;
 pub use crate::model::interrupt::Interrupt;
 pub use crate::model::progress::{Progress, Step, Unit};
+pub use crate::model::warned::Warned;
 pub use crate::model::world::{Changes, Plane, UserConfiguration};
 pub use crate::model::{Code, Error, RepoPath, Result, World};
 pub use crate::setup::hooks::{FolderSort, Presence, git_hooks_state};

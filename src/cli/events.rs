@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::flow::events::{self, EventEntry, EventsReport, Follower, OwnEvents, Request};
 use crate::model::escape;
@@ -14,13 +14,7 @@ use crate::ui::text;
 use crate::ui::theme::{Role, Span};
 
 use super::checkpoints::age;
-use super::{Face, Run, Stop};
-
-/// The most members of a value that a line has.
-const MAX_MEMBERS: usize = 4;
-
-/// The most letters of each.
-const MAX_MEMBER_LETTERS: usize = 48;
+use super::{Face, Run, Stop, event_lines};
 
 /// How many events are listed if `-n` does not say it.
 const USUAL_LIMIT: usize = 100;
@@ -158,8 +152,8 @@ fn print(face: &mut Face<'_>, report: &EventsReport) -> Result<(), Stop> {
             lines.extend(gap(report));
             lines.extend(report.events.iter().map(|event| {
                 let agent = event.agent.as_deref().unwrap_or("-");
-                let (key, value) = (shown_key(event), summary(event));
-                let line = format!("{}  {agent}  {key}  {value}", event.ts);
+                let (what, rest) = event_lines::parts(event);
+                let line = format!("{}  {agent}  {what}  {rest}", event.ts);
                 line.trim_end().to_owned()
             }));
             lines = lines.iter().map(|line| escape::line(line)).collect();
@@ -201,11 +195,12 @@ impl Answer for EventsReport {
     fn blocks(&self, now: &Moment) -> Vec<Block> {
         let row = |event: &EventEntry| {
             let agent = event.agent.clone();
+            let (what, rest) = event_lines::parts(event);
             vec![
                 Span::new(Role::Dim, when(&event.ts, now)),
                 Span::new(Role::Heading, agent.unwrap_or_else(|| "-".to_owned())),
-                shown_key(event).into(),
-                Span::new(Role::Dim, summary(event)),
+                what.into(),
+                Span::new(Role::Dim, rest),
             ]
         };
         vec![Block::Table(self.events.iter().map(row).collect())]
@@ -217,52 +212,6 @@ impl Answer for EventsReport {
         } else {
             Outcome::Yes
         }
-    }
-}
-
-/// Returns the key as people see it: with the name of a row in place of the id of its scope.
-fn shown_key(event: &EventEntry) -> String {
-    let scope = event.value.get("scope_id").and_then(Value::as_str);
-    let named = scope.zip(event.row.as_ref()).and_then(|(scope, row)| {
-        let prefix = event.key.strip_suffix(scope)?;
-        Some(format!("{prefix}{row}"))
-    });
-    named.unwrap_or_else(|| event.key.clone())
-}
-
-/// Formats the value of an event in a few words: the members that its key does not have already.
-fn summary(event: &EventEntry) -> String {
-    let members = event.value.as_object().into_iter().flatten();
-    let words = members.filter_map(|(name, member)| {
-        let text = match member {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(is_so) => is_so.to_string(),
-            Value::Array(all) => listed(all)?,
-            Value::Object(_) | Value::Null => return None,
-        };
-        let is_known = name == "ts" || text.is_empty() || event.key.ends_with(&text);
-        let row = event.row.clone().filter(|_| name == "scope_id");
-        let text = row.unwrap_or(text);
-        (!is_known).then(|| format!("{name}: {}", shortened(&text)))
-    });
-    words.take(MAX_MEMBERS).collect::<Vec<_>>().join(", ")
-}
-
-fn listed(all: &[Value]) -> Option<String> {
-    let first = all.first()?.as_str()?;
-    Some(match all.len() {
-        1 => first.to_owned(),
-        count => format!("{first} and {} more", count - 1),
-    })
-}
-
-fn shortened(text: &str) -> String {
-    let start: String = text.chars().take(MAX_MEMBER_LETTERS).collect();
-    if start.len() < text.len() {
-        format!("{start}...")
-    } else {
-        start
     }
 }
 

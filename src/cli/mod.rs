@@ -33,6 +33,7 @@ mod deinit;
 mod diff;
 mod disk_space;
 mod doctor;
+mod event_lines;
 mod events;
 pub mod examples;
 mod face;

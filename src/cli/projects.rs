@@ -250,6 +250,12 @@ impl Answer for ProjectChangeReport {
                     .to_owned(),
             );
         }
+        if self.restores_default {
+            lines.push(
+                "warning: 'default', the whole repository, is a project again, since no other is named"
+                    .to_owned(),
+            );
+        }
         lines
     }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::blackboard::board::{self, Board, UnreadableKey};
 use crate::blackboard::change::{self, Change, Changed};
 use crate::blackboard::entry::{Entry, NO_VERSION, Value};
-use crate::flow::shared;
+use crate::flow::shared::{self, ShareWarning};
 use crate::model::id::OperationId;
 use crate::model::text::words_after_options;
 use crate::model::{Code, Error, Result};
@@ -39,6 +39,8 @@ pub struct ChangeReport {
     pub previous_version: String,
     /// The operation; `None` if nothing had to change, or in a dry run.
     pub op: Option<OperationId>,
+    /// Reasons why it, or another record, is not shared with the other clones.
+    pub warnings: Vec<ShareWarning>,
     /// True if nothing was changed because of a dry run.
     pub dry_run: bool,
 }
@@ -58,6 +60,8 @@ pub struct KeyReport {
     pub values: Vec<Value>,
     /// Whether it has more than one value: a write that names this version settles it.
     pub conflict: bool,
+    /// Reasons why it, or another record, may differ from that of the other clones.
+    pub warnings: Vec<ShareWarning>,
 }
 
 /// A blackboard in the list.
@@ -99,6 +103,8 @@ pub struct BlackboardReport {
     pub count: usize,
     /// Entries that cannot be read; in the list of blackboards, refs.
     pub unreadable: Vec<UnreadableKey>,
+    /// Reasons why these, or other records, may differ from those of the other clones.
+    pub warnings: Vec<ShareWarning>,
 }
 
 /// Writes or deletes a key; in a dry run, says what it would do.
@@ -109,7 +115,7 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
     let _lock = shared::lock(session)?;
     shared::refresh(session);
     let Changed { before, now, op } = change::apply(session, change)?;
-    shared::refresh(session);
+    let warnings = shared::refresh(session);
     let version = |entry: &Option<Entry>| {
         let version = entry.as_ref().map(Entry::version);
         version.unwrap_or_else(|| NO_VERSION.to_owned())
@@ -126,6 +132,7 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
         version: version(&now),
         previous_version: version(&before),
         op,
+        warnings,
         dry_run: session.is_dry(),
     })
 }
@@ -135,7 +142,7 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
 /// # Errors
 /// `key-not-found`, `invalid-value`, `repository-broken`, `object-missing`.
 pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
-    shared::refresh(session);
+    let warnings = shared::refresh(session);
     let found = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
     let Some(entry) = found else {
         let message = format!("blackboard '{scope}' has no key '{key}'");
@@ -154,6 +161,7 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
         conflict,
         key: entry.key,
         values: entry.values,
+        warnings,
     })
 }
 
@@ -162,7 +170,7 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
 /// # Errors
 /// `invalid-value`, `object-missing`, `repository-broken`.
 pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> {
-    shared::refresh(session);
+    let warnings = shared::refresh(session);
     let repo = &session.repo;
     let Some(scope) = scope else {
         let (boards, unreadable) = board::list(repo)?;
@@ -176,6 +184,7 @@ pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> 
             blackboards: boards.into_iter().map(row).collect(),
             keys: Vec::new(),
             unreadable,
+            warnings,
         });
     };
     let (entries, unreadable) = Board::open(repo, scope)?.read(repo)?;
@@ -185,6 +194,7 @@ pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> 
         count: entries.len(),
         keys: entries.iter().map(key_row).collect(),
         unreadable,
+        warnings,
     })
 }
 

@@ -64,6 +64,7 @@ const REFUSING: &[Code] = &[
     Code::SessionEnded,
     Code::SessionNotFound,
     Code::TooManySessions,
+    Code::TooManyWatches,
     Code::ToolExists,
     Code::ToolRegistryInvalid,
     Code::TreeTooLarge,
@@ -256,6 +257,8 @@ codes! {
     SessionEnded = "session-ended",
     /// As many sessions are active as a checkout may have.
     TooManySessions = "too-many-sessions",
+    /// A working tree has as many watches as `colony.watch.max` allows.
+    TooManyWatches = "too-many-watches",
     /// The name of an agent, or a value, is invalid.
     InvalidValue = "invalid-value",
     /// No setting has that name.

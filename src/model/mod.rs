@@ -14,6 +14,7 @@ pub mod text;
 pub mod time;
 pub mod untouched;
 pub mod variables;
+pub mod warned;
 pub mod world;
 
 pub use code::Code;

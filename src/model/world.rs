@@ -17,6 +17,7 @@ use super::progress::Progress;
 use super::text::shell_word;
 use super::time::Moment;
 use super::variables::Variables;
+use super::warned::Warned;
 
 /// The environment of one run of the program.
 #[derive(Clone)]
@@ -45,6 +46,8 @@ pub struct World {
     pub interrupt: Interrupt,
     /// What this run has changed.
     pub changes: Changes,
+    /// What this run has warned of.
+    pub warned: Warned,
     /// The process that the command belongs to; `None` if no user's command runs.
     pub process: Option<u32>,
     /// The path of this program, for git to start it again.

@@ -13,6 +13,7 @@ use crate::flow::clones::clone_of_agent;
 use crate::git::ObjectWrites;
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
+use crate::model::warned::Warned;
 use crate::model::world::{Changes, Plane};
 use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
@@ -167,6 +168,7 @@ impl Place {
             interrupt: own.interrupt,
             progress: own.progress,
             changes: Changes::default(),
+            warned: Warned::default(),
             stdout_is_terminal: false,
             plane: Plane::Mcp,
             ..self.world.clone()

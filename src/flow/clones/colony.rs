@@ -108,6 +108,9 @@ fn unseen(name: &str, cause: &Error) -> Error {
 }
 
 fn warn_unseen(world: &World, error: &Error) {
+    if !world.warned.is_first(&error.message()) {
+        return;
+    }
     (world.narrate)(&format!(
         "warning: cannot read the published work of others: {}",
         error.message()
@@ -142,7 +145,9 @@ pub fn publish_session(session: &Session) {
 }
 
 fn publish(world: &World, published: Result<usize>) {
-    if let Err(error) = published {
+    if let Err(error) = published
+        && world.warned.is_first(&error.message())
+    {
         (world.narrate)(&format!(
             "warning: cannot publish to the hub: {}",
             error.message()

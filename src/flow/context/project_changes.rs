@@ -11,8 +11,8 @@ use crate::store::Session;
 use crate::store::files::text_diff;
 use crate::store::operation::Kind;
 use crate::store::settings::project_edit::{self, ProjectEdit};
-use crate::store::settings::project_tables;
 use crate::store::settings::projects::{Project, ProjectTables, Resource};
+use crate::store::settings::{project_tables, user_projects};
 
 use super::known_projects::{self, PATH, ProjectSource};
 use super::project_files::{Place, ProjectReader};
@@ -48,6 +48,8 @@ pub struct ProjectChangeReport {
     pub missing: Vec<String>,
     /// Whether the project `default`, the whole repository, is gone with this first project.
     pub replaces_default: bool,
+    /// Whether the project `default`, the whole repository, is back: this was the last project that was named.
+    pub restores_default: bool,
     /// Whether nothing was written.
     pub dry_run: bool,
 }
@@ -82,6 +84,7 @@ pub fn change(session: &Session, change: &ProjectChange) -> Result<ProjectChange
     Ok(ProjectChangeReport {
         project: change.words().1.to_owned(),
         diff: planned.diff(),
+        restores_default: planned.restores_default(session),
         resources: planned.resources,
         missing: planned.missing,
         replaces_default: planned.replaces_default,
@@ -256,6 +259,19 @@ fn not_editable(why: &str) -> Error {
 impl Plan {
     fn has_changed(&self) -> bool {
         self.before != self.after
+    }
+
+    /// Returns `true` if it removes the last project that the repository or the user names.
+    fn restores_default(&self, session: &Session) -> bool {
+        let names_none = |text: &str| {
+            let tables = project_tables::read(text);
+            tables.is_ok_and(|tables| tables.projects.is_empty())
+        };
+        // Tables of the user that cannot be read are reported where they are used.
+        let of_user = || user_projects::read(&session.repo);
+        !names_none(&self.before)
+            && names_none(&self.after)
+            && of_user().is_ok_and(|tables| tables.projects.is_empty())
     }
 
     fn diff(&self) -> String {

@@ -57,15 +57,8 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
         )
     });
     let others = damaged.others.first().map(|first| {
-        let logs = session.repo.common_dir().join("logs");
-        let log = text::shell_word(&first.name.under(&logs).to_string_lossy());
-        let file = first.name.under(session.repo.common_dir());
-        let path = text::shell_word(&file.to_string_lossy());
-        Check::ill(
-            "damaged-refs",
-            told(&damaged.others, first, ""),
-            format!("rm {path}   # no git command deletes it; its last value: tail -1 {log}"),
-        )
+        let found = told(&damaged.others, first, "");
+        Check::ill("damaged-refs", found, first.removal())
     });
     Ok(lost.into_iter().chain(ours).chain(others).collect())
 }

@@ -5,10 +5,12 @@
 //! exchange that was cut off is completed by the next one.
 
 pub(in crate::flow) mod join;
-pub(in crate::flow) mod obstacle;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::clones::hub::{Hub, shared_refs};
 use crate::clones::sync::rules::Sides;
@@ -16,30 +18,50 @@ use crate::clones::sync::travelers;
 use crate::clones::sync::verdict::{self, HistoryRelation, SyncVerdict};
 use crate::git::refs::{ReflogReason, lost_race};
 use crate::git::{Oid, RefChange, RefName, Repo, Signature};
-use crate::model::Result;
 use crate::model::text::shell_word;
+use crate::model::{Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
-use crate::store::membership::{Membership, Role};
-use crate::store::refs::{own_refs, ref_names};
+use crate::store::membership::Role;
+use crate::store::refs::{obstacle, own_refs, ref_names};
+
+/// A reason why records are not shared with the hub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ShareWarning {
+    /// The records and the reason.
+    pub message: String,
+    /// The next command to try; null if there is none.
+    pub hint: Option<String>,
+}
 
 /// Exchanges the shared records with the hub. A failure is reported, and stops nothing: the answer then uses the
-/// records here, and the next exchange does both. So does a record for which there is no room.
-pub fn refresh(session: &Session) {
-    let narrate = &session.world.narrate;
+/// records here, and the next exchange does both. So does a record for which there is no room. Returns what was
+/// reported now, or before by the same command.
+pub fn refresh(session: &Session) -> Vec<ShareWarning> {
+    let World {
+        narrate, warned, ..
+    } = &session.world;
     match exchange(session) {
         Ok(blocked) => {
-            for Blocked { name, reason, hint } in blocked {
-                narrate(&format!(
-                    "warning: '{name}' is not shared with the hub: {reason}"
-                ));
-                narrate(&format!("hint: {hint}"));
+            for ShareWarning { message, hint } in &blocked {
+                if warned.is_first(message) {
+                    narrate(&format!("warning: {message}"));
+                    if let Some(hint) = hint {
+                        narrate(&format!("hint: {hint}"));
+                    }
+                }
             }
+            blocked
         }
-        Err(error) => narrate(&format!(
-            "warning: cannot share records with the hub: {}",
-            error.message()
-        )),
+        Err(error) => {
+            let cause = error.message();
+            let message = format!("cannot share records with the hub: {cause}");
+            if warned.is_first(&cause) {
+                narrate(&format!("warning: {message}"));
+            }
+            let hint = error.hint_text().map(str::to_owned);
+            vec![ShareWarning { message, hint }]
+        }
     }
 }
 
@@ -49,7 +71,8 @@ pub fn refresh(session: &Session) {
 /// # Errors
 /// `locked`, `interrupted`, `io`.
 pub(in crate::flow) fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
-    let Some(member) = member_of_hub(session) else {
+    let member = session.membership.as_ref();
+    let Some(member) = member.filter(|member| !session.is_dry() && member.hub.is_dir()) else {
         return Ok(None);
     };
     let path = member.hub.join("colony").join("shared-lock");
@@ -58,28 +81,20 @@ pub(in crate::flow) fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
     Ok(Some(lock))
 }
 
-fn member_of_hub(session: &Session) -> Option<&Membership> {
-    let member = session.membership.as_ref();
-    member.filter(|member| !session.is_dry() && member.hub.is_dir())
-}
-
-/// A record that is not shared, because another ref is in the way of its name.
-struct Blocked {
-    name: RefName,
-    reason: String,
-    /// The command that makes room.
-    hint: String,
-}
-
 /// Exchanges the shared records with the hub; returns those that stay apart because their name is taken. Without a
 /// change, it starts no process and writes nothing.
 ///
 /// # Errors
 /// `hub-missing`, `repository-broken`, `object-missing`, `locked`, `ref-moved`, `git-failed`, `no-space`.
-fn exchange(session: &Session) -> Result<Vec<Blocked>> {
-    let Some(member) = member_of_hub(session) else {
+fn exchange(session: &Session) -> Result<Vec<ShareWarning>> {
+    let member = session.membership.as_ref();
+    let Some(member) = member.filter(|_| !session.is_dry()) else {
         return Ok(Vec::new());
     };
+    // A user's checkout needs no hub: it may have been removed with its last clone.
+    if member.role == Role::Desk && !member.hub.is_dir() {
+        return Ok(Vec::new());
+    }
     let hub = Hub::open(&member.hub)?;
     lost_race::retried(|| {
         let compared = Compared::with_hub(session, &hub)?;
@@ -96,12 +111,11 @@ fn find_blocked(
     name: &RefName,
     sides: &Sides<Oid>,
     role: Role,
-) -> Result<Option<Blocked>> {
+) -> Result<Option<ShareWarning>> {
     let then = "the next command shares it";
-    let blocked = |reason, hint| Blocked {
-        name: name.clone(),
-        reason,
-        hint,
+    let blocked = |reason: String, hint| ShareWarning {
+        message: format!("'{name}' is not shared with the hub: {reason}"),
+        hint: Some(hint),
     };
     if sides.ours.is_none()
         && let Some(found) = repo.find_in_the_way(name)?
@@ -205,7 +219,7 @@ fn agreed(repo: &Repo, name: &RefName, sides: &Sides<Oid>) -> Result<Option<Oid>
 fn here(repo: &Repo) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = BTreeMap::new();
     for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
-        found.extend(repo.find_ref(&name)?.map(|id| (name, id)));
+        found.extend(repo.find_listed_ref(&name)?.map(|id| (name, id)));
     }
     let boards = repo.refs_below(ref_names::BLACKBOARDS)?.into_iter();
     found.extend(boards.map(|board| (board.name, board.id)));
@@ -219,12 +233,12 @@ struct Moves {
     here: Vec<RefChange>,
     there: Vec<RefChange>,
     notes: Vec<RefChange>,
-    blocked: Vec<Blocked>,
+    blocked: Vec<ShareWarning>,
 }
 
 impl Moves {
     /// Moves the records here and the notes, once the hub has its part; returns those that were blocked.
-    fn settle(self, session: &Session) -> Result<Vec<Blocked>> {
+    fn settle(self, session: &Session) -> Result<Vec<ShareWarning>> {
         let who = Signature {
             seconds: session.world.now().timestamp(),
             ..session.record_signature()

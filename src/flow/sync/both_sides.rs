@@ -59,7 +59,7 @@ impl Look {
             ours.extend(found.map(|found| (found.name, found.id)));
         }
         for name in travelers::single_names() {
-            if let Some(id) = repo.find_ref(&name)? {
+            if let Some(id) = repo.find_listed_ref(&name)? {
                 ours.insert(name, id);
             }
         }

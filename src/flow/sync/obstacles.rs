@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clones::sync::travelers;
-use crate::flow::shared::obstacle;
 use crate::git::refs::in_the_way::{InTheWay, folders_of};
 use crate::git::{RefChange, RefName};
 use crate::model::Result;
 use crate::model::text::shell_word;
 use crate::store::Session;
+use crate::store::refs::obstacle;
 
 use super::both_sides::Look;
 use super::plan::Step;
@@ -37,9 +37,9 @@ pub(super) fn refuse(session: &Session, look: &Look, steps: &mut [Step], way: Wa
         let obstacle = match (created(there), created(step.here.as_ref())) {
             (Some(name), _) => on_remote(look, name).map(Obstacle::There),
             (None, Some(name)) => repo.find_in_the_way(name)?.map(Obstacle::Here),
-            // A symbolic ref is not listed as one of ours: that must not count as a deletion.
+            // A symbolic or broken ref is not listed as one of ours: that must not count as a deletion.
             (None, None) if step.there.is_some() => {
-                repo.find_symbolic(&step.row.name).map(Obstacle::Here)
+                repo.find_unlisted(&step.row.name).map(Obstacle::Here)
             }
             (None, None) => None,
         };

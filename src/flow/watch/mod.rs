@@ -156,7 +156,7 @@ pub struct StoppedReport {
 /// not started twice.
 ///
 /// # Errors
-/// `usage` where there are too many, no path, or the id is taken; `map-invalid`, `cache-unusable`.
+/// `too-many-watches`; `usage` where there is no path, or the id is taken; `map-invalid`, `cache-unusable`.
 pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
     let most = session.settings.watch_max;
     let mut state = State::open(session).map_err(unusable)?;
@@ -170,13 +170,12 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
     match state.add_watch(&watch, most).map_err(unusable)? {
         Added::New => Ok(report(session, &watch, false)),
         Added::TooMany => Err(Error::new(
-            Code::Usage,
+            Code::TooManyWatches,
             format!(
                 "too many watches: {} of {most} ('colony.watch.max')",
                 known.len()
             ),
         )
-        .unchanged()
         .hint("git colony watches stop ID")),
         Added::IdExists => Err(Error::new(
             Code::Usage,

@@ -3,6 +3,7 @@
 //! moments only, to map or to keep a state.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -20,6 +21,7 @@ use super::{OnChange, lock_path, watch_log};
 use crate::design::uncommitted::WorktreeLook;
 use crate::git::ObjectWrites;
 use crate::git::process::end_children;
+use crate::model::warned::Warned;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
@@ -37,6 +39,10 @@ const PAUSE_PER_LOOK: u32 = 10;
 
 /// How long a reaction waits for other commands.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long to wait for the lock on being the process that watches: a command that checks whether there is one holds it
+/// for a moment.
+const START_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// How much later a failed automatic checkpoint is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(30);
@@ -98,25 +104,24 @@ pub fn run(
     report: &mut dyn FnMut(&[Done]) -> Go,
 ) -> Result<bool> {
     let session = Session::open(world.clone(), flags, ObjectWrites::Durable)?;
-    // The first look comes before the lock: from then on, others see that changes are noticed.
+    let own = [session.repo.workdir(), session.repo.git_dir()].map(Path::to_owned);
+    // Both come before the lock: from then on, others see that changes are noticed, also of these two directories.
+    let noted = InPlace::of(own);
     let mut watcher = Watcher::new(world, flags, options, &session)?;
     let message = "another process watches this working tree";
-    let taken = WorktreeLock::take_at(world, &lock_path(&session), Duration::ZERO, message);
+    let taken = WorktreeLock::take_at(world, &lock_path(&session), START_TIMEOUT, message);
     let lock = match taken {
         Err(error) if error.code() == Code::Locked => return Ok(false),
         taken => taken?,
     };
     watcher.begin(&session);
-    let own = [
-        session.repo.workdir().to_owned(),
-        session.repo.git_dir().to_owned(),
-        lock_path(&session),
-    ];
-    let (place, log) = (InPlace::of(own), watch_log::path(&session));
+    let place = noted.with_open(lock_path(&session), lock.file());
+    let log = watch_log::path(&session);
     drop(session);
     while place.holds() && world.interrupt.signal().is_none() && watcher.has_work() {
         watcher.wait();
-        if report(&watcher.turn()) == Go::End {
+        // Another repository that has its place meanwhile is not changed.
+        if !place.holds() || report(&watcher.turn()) == Go::End {
             break;
         }
         watch_log::shorten(&log);
@@ -237,7 +242,12 @@ impl<'a> Watcher<'a> {
         if !(looks || fires || keeps || self.watches.may_have_changed()) {
             return done;
         }
-        let opened = Session::open(self.world.clone(), self.flags, ObjectWrites::Durable);
+        // A turn warns like a command of its own.
+        let world = World {
+            warned: Warned::default(),
+            ..self.world.clone()
+        };
+        let opened = Session::open(world, self.flags, ObjectWrites::Durable);
         let opened = self.report_failure("open the repository", opened);
         self.is_failing = opened.is_none();
         let Some(mut session) = opened else {

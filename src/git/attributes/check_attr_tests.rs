@@ -19,6 +19,7 @@ use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
 use crate::model::interrupt::Interrupt;
 use crate::model::progress::Progress;
+use crate::model::warned::Warned;
 use crate::model::world::{Changes, UserConfiguration};
 
 /// Where rules are; the last one is of no directory.
@@ -161,6 +162,7 @@ impl Place {
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            warned: Warned::default(),
             process: None,
             program: "git-colony".into(),
             die_at: None,

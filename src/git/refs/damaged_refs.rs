@@ -5,14 +5,15 @@
 //! cannot read it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::git::plain_file::{self, Symlinks};
 use crate::git::{Oid, RefName, Repo};
-use crate::model::{Error, Result};
+use crate::model::text::shell_word;
+use crate::model::{Code, Error, Result};
 
 /// The maximum length of a ref file: a ref name or an object id.
 const MAX_READ_BYTES: u64 = 4_200;
@@ -32,6 +33,40 @@ pub struct DamagedRef {
     /// The file's bytes.
     #[serde(skip)]
     bytes: Vec<u8>,
+    /// The directory that its name begins at.
+    #[serde(skip)]
+    common_dir: PathBuf,
+}
+
+impl DamagedRef {
+    /// Returns its file.
+    fn file(&self) -> PathBuf {
+        self.name.under(&self.common_dir)
+    }
+
+    /// Names its file and what that holds.
+    pub fn problem(&self) -> String {
+        let (file, holds) = (self.file(), &self.holds);
+        format!(
+            "its file '{}' has '{holds}' in place of an object id",
+            file.display()
+        )
+    }
+
+    /// Returns the command that deletes its file, with a remark that names the log where its last value is.
+    pub fn removal(&self) -> String {
+        let log = self.name.under(&self.common_dir.join("logs"));
+        let word = |path: &Path| shell_word(&path.to_string_lossy());
+        let last = if log.is_file() {
+            format!("; its last value: tail -1 {}", word(&log))
+        } else {
+            String::new()
+        };
+        format!(
+            "rm {}   # no git command deletes it{last}",
+            word(&self.file())
+        )
+    }
 }
 
 impl Repo {
@@ -41,17 +76,18 @@ impl Repo {
     /// Opens each loose ref. Refs that cannot be opened are skipped.
     pub fn damaged_refs_below(&self, prefix: &str) -> Vec<DamagedRef> {
         let names = self.loose_ref_names_below(prefix).into_iter();
-        let damaged = names.filter_map(|name| {
-            let bytes = read(&name.under(self.common_dir())).ok()?;
-            let is_symbolic = bytes.starts_with(b"ref:");
-            (!self.holds_an_id(&bytes)).then(|| DamagedRef {
-                holds: told(&bytes),
-                name,
-                is_symbolic,
-                bytes,
-            })
-        });
-        damaged.collect()
+        names.filter_map(|name| find(&self.inner, name)).collect()
+    }
+
+    /// Does the same as [`Repo::find_ref`], but a damaged ref counts as none, as in lists of refs.
+    ///
+    /// # Errors
+    /// `repository-broken` when it cannot be read for another reason.
+    pub fn find_listed_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        match self.find_ref(name) {
+            Err(_) if find(&self.inner, name.clone()).is_some() => Ok(None),
+            found => found,
+        }
     }
 
     /// Removes a damaged ref as it was found; returns `false` if the file has changed.
@@ -81,13 +117,39 @@ impl Repo {
             _ => Ok(false),
         }
     }
+}
 
-    fn holds_an_id(&self, bytes: &[u8]) -> bool {
-        // git reads up to the first white space.
-        let id = bytes.get(..self.hex_len()).unwrap_or_default();
-        let ends = bytes.get(id.len()).is_none_or(u8::is_ascii_whitespace);
-        ends && std::str::from_utf8(id).is_ok_and(|id| Oid::parse(id).is_some())
-    }
+/// Finds the loose ref of a name, if it can be opened and does not hold an object id.
+pub(super) fn find(repo: &gix::Repository, name: RefName) -> Option<DamagedRef> {
+    let common_dir = repo.common_dir();
+    let bytes = read(&name.under(common_dir)).ok()?;
+    let hex_len = repo.object_hash().len_in_hex();
+    (!holds_an_id(&bytes, hex_len)).then(|| DamagedRef {
+        holds: told(&bytes),
+        name,
+        is_symbolic: bytes.starts_with(b"ref:"),
+        bytes,
+        // It is shown, and may be used elsewhere.
+        common_dir: common_dir
+            .canonicalize()
+            .unwrap_or_else(|_| common_dir.to_owned()),
+    })
+}
+
+/// Names the file of a ref that cannot be read because it is damaged, and the command that deletes it.
+pub(super) fn explain(repo: &gix::Repository, name: &RefName, error: Error) -> Error {
+    let Some(damaged) = find(repo, name.clone()) else {
+        return error;
+    };
+    let message = format!("cannot read ref '{name}': {}", damaged.problem());
+    Error::new(Code::RepositoryBroken, message).hint(damaged.removal())
+}
+
+fn holds_an_id(bytes: &[u8], hex_len: usize) -> bool {
+    // git reads up to the first white space.
+    let id = bytes.get(..hex_len).unwrap_or_default();
+    let ends = bytes.get(id.len()).is_none_or(u8::is_ascii_whitespace);
+    ends && std::str::from_utf8(id).is_ok_and(|id| Oid::parse(id).is_some())
 }
 
 #[expect(

@@ -1,9 +1,10 @@
 //! Refs that are in the way of a new one: where a ref is named `a`, none can be named `a/b`, and under the new name itself
-//! there may be a symbolic ref, which lists of refs with their objects leave out.
+//! there may be a symbolic or broken ref, which lists of refs with their objects leave out.
 
 use crate::git::{BareRepo, RefName, Repo};
 use crate::model::Result;
 
+use super::damaged_refs::{self, DamagedRef};
 use super::{find_ref, ref_listing, symbolic_target};
 
 /// A ref that is in the way of a new one.
@@ -11,8 +12,19 @@ use super::{find_ref, ref_listing, symbolic_target};
 pub struct InTheWay {
     /// Its name.
     pub name: RefName,
-    /// The ref that it leads to, if it is symbolic.
-    pub leads_to: Option<RefName>,
+    /// What it holds.
+    pub content: RefContent,
+}
+
+/// What a ref holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefContent {
+    /// An object id.
+    Object,
+    /// The name of another ref.
+    Symbolic(RefName),
+    /// Neither.
+    Broken(DamagedRef),
 }
 
 impl Repo {
@@ -24,9 +36,9 @@ impl Repo {
         in_the_way(&self.inner, new)
     }
 
-    /// Finds the symbolic ref of a name.
-    pub fn find_symbolic(&self, name: &RefName) -> Option<InTheWay> {
-        symbolic(&self.inner, name)
+    /// Finds the ref of a name that lists of refs leave out: a symbolic or broken one.
+    pub fn find_unlisted(&self, name: &RefName) -> Option<InTheWay> {
+        unlisted(&self.inner, name)
     }
 }
 
@@ -54,7 +66,7 @@ fn in_the_way(repo: &gix::Repository, new: &RefName) -> Result<Option<InTheWay>>
             return Ok(Some(found));
         }
     }
-    if let Some(found) = symbolic(repo, new) {
+    if let Some(found) = unlisted(repo, new) {
         return Ok(Some(found));
     }
     for name in ref_listing::names_below(repo, &format!("{new}/")) {
@@ -66,19 +78,21 @@ fn in_the_way(repo: &gix::Repository, new: &RefName) -> Result<Option<InTheWay>>
 }
 
 fn find(repo: &gix::Repository, name: RefName) -> Result<Option<InTheWay>> {
-    if let Some(found) = symbolic(repo, &name) {
+    if let Some(found) = unlisted(repo, &name) {
         return Ok(Some(found));
     }
     let is_there = find_ref(repo, &name)?.is_some();
     Ok(is_there.then_some(InTheWay {
         name,
-        leads_to: None,
+        content: RefContent::Object,
     }))
 }
 
-fn symbolic(repo: &gix::Repository, name: &RefName) -> Option<InTheWay> {
+fn unlisted(repo: &gix::Repository, name: &RefName) -> Option<InTheWay> {
+    let symbolic = symbolic_target(repo, name).map(RefContent::Symbolic);
+    let broken = || damaged_refs::find(repo, name.clone()).map(RefContent::Broken);
     Some(InTheWay {
-        leads_to: Some(symbolic_target(repo, name)?),
+        content: symbolic.or_else(broken)?,
         name: name.clone(),
     })
 }

@@ -260,7 +260,9 @@ pub(super) fn find_ref(repo: &gix::Repository, name: &RefName) -> Result<Option<
     let cannot = || format!("cannot read ref '{name}'");
     let bytes = gix::bstr::BStr::new(name.as_bytes());
     let full: gix::refs::FullName = bytes.try_into().or_code(Code::InvalidValue, cannot)?;
-    let found = find(repo, &full).or_code(Code::RepositoryBroken, cannot)?;
+    let found = find(repo, &full)
+        .or_code(Code::RepositoryBroken, cannot)
+        .map_err(|error| damaged_refs::explain(repo, name, error))?;
     Ok(found.and_then(|r| r.try_id().map(|id| id.detach().into())))
 }
 

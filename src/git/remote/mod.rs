@@ -16,7 +16,7 @@ use std::fs::File;
 
 use crate::model::{Code, Error, Result, World};
 
-use super::process::{Git, OPERATION_VARIABLE};
+use super::process::{Git, OPERATION_VARIABLE, Output};
 use super::refs::FoundRef;
 use super::{Oid, RefName, RemoteUrl, Repo};
 use network::{Direction, Network};
@@ -151,7 +151,23 @@ impl<'a> Remote<'a> {
         let git = network.git();
         git.args(FETCH).args(["--no-tags", "--", &self.name]);
         let wanted = format!("fetch the branches of '{}'", self.name);
-        network.run_checked(&wanted).map(drop)
+        let output = network.run()?;
+        if output.success() {
+            return Ok(());
+        }
+        Err(self.cannot_fetch(&network, &wanted, &output))
+    }
+
+    /// Returns the error for a failed fetch. Of a broken ref of this repository, which stops git, it names the file.
+    fn cannot_fetch(&self, network: &Network, wanted: &str, output: &Output) -> Error {
+        let damaged = self.repo.damaged_refs_below("refs/").into_iter();
+        let mut named = damaged.filter(|found| output.stderr.contains(&found.name.to_string()));
+        let Some(found) = named.next() else {
+            return network.failed(wanted, output);
+        };
+        let (name, problem) = (&found.name, found.problem());
+        let message = format!("cannot {wanted}: the ref '{name}' here is broken: {problem}");
+        Error::new(Code::RepositoryBroken, message).hint(found.removal())
     }
 
     /// Fetches refs as `<into><number>`, counted from 0 in the order of `names`; returns their
@@ -181,7 +197,8 @@ impl<'a> Remote<'a> {
                 let message = format!("'{}' has moved its refs meanwhile", self.name);
                 return Err(Error::new(Code::RefMoved, message));
             }
-            return Err(network.failed(&format!("fetch from '{}'", self.name), &output));
+            let wanted = format!("fetch from '{}'", self.name);
+            return Err(self.cannot_fetch(&network, &wanted, &output));
         }
         let mut fetched = Vec::new();
         for (number, name) in names.iter().enumerate() {

@@ -8,10 +8,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::git::refs::in_the_way::RefContent;
 use crate::git::refs::{PreparedRefs, ReflogReason};
 use crate::git::{Oid, RefChange, RefName, Repo};
 use crate::model::text::{self, shell_word};
 use crate::model::{Code, Error, Result, World};
+use crate::store::refs::obstacle;
 use crate::store::{Session, lock};
 
 use super::lock_notes::{self, PACKED, WantedLock};
@@ -29,8 +31,7 @@ pub fn prepare(
     changes: &[RefChange],
     why: &ReflogReason<'_>,
 ) -> Result<PreparedRefs> {
-    let wanted = candidates(&session.repo, changes);
-    prepare_by(session, note, wanted, |repo| {
+    prepare_by(session, note, changes, |repo| {
         repo.prepare_refs(&session.world, changes, why)
     })
 }
@@ -38,12 +39,14 @@ pub fn prepare(
 fn prepare_by(
     session: &Session,
     note: &Path,
-    wanted: Vec<WantedLock>,
+    changes: &[RefChange],
     prepare: impl FnOnce(&Repo) -> Result<PreparedRefs>,
 ) -> Result<PreparedRefs> {
+    let wanted = candidates(&session.repo, changes);
     lock_notes::announce(note, &wanted)?;
-    let prepared =
-        prepare(&session.repo).map_err(|error| refused(session, note, &wanted, error))?;
+    let prepared = prepare(&session.repo)
+        .map_err(|error| refused(session, note, &wanted, error))
+        .map_err(|error| name_broken(&session.repo, changes, error))?;
     lock_notes::identify(note, wanted)?;
     Ok(prepared)
 }
@@ -64,6 +67,28 @@ fn refused(session: &Session, note: &Path, wanted: &[WantedLock], error: Error) 
         |failed| failed,
         |()| name_locks(&session.world, error, &left),
     )
+}
+
+/// Names the broken ref that keeps another from being created: git's message names no file, and no attempt succeeds.
+fn name_broken(repo: &Repo, changes: &[RefChange], error: Error) -> Error {
+    if error.code() != Code::RefMoved {
+        return error;
+    }
+    let mut created = changes.iter().filter(|change| change.old.is_none());
+    let found = created.find_map(|RefChange { name, .. }| {
+        let found = repo.find_in_the_way(name).ok()??;
+        matches!(found.content, RefContent::Broken(_)).then_some((name, found))
+    });
+    let Some((name, found)) = found else {
+        return error;
+    };
+    let reason = obstacle::reason(&found, "here");
+    let message = format!("cannot create ref '{name}': {reason}");
+    Error::new(Code::RepositoryBroken, message).hint(obstacle::room(
+        &found,
+        "git",
+        "run the command again",
+    ))
 }
 
 /// Names all locks in the way at once, with their ages.
@@ -138,8 +163,7 @@ pub fn move_own_refs(
     if changes.is_empty() {
         return Ok(());
     }
-    let wanted = candidates(&session.repo, changes);
-    let prepared = prepare_by(session, note, wanted, |repo| {
+    let prepared = prepare_by(session, note, changes, |repo| {
         repo.prepare_own_refs(&session.world, changes, why, lock)
     });
     settle(session, note, prepared.and_then(PreparedRefs::commit))

@@ -1,6 +1,7 @@
 //! Refs of ours: their names, their moves, and the ones that lost their objects.
 
 pub mod lost_refs;
+pub mod obstacle;
 pub mod own_refs;
 pub mod ref_names;
 pub mod shared_record;

@@ -1,6 +1,7 @@
 //! Several clones: what both have changed is merged key by key, by a remote and in a hub.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use serde_json::{Value, json};
 
@@ -404,6 +405,87 @@ fn a_symbolic_ref_here_that_is_in_the_way_stays() {
     }
 }
 
+/// Runs the command of a hint.
+fn run_hint(view: &View, hint: &Value) {
+    let hint = hint.as_str().unwrap();
+    let done = view.process("sh").args(["-c", hint]).status();
+    assert!(done.unwrap().success(), "{hint}");
+}
+
+/// Returns how a broken ref is named with its file.
+fn broken(view: &View, name: &str, holds: &str) -> String {
+    let file = view.path(&format!(".git/{name}"));
+    format!(
+        "the broken ref '{name}' here is in the way of this name: its file '{}' has '{holds}' in place of an object id",
+        file.display()
+    )
+}
+
+#[test]
+fn a_broken_ref_here_stops_a_sync_and_is_no_deletion() {
+    let two = Two::new();
+    let (a, b): (&View, View) = (&two.a, two.b());
+    put(a, "owner", "ada");
+    a.colony(&["map"]);
+    synced(a);
+    synced(&b);
+    let names = [BOARD, "refs/colony/scopes"];
+    for name in names {
+        b.write(&format!(".git/{name}"), "garbage\n");
+    }
+    let told = b.json(&["sync", "-n"]);
+    for name in names {
+        let row = row(&told, name);
+        assert_eq!(row["result"], "conflict", "{row:#}");
+        assert_eq!(row["reason"], broken(&b, name, "garbage"));
+    }
+    // git fetches nothing beside such a ref.
+    for name in names {
+        let refused = b.json(&["sync"]);
+        assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains(b.path(&format!(".git/{name}")).to_str().unwrap()));
+        run_hint(&b, &refused["hint"]);
+    }
+    let told = synced(&b);
+    for name in names {
+        assert_eq!(result(&told, name), "fetched", "{told:#}");
+    }
+}
+
+#[test]
+fn a_broken_ref_that_is_in_the_way_is_named_with_its_file() {
+    let desk = Sandbox::new();
+    let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
+    let args = ["blackboard", "put", "plan", "turn", "ada"];
+    ada.write(".git/refs/colony/blackboard", "garbage\n");
+    let refused = ada.json(&args);
+    assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+    let reason = broken(&ada, "refs/colony/blackboard", "garbage");
+    assert_eq!(
+        refused["message"],
+        format!("cannot create ref '{BOARD}': {reason}")
+    );
+    run_hint(&ada, &refused["hint"]);
+    assert_eq!(ada.json(&args)["ok"], true);
+    // One of the very name, empty as after a power cut.
+    ada.write(&format!(".git/{BOARD}"), "");
+    put(&bob, "turn", "bob");
+    let warning = ada.json(&["blackboard", "list"])["warnings"][0].clone();
+    let reason = broken(&ada, BOARD, "");
+    assert_eq!(
+        warning["message"],
+        format!("'{BOARD}' is not shared with the hub: {reason}")
+    );
+    let refused = ada.json(&args);
+    assert_eq!(refused["code"], "repository-broken", "{refused:#}");
+    let file = ada.path(&format!(".git/{BOARD}"));
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains(file.to_str().unwrap()), "{message}");
+    run_hint(&ada, &refused["hint"]);
+    assert_eq!(get(&ada, "turn"), "bob");
+}
+
 /// Syncs a clone whose fork cannot be sent.
 fn synced_but_the_fork(view: &View) {
     let told = view.json(&["sync"]);
@@ -534,6 +616,13 @@ fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
     let reason =
         "the symbolic ref 'refs/colony/scopes/x' of the hub, which leads to 'refs/heads/none',";
     let of_scopes = hint_of_unshared(&desk, &["map"], "refs/colony/scopes", reason);
+    let warning = &ada.json(&put)["warnings"][0];
+    let message = warning["message"].as_str().unwrap();
+    assert!(
+        message.starts_with(&format!("'{BOARD}' is not shared")),
+        "{message}"
+    );
+    assert_eq!(warning["hint"], json!(of_board));
     // Whatever else there is goes on.
     record(&ada, "x");
     for view in [&ada, &bob] {
@@ -552,6 +641,33 @@ fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
     assert_eq!(get(&ada, "turn"), "ada");
     assert_eq!(get(&bob, "turn"), "ada");
     assert_eq!(bob.json(&["scopes"])["count"], 1);
+}
+
+#[test]
+fn an_answer_in_json_says_that_a_key_is_not_shared() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let put = ["blackboard", "put", "plan", "turn", "ada"];
+    let get = ["blackboard", "get", "plan", "turn"];
+    let list = ["blackboard", "list"];
+    // Its objects are still found.
+    let (head, aside) = (hub(&desk).join("HEAD"), hub(&desk).join("aside"));
+    fs::rename(&head, &aside).unwrap();
+    for args in [&put[..], &get, &list] {
+        let told = ada.json(args);
+        assert_eq!(told["ok"], true, "{told:#}");
+        let message = told["warnings"][0]["message"].as_str().unwrap();
+        assert!(
+            message.starts_with("cannot share records with the hub: "),
+            "{message}"
+        );
+        assert_eq!(told["warnings"].as_array().unwrap().len(), 1, "{told:#}");
+    }
+    fs::rename(&aside, &head).unwrap();
+    for args in [&put[..], &get, &list] {
+        assert_eq!(ada.json(args)["warnings"], json!([]));
+    }
+    assert_eq!(desk.json(&get)["value"], "ada");
 }
 
 #[test]

@@ -215,6 +215,26 @@ fn a_hub_that_is_gone_is_said_and_made_anew_only_aloud() {
     assert_eq!(desk.json(&["agents"])["count"], 2);
 }
 
+#[test]
+fn a_hub_that_cannot_be_used_is_reported_once() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    // Its objects are still found.
+    fs::remove_file(hub(&desk).join("HEAD")).unwrap();
+    for args in [
+        &["blackboard", "put", "plan", "turn", "ada"][..],
+        &["undo"],
+        &["checkpoint", "-m", "one"],
+        &["fleet"],
+    ] {
+        let run = ada.run(args);
+        assert_eq!(run.code, 0, "{args:?} {}", run.stderr);
+        let lines = run.stderr.lines();
+        let warnings = lines.filter(|line| line.starts_with("warning: "));
+        assert_eq!(warnings.count(), 1, "{args:?} {}", run.stderr);
+    }
+}
+
 /// The ids under which checkouts of people publish in a hub.
 fn desks_in(desk: &Sandbox, hub: &Path) -> Vec<String> {
     desks_in_at(desk, &desk.root, hub)

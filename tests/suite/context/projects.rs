@@ -208,6 +208,37 @@ fn a_missing_location_and_the_end_of_the_default_are_told() {
 }
 
 #[test]
+fn the_default_that_comes_back_with_the_last_project_is_told() {
+    let sandbox = repository();
+    sandbox.json(&["projects", "add", "app", "src"]);
+    sandbox.json(&["projects", "add", "app", "web"]);
+    sandbox.json(&["projects", "add", "docs", "docs"]);
+    let removes = |args: &[&str]| {
+        let told = sandbox.json(&[&["projects", "remove"], args].concat());
+        assert_eq!(told["ok"], true, "{told:#}");
+        told["restores_default"].clone()
+    };
+    assert_eq!(removes(&["app", "--resource", "web"]), false);
+    assert_eq!(removes(&["docs"]), false);
+    assert_eq!(removes(&["app", "-n"]), true);
+    // A project of the user is named, too.
+    let resource = format!("all directory {}", sandbox.outside().display());
+    sandbox.git(&["config", "colony.project.mine.resource", &resource]);
+    assert_eq!(removes(&["app", "-n"]), false);
+    sandbox.git(&["config", "--remove-section", "colony.project.mine"]);
+    let run = sandbox.run(&["projects", "remove", "app"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(
+        run.stderr,
+        "warning: 'default', the whole repository, is a project again, since no other is named\n"
+    );
+    assert_eq!(
+        sandbox.json(&["projects"])["projects"][0]["source"],
+        "default"
+    );
+}
+
+#[test]
 fn a_project_is_not_at_a_symlink() {
     let sandbox = repository();
     std::os::unix::fs::symlink("src", sandbox.path("link")).unwrap();

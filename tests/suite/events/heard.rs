@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{keys, keys_of};
@@ -361,6 +362,25 @@ fn an_undo_of_a_mapping_is_heard() {
 }
 
 #[test]
+fn a_line_says_what_happened() {
+    let (sandbox, ..) = busy();
+    let told = sandbox.colony(&["events"]);
+    let lines: Vec<&str> = told.lines().skip(1).collect();
+    assert_snapshot!(lines.join("\n"), @r"
+    11 minutes ago  -  created checkpoint 'a: label' on 'main'                        checkpoint_id checkpoint/20260102T030405Z-00000002, sha 0bcd7955, op op-1
+    11 minutes ago  -  moved branch 'main' from 18096686 to 0bcd7955                  kind checkpoint, op op-1
+    10 minutes ago  -  created branch 'fork/try' at 0bcd7955                          kind fork, op op-2
+    9 minutes ago   -  created an automatic checkpoint on 'fork/try', 1 file changed  episode_id 20260102T030605Z-00000003, checkpoint_id auto/20260102T030605Z-00000003, sha 4f0805d4
+    8 minutes ago   -  moved branch 'fork/try' from 0bcd7955 to 6c705622              kind commit, op op-3
+    7 minutes ago   -  merged 'fork/try' into 'main'                                  old_sha 0bcd7955, new_sha 6c705622, op op-5
+    7 minutes ago   -  moved branch 'main' from 0bcd7955 to 6c705622                  kind merge, op op-5
+    6 minutes ago   -  mapped 'default': 2 pages added, 0 removed                     source_type git_repo, branch main, commit 6c705622
+    4 minutes ago   -  requested page 00000000 in vain                                fault_id fault_000000040000, priority 10
+    3 minutes ago   -  unmapped 'default'
+    ");
+}
+
+#[test]
 fn a_line_of_an_event_has_its_value() {
     let sandbox = Sandbox::new();
     let page = {
@@ -369,9 +389,9 @@ fn a_line_of_an_event_has_its_value() {
     };
     sandbox.colony(&["pages", "request", page.as_str().unwrap()]);
     let told = sandbox.colony(&["events", "--key", "page_fault:"]);
-    let wanted = format!("page_ids: {}, ", page.as_str().unwrap());
+    let wanted = format!("loaded page {}  fault_id ", page.as_str().unwrap());
     assert!(told.contains(&wanted), "{told}");
-    assert!(told.contains("loaded: true"), "{told}");
+    assert!(told.contains(", priority 10"), "{told}");
 }
 
 #[test]
@@ -380,10 +400,10 @@ fn a_line_about_a_scope_has_the_name_of_its_row() {
     let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
     let scope = scope.as_str().unwrap();
     let told = sandbox.colony(&["events"]);
-    assert!(told.contains("mapped:default  "), "{told}");
-    assert!(!told.contains(&format!("mapped:{scope}")), "{told}");
+    assert!(told.contains("mapped 'default': "), "{told}");
+    assert!(!told.contains(scope), "{told}");
     let followed = sandbox.colony(&["--timeout", "0.1", "events", "--follow", "--since", "0:0"]);
-    assert!(followed.contains("  mapped:default  "), "{followed}");
+    assert!(followed.contains("  mapped 'default': "), "{followed}");
     // Programs get both.
     let event = sandbox.json(&["events", "--key", "mapped:"])["events"][0].clone();
     assert_eq!(event["key"], format!("mapped:{scope}"));
@@ -391,7 +411,7 @@ fn a_line_about_a_scope_has_the_name_of_its_row() {
     // The map still names a scope that is no longer mapped.
     sandbox.colony(&["scopes", "unmap", scope]);
     let told = sandbox.colony(&["events", "--key", "unmapped:"]);
-    assert!(told.contains("unmapped:default"), "{told}");
+    assert!(told.contains("unmapped 'default'"), "{told}");
     // A branch of that name is not a row.
     sandbox.colony(&["fork", "default"]);
     let event = sandbox.json(&["events", "--key", "branch_changed:"])["events"][0].clone();

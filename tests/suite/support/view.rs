@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Duration};
 use git_colony::env::{Env, Terminal};
-use git_colony::testing::{Changes, Interrupt, Plane, Progress, UserConfiguration, World};
+use git_colony::testing::{Changes, Interrupt, Plane, Progress, UserConfiguration, Warned, World};
 use serde_json::Value;
 
 use super::state::Answers;
@@ -401,6 +401,7 @@ impl View {
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
             changes: Changes::default(),
+            warned: Warned::default(),
             process: None,
             program: program_path().into(),
             die_at: None,

@@ -18,7 +18,7 @@ fn order_of(sandbox: &Sandbox, output: &str) -> Option<String> {
     let linked = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("link/in-order"))
         .args(["a b.rcgu.o", "-o", output, "-fuse-ld=lld"])
         .env("CC", &stand_in)
-        .current_dir(folder)
+        .current_dir(&folder)
         .status();
     assert!(linked.unwrap().success());
     fs::read_to_string(folder.join("order")).ok()

@@ -5,6 +5,8 @@
 //! contain.
 
 mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,7 @@ use crate::model::RepoPath;
 use super::database::{Database, Unusable};
 use rows::{
     DIRECTORY_COLUMNS, SCOPE_COLUMNS, directory_row, find, insert, remove_all, remove_below,
-    remove_one, scope_row, seal, totals, write_scope,
+    remove_one, scope_row, seal, write_scope,
 };
 
 /// The version of the schema, which is in the path.
@@ -214,15 +216,20 @@ impl PageTable {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Returns `true` if the totals of a scope are the sum of those of its directories.
+    /// Returns `true` if the totals of a scope are the sum of those of its directories. One statement reads both, since
+    /// another process may be mapping the scope, or delete it.
     ///
     /// # Errors
     /// When the table cannot be read.
     pub fn adds_up(&self, scope: &ScopeRow) -> Result<bool, Unusable> {
-        let sql = "SELECT coalesce(sum(pages), 0), coalesce(sum(records), 0),
-            coalesce(sum(tokens), 0) FROM directories WHERE scope = ?1";
+        let sql = "SELECT scopes.pages = coalesce(sum(below.pages), 0)
+                AND scopes.records = coalesce(sum(below.records), 0)
+                AND scopes.tokens = coalesce(sum(below.tokens), 0)
+            FROM scopes LEFT JOIN directories AS below ON below.scope = scopes.id
+            WHERE scopes.id = ?1 GROUP BY scopes.id";
         let mut statement = self.database.reader().prepare_cached(sql)?;
-        Ok(statement.query_row([scope.id], totals)? == scope.totals)
+        let adds_up = statement.query_row([scope.id], |row| row.get(0));
+        Ok(adds_up.optional()?.unwrap_or(true))
     }
 
     /// Finds a directory of a scope.

@@ -118,7 +118,7 @@ fn digest_of(parts: &[&[u8]]) -> [u8; 8] {
 }
 
 /// Returns the first three columns.
-pub(super) fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
+fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
     let number = |at: usize| row.get::<_, i64>(at).map(i64::unsigned_abs);
     Ok(Totals {
         pages: number(0)?,

@@ -1,29 +1,39 @@
 //! The reason and the hint of a conflict: a ref is in the way of another one.
 
-use crate::git::refs::in_the_way::InTheWay;
+use crate::git::refs::in_the_way::{InTheWay, RefContent};
 use crate::model::text::shell_word;
 
 /// Where saved refs are offered a place: below it nothing of ours and nothing of git is.
 const SAVED: &str = "refs/saved/";
 
 /// Says that a ref is in the way of another one, which is named beside it; `whose` is `here`, or `of` a repository.
-pub(in crate::flow) fn reason(found: &InTheWay, whose: &str) -> String {
+pub fn reason(found: &InTheWay, whose: &str) -> String {
     let name = &found.name;
-    match &found.leads_to {
-        None => format!("the ref '{name}' {whose} is in the way of this name"),
-        Some(target) => format!(
+    match &found.content {
+        RefContent::Object => format!("the ref '{name}' {whose} is in the way of this name"),
+        RefContent::Symbolic(target) => format!(
             "the symbolic ref '{name}' {whose}, which leads to '{target}', is in the way of this name"
+        ),
+        RefContent::Broken(damaged) => format!(
+            "the broken ref '{name}' {whose} is in the way of this name: {}",
+            damaged.problem()
         ),
     }
 }
 
 /// Returns the command that makes room in the repository that `git` is called for, and the next step, `then`. Nothing that
 /// was saved before is overwritten. A branch is work: a name for it is up to a person.
-pub(in crate::flow) fn room(found: &InTheWay, git: &str, then: &str) -> String {
+pub fn room(found: &InTheWay, git: &str, then: &str) -> String {
     let name = found.name.to_string();
     let quoted = shell_word(&name);
-    if let Some(target) = &found.leads_to {
-        return format!("{git} symbolic-ref --delete {quoted}   # '{target}' stays; then: {then}");
+    match &found.content {
+        RefContent::Object => {}
+        RefContent::Symbolic(target) => {
+            return format!(
+                "{git} symbolic-ref --delete {quoted}   # '{target}' stays; then: {then}"
+            );
+        }
+        RefContent::Broken(damaged) => return format!("{}; then: {then}", damaged.removal()),
     }
     if name.contains("refs/heads/") {
         let branch = shell_word(&found.name.short());
