@@ -25,7 +25,7 @@ fn order_of(sandbox: &Sandbox, output: &str) -> Option<String> {
 }
 
 #[test]
-fn the_functions_of_short_commands_are_put_in_order_whatever_the_hashes_of_crates() {
+fn functions_of_short_commands_are_put_in_order() {
     let sandbox = Sandbox::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("link/start.txt");
     let names = fs::read_to_string(path).unwrap();
