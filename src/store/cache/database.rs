@@ -311,11 +311,11 @@ impl Database {
     }
 }
 
-/// Returns the number that a file with these tables has: never that of a file without tables. FNV-1a, since a hash that
-/// first asks the processor what it can do takes longer for a short text than all the rest of opening.
+/// Returns the number that a file with these tables has: never that of a file without tables.
 fn mark_of(schema: &str) -> i32 {
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    schema.bytes().fold(0x811c_9dc5, step).cast_signed() | 1
+    let digest = blake3::hash(schema.as_bytes());
+    let number = digest.as_bytes().iter().take(4);
+    number.fold(0, |number, byte| (number << 8) | i32::from(*byte)) | 1
 }
 
 /// Returns a path as a part of a URI: every byte that could mean something there is escaped.
