@@ -5,6 +5,8 @@
 #     make install-data PREFIX=~/.local           # after 'cargo install': manual and completions only
 
 PREFIX ?= /usr/local
+# Not every shell replaces the '~' of PREFIX=~/.local.
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
 DESTDIR ?=
 BINDIR ?= $(PREFIX)/bin
 DATADIR ?= $(PREFIX)/share
@@ -13,26 +15,23 @@ BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR ?= $(DATADIR)/zsh/site-functions
 FISHDIR ?= $(DATADIR)/fish/vendor_conf.d
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
+PROGRAM ?= $(TARGET)/dist/git-colony
 
-# The program loads no shared libraries, and the functions of short commands are side by side: both halve the time of its
-# start. The first takes the static glibc, which some systems have in a package of its own. Elsewhere the program is linked
-# as any other. cargo cannot build macros that way for the host, so the host is named as if it were another machine.
-HOST := $(shell rustc --print host-tuple 2>&-)
-STATIC := $(and $(findstring -linux-gnu,$(HOST)),$(findstring /,$(shell $(CC) -print-file-name=libc.a)))
-RUSTFLAGS_OF_HOST := ["-Ctarget-feature=+crt-static", "-Csymbol-mangling-version=v0"]
-LINK := $(if $(STATIC),--target $(HOST) --config 'target.$(HOST).rustflags = $(RUSTFLAGS_OF_HOST)' \
+# The functions of short commands are side by side, so that a start touches fewer pages.
+HOST := $(shell rustc --print host-tuple 2>/dev/null)
+ORDER := $(if $(findstring -linux-gnu,$(HOST)),--config 'target.$(HOST).rustflags = ["-Csymbol-mangling-version=v0"]' \
     --config 'target.$(HOST).linker = "$(CURDIR)/link/in-order"')
-BUILD := cargo build --profile dist --locked --bin git-colony $(LINK)
-# 'sudo make install' may find no rustc to ask for the host.
-PROGRAM ?= $(firstword $(wildcard $(TARGET)/*/dist/git-colony) $(TARGET)/dist/git-colony)
+BUILD := cargo build --profile dist --locked --bin git-colony $(ORDER)
 
-.PHONY: build install install-data uninstall record
+.PHONY: build built install install-data uninstall record
 
 build:
 	$(BUILD)
 
-install: install-data
+built:
 	@test -x '$(PROGRAM)' || { echo "there is no $(PROGRAM): run 'make' first" >&2; exit 1; }
+
+install: built install-data
 	install -d '$(DESTDIR)$(BINDIR)'
 	install -m 755 '$(PROGRAM)' '$(DESTDIR)$(BINDIR)/git-colony'
 
@@ -51,5 +50,5 @@ uninstall:
 # Writes link/start.txt anew; takes as long as a build.
 record:
 	$(BUILD) --target-dir '$(TARGET)/record' --config 'profile.dist.package.git-colony.strip = "none"'
-	link/record '$(TARGET)/record/$(HOST)/dist/git-colony' >link/start.new
+	link/record '$(TARGET)/record/dist/git-colony' >link/start.new
 	mv link/start.new link/start.txt

@@ -11,12 +11,17 @@ use crate::support::Sandbox;
 fn order_of(sandbox: &Sandbox, output: &str) -> Option<String> {
     let folder = sandbox.outside();
     let stand_in = folder.join("cc");
-    let script = "#!/bin/sh\nfor argument; do case $argument in *ordering-file=*) cp \"${argument#*=}\" order;; esac; done\n";
+    let script = "#!/bin/sh
+        case $1 in -print-file-name=*) echo /gcc/libgcc_eh.a; exit ;; esac
+        printf '%s\\n' \"$@\" >arguments
+        for argument; do
+            case $argument in *ordering-file=*) cp \"${argument#*=}\" order ;; esac
+        done";
     fs::write(&stand_in, script).unwrap();
     fs::set_permissions(&stand_in, fs::Permissions::from_mode(0o755)).unwrap();
     fs::remove_file(folder.join("order")).ok();
     let linked = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("link/in-order"))
-        .args(["a b.rcgu.o", "-o", output, "-fuse-ld=lld"])
+        .args(["a b.rcgu.o", "-lgcc_s", "-o", output, "-fuse-ld=lld"])
         .env("CC", &stand_in)
         .current_dir(&folder)
         .status();
@@ -41,5 +46,9 @@ fn functions_of_short_commands_are_put_in_order() {
     assert!(compiled.unwrap().success());
     let order = order_of(&sandbox, "/target/dist/deps/git_colony-0123");
     assert_eq!(order.as_deref(), Some(format!("{symbol}\n").as_str()));
+    let arguments = || fs::read_to_string(sandbox.outside().join("arguments")).unwrap();
+    assert!(arguments().starts_with("a b.rcgu.o\n-lgcc_eh\n-lgcc\n-o\n"));
+    // A script that cargo builds for itself is linked as any program.
     assert_eq!(order_of(&sandbox, "/target/dist/build/script-0123"), None);
+    assert!(arguments().starts_with("a b.rcgu.o\n-lgcc_s\n-o\n"));
 }
