@@ -47,7 +47,7 @@ uninstall:
 	rm -f '$(DESTDIR)$(MANDIR)'/man1/git-colony.1 '$(DESTDIR)$(MANDIR)'/man1/git-colony-*.1
 	rm -f '$(DESTDIR)$(BASHDIR)/git-colony' '$(DESTDIR)$(ZSHDIR)/_git-colony' '$(DESTDIR)$(FISHDIR)/git-colony.fish'
 
-# Writes link/start.txt anew; takes as long as a build.
+# Renews link/start.txt; takes as long as a build.
 record:
 	$(BUILD) --target-dir '$(TARGET)/record' --config 'profile.dist.package.git-colony.strip = "none"'
 	link/record '$(TARGET)/record/dist/git-colony' >link/start.new
