@@ -31,8 +31,8 @@ pub struct Env {
     pub stderr: Box<dyn Write>,
     /// The terminal that people read the answer on.
     pub terminal: Terminal,
-    /// Has signals handled, which takes a thread: called before a command that waits, starts programs or changes
-    /// anything.
+    /// Has signals handled, which takes a thread: called before a command that waits or changes anything, and before
+    /// the first child of any other.
     pub handle_signals: Option<Box<dyn FnOnce() + Send>>,
 }
 

@@ -19,7 +19,7 @@ fn run() -> std::io::Result<ExitCode> {
     let ear = inherited.attach(&mut env.world)?;
     let exit = git_colony::run(std::env::args_os(), &mut env);
     drop(ear);
-    // The answer is written; to free each value would only delay the end.
+    // Each answer was written and flushed; to free each value would only delay the end.
     std::mem::forget(env);
     Ok(ExitCode::from(exit.0))
 }

@@ -64,6 +64,7 @@ impl Interrupt {
 
     /// Notes a child that deals with signals itself: a pager, which ends when its reader wants it to.
     pub fn spare(&self, child: u32) {
+        self.begin_children();
         self.spared.store(child, Ordering::SeqCst);
     }
 
@@ -113,11 +114,15 @@ impl Interrupt {
 
     /// Records a child process that has to end with this one.
     pub fn adopt(&self, child: u32) {
+        self.begin_children();
+        self.with_children(|children| children.push(child));
+    }
+
+    fn begin_children(&self) {
         let handle_signals = unpoisoned(&self.before_children).take();
         if let Some(handle_signals) = handle_signals {
             handle_signals();
         }
-        self.with_children(|children| children.push(child));
     }
 
     /// Forgets a child that has ended.
@@ -159,5 +164,13 @@ mod tests {
         interrupt.adopt(2);
         assert_eq!(times.load(Ordering::SeqCst), 1);
         assert_eq!(interrupt.children(), [1, 2]);
+        // A pager is one, too: it has the terminal until its reader ends it.
+        let (paged, times) = (Interrupt::default(), Arc::new(AtomicUsize::new(0)));
+        let seen = Arc::clone(&times);
+        paged.before_children(move || {
+            seen.fetch_add(1, Ordering::SeqCst);
+        });
+        paged.spare(3);
+        assert_eq!(times.load(Ordering::SeqCst), 1);
     }
 }
