@@ -36,8 +36,15 @@ fn functions_of_short_commands_are_put_in_order() {
     let names = fs::read_to_string(path).unwrap();
     let named = |name: &&str| name.starts_with("_RNvNtC") && name.contains("3cli3run");
     let name = names.lines().find(named).expect("cli::run is in the list");
-    let symbol = name.replacen("NtC", "NtCs9hAsh_", 1);
-    let code = format!("void {symbol}(void) {{}}\nvoid _RNvCs1_5other(void) {{}}\n");
+    // Of a later command, though its name comes earlier in the alphabet.
+    let mut after = names.lines().skip_while(|other| *other != name);
+    let later = after
+        .find(|other| *other < name && other.contains('C'))
+        .unwrap();
+    let [name, later] = [name, later].map(|name| name.replacen('C', "Cs9hAsh_", 1));
+    let code = format!(
+        "void {name}(void) {{}}\nvoid {later}(void) {{}}\nvoid _RNvCs1_5other(void) {{}}\n"
+    );
     fs::write(sandbox.outside().join("code.c"), code).unwrap();
     let compiled = Command::new("cc")
         .args(["-c", "code.c", "-o", "a b.rcgu.o"])
@@ -45,7 +52,7 @@ fn functions_of_short_commands_are_put_in_order() {
         .status();
     assert!(compiled.unwrap().success());
     let order = order_of(&sandbox, "/target/dist/deps/git_colony-0123");
-    assert_eq!(order.as_deref(), Some(format!("{symbol}\n").as_str()));
+    assert_eq!(order, Some(format!("{name}\n{later}\n")));
     let arguments = || fs::read_to_string(sandbox.outside().join("arguments")).unwrap();
     assert!(arguments().starts_with("a b.rcgu.o\n-lgcc_eh\n-lgcc\n-o\n"));
     // A script that cargo builds for itself is linked as any program.
