@@ -333,7 +333,8 @@ fn saturated(tuning: &Tuning, count: u32, damping: f32) -> f32 {
 #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]
 pub(super) fn rarity(all: usize, with: usize) -> f32 {
     let (all, with) = (all as f32, with as f32);
-    (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+    // The same on every machine; that of the C library is not, and is one library more to load at every start.
+    libm::logf(1.0 + (all - with + 0.5) / (with + 0.5))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a rank needs no exact numbers")]

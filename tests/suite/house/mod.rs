@@ -44,7 +44,7 @@ const ONE_WAY: [(&str, &str); 5] = [
 ];
 
 /// What only one module may name: (text, home).
-const HOMES: [(&str, &str); 15] = [
+const HOMES: [(&str, &str); 16] = [
     ("gix::", "git"),
     ("clap::", "cli"),
     ("rustix::process", "git"),
@@ -59,6 +59,7 @@ const HOMES: [(&str, &str); 15] = [
     ("bpe_openai", "text"),
     ("regex_automata", "text"),
     ("globset", "source"),
+    ("libm", "search"),
     ("pdf_oxide::", "bin"),
 ];
 
