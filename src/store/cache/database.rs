@@ -23,6 +23,9 @@ const MARK: &str = "user_version";
 /// What `SQLite` says of tables that are not as we made them.
 const DAMAGES: [&str; 3] = ["no such column", "has no column", "no such table"];
 
+/// What the names of journals have behind that of the database.
+const JOURNALS: [&str; 2] = ["-wal", "-journal"];
+
 /// How often to open a file that other processes keep deleting.
 const MAX_ATTEMPTS: usize = 4;
 
@@ -40,6 +43,26 @@ pub struct Database {
 enum Lasting {
     Kept,
     RolledBack,
+}
+
+/// What a file has, and how `SQLite` keeps its transactions whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// Statements that create the tables that are missing.
+    pub tables: &'static str,
+    /// Chosen when the file is created.
+    pub journal: Journal,
+}
+
+/// Where a transaction is written first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// To a log of what is new. Readers never wait, however long a transaction takes, and each command that is alone
+    /// with the file creates two more and deletes them.
+    Ahead,
+    /// What is replaced goes to a file that is there until the end. Readers wait for that end, and a command takes half
+    /// as long: for transactions of some pages.
+    Rollback,
 }
 
 /// An error of `SQLite`; the caller works without the database.
@@ -105,12 +128,12 @@ impl std::fmt::Display for Unusable {
 }
 
 impl Database {
-    /// Opens or creates the file; `schema` creates missing tables. A file that is not a database is moved out
+    /// Opens or creates the file and its tables. A file that is not a database is moved out
     /// of the way and created again, once.
     ///
     /// # Errors
     /// When it cannot be used: no rights, no space, a file system without locks.
-    pub fn open(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    pub fn open(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         Database::open_within(path, schema, BUSY_TIMEOUT)
     }
 
@@ -118,7 +141,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn open_within(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
+    pub fn open_within(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
         for _ in 1..MAX_ATTEMPTS {
             match Database::open_once(path, schema, wait) {
                 // Another process deleted it while it was being opened.
@@ -129,7 +152,7 @@ impl Database {
         Database::open_once(path, schema, wait)
     }
 
-    fn open_once(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
+    fn open_once(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
         if std::fs::symlink_metadata(path).is_err()
             && let Some(folder) = path.parent()
         {
@@ -153,21 +176,21 @@ impl Database {
     }
 
     /// Opens a file that cannot be written; a transaction fails later.
-    fn try_read_only(path: &Path, schema: &str, wait: Duration) -> Result<Database, Unusable> {
+    fn try_read_only(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = |name: &Path, flags| -> Result<Connection, rusqlite::Error> {
             let connection = Connection::open_with_flags(name, flags)?;
             connection.busy_timeout(wait)?;
-            connection.execute_batch(schema)?;
+            connection.execute_batch(schema.tables)?;
             Ok(connection)
         };
         let connection = open(path, flags).or_else(|error| {
             // Where SQLite cannot create the files beside it, it reads only what it takes for unchanging. Without a
-            // log of changes that is all there is.
-            let log = names(path).nth(1).and_then(|log| log.metadata().ok());
-            if log.is_some_and(|log| log.len() > 0) {
+            // journal that is all there is.
+            let mut journals = JOURNALS.iter().map(|suffix| beside(path, suffix));
+            if journals.any(|journal| journal.metadata().is_ok_and(|found| found.len() > 0)) {
                 return Err(error);
             }
             let uri = format!("file:{}?immutable=1", uri_path(path));
@@ -186,7 +209,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::open`].
-    pub fn recreate(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    pub fn recreate(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         require_plain(path)?;
         for name in names(path) {
             drop(std::fs::remove_file(name));
@@ -203,7 +226,7 @@ impl Database {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn rehearse(path: &Path, schema: &str) -> Result<Database, Unusable> {
+    pub fn rehearse(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
         let opened = is_there.then(|| Database::try_open(path, schema, BUSY_TIMEOUT).ok());
         match opened.flatten() {
@@ -219,9 +242,9 @@ impl Database {
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn in_memory(schema: &str) -> Result<Database, Unusable> {
+    pub fn in_memory(schema: Schema) -> Result<Database, Unusable> {
         let connection = Connection::open_in_memory()?;
-        connection.execute_batch(schema)?;
+        connection.execute_batch(schema.tables)?;
         Ok(Database {
             connection,
             path: PathBuf::new(),
@@ -230,7 +253,7 @@ impl Database {
         })
     }
 
-    fn try_open(path: &Path, schema: &str, wait: Duration) -> Result<Database, rusqlite::Error> {
+    fn try_open(path: &Path, schema: Schema, wait: Duration) -> Result<Database, rusqlite::Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -243,11 +266,13 @@ impl Database {
         connection.busy_timeout(wait)?;
         // Derived data: what a power cut loses is computed again.
         connection.pragma_update(None, "synchronous", "OFF")?;
-        let mark = mark_of(schema);
-        // A file with the mark has its tables, and its log beside it: to ask for each would be half of a short command.
+        let mark = mark_of(schema.tables);
+        // A file with the mark has its tables and its journal: to ask for each would be half of a short command.
         if mark != connection.pragma_query_value(None, MARK, |row| row.get::<_, i32>(0))? {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.execute_batch(schema)?;
+            if schema.journal == Journal::Ahead {
+                connection.pragma_update(None, "journal_mode", "WAL")?;
+            }
+            connection.execute_batch(schema.tables)?;
             connection.pragma_update(None, MARK, mark)?;
         }
         let file = identity(path).unwrap_or_default();
@@ -312,8 +337,8 @@ impl Database {
 }
 
 /// Returns the number that a file with these tables has: never that of a file without tables.
-fn mark_of(schema: &str) -> i32 {
-    let digest = blake3::hash(schema.as_bytes());
+fn mark_of(tables: &str) -> i32 {
+    let digest = blake3::hash(tables.as_bytes());
     let number = digest.as_bytes().iter().take(4);
     number.fold(0, |number, byte| (number << 8) | i32::from(*byte)) | 1
 }
@@ -333,11 +358,14 @@ fn uri_path(path: &Path) -> String {
 
 /// Returns the names of the files that make up a database.
 fn names(path: &Path) -> impl Iterator<Item = PathBuf> {
-    ["", "-wal", "-shm", "-journal"].into_iter().map(|suffix| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    })
+    let suffixes = ["", "-shm"].into_iter().chain(JOURNALS);
+    suffixes.map(|suffix| beside(path, suffix))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// Refuses anything but a plain file: a symlink leads elsewhere, and opening a pipe blocks.

@@ -5,11 +5,14 @@ use rusqlite::OptionalExtension as _;
 
 use crate::git::Repo;
 
-use super::database::Database;
+use super::database::{Database, Journal, Schema};
 use super::page_table;
 
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS relations (
-    key TEXT PRIMARY KEY, value BLOB NOT NULL)";
+const SCHEMA: Schema = Schema {
+    tables: "CREATE TABLE IF NOT EXISTS relations (
+    key TEXT PRIMARY KEY, value BLOB NOT NULL)",
+    journal: Journal::Ahead,
+};
 
 /// With more entries than this, all are deleted.
 const MAX_ENTRIES: i64 = 500_000;

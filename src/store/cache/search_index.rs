@@ -10,19 +10,22 @@ use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::git::Repo;
 
-use super::database::{Database, Unusable};
+use super::database::{Database, Journal, Schema, Unusable};
 
 /// The version of the schema, which is in the name of the file.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const SCHEMA: &str = "
+const SCHEMA: Schema = Schema {
+    tables: "
     CREATE TABLE IF NOT EXISTS documents (
         id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, passages BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS words (
         word TEXT NOT NULL, base INTEGER NOT NULL, places BLOB NOT NULL,
         PRIMARY KEY (word, base));
     CREATE TABLE IF NOT EXISTS views (
-        key BLOB PRIMARY KEY, day INTEGER NOT NULL, documents BLOB NOT NULL);";
+        key BLOB PRIMARY KEY, day INTEGER NOT NULL, documents BLOB NOT NULL);",
+    journal: Journal::Ahead,
+};
 
 /// The days that a view is kept after its last use.
 const VIEW_DAYS: i64 = 30;

@@ -8,14 +8,17 @@ use rusqlite::OptionalExtension as _;
 
 use crate::model::World;
 
-use super::database::{Database, Unusable};
+use super::database::{Database, Journal, Schema, Unusable};
 
 /// The table has the name of the first kind in all files.
 /// The version of the schema, which is in the names of the files.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS cuts (
-    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL)";
+const SCHEMA: Schema = Schema {
+    tables: "CREATE TABLE IF NOT EXISTS cuts (
+    key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL)",
+    journal: Journal::Ahead,
+};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::place;
 use crate::model::time;
 use crate::model::world::Announcement;
-use crate::store::cache::database::{Database, Unusable};
+use crate::store::cache::database::{Database, Journal, Schema, Unusable};
 use crate::store::session::Session;
 
 /// How long a command waits for other processes that write.
@@ -57,7 +57,8 @@ pub(super) const ATTEMPTS: usize = 4;
 /// The version of the schema, which is in the name of the file.
 pub const SCHEMA_VERSION: u32 = 1;
 
-pub(super) const SCHEMA: &str = "
+pub(super) const SCHEMA: Schema = Schema {
+    tables: "
     CREATE TABLE IF NOT EXISTS log (
         one INTEGER PRIMARY KEY CHECK (one = 1), epoch TEXT NOT NULL,
         tokens INTEGER NOT NULL, refilled INTEGER NOT NULL);
@@ -65,7 +66,9 @@ pub(super) const SCHEMA: &str = "
         number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, namespace TEXT NOT NULL,
         agent TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
     SELECT tokens FROM log LIMIT 0;
-    SELECT value FROM events LIMIT 0";
+    SELECT value FROM events LIMIT 0",
+    journal: Journal::Rollback,
+};
 
 /// Writes an event when the command has ended and its work is published. In a dry run, writes nothing.
 pub fn announce(session: &Session, key: impl Into<String>, value: Value) {

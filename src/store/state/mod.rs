@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::cache::database::{Database, Unusable};
+use super::cache::database::{Database, Journal, Schema, Unusable};
 use super::session::Session;
 
 pub use event_position::Position;
@@ -53,7 +53,8 @@ const ATTEMPTS: usize = 4;
 /// The version of the schema, which is the name of the file.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const SCHEMA: &str = "
+const SCHEMA: Schema = Schema {
+    tables: "
     CREATE TABLE IF NOT EXISTS pages (
         id BLOB PRIMARY KEY, scope TEXT NOT NULL, place BLOB, tokens INTEGER NOT NULL,
         packed BLOB NOT NULL);
@@ -95,7 +96,9 @@ const SCHEMA: &str = "
         demotions INTEGER NOT NULL, evictions INTEGER NOT NULL,
         PRIMARY KEY (repository, agent, project)) WITHOUT ROWID;
     SELECT used FROM residents LIMIT 0;
-    SELECT evictions FROM counters LIMIT 0";
+    SELECT evictions FROM counters LIMIT 0",
+    journal: Journal::Rollback,
+};
 
 /// The id of a page.
 pub type PageKey = [u8; 16];

@@ -15,7 +15,7 @@ use rusqlite::{OptionalExtension as _, params};
 use crate::git::Repo;
 use crate::model::RepoPath;
 
-use super::database::{Database, Unusable};
+use super::database::{Database, Journal, Schema, Unusable};
 use rows::{
     DIRECTORY_COLUMNS, SCOPE_COLUMNS, directory_row, find, insert, remove_all, remove_below,
     remove_one, scope_row, seal, write_scope,
@@ -24,7 +24,8 @@ use rows::{
 /// The version of the schema, which is in the path.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const SCHEMA: &str = "
+const SCHEMA: Schema = Schema {
+    tables: "
     CREATE TABLE IF NOT EXISTS scopes (
         id INTEGER PRIMARY KEY, worktree TEXT NOT NULL, scope TEXT NOT NULL,
         recipe BLOB NOT NULL, revision TEXT NOT NULL, generation INTEGER NOT NULL,
@@ -44,7 +45,9 @@ const SCHEMA: &str = "
         PRIMARY KEY (scope, page, path)) WITHOUT ROWID;
     SELECT digest FROM scopes LIMIT 0;
     SELECT digest, left_out FROM directories LIMIT 0;
-    CREATE INDEX IF NOT EXISTS failing ON directories (scope, path) WHERE left_out IS NOT NULL";
+    CREATE INDEX IF NOT EXISTS failing ON directories (scope, path) WHERE left_out IS NOT NULL",
+    journal: Journal::Ahead,
+};
 
 /// Stands for the revision that an invalidated scope was mapped from. No revision has such a name.
 const INVALID: &str = "..";
