@@ -203,6 +203,15 @@ pub(crate) enum Side {
 /// What recovers: the next changing command, whichever it is.
 const RECOVER: &[&str] = &["checkpoint", "--auto"];
 
+/// Returns the files that a command says it cannot read, and so leaves as they are.
+fn left_out(said: &str) -> Vec<&str> {
+    let warnings = said.lines().filter_map(|line| {
+        let rest = line.strip_prefix("warning: cannot read '")?;
+        Some(rest.split_once("', which is left out")?.0)
+    });
+    warnings.collect()
+}
+
 /// A command with the repository it is tried on, and what that has to look like at the end.
 struct Stage<'a> {
     command: &'a ChangingCommand,
@@ -291,7 +300,11 @@ impl<'a> Stage<'a> {
         }
         repository.try_git(&["fsck", "--strict", "--no-dangling"])?;
         require_none("left behind", &state::leftovers(repository))?;
-        let side = self.side(&State::of(repository))?;
+        let left = match blow {
+            Blow::FailAnywhere(_) => left_out(&struck.said),
+            _ => Vec::new(),
+        };
+        let side = self.side_but_for(&left, &State::of(repository))?;
         require_none("lost", &self.treasures.missing(repository))?;
         let done = self.command.exit_code;
         match struck.exit_code {
@@ -352,6 +365,11 @@ impl<'a> Stage<'a> {
     }
 
     fn side(&self, found: &State) -> Result<Side, String> {
+        self.side_but_for(&[], found)
+    }
+
+    /// A file that could not be read stays as it is, also where the rest is as after the command.
+    fn side_but_for(&self, left: &[&str], found: &State) -> Result<Side, String> {
         let free: &[&str] = match self.command.history {
             // The next command, which recovers, makes one itself.
             History::Operation | History::SettingUp | History::TakingOut => &[AUTOMATIC],
@@ -361,7 +379,14 @@ impl<'a> Stage<'a> {
             History::Pruning | History::Recording => &[OPERATIONS, AUTOMATIC],
         };
         let before = self.before.differences(found, free);
-        let after = self.after.differences(found, free);
+        let mut after = self.after.differences(found, free);
+        after.retain(|difference| {
+            let stays = |path: &&str| {
+                difference.starts_with(&format!("file {path}: + "))
+                    || *difference == format!("status: + ?? {path}")
+            };
+            !left.iter().any(stays)
+        });
         if after.is_empty() {
             return Ok(Side::After);
         }

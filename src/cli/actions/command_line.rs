@@ -84,7 +84,7 @@ pub(in crate::cli) fn command_line(
             ..CommandLine::default()
         },
     };
-    line.take_all(action.takes, arguments)?;
+    line.take_all(&action.takes, arguments)?;
     Ok(line.line)
 }
 
@@ -92,7 +92,7 @@ pub(in crate::cli) fn command_line(
 pub(in crate::cli) fn in_own_words(grammar: &Command, action: &Action, error: &Error) -> Error {
     let command = find(grammar, action.command);
     let mut message = error.sentence();
-    for takes in action.takes {
+    for takes in &action.takes {
         let (How::As(id) | How::Text(id) | How::Number(id, _)) = takes.how else {
             continue;
         };

@@ -11,7 +11,7 @@ use super::{Action, How, Takes};
 
 /// Returns the JSON Schema of the arguments of an action; `grammar` is built.
 pub(in crate::cli) fn input_schema(grammar: &Command, action: &Action) -> Map<String, Value> {
-    object(find(grammar, action.command), action.takes)
+    object(find(grammar, action.command), &action.takes)
 }
 
 /// Returns the purpose of an action, in the words of its command's help if the table has no others.

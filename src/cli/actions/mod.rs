@@ -16,7 +16,7 @@ pub(super) use input_schema::{description, input_schema};
 pub(super) use table::{ACTIONS, find};
 
 /// One action.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Action {
     /// Its name.
     pub(super) name: &'static str,
@@ -27,7 +27,7 @@ pub(super) struct Action {
     /// The command that does it, with the flags that are always given.
     pub(super) command: &'static str,
     /// The arguments that can be given.
-    pub(super) takes: &'static [Takes],
+    pub(super) takes: Vec<Takes>,
     /// Its description, where the help of the command does not fit.
     pub(super) told: Option<&'static str>,
 }
