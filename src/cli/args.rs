@@ -13,6 +13,9 @@ use super::{
     topology, tour, undo, validate, version, watch,
 };
 
+/// The name of the program.
+pub(super) const NAME: &str = "git-colony";
+
 /// The heading in help of the options that every command takes.
 pub(super) const EVERYWHERE: &str = "Global options";
 
@@ -31,17 +34,30 @@ pub(super) enum ColorWhen {
 /// Save, restore and undo states of a repository; merge the work of many agents
 #[derive(Debug, Parser)]
 #[command(
-    name = "git-colony",
+    name = NAME,
     bin_name = "git colony",
     disable_version_flag = true,
     disable_help_subcommand = true,
     max_term_width = 100
 )]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) options: Options,
+    /// The name of the command, without arguments.
+    #[arg(skip)]
+    pub(super) name: String,
+    /// The command (default: fleet)
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+}
+
+// The options of the program. Not a comment for documentation, which clap would take for that of the program.
+#[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
-pub(super) struct Cli {
+pub(super) struct Options {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
     pub(super) directory: Option<PathBuf>,
@@ -88,76 +104,26 @@ pub(super) struct Cli {
     /// Print the version
     #[arg(short = 'V', long)]
     pub(super) version: bool,
-    /// The name of the command, without arguments.
-    #[arg(skip)]
-    pub(super) name: String,
-    /// The command (default: fleet)
-    #[command(subcommand)]
-    pub(super) command: Option<Command>,
 }
 
-/// Every command. The arguments of one are defined when it is parsed: all of them together are a third of the start.
+/// Every command, in groups: only the group of the command that is typed is defined, and of that only the arguments of
+/// this command. All together are a third of the start.
 #[derive(Debug, Subcommand)]
-#[command(defer = true)]
 pub(super) enum Command {
-    Agents(agents::Args),
-    Checkpoint(checkpoint::Args),
-    Tag(tag::Args),
-    Checkpoints(checkpoints::Args),
-    Fork(fork::Args),
-    Forks(forks::Args),
-    Merge(merge::Args),
-    CherryPick(cherry_pick::Args),
-    Restore(restore::Args),
-    Undo(undo::UndoArgs),
-    Redo(undo::RedoArgs),
-    Ops(ops::Args),
-    Clone(clone::Args),
-    Clones(clones::Args),
-    Colony(colony::Args),
-    Fleet(fleet::Args),
-    Status(status::Args),
-    Events(events::Args),
-    Tour(tour::Args),
-    Config(config::Args),
-    Prune(prune::Args),
-    Hooks(hooks::Args),
-    #[command(hide = true)]
-    Hook(hook::Args),
-    Version(version::Args),
-    Id(id::Args),
-    Paths(paths::Args),
-    Groups(groups::Args),
-    Catalog(catalog::Args),
-    Query(query::Args),
-    Index(index::Args),
-    Git(git::Args),
-    Cargo(cargo::Args),
-    Validate(validate::Args),
-    Init(init::Args),
-    Lfs(lfs::Args),
+    #[command(flatten)]
+    State(StateCommand),
+    #[command(flatten)]
+    Design(DesignCommand),
+    #[command(flatten)]
+    Agents(AgentCommand),
     #[command(flatten)]
     Context(ContextCommand),
-    Doctor(doctor::Args),
-    Deinit(deinit::Args),
-    Schema(schema::Args),
-    Help(help::Args),
-    Call(call::Args),
-    Mcp(mcp::Args),
-    Completions(completions::Args),
-    Complete(complete::Args),
-    Diff(diff::Args),
-    Log(log::Args),
-    Topology(topology::Args),
-    Commit(commit::Args),
-    Decide(decide::Args),
-    Decisions(decisions::Args),
-    Tools(tools::Args),
-    Sync(sync::Args),
-    #[command(hide = true)]
-    MergeDriver(merge_driver::Args),
-    #[command(hide = true)]
-    Credential(credential::Args),
+    #[command(flatten)]
+    Workspace(WorkspaceCommand),
+    #[command(flatten)]
+    Setup(SetupCommand),
+    #[command(flatten)]
+    Called(CalledCommand),
 }
 
 impl Command {
@@ -166,17 +132,64 @@ impl Command {
     pub(super) fn ends_at_once(&self) -> bool {
         matches!(
             self,
-            Command::Version(_) | Command::Id(_) | Command::Context(ContextCommand::Pages(_))
+            Command::Setup(SetupCommand::Version(_))
+                | Command::Workspace(WorkspaceCommand::Id(_))
+                | Command::Context(ContextCommand::Pages(_))
         )
     }
 
     /// Returns `true` if git runs it, in a repository of its choice.
     pub(super) fn is_run_by_git(&self) -> bool {
+        use CalledCommand::{Credential, Hook, MergeDriver};
         matches!(
             self,
-            Command::Hook(_) | Command::MergeDriver(_) | Command::Credential(_)
+            Command::Called(Hook(_) | MergeDriver(_) | Credential(_))
         )
     }
+}
+
+/// The commands about states: checkpoints, restore, undo, commits.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum StateCommand {
+    Checkpoint(checkpoint::Args),
+    Tag(tag::Args),
+    Checkpoints(checkpoints::Args),
+    Restore(restore::Args),
+    Undo(undo::UndoArgs),
+    Redo(undo::RedoArgs),
+    Ops(ops::Args),
+    Prune(prune::Args),
+    Status(status::Args),
+    Diff(diff::Args),
+    Log(log::Args),
+    Commit(commit::Args),
+}
+
+/// The commands about different designs: forks, merges, decisions.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum DesignCommand {
+    Fork(fork::Args),
+    Forks(forks::Args),
+    Merge(merge::Args),
+    CherryPick(cherry_pick::Args),
+    Topology(topology::Args),
+    Decide(decide::Args),
+    Decisions(decisions::Args),
+}
+
+/// The commands about those who work: agents, clones, what they do.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum AgentCommand {
+    Agents(agents::Args),
+    Clone(clone::Args),
+    Clones(clones::Args),
+    Colony(colony::Args),
+    Fleet(fleet::Args),
+    Events(events::Args),
+    Sync(sync::Args),
 }
 
 /// The commands about what a model reads: pages, search, the knowledge base.
@@ -199,4 +212,52 @@ pub(super) enum ContextCommand {
     Demote(promote::DemoteArgs),
     Watch(watch::Args),
     Watches(watch::ListArgs),
+}
+
+/// The commands about which repository is which, and about several at once.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum WorkspaceCommand {
+    Id(id::Args),
+    Paths(paths::Args),
+    Groups(groups::Args),
+    Catalog(catalog::Args),
+    Query(query::Args),
+    Index(index::Args),
+    Git(git::Args),
+    Cargo(cargo::Args),
+    Validate(validate::Args),
+}
+
+/// The commands about git-colony itself: set-up, health, help, tools of agents.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum SetupCommand {
+    Init(init::Args),
+    Config(config::Args),
+    Hooks(hooks::Args),
+    Lfs(lfs::Args),
+    Doctor(doctor::Args),
+    Deinit(deinit::Args),
+    Version(version::Args),
+    Help(help::Args),
+    Tour(tour::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Tools(tools::Args),
+    Call(call::Args),
+    Mcp(mcp::Args),
+}
+
+/// The commands that git and shells call.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(super) enum CalledCommand {
+    #[command(hide = true)]
+    Hook(hook::Args),
+    #[command(hide = true)]
+    MergeDriver(merge_driver::Args),
+    #[command(hide = true)]
+    Credential(credential::Args),
+    Complete(complete::Args),
 }

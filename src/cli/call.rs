@@ -70,7 +70,7 @@ fn words(own: &Args, env: &mut Env) -> Result<(&'static Action, Vec<OsString>)> 
         Some("-") => object(action, &read(env)?)?,
         Some(text) => object(action, text.as_bytes())?,
     };
-    let grammar = super::built_grammar();
+    let grammar = super::grammar::built();
     let line = actions::command_line(&grammar, action, &arguments)?;
     // What only reads is the same in a dry run.
     let is_dry = own.dry_run && action.effect != actions::Effect::Reads;
@@ -131,7 +131,7 @@ fn object(action: &Action, text: &[u8]) -> Result<Map<String, Value>> {
 
 /// Lists the actions, or tells one.
 pub(super) fn describe(face: &mut Face<'_>, own: &Args) -> Result<Outcome, Stop> {
-    let grammar = super::built_grammar();
+    let grammar = super::grammar::built();
     let row = |action: &Action| ActionRow {
         name: action.name,
         group: Value::from(format!("{:?}", action.group).to_lowercase()),

@@ -97,7 +97,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let Ok(world) = face.world() else {
         return Ok(Outcome::Yes);
     };
-    let cli = super::built_grammar();
+    let cli = super::grammar::built();
     let (kind, words) = match offers(&cli, &typed_line::read(world, &args.words)) {
         Offers::Words(words) => ("words", words),
         Offers::Files => ("files", Vec::new()),

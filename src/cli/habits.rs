@@ -1,10 +1,11 @@
 //! What hands type from git, before the grammar reads it: global options between a command and its action, and
 //! `list` or `ls` after a noun that lists by itself. A question of 'context' may begin with the name of an action.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
 
 use clap::Command;
+
+use super::grammar;
 
 /// The nouns that list by themselves; after them `list` and `ls` say nothing more.
 const LISTING: [&str; 10] = [
@@ -22,17 +23,17 @@ const LISTING: [&str; 10] = [
 
 /// Returns the command line as the grammar reads it. Only the words before the first other word are changed,
 /// so that no value and no path is mistaken for an option.
-pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsString> {
+pub(super) fn as_grammar_has_it(args: &[OsString]) -> Vec<OsString> {
     let Some((program, typed)) = args.split_first() else {
         return Vec::new();
     };
     let mut front = vec![program.clone()];
     let mut path = Vec::new();
-    let mut command = Cow::Borrowed(cli);
+    let mut command: Option<Command> = None;
     let mut rest = typed.iter();
     while let Some(arg) = rest.as_slice().first() {
         let word = arg.to_str().unwrap_or_default();
-        if let Some(option) = GlobalOption::read(cli, word) {
+        if let Some(option) = GlobalOption::read(word) {
             let taken = if option.takes_next { 2 } else { 1 };
             if rest.len() < taken {
                 // The grammar says that a value is missing.
@@ -49,30 +50,32 @@ pub(super) fn as_grammar_has_it(cli: &Command, args: &[OsString]) -> Vec<OsStrin
             break;
         }
         let is_list = matches!(word, "list" | "ls");
-        if !path.is_empty() {
-            if !is_list && !precedes_option(cli, rest.as_slice()) {
-                // Whether it is an action changes nothing, and to ask costs as much as the grammar of all actions.
-                break;
+        let found = match &mut command {
+            None => grammar::command(arg),
+            // Whether it is an action changes nothing, and to ask costs as much as the grammar of all actions.
+            Some(_) if !is_list && !precedes_option(rest.as_slice()) => break,
+            Some(command) => {
+                command.build();
+                command.find_subcommand(word).cloned()
             }
-            command.to_mut().build();
-        }
-        let Some(action) = command.find_subcommand(word).cloned() else {
+        };
+        let Some(action) = found else {
             if is_list && lists(&path) {
                 rest.next();
             }
             break;
         };
         path.push(arg.clone());
-        command = Cow::Owned(action);
+        command = Some(action);
         rest.next();
     }
     front.into_iter().chain(path).chain(rest.cloned()).collect()
 }
 
 /// Returns `true` if a global option follows the first word.
-fn precedes_option(cli: &Command, words: &[OsString]) -> bool {
+fn precedes_option(words: &[OsString]) -> bool {
     let next = words.get(1).and_then(|next| next.to_str());
-    next.is_some_and(|next| GlobalOption::read(cli, next).is_some())
+    next.is_some_and(|next| GlobalOption::read(next).is_some())
 }
 
 fn lists(path: &[OsString]) -> bool {
@@ -105,8 +108,10 @@ struct GlobalOption {
 }
 
 impl GlobalOption {
-    fn read(cli: &Command, word: &str) -> Option<GlobalOption> {
-        let mut globals = cli.get_arguments().filter(|arg| arg.is_global_set());
+    fn read(word: &str) -> Option<GlobalOption> {
+        let mut globals = grammar::options()
+            .get_arguments()
+            .filter(|arg| arg.is_global_set());
         let (arg, has_value) = if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').unzip();
             let name = name.unwrap_or(long);
@@ -139,7 +144,7 @@ mod tests {
 
     fn read(line: &str) -> String {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let read = as_grammar_has_it(&super::super::grammar(), &args);
+        let read = as_grammar_has_it(&args);
         let words: Vec<_> = read.iter().map(|word| word.to_str().unwrap()).collect();
         words.join(" ")
     }

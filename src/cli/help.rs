@@ -12,7 +12,7 @@ use crate::model::{Code, Error};
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Stop, manual};
+use super::{Face, Stop, grammar, manual};
 
 /// Show the help of a command, or list all commands
 ///
@@ -260,7 +260,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let to = args.to.as_deref();
         return face.answer(&manual_pages::install(&world, to, &pages, args.dry_run)?);
     }
-    let mut cli = super::grammar();
+    let mut cli = grammar::whole();
     if args.all {
         let commands = commands(&cli);
         let count = commands.len();
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn every_visible_command_has_a_line_in_a_group() {
-        let cli = crate::cli::built_grammar();
+        let cli = crate::cli::grammar::built();
         for command in cli
             .get_subcommands()
             .filter(|command| !command.is_hide_set())

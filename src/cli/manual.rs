@@ -20,7 +20,7 @@ pub struct Page {
 
 /// Returns every page.
 pub fn pages() -> Vec<Page> {
-    let cli = super::grammar();
+    let cli = super::grammar::whole();
     let mut pages = vec![Page {
         file: "git-colony.1".to_owned(),
         text: overview(&cli),

@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn no_word_that_works_is_called_wrong() {
-        let cli = super::super::grammar();
+        let cli = super::super::grammar::whole();
         let mut seen = BTreeSet::new();
         for meaning in MEANINGS {
             let typed = meaning.typed;
@@ -387,7 +387,7 @@ mod tests {
 
     #[test]
     fn every_command_that_is_offered_is_one() {
-        let cli = super::super::grammar();
+        let cli = super::super::grammar::whole();
         for Meaning { command, .. } in MEANINGS {
             let Some(words) = command.split_once(" colony ").map(|(_, words)| words) else {
                 assert!(command.starts_with("git "), "{command}");

@@ -443,7 +443,7 @@ mod tests {
     #[test]
     fn every_command_has_a_schema_and_every_schema_a_command() {
         let mut commands = BTreeSet::new();
-        collect(&crate::cli::built_grammar(), "", &mut commands);
+        collect(&crate::cli::grammar::built(), "", &mut commands);
         let known: BTreeSet<_> = REPORTS.iter().map(|(name, _)| *name).collect();
         let missing: Vec<_> = commands
             .iter()

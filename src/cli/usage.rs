@@ -11,6 +11,7 @@ use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error};
 use crate::ui::answer::Form;
 
+use super::grammar;
 use super::look;
 use super::meanings::{self, Meaning};
 
@@ -105,13 +106,9 @@ fn similar_to(error: &clap::Error) -> Vec<String> {
 
 /// Returns `true` if a command may have been meant: clap offers hidden ones too, and such as have little in common.
 fn is_probable(error: &clap::Error, command: &str) -> bool {
-    let cli = &*super::COMMANDS;
-    let is_hidden = cli
-        .find_subcommand(command)
-        .is_some_and(clap::Command::is_hide_set);
     let typed = words(error, ContextKind::InvalidSubcommand);
     let is_near = |typed: &String| text::nearest(typed, [command]).is_some();
-    !is_hidden && (typed.is_empty() || typed.iter().any(is_near))
+    !grammar::is_hidden(command) && (typed.is_empty() || typed.iter().any(is_near))
 }
 
 /// Returns `true` if a group of commands was called without one.
@@ -185,7 +182,7 @@ fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
         let at = typed.iter().position(|word| word == wrong)?;
         return meanings::find(wrong, typed.get(at + 1).copied());
     }
-    let cli = super::grammar();
+    let cli = grammar::whole();
     let command = typed
         .iter()
         .find(|word| cli.find_subcommand(word).is_some())?;
@@ -216,7 +213,7 @@ fn about(error: &clap::Error, args: &[OsString]) -> About {
     let typed: Vec<&str> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
     let named = usage.map(|usage| usage.split("git colony ").nth(1).map(str::to_owned));
     let after = named.flatten().unwrap_or_else(|| typed.join(" "));
-    let cli = super::grammar();
+    let cli = grammar::whole();
     let mut command = &cli;
     let mut line = "git colony".to_owned();
     // What comes before the command are options for all of them.

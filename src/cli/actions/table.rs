@@ -1396,7 +1396,7 @@ mod tests {
 
     #[test]
     fn every_action_is_made_of_arguments_of_the_grammar() {
-        let grammar = crate::cli::built_grammar();
+        let grammar = crate::cli::grammar::built();
         let mut names = BTreeSet::new();
         for action in ACTIONS.iter() {
             assert!(
@@ -1412,7 +1412,7 @@ mod tests {
 
     #[test]
     fn what_changes_something_can_be_previewed() {
-        let grammar = crate::cli::built_grammar();
+        let grammar = crate::cli::grammar::built();
         for action in ACTIONS
             .iter()
             .filter(|action| action.effect.may_need_preview())

@@ -42,7 +42,7 @@ impl Server {
     pub(super) fn new(place: Place, options: Options) -> Server {
         Server {
             place: Arc::new(place),
-            grammar: Arc::new(crate::cli::built_grammar()),
+            grammar: Arc::new(crate::cli::grammar::built()),
             calls: Calls::up_to(usize::try_from(options.bounds.max_calls).unwrap_or(usize::MAX)),
             options,
             kept: Arc::default(),

@@ -1,0 +1,133 @@
+//! Which function runs which command.
+
+use super::args::{
+    AgentCommand, CalledCommand, Command, ContextCommand, DesignCommand, SetupCommand,
+    StateCommand, WorkspaceCommand,
+};
+use super::{
+    Face, Stop, agents, blackboard, call, cargo, catalog, checkpoint, checkpoints, cherry_pick,
+    clone, clones, colony, commit, complete, completions, config, context, credential, decide,
+    decisions, deinit, diff, doctor, events, fleet, fork, forks, git, groups, help, hook, hooks,
+    id, index, ingest, init, knowledge, lfs, log, map, mcp, memory, merge, merge_driver, ops,
+    pages, paths, projects, promote, prune, query, restore, schema, scopes, search, session,
+    status, sync, tag, tools, topology, tour, undo, validate, version, watch,
+};
+use crate::ui::answer::Outcome;
+
+impl Face<'_> {
+    pub(super) fn dispatch(&mut self, command: Command) -> Result<Outcome, Stop> {
+        match command {
+            Command::State(command) => self.dispatch_state(command),
+            Command::Design(command) => self.dispatch_design(command),
+            Command::Agents(command) => self.dispatch_agents(command),
+            Command::Context(command) => self.dispatch_context(command),
+            Command::Workspace(command) => self.dispatch_workspace(command),
+            Command::Setup(command) => self.dispatch_setup(command),
+            Command::Called(command) => self.dispatch_called(command),
+        }
+    }
+
+    fn dispatch_state(&mut self, command: StateCommand) -> Result<Outcome, Stop> {
+        match command {
+            StateCommand::Checkpoint(args) => checkpoint::run(self, args),
+            StateCommand::Tag(args) => tag::run(self, args),
+            StateCommand::Checkpoints(args) => checkpoints::run(self, &args),
+            StateCommand::Restore(args) => restore::run(self, args),
+            StateCommand::Undo(args) => undo::undo(self, &args),
+            StateCommand::Redo(args) => undo::redo(self, &args),
+            StateCommand::Ops(args) => ops::run(self, &args),
+            StateCommand::Prune(args) => prune::run(self, &args),
+            StateCommand::Status(args) => status::run(self, &args),
+            StateCommand::Diff(args) => diff::run(self, args),
+            StateCommand::Log(args) => log::run(self, &args),
+            StateCommand::Commit(args) => commit::run(self, &args),
+        }
+    }
+
+    fn dispatch_design(&mut self, command: DesignCommand) -> Result<Outcome, Stop> {
+        match command {
+            DesignCommand::Fork(args) => fork::run(self, args),
+            DesignCommand::Forks(args) => forks::run(self, &args),
+            DesignCommand::Merge(args) => merge::run(self, args),
+            DesignCommand::CherryPick(args) => cherry_pick::run(self, args),
+            DesignCommand::Topology(_) => topology::run(self),
+            DesignCommand::Decide(args) => decide::run(self, args),
+            DesignCommand::Decisions(args) => decisions::run(self, args),
+        }
+    }
+
+    fn dispatch_agents(&mut self, command: AgentCommand) -> Result<Outcome, Stop> {
+        match command {
+            AgentCommand::Agents(args) => agents::run(self, args),
+            AgentCommand::Clone(args) => clone::run(self, args),
+            AgentCommand::Clones(args) => clones::run(self, args),
+            AgentCommand::Colony(args) => colony::run(self, args),
+            AgentCommand::Fleet(args) => fleet::run(self, &args),
+            AgentCommand::Events(args) => events::run(self, args),
+            AgentCommand::Sync(args) => sync::run(self, args),
+        }
+    }
+
+    fn dispatch_workspace(&mut self, command: WorkspaceCommand) -> Result<Outcome, Stop> {
+        match command {
+            WorkspaceCommand::Id(_) => id::run(self),
+            WorkspaceCommand::Paths(_) => paths::run(self),
+            WorkspaceCommand::Groups(args) => groups::run(self, &args),
+            WorkspaceCommand::Catalog(args) => catalog::run(self, args),
+            WorkspaceCommand::Query(args) => query::run(self, args),
+            WorkspaceCommand::Index(args) => index::run(self, &args),
+            WorkspaceCommand::Git(args) => git::run(self, args),
+            WorkspaceCommand::Cargo(args) => cargo::run(self, args),
+            WorkspaceCommand::Validate(args) => validate::run(self, &args),
+        }
+    }
+
+    fn dispatch_setup(&mut self, command: SetupCommand) -> Result<Outcome, Stop> {
+        match command {
+            SetupCommand::Init(args) => init::run(self, args),
+            SetupCommand::Config(args) => config::run(self, &args),
+            SetupCommand::Hooks(args) => hooks::run(self, args),
+            SetupCommand::Lfs(args) => lfs::run(self, &args),
+            SetupCommand::Doctor(args) => doctor::run(self, &args),
+            SetupCommand::Deinit(args) => deinit::run(self, &args),
+            SetupCommand::Version(_) => version::run(self),
+            SetupCommand::Help(args) => help::run(self, &args),
+            SetupCommand::Tour(_) => tour::run(self),
+            SetupCommand::Schema(args) => schema::run(self, &args),
+            SetupCommand::Completions(args) => completions::run(self, &args),
+            SetupCommand::Tools(args) => tools::run(self, args),
+            SetupCommand::Call(args) => call::describe(self, &args),
+            SetupCommand::Mcp(args) => mcp::run(self, &args),
+        }
+    }
+
+    fn dispatch_called(&mut self, command: CalledCommand) -> Result<Outcome, Stop> {
+        match command {
+            CalledCommand::Hook(args) => hook::run(self, args),
+            CalledCommand::MergeDriver(args) => merge_driver::run(self, args),
+            CalledCommand::Credential(args) => credential::run(self, args),
+            CalledCommand::Complete(args) => complete::run(self, &args),
+        }
+    }
+
+    fn dispatch_context(&mut self, command: ContextCommand) -> Result<Outcome, Stop> {
+        match command {
+            ContextCommand::Map(args) => map::run(self, args),
+            ContextCommand::Pages(args) => pages::run(self, args),
+            ContextCommand::Scopes(args) => scopes::run(self, &args),
+            ContextCommand::Search(args) => search::run(self, args),
+            ContextCommand::Context(args) => context::run(self, args),
+            ContextCommand::Projects(args) => projects::run(self, args),
+            ContextCommand::Session(args) => session::run(self, args),
+            ContextCommand::Plans(_) => projects::run_plans(self),
+            ContextCommand::Memory(args) => memory::run(self, args),
+            ContextCommand::Blackboard(args) => blackboard::run(self, args),
+            ContextCommand::Ingest(args) => ingest::run(self, args),
+            ContextCommand::Knowledge(args) => knowledge::run(self, args),
+            ContextCommand::Promote(args) => promote::promote(self, &args),
+            ContextCommand::Demote(args) => promote::demote(self, &args),
+            ContextCommand::Watch(args) => watch::run(self, &args),
+            ContextCommand::Watches(args) => watch::run_list(self, &args),
+        }
+    }
+}
