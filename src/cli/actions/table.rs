@@ -74,8 +74,8 @@ const HOW_A_REPOSITORY_IS_MAPPED: &[Takes] = &[
     same("pinned"),
 ];
 
-/// Every action, in the order of its group. Built when one is asked for: the addresses of so many texts in the program
-/// would be filled in by the loader at every start.
+/// Every action, in the order of its group. Built when one is asked for: in the program, the addresses of
+/// all its texts would be filled in by the loader at every start.
 pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
     vec![
         described(

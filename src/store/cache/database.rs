@@ -57,11 +57,11 @@ pub struct Schema {
 /// Where a transaction is written first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Journal {
-    /// To a log of what is new. Readers never wait, however long a transaction takes, and each command that is alone
+    /// To a log of new pages. Readers never wait, however long a transaction takes, and each command that is alone
     /// with the file creates two more and deletes them.
     Ahead,
-    /// What is replaced goes to a file that is there until the end. Readers wait for that end, and a command takes half
-    /// as long: for transactions of some pages.
+    /// The old pages, to a file that exists until the transaction ends. Readers wait for that end, and a command takes
+    /// half as long: for transactions of some pages.
     Rollback,
 }
 
