@@ -43,8 +43,8 @@ pub(super) fn options() -> &'static Grammar {
 pub(super) fn command(word: &OsStr) -> Option<Grammar> {
     let word = word.to_str()?;
     let (_, add_commands) = GROUPS.iter().find(|(has, _)| has(word))?;
-    let group = add_commands(Grammar::new(NAME));
-    group.find_subcommand(word).cloned()
+    let mut group = add_commands(Grammar::new(NAME));
+    group.find_subcommand_mut(word).map(std::mem::take)
 }
 
 /// Returns the grammar with only one command, the first that the words name: clap copies the global options into

@@ -190,24 +190,35 @@ pub(super) fn open_again(database: &Database, log: &Path) -> Result<Database, Un
 }
 
 fn append(connection: &Connection, events: &[Announcement]) -> Result<(), Unusable> {
-    // SQLite draws it: the name of a file's content is not a fact about a command.
-    connection.execute(
-        "INSERT OR IGNORE INTO log VALUES (1, lower(hex(randomblob(8))), ?1, 0)",
-        [BURST],
-    )?;
     let sql = "INSERT INTO events (at, namespace, agent, key, value) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut statement = connection.prepare(sql)?;
     for event in events {
         let at = event.at.timestamp_millis();
-        if event.key.starts_with(QUIESCENCE) && !take_token(connection, at)? {
-            continue;
+        if event.key.starts_with(QUIESCENCE) {
+            begin(connection)?;
+            if !take_token(connection, at)? {
+                continue;
+            }
         }
         let value = bounded(&event.value);
         statement.execute(params![at, event.namespace, event.agent, event.key, value])?;
-        if connection.last_insert_rowid().rem_euclid(TRIM_INTERVAL) == 0 {
-            trim(connection, at)?;
+        let number = connection.last_insert_rowid();
+        if number == 1 {
+            begin(connection)?;
+        }
+        if number.rem_euclid(TRIM_INTERVAL) == 0 {
+            trim(connection, number, at)?;
         }
     }
+    Ok(())
+}
+
+/// Gives a new log its epoch. `SQLite` draws it: the name of a file's content is not a fact about a command.
+fn begin(connection: &Connection) -> Result<(), Unusable> {
+    connection.execute(
+        "INSERT OR IGNORE INTO log VALUES (1, lower(hex(randomblob(8))), ?1, 0)",
+        [BURST],
+    )?;
     Ok(())
 }
 
@@ -239,8 +250,7 @@ fn take_token(connection: &Connection, now: i64) -> Result<bool, Unusable> {
 
 /// Deletes the oldest events where there are too many, and those before the first that is young enough; never the
 /// newest [`MIN_EVENTS`].
-fn trim(connection: &Connection, now: i64) -> Result<(), Unusable> {
-    let newest = connection.last_insert_rowid();
+fn trim(connection: &Connection, newest: i64, now: i64) -> Result<(), Unusable> {
     let sql = "DELETE FROM events WHERE number <= ?1";
     connection
         .prepare_cached(sql)?

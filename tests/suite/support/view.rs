@@ -353,6 +353,7 @@ impl View {
             .unwrap();
         });
         let mut env = Env {
+            kept: Vec::new(),
             world,
             stdin,
             stdout: Box::new(stdout.clone()),
