@@ -1,6 +1,5 @@
 //! The process as values: the only reader of the environment, the wall clock and chance.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -35,8 +34,6 @@ pub struct Env {
     /// Has signals handled, which takes a thread: called before a command that waits or changes anything, and before
     /// the first child of any other.
     pub handle_signals: Option<Box<dyn FnOnce() + Send>>,
-    /// Values of the run that are freed with it, if at all: the program ends without freeing anything.
-    pub kept: Vec<Box<dyn Any>>,
 }
 
 /// The terminal, or the pipe in its place; empty where neither is known.
@@ -146,7 +143,6 @@ impl Env {
         };
         let interrupt = world.interrupt.clone();
         Ok(Env {
-            kept: Vec::new(),
             world,
             stdin: stdin(),
             stdout: Box::new(std::io::BufWriter::new(streams.stdout)),

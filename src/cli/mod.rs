@@ -123,7 +123,7 @@ use open_repository::Opening;
 pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
     let wants_json = args.iter().any(|arg| arg == "--json");
     let args = &habits::as_grammar_has_it(args);
-    let mut cli = match parse(args, env) {
+    let mut cli = match parse(args) {
         Ok(cli) => cli,
         Err(error) => return usage::answer(&error, args, wants_json, env),
     };
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &[OsString], env: &mut Env) -> Exit {
 /// Runs a command line that is not of a person: its words are taken as they are, and the answer is JSON.
 fn run_words(words: Vec<OsString>, action: Option<&Action>, env: &mut Env) -> Exit {
     let args: Vec<OsString> = std::iter::once("git-colony".into()).chain(words).collect();
-    match parse(&args, env) {
+    match parse(&args) {
         Ok(cli) => answer(cli, &args, env),
         Err(error) => {
             let error = usage::as_error(&error, &args);
@@ -222,13 +222,10 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
 }
 
 /// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
-fn parse(args: &[OsString], env: &mut Env) -> Result<Cli, clap::Error> {
-    let mut grammar = grammar::of_line(args);
-    let parsed = grammar
-        .try_get_matches_from_mut(args)
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let parsed = grammar::of_line(args)
+        .try_get_matches_from(args)
         .or_else(|_| grammar::whole().try_get_matches_from(args));
-    // To free it takes as long as to read the line.
-    env.kept.push(Box::new(grammar));
     let mut matches = parsed?;
     let name = name_in(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches)?;

@@ -180,7 +180,6 @@ impl Guide {
         let narration = captured.clone();
         world.narrate = Arc::new(move |line| narration.add(line));
         let mut env = Env {
-            kept: Vec::new(),
             world,
             stdin: Box::new(io::empty()),
             stdout: Box::new(captured.clone()),

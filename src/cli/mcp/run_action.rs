@@ -118,7 +118,6 @@ impl Place {
             }
         });
         let mut env = Env {
-            kept: Vec::new(),
             world,
             stdin: Box::new(io::empty()),
             stdout: Box::new(stdout.clone()),

@@ -353,7 +353,6 @@ impl View {
             .unwrap();
         });
         let mut env = Env {
-            kept: Vec::new(),
             world,
             stdin,
             stdout: Box::new(stdout.clone()),

@@ -400,7 +400,6 @@ fn a_closed_pipe_is_no_error() {
         &["git-colony", "--json", "ops"],
     ] {
         let mut env = Env {
-            kept: Vec::new(),
             world: sandbox.world(),
             stdin: Box::new(std::io::empty()),
             stdout: Box::new(ClosedPipe),
