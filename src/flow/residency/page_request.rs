@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-use super::wanted_pages::{Finder, MissingPage};
+use super::wanted_pages::{self, Finder, MissingPage};
 use super::{check_reason, ids, milliseconds, now, owner, pinned_pages, written};
 use crate::model::{Code, Error, Result};
 use crate::page::listing::LockEntry;
@@ -131,6 +131,18 @@ fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
         Err(why) => return Ok(report.failed(&why, request.timeout)),
     };
     drop(state.wait_at_most(request.timeout));
+    let filled = |report: PageRequestReport, done| {
+        report.filled(done, lock_time.map(|time| now(session) + time))
+    };
+    // Pages that are resident, as most are, need no look beforehand.
+    if let Some(wanted) = wanted_pages::in_full(&request.ids) {
+        report.page_ids = ids(wanted.iter().map(|page| page.id));
+        match ask(session, &mut state, request, &wanted, lock_time) {
+            Ok(Requested::Gone(_)) => {}
+            Ok(done) => return Ok(filled(report, done)),
+            Err(why) => return Ok(report.failed(&why, request.timeout)),
+        }
+    }
     let finder = Finder::new(session);
     let (mut wanted, missing) = finder.find(&mut state, &request.ids)?;
     report.page_ids = ids(wanted.iter().map(|page| page.id));
@@ -144,7 +156,7 @@ fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
             Ok(Requested::Gone(gone)) => {
                 report.missing = find_again(&finder, &mut state, &mut wanted, &gone)?;
             }
-            Ok(done) => return Ok(report.filled(done, lock_time.map(|time| now(session) + time))),
+            Ok(done) => return Ok(filled(report, done)),
             Err(why) => return Ok(report.failed(&why, request.timeout)),
         }
         if !report.missing.is_empty() {

@@ -164,6 +164,18 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// Returns the pages that all have their ids in full, each once, as the state may have them.
+pub(super) fn in_full(names: &[String]) -> Option<Vec<Wanted>> {
+    let mut wanted = Vec::<Wanted>::new();
+    for name in names {
+        let id = whole_id(name)?;
+        if wanted.iter().all(|other| other.id != id) {
+            wanted.push(Wanted { id, page: None });
+        }
+    }
+    Some(wanted)
+}
+
 /// Returns the id that a text is in full.
 fn whole_id(name: &str) -> Option<[u8; 16]> {
     let (from, to) = page_ids::range(name)?;
