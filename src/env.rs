@@ -126,6 +126,7 @@ impl Env {
             named_root: None,
             variables: variables.into(),
             clock: Arc::new(now),
+            zone: in_local_time,
             entropy: Arc::new(random),
             narrate,
             progress,
@@ -208,7 +209,11 @@ fn stdin() -> Box<dyn Read + Send> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the gate for the clock")]
 fn now() -> Moment {
-    chrono::Local::now().fixed_offset()
+    chrono::Utc::now().fixed_offset()
+}
+
+fn in_local_time(moment: Moment) -> Moment {
+    moment.with_timezone(&chrono::Local).fixed_offset()
 }
 
 fn random() -> u64 {

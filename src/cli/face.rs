@@ -104,7 +104,6 @@ impl Face<'_> {
     }
 
     pub(super) fn answer(&mut self, answer: &impl Answer) -> Result<Outcome, Stop> {
-        let now = self.env.world.now();
         if self.form == Form::Text {
             for line in answer.narration() {
                 (self.env.world.narrate)(&line);
@@ -117,7 +116,8 @@ impl Face<'_> {
             palette: self.palette(),
             columns: self.env.terminal.columns,
         };
-        let text = shown.render(answer, &now).map_err(Stop::Stream)?;
+        let now = || self.env.world.now();
+        let text = shown.render(answer, now).map_err(Stop::Stream)?;
         self.write(&text, answer.is_listing())?;
         Ok(answer.outcome())
     }

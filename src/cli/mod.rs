@@ -191,7 +191,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         measured_at: OnceCell::new(),
         env,
     };
-    let started = face.env.world.now();
+    let started = (face.env.world.clock)();
     let name = std::mem::take(&mut cli.name);
     let default = if cli.options.version {
         Command::Setup(SetupCommand::Version(version::Args {}))

@@ -141,7 +141,7 @@ impl BareRepo {
     /// # Errors
     /// `object-missing`.
     pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
-        super::object::tree::first_commit(&self.inner, tip, None)
+        Ok(super::object::tree::first_commit(&self.inner, tip, None)?.id)
     }
 
     /// Returns `true` if the tree of a commit contains a directory.

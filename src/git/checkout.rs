@@ -16,6 +16,7 @@ use super::refs::usual_default_branches;
 use super::remote::url::{Provenance, RemoteUrl, Transport, redact_refused};
 use super::repo::{Places, canonical};
 use super::{ObjectWrites, Oid, RefName, Repo, discovery};
+use crate::model::interrupt::Interrupt;
 
 /// The host of an origin, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -55,7 +56,10 @@ pub struct Checkout {
     pub common_dir: Option<PathBuf>,
     /// `remote.origin.url`, without leading and trailing whitespace; it may contain credentials.
     origin: Option<Vec<u8>>,
-    inner: Option<gix::Repository>,
+    /// The repository for reading; `None` without git.
+    repo: Option<Repo>,
+    /// Whether refs and files are read through `repo`, and not only its configuration.
+    is_readable: bool,
 }
 
 impl Checkout {
@@ -65,7 +69,7 @@ impl Checkout {
     /// `untrusted-repository`, `repository-broken`; `not-a-repository` for a wrong `GIT_DIR`; `io`.
     pub fn find(world: &World) -> Result<Checkout> {
         match discovery::open_by_git_rules(world) {
-            Ok(inner) => Checkout::of(inner),
+            Ok(inner) => Checkout::of(inner, &world.interrupt),
             Err(error)
                 if error.code() == Code::NotARepository && world.variable("GIT_DIR").is_none() =>
             {
@@ -75,7 +79,8 @@ impl Checkout {
                     git_dir: None,
                     common_dir: None,
                     origin: None,
-                    inner: None,
+                    repo: None,
+                    is_readable: false,
                 })
             }
             Err(error) => Err(error),
@@ -87,28 +92,40 @@ impl Checkout {
     /// # Errors
     /// `io`.
     pub fn of_repo(repo: &Repo) -> Result<Checkout> {
-        Checkout::of(repo.inner.clone())
+        Checkout::of(repo.inner.clone(), &repo.interrupt)
     }
 
-    fn of(inner: gix::Repository) -> Result<Checkout> {
+    fn of(inner: gix::Repository, interrupt: &Interrupt) -> Result<Checkout> {
         let places = Places::of(&inner)?;
+        let root = places.workdir.as_ref().unwrap_or(&places.git_dir).clone();
         let origin = inner
             .config_snapshot()
             .string("remote.origin.url")
             .map(|url| url.trim_ascii().to_vec());
+        let mut inner = inner.with_object_memory();
+        let has_files = inner.workdir().is_some() || inner.set_workdir(root.clone()).is_ok();
+        let is_readable = has_files && !discovery::has_unreadable_refs(&inner);
+        let writes = ObjectWrites::InMemory;
         Ok(Checkout {
-            root: places.workdir.as_ref().unwrap_or(&places.git_dir).clone(),
-            git_root: places.workdir,
-            common_dir: Some(places.common_dir),
-            git_dir: Some(places.git_dir),
+            git_root: places.workdir.clone(),
+            common_dir: Some(places.common_dir.clone()),
+            git_dir: Some(places.git_dir.clone()),
             origin: origin.filter(|url| !url.is_empty()),
-            inner: Some(inner),
+            repo: Some(Repo::unchecked(
+                inner,
+                places,
+                root.clone(),
+                writes,
+                interrupt,
+            )),
+            is_readable,
+            root,
         })
     }
 
     /// Returns `true` if git knows the checkout.
     pub fn has_git(&self) -> bool {
-        self.inner.is_some()
+        self.repo.is_some()
     }
 
     /// Returns `true` in a worktree that `git worktree` has linked.
@@ -118,8 +135,7 @@ impl Checkout {
 
     /// Reads a value of git's configuration; `None` without git.
     pub fn config(&self, key: &str) -> Option<String> {
-        let value = self.inner.as_ref()?.config_snapshot().string(key)?;
-        Some(value.to_string())
+        self.repo.as_ref()?.config(key)
     }
 
     /// Returns the id of this checkout: 16 hex digits.
@@ -130,16 +146,20 @@ impl Checkout {
     /// Returns the id of the project: that of its normalized origin if that is on a network, else of the first
     /// commit of the default branch. `None` without either, and in a shallow clone that would need the commit.
     ///
-    /// Without a network origin it walks the first parents of the history in `repo`, what [`Checkout::to_read`] returns,
-    /// from `tip` if the caller knows the tip of the default branch.
+    /// Without a network origin `first_commit` is asked for the first commit of a history, that of `tip` if the caller
+    /// knows the tip of the default branch.
     ///
     /// # Errors
     /// `repository-broken`, `object-missing`.
-    pub fn project_id(&self, repo: Option<&Repo>, tip: Option<Oid>) -> Result<Option<String>> {
+    pub fn project_id(
+        &self,
+        tip: Option<Oid>,
+        first_commit: impl Fn(&Repo, Oid) -> Result<Oid>,
+    ) -> Result<Option<String>> {
         if let Some(url) = self.network_origin() {
             return Ok(Some(project_of(&url)));
         }
-        let Some(repo) = repo else {
+        let Some(repo) = self.to_read() else {
             return Ok(None);
         };
         let shallow = repo.inner.is_shallow();
@@ -150,7 +170,7 @@ impl Checkout {
         let Some(tip) = tip? else {
             return Ok(None);
         };
-        let first = repo.first_commit(tip, None)?.to_string();
+        let first = first_commit(repo, tip)?.to_string();
         Ok(Some(id_of(&[b"commit", first.as_bytes()])))
     }
 
@@ -202,28 +222,13 @@ impl Checkout {
 
     /// Returns the repository for reading; a bare one counts as a directory without files. `None` without git, and
     /// for refs that only git reads.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`.
-    pub fn to_read(&self, world: &World) -> Result<Option<Repo>> {
-        let (Some(inner), Some(git_dir), Some(common_dir)) =
-            (&self.inner, &self.git_dir, &self.common_dir)
-        else {
-            return Ok(None);
-        };
-        if discovery::has_unreadable_refs(inner) {
-            return Ok(None);
-        }
-        let mut inner = inner.clone().with_object_memory();
-        if inner.workdir().is_none() && inner.set_workdir(self.root.clone()).is_err() {
-            return Ok(None);
-        }
-        let places = Places {
-            git_dir: git_dir.clone(),
-            common_dir: common_dir.clone(),
-            workdir: Some(self.root.clone()),
-        };
-        Repo::at(inner, places, ObjectWrites::InMemory, &world.interrupt).map(Some)
+    pub fn to_read(&self) -> Option<&Repo> {
+        self.repo.as_ref().filter(|_| self.is_readable)
+    }
+
+    /// Returns what [`Checkout::to_read`] returns.
+    pub fn into_repo(self) -> Option<Repo> {
+        self.repo.filter(|_| self.is_readable)
     }
 
     /// Returns the origin if it is not on this machine.

@@ -154,22 +154,33 @@ impl Repo {
     }
 
     pub(super) fn at(
-        mut inner: gix::Repository,
+        inner: gix::Repository,
         places: Places,
         writes: ObjectWrites,
         interrupt: &Interrupt,
     ) -> Result<Repo> {
-        inner.object_cache_size_if_unset(8 * 1024 * 1024);
         if discovery::has_unreadable_refs(&inner) {
             return Err(discovery::no_reftable());
         }
-        let Some(workdir) = places.workdir else {
+        let Some(workdir) = places.workdir.clone() else {
             return Err(
                 Error::new(Code::BareRepository, "this repository has no working tree")
                     .hint("run the command in a clone with a working tree"),
             );
         };
-        Ok(Repo {
+        Ok(Repo::unchecked(inner, places, workdir, writes, interrupt))
+    }
+
+    /// Returns the repository, whatever format its refs are in.
+    pub(super) fn unchecked(
+        mut inner: gix::Repository,
+        places: Places,
+        workdir: PathBuf,
+        writes: ObjectWrites,
+        interrupt: &Interrupt,
+    ) -> Repo {
+        inner.object_cache_size_if_unset(8 * 1024 * 1024);
+        Repo {
             git_dir: places.git_dir,
             common_dir: places.common_dir,
             workdir,
@@ -179,7 +190,7 @@ impl Repo {
             large_files_in: RefCell::new(None),
             scratch: None,
             inner,
-        })
+        }
     }
 
     /// Returns the same repository for reading on another thread.

@@ -30,8 +30,10 @@ pub struct World {
     pub named_root: Option<NamedRoot>,
     /// The environment variables.
     pub variables: Variables,
-    /// Returns the time.
+    /// Returns the time, with any offset.
     pub clock: Arc<dyn Fn() -> Moment + Send + Sync>,
+    /// Gives a time the offset of this place; where that is not needed, no zone file is read.
+    pub zone: fn(Moment) -> Moment,
     /// Returns 64 fresh random bits.
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Shows a message to the user (never the answer).
@@ -99,7 +101,7 @@ pub enum UserConfiguration {
 impl World {
     /// Returns the time.
     pub fn now(&self) -> Moment {
-        (self.clock)()
+        (self.zone)((self.clock)())
     }
 
     /// Returns 8 random hex digits.

@@ -122,10 +122,10 @@ impl Shown {
     ///
     /// # Errors
     /// Where it cannot be put as JSON.
-    pub fn render(&self, answer: &impl Answer, now: &Moment) -> io::Result<String> {
+    pub fn render(&self, answer: &impl Answer, now: impl Fn() -> Moment) -> io::Result<String> {
         match self.form {
             Form::Quiet => Ok(String::new()),
-            Form::Text => Ok(self.text(answer, now)),
+            Form::Text => Ok(self.text(answer, &now())),
             Form::Json => {
                 let mut object = Map::new();
                 let is_ok = answer.outcome() == Outcome::Yes;

@@ -1,9 +1,9 @@
 //! The files of a repository: those that git would commit; without git, a walk that leaves out well-known
 //! directories of other programs.
 
-use crate::git::Checkout;
 use crate::git::worktree::filled_directories::WalkFor;
 use crate::git::worktree::plain_walk::{WalkRules, WalkedFiles, files_below};
+use crate::git::{Checkout, Repo};
 use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::SESSIONS;
 
@@ -19,7 +19,7 @@ pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result
         };
         return files_below(&world.interrupt, &checkout.root, rules);
     }
-    let repo = working_tree(world, checkout)?;
+    let repo = working_tree(checkout)?;
     let mut files = repo.listed_files(world)?;
     let is_cut = files.len() > most_files;
     files.truncate(most_files);
@@ -30,24 +30,23 @@ pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result
 ///
 /// # Errors
 /// As [`files_of`].
-pub fn has_file(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<bool> {
+pub fn has_file(checkout: &Checkout, path: &RepoPath) -> Result<bool> {
     if checkout.has_git() {
-        return working_tree(world, checkout)?.lists_file(path);
+        return working_tree(checkout)?.lists_file(path);
     }
     Ok(!path.ancestors().any(|directory| is_of_programs(&directory)))
 }
 
-/// Opens the repository of a checkout that has a working tree.
+/// Returns the repository of a checkout that has a working tree, for reading.
 ///
 /// # Errors
 /// `bare-repository`, `unsupported`.
-pub fn working_tree(world: &World, checkout: &Checkout) -> Result<crate::git::Repo> {
+pub fn working_tree(checkout: &Checkout) -> Result<&Repo> {
     if checkout.git_root.is_none() {
         let message = "it has no working tree";
         return Err(Error::new(Code::BareRepository, message));
     }
-    let repo = checkout.to_read(world)?;
-    repo.ok_or_else(|| {
+    checkout.to_read().ok_or_else(|| {
         Error::new(
             Code::Unsupported,
             "its refs are in a format that only git reads",

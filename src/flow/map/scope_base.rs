@@ -10,7 +10,7 @@ use crate::map::show::MapState;
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::setup::manifest::{self, Manifest};
 use crate::store::Session;
-use crate::store::cache::Cache;
+use crate::store::cache::{Cache, first_commit};
 
 /// The maximum length of the base of scope ids.
 const MAX_BASE_BYTES: usize = 512;
@@ -69,17 +69,13 @@ pub(super) fn is_of_base(id: &str, base: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
 }
 
-/// Finds the root commit of a history, and caches it here: history only grows.
+/// Finds the root commit of a history; that of another repository is not cached here.
 fn first_commit(home: &Home<'_>, commit: Oid) -> Result<Oid> {
     let repo = home.repo();
     if home.place().is_some() {
-        return repo.first_commit(commit, None);
+        return Ok(repo.first_commit(commit, None)?.id);
     }
-    let cache = Cache::of(repo, "first-commit-1.json");
-    let known: Option<(Oid, Oid)> = cache.read();
-    let first = repo.first_commit(commit, known)?;
-    cache.write(&Some((commit, first)));
-    Ok(first)
+    first_commit::find(repo, commit, &Cache::of(repo, first_commit::FILE))
 }
 
 /// Refuses a text that cannot be the id of a scope, or the beginning of one.

@@ -14,6 +14,7 @@ use crate::model::id::SessionId;
 use crate::model::time::{self, Moment};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
+use crate::store::cache::{Cache, first_commit};
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::files::tree_folder::TreeFolder;
 use crate::store::lease::lease_holder::session_of;
@@ -198,7 +199,6 @@ pub(super) fn describe(
     plan: String,
 ) -> Result<NewSessionReport> {
     let checkout = Checkout::find(place.world)?;
-    let repo = checkout.to_read(place.world)?;
     let head = place
         .session
         .map(|session| session.repo.head())
@@ -209,7 +209,9 @@ pub(super) fn describe(
         agent: place.agent(),
         plan,
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(repo.as_ref(), None)?,
+        project_id: checkout.project_id(None, |repo, tip| {
+            first_commit::find(repo, tip, &Cache::of(repo, first_commit::FILE))
+        })?,
         colony: colony_of(place)?,
         branch: head.as_ref().map(crate::git::Head::label),
         commit: head.as_ref().and_then(crate::git::Head::commit),

@@ -78,13 +78,13 @@ pub struct GitLogReport {
 /// # Errors
 /// `not-a-repository`, `git-failed`, `interrupted`.
 pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Result<GitLogReport> {
-    let repo = repository(world, checkout)?;
+    let repo = repository(checkout)?;
     let filter = LogFilter {
         contains: None,
         path: None,
         most_commits,
     };
-    let mut commits = log(world, &repo, None, filter)?;
+    let mut commits = log(world, repo, None, filter)?;
     let truncated = commits.len() > most_commits;
     commits.truncate(most_commits);
     Ok(GitLogReport {
@@ -105,7 +105,7 @@ pub fn ask(
     question: &GitQuestion,
     offset: usize,
 ) -> Result<GitTextReport> {
-    let repo = repository(world, checkout)?;
+    let repo = repository(checkout)?;
     if offset > MAX_OFFSET_BYTES {
         let message = format!("offset {offset} is beyond {MAX_OFFSET_BYTES} bytes");
         return Err(Error::new(Code::InvalidValue, message)
@@ -116,7 +116,7 @@ pub fn ask(
     let mut hidden = Vec::new();
     match question {
         GitQuestion::Diff(of, path) => {
-            hidden = hidden_among(world, &repo, *of, path.as_ref())?;
+            hidden = hidden_among(world, repo, *of, path.as_ref())?;
             git.args(DIFF).args(of.option());
             git.arg("--").args(path.as_ref().map(only));
             git.args(hidden.iter().map(without));
@@ -125,7 +125,7 @@ pub fn ask(
             git.args(["status", "--short", "--branch", "--ignore-submodules=dirty"]);
         }
         GitQuestion::Blame(path) => {
-            if is_hidden(world, &repo, path) {
+            if is_hidden(world, repo, path) {
                 return Err(refused(path));
             }
             git.args(["--literal-pathspecs", "blame", "--no-textconv"]);
@@ -245,11 +245,11 @@ fn failed(output: &process::Output) -> Error {
         .detail("stderr", &output.stderr)
 }
 
-/// Opens the repository of a checkout with a working tree.
-fn repository(world: &World, checkout: &Checkout) -> Result<Repo> {
+/// Returns the repository of a checkout with a working tree.
+fn repository(checkout: &Checkout) -> Result<&Repo> {
     if !checkout.has_git() {
         let message = format!("'{}' is not a repository of git", checkout.root.display());
         return Err(Error::new(Code::NotARepository, message));
     }
-    listing::working_tree(world, checkout)
+    listing::working_tree(checkout)
 }

@@ -8,6 +8,7 @@ use crate::git::checkout::Provider;
 use crate::git::{Checkout, Oid, Repo};
 use crate::model::{RepoPath, Result, World};
 use crate::store::Session;
+use crate::store::cache::{Cache, first_commit};
 use crate::store::settings::colony_toml::SettingsProblem;
 use crate::workspace::layout::{self, Capabilities, Member};
 use crate::workspace::root_files::RootFiles;
@@ -62,8 +63,11 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         .iter()
         .find(|path| files.has_file(path));
     let agents = [".colony/agents", ".vox/agents"];
-    let repo = checkout.to_read(world)?;
-    let branch = repo.as_ref().map(default_branch_of).transpose()?.flatten();
+    let branch = checkout
+        .to_read()
+        .map(default_branch_of)
+        .transpose()?
+        .flatten();
     // The manifest may name another branch than the one that decides about the project.
     let tip = branch
         .as_ref()
@@ -71,7 +75,7 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         .filter(|_| !layout.capabilities.colony_project);
     Ok(IdReport {
         repository_id: checkout.repository_id(),
-        project_id: checkout.project_id(repo.as_ref(), tip)?,
+        project_id: checkout.project_id(tip, first_commit_of)?,
         root: RepoPath::from(&*checkout.root),
         git_root: checkout.git_root.as_deref().map(RepoPath::from),
         common_dir: checkout.common_dir.as_deref().map(RepoPath::from),
@@ -86,6 +90,10 @@ pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
         members: layout.members,
         warnings: layout.warnings,
     })
+}
+
+fn first_commit_of(repo: &Repo, tip: Oid) -> Result<Oid> {
+    first_commit::find(repo, tip, &Cache::of_reader(repo, first_commit::FILE))
 }
 
 /// Returns the id of the checkout of a session.

@@ -155,6 +155,7 @@ impl Place {
             named_root: None,
             variables: BTreeMap::from(variables.map(|(name, value)| (name.into(), value))).into(),
             clock: Arc::new(move || start),
+            zone: |moment| moment,
             entropy: Arc::new(|| 1),
             narrate: Arc::new(|_| {}),
             progress: Progress::default(),

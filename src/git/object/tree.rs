@@ -122,7 +122,7 @@ impl Repo {
     ///
     /// # Errors
     /// `object-missing`; `revision-not-found` when the walk cannot start.
-    pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<Oid> {
+    pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<FirstCommit> {
         first_commit(&self.inner, tip, known)
     }
 
@@ -170,20 +170,59 @@ pub(super) fn entry_at(
     }))
 }
 
+/// The number of commits that a walk reads without a commit graph.
+const FEW: usize = 16;
+
+/// The end of a walk along first parents.
+#[derive(Clone, Copy, Debug)]
+pub struct FirstCommit {
+    /// The root commit.
+    pub id: Oid,
+    /// The number of commits on the way, the first among them.
+    pub passed: usize,
+}
+
 /// See [`Repo::first_commit`].
 pub(in crate::git) fn first_commit(
     repo: &gix::Repository,
     tip: Oid,
     known: Option<(Oid, Oid)>,
-) -> Result<Oid> {
+) -> Result<FirstCommit> {
+    let first = |last: Oid| Some(known.filter(|(passed, _)| *passed == last)?.1);
+    if let Some(id) = first(tip) {
+        return Ok(FirstCommit { id, passed: 0 });
+    }
+    // What 'git replace' replaces differs between clones.
+    let mut unreplaced = None;
+    if repo.objects.store_ref().replacements().next().is_some() {
+        unreplaced.insert(repo.clone()).objects.ignore_replacements = true;
+    }
+    let repo = unreplaced.as_ref().unwrap_or(repo);
     let cannot = || "cannot walk the history";
-    let walk = repo.rev_walk([tip.0]).first_parent_only().all();
-    let mut last = tip;
-    for info in walk.or_code(Code::ObjectMissing, cannot)? {
-        last = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
-        if let Some((_, first)) = known.filter(|(passed, _)| *passed == last) {
-            return Ok(first);
+    let mut found = FirstCommit { id: tip, passed: 0 };
+    // A few commits are read sooner than a commit graph is opened.
+    if !repo.is_shallow().or_code(Code::RepositoryBroken, cannot)? {
+        while found.passed < FEW {
+            let commit = repo
+                .find_commit(found.id.0)
+                .or_code(Code::ObjectMissing, cannot)?;
+            found.passed += 1;
+            let Some(parent) = commit.parent_ids().next() else {
+                return Ok(found);
+            };
+            found.id = parent.detach().into();
+            if let Some(id) = first(found.id) {
+                return Ok(FirstCommit { id, ..found });
+            }
         }
     }
-    Ok(last)
+    let walk = repo.rev_walk([found.id.0]).first_parent_only().all();
+    for info in walk.or_code(Code::ObjectMissing, cannot)? {
+        found.id = Oid(info.or_code(Code::ObjectMissing, cannot)?.id);
+        found.passed += 1;
+        if let Some(id) = first(found.id) {
+            return Ok(FirstCommit { id, ..found });
+        }
+    }
+    Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Derived data in files of ours. They may be deleted at any time, and no process waits for them.
 
 pub mod database;
+pub mod first_commit;
 pub mod page_table;
 pub mod relation_cache;
 pub mod search_index;
@@ -32,6 +33,14 @@ impl Cache {
         Cache {
             path: repo.common_dir().join("colony/cache").join(name),
             is_written: repo.keeps_objects(),
+        }
+    }
+
+    /// Returns the cache with this name for a command that writes nothing else: its `repo` keeps no objects either.
+    pub fn of_reader(repo: &Repo, name: &str) -> Cache {
+        Cache {
+            is_written: true,
+            ..Cache::of(repo, name)
         }
     }
 

@@ -391,6 +391,7 @@ impl View {
             named_root: None,
             variables: self.variables().into(),
             clock: Arc::new(move || moment),
+            zone: |moment| moment,
             entropy: Arc::new(move || {
                 let number = nonces.fetch_add(1, Ordering::SeqCst);
                 (number << 32) | number

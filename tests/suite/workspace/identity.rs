@@ -295,6 +295,83 @@ fn clones_on_other_machines_share_the_project() {
     );
 }
 
+/// Makes a history of so many commits, oldest first, and returns their ids.
+fn history_of(sandbox: &Sandbox, count: usize) -> Vec<String> {
+    let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
+    let mut commits: Vec<String> = Vec::new();
+    for number in 0..count {
+        let message = number.to_string();
+        let mut make = vec!["commit-tree", &tree, "-m", &message];
+        make.extend(
+            commits
+                .last()
+                .map(|last| ["-p", last])
+                .into_iter()
+                .flatten(),
+        );
+        let commit = sandbox.git(&make);
+        commits.push(commit);
+    }
+    sandbox.git(&["reset", "-q", "--soft", commits.last().unwrap()]);
+    commits
+}
+
+#[test]
+fn a_long_history_is_walked_once() {
+    let sandbox = Sandbox::new();
+    let commits = history_of(&sandbox, 140);
+    let project = |view: &View| view.json(&["id"])["project_id"].clone();
+    let of_commit = |commit: &str| {
+        let text = format!("commit\0{commit}");
+        json!(blake3::hash(text.as_bytes()).to_hex()[..16])
+    };
+    let by_first = of_commit(&commits[0]);
+    let kept = sandbox.path(".git/colony/cache/first-commit-2.json");
+    sandbox.git(&["reset", "-q", "--soft", &commits[99]]);
+    assert_eq!(project(&sandbox), by_first);
+    assert!(!kept.exists(), "a short one is not kept");
+    sandbox.git(&["reset", "-q", "--soft", &commits[120]]);
+    assert_eq!(project(&sandbox), by_first);
+    let found: Value = serde_json::from_slice(&fs::read(&kept).unwrap()).unwrap();
+    assert_eq!(found, json!([commits[120], commits[0]]));
+    // What is kept counts for the commits after it, and only for them.
+    fs::write(&kept, json!([commits[120], commits[7]]).to_string()).unwrap();
+    sandbox.git(&["reset", "-q", "--soft", &commits[139]]);
+    assert_eq!(project(&sandbox), of_commit(&commits[7]));
+    sandbox.git(&["reset", "-q", "--soft", &commits[110]]);
+    assert_eq!(project(&sandbox), by_first);
+    fs::write(&kept, "no JSON").unwrap();
+    assert_eq!(project(&sandbox), by_first);
+    // A shallow clone has the end of its history, which is not the first commit.
+    let shallow = sandbox.outside().join("shallow");
+    let from = format!("file://{}", sandbox.root.display());
+    sandbox.git(&[
+        "clone",
+        "-q",
+        "--depth=105",
+        &from,
+        shallow.to_str().unwrap(),
+    ]);
+    let shallow = sandbox.at(shallow);
+    shallow.json(&["map", "preview"]);
+    assert_eq!(project(&shallow), Value::Null);
+    shallow.git(&["fetch", "-q", "--unshallow"]);
+    assert_eq!(project(&shallow), by_first);
+}
+
+#[test]
+fn replaced_commits_do_not_change_the_project() {
+    for count in [3, 130] {
+        let sandbox = Sandbox::new();
+        let commits = history_of(&sandbox, count);
+        let before = sandbox.json(&["id"])["project_id"].clone();
+        std::fs::remove_dir_all(sandbox.path(".git/colony")).ok();
+        sandbox.git(&["replace", "--graft", &commits[count - 2]]);
+        assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]), "2");
+        assert_eq!(sandbox.json(&["id"])["project_id"], before, "{count}");
+    }
+}
+
 #[test]
 fn the_host_of_the_origin_is_its_provider() {
     let sandbox = Sandbox::new();

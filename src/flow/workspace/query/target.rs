@@ -51,7 +51,7 @@ impl Target {
         } else {
             let at = |revision| {
                 let checkout = checkout_at(world, root.as_ref())?;
-                with_history(world, &checkout)?.resolve_commit(revision)
+                with_history(checkout)?.resolve_commit(revision)
             };
             let commit = revision.map(at).transpose();
             commit.map(|commit| commit.map_or(State::WorkingTree, State::Commit))
@@ -94,7 +94,7 @@ impl Target {
         match &self.state {
             State::Mirror(mirrored) => BareRepo::open(&mirrored.path)?.to_read(),
             State::WorkingTree | State::Commit(_) => {
-                with_history(world, &checkout_at(world, self.root.as_ref())?)
+                with_history(checkout_at(world, self.root.as_ref())?)
             }
         }
     }
@@ -106,9 +106,9 @@ impl Target {
     pub(super) fn content(&self, world: &World) -> Result<Content> {
         let Some(commit) = self.commit() else {
             let checkout = checkout_at(world, self.root.as_ref())?;
-            return Ok(Content::WorkingTree(checkout));
+            return Ok(Content::WorkingTree(Box::new(checkout)));
         };
-        let objects = self.history(world)?.objects();
+        let objects = Box::new(self.history(world)?.objects());
         let tree = objects.tree_of(commit)?;
         Ok(Content::Commit { objects, tree })
     }
@@ -119,17 +119,17 @@ fn checkout_at(world: &World, root: Option<&PathBuf>) -> Result<Checkout> {
     Checkout::find(&world.standing_in(root))
 }
 
-fn with_history(world: &World, checkout: &Checkout) -> Result<Repo> {
+fn with_history(checkout: Checkout) -> Result<Repo> {
     let without = || Error::new(Code::NotARepository, "it has no history without git");
-    checkout.to_read(world)?.ok_or_else(without)
+    checkout.into_repo().ok_or_else(without)
 }
 
 /// The files of a repository.
 pub(super) enum Content {
     /// Those that git would commit; without git, those of a walk.
-    WorkingTree(Checkout),
+    WorkingTree(Box<Checkout>),
     /// Those of a commit.
-    Commit { objects: Objects, tree: Oid },
+    Commit { objects: Box<Objects>, tree: Oid },
 }
 
 /// A file that is listed.
@@ -187,7 +187,7 @@ impl Content {
     pub(super) fn reader(&self) -> Reader {
         match self {
             Content::WorkingTree(checkout) => Reader::Root(checkout.root.clone()),
-            Content::Commit { objects, .. } => Reader::Objects(Box::new(objects.clone())),
+            Content::Commit { objects, .. } => Reader::Objects(objects.clone()),
         }
     }
 
@@ -205,7 +205,7 @@ impl Content {
         let none = || refused(format!("it has no '{path}'"));
         match self {
             Content::WorkingTree(checkout) => {
-                if !listing::has_file(world, checkout, path)? {
+                if !listing::has_file(checkout, path)? {
                     let why = "is ignored by git, or of another repository";
                     return Err(refused(format!("'{path}' {why}")));
                 }
