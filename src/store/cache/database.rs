@@ -14,6 +14,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::store::files::atomic;
 
+use super::schema::{Journal, Schema};
+
 /// How long to wait while another process holds the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -43,26 +45,6 @@ pub struct Database {
 enum Lasting {
     Kept,
     RolledBack,
-}
-
-/// What a file has, and how `SQLite` keeps its transactions whole.
-#[derive(Clone, Copy, Debug)]
-pub struct Schema {
-    /// Statements that create the tables that are missing.
-    pub tables: &'static str,
-    /// Chosen when the file is created.
-    pub journal: Journal,
-}
-
-/// Where a transaction is written first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {
-    /// To a log of new pages. Readers never wait, however long a transaction takes, and each command that is alone
-    /// with the file creates two more and deletes them.
-    Ahead,
-    /// The old pages, to a file that exists until the transaction ends. Readers wait for that end, and a command takes
-    /// half as long: for transactions of some pages.
-    Rollback,
 }
 
 /// An error of `SQLite`; the caller works without the database.
@@ -266,7 +248,7 @@ impl Database {
         connection.busy_timeout(wait)?;
         // Derived data: what a power cut loses is computed again.
         connection.pragma_update(None, "synchronous", "OFF")?;
-        let mark = mark_of(schema.tables);
+        let mark = schema.mark();
         // A file with the mark has its tables and its journal: to ask for each would be half of a short command.
         if mark != connection.pragma_query_value(None, MARK, |row| row.get::<_, i32>(0))? {
             if schema.journal == Journal::Ahead {
@@ -334,13 +316,6 @@ impl Database {
     pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
         Ok(self.connection.busy_timeout(time)?)
     }
-}
-
-/// Returns the number that a file with these tables has: never that of a file without tables.
-fn mark_of(tables: &str) -> i32 {
-    let digest = blake3::hash(tables.as_bytes());
-    let number = digest.as_bytes().iter().take(4);
-    number.fold(0, |number, byte| (number << 8) | i32::from(*byte)) | 1
 }
 
 /// Returns a path as a part of a URI: every byte that could mean something there is escaped.

@@ -4,6 +4,7 @@ pub mod database;
 pub mod first_commit;
 pub mod page_table;
 pub mod relation_cache;
+pub mod schema;
 pub mod search_index;
 pub mod user_cache;
 

@@ -5,14 +5,8 @@ use rusqlite::OptionalExtension as _;
 
 use crate::git::Repo;
 
-use super::database::{Database, Journal, Schema};
+use super::database::Database;
 use super::page_table;
-
-const SCHEMA: Schema = Schema {
-    tables: "CREATE TABLE IF NOT EXISTS relations (
-    key TEXT PRIMARY KEY, value BLOB NOT NULL)",
-    journal: Journal::Ahead,
-};
 
 /// With more entries than this, all are deleted.
 const MAX_ENTRIES: i64 = 500_000;
@@ -27,7 +21,7 @@ impl RelationCache {
     /// Opens or creates the cache.
     pub fn open(repo: &Repo) -> RelationCache {
         RelationCache {
-            database: Database::open(&page_table::place(repo), SCHEMA).ok(),
+            database: Database::open(&page_table::place(repo), page_table::SCHEMA).ok(),
             is_written: repo.keeps_objects(),
         }
     }

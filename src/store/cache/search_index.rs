@@ -10,7 +10,8 @@ use rusqlite::{OptionalExtension as _, Row, params};
 
 use crate::git::Repo;
 
-use super::database::{Database, Journal, Schema, Unusable};
+use super::database::{Database, Unusable};
+use super::schema::{Journal, Schema};
 
 /// The version of the schema, which is in the name of the file.
 pub const SCHEMA_VERSION: u32 = 1;

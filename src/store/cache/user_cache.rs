@@ -8,7 +8,8 @@ use rusqlite::OptionalExtension as _;
 
 use crate::model::World;
 
-use super::database::{Database, Journal, Schema, Unusable};
+use super::database::{Database, Unusable};
+use super::schema::{Journal, Schema};
 
 /// The table has the name of the first kind in all files.
 /// The version of the schema, which is in the names of the files.

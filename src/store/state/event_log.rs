@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::place;
 use crate::model::time;
 use crate::model::world::Announcement;
-use crate::store::cache::database::{Database, Journal, Schema, Unusable};
+use crate::store::cache::database::{Database, Unusable};
+use crate::store::cache::schema::{Journal, Schema};
 use crate::store::session::Session;
 
 /// How long a command waits for other processes that write.

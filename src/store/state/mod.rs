@@ -28,7 +28,8 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::cache::database::{Database, Journal, Schema, Unusable};
+use super::cache::database::{Database, Unusable};
+use super::cache::schema::{Journal, Schema};
 use super::session::Session;
 
 pub use event_position::Position;

@@ -15,7 +15,8 @@ use rusqlite::{OptionalExtension as _, params};
 use crate::git::Repo;
 use crate::model::RepoPath;
 
-use super::database::{Database, Journal, Schema, Unusable};
+use super::database::{Database, Unusable};
+use super::schema::{Journal, Schema};
 use rows::{
     DIRECTORY_COLUMNS, SCOPE_COLUMNS, directory_row, find, insert, remove_all, remove_below,
     remove_one, scope_row, seal, write_scope,
@@ -24,7 +25,8 @@ use rows::{
 /// The version of the schema, which is in the path.
 pub const SCHEMA_VERSION: u32 = 1;
 
-const SCHEMA: Schema = Schema {
+/// The tables of the file: those of a map, and the relations that a [`super::relation_cache::RelationCache`] keeps in it.
+pub(super) const SCHEMA: Schema = Schema {
     tables: "
     CREATE TABLE IF NOT EXISTS scopes (
         id INTEGER PRIMARY KEY, worktree TEXT NOT NULL, scope TEXT NOT NULL,
@@ -43,6 +45,7 @@ const SCHEMA: Schema = Schema {
     CREATE TABLE IF NOT EXISTS pages (
         scope INTEGER NOT NULL, page BLOB NOT NULL, path BLOB NOT NULL,
         PRIMARY KEY (scope, page, path)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS relations (key TEXT PRIMARY KEY, value BLOB NOT NULL);
     SELECT digest FROM scopes LIMIT 0;
     SELECT digest, left_out FROM directories LIMIT 0;
     CREATE INDEX IF NOT EXISTS failing ON directories (scope, path) WHERE left_out IS NOT NULL",
