@@ -8,6 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use gix::bstr::ByteSlice as _;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+use rustix::io::Errno;
 
 use crate::git::plain_file;
 use crate::model::{Code, Error, RepoPath, Result, ResultExt as _, World};
@@ -210,6 +212,26 @@ impl Repo {
         let mut out = fs::File::create(self.index_path()).map_err(io)?;
         let now = out.metadata().and_then(|m| m.modified()).map_err(io)?;
         index.write_into(&mut out, now)
+    }
+
+    /// Dates the index as of now, in a working tree where nobody but us has written since the index was: a file that is
+    /// older by a tick of the clock need not be read any more to be known as unchanged. Without an index it does nothing.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn date_index(&self) -> Result<()> {
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
+        match utimensat(CWD, self.index_path(), &times, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(Error::io("cannot date the index", error.into())),
+        }
     }
 
     /// Returns `true` if an attributes file of an index sets `working-tree-encoding`.

@@ -228,5 +228,5 @@ pub(in crate::flow) fn set_up(
         install::install(&inside, way)?;
         setup.push("git-lfs".to_owned());
     }
-    Ok(())
+    inside.repo.date_index()
 }

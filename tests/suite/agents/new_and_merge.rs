@@ -43,6 +43,11 @@ fn an_agent_works_in_a_clone_that_git_finds_whole() {
     let desk = Sandbox::new();
     let before = desk.visible_state();
     let ada = agent(&desk, "ada");
+    let date = |path: &str| fs::metadata(ada.path(path)).unwrap().modified().unwrap();
+    assert!(
+        date(".git/index") >= date(".git/refs/heads/fork/ada"),
+        "files of the checkout are older than the index"
+    );
     assert_eq!(
         ada.git(&["status", "--porcelain=v2", "-b"]).lines().count(),
         2
