@@ -94,6 +94,7 @@ impl From<rusqlite::Error> for Unusable {
                 Cause::Busy
             }
             _ if is_damage(&error) => Cause::Damaged,
+            _ if is_moved(&error) => Cause::Replaced,
             _ => Cause::Other,
         };
         Unusable {
@@ -126,8 +127,9 @@ impl Database {
     pub fn open_within(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
         for _ in 1..MAX_ATTEMPTS {
             match Database::open_once(path, schema, wait) {
-                // Another process deleted it while it was being opened.
+                // Another process deleted or replaced it while it was being opened.
                 Err(_) if std::fs::symlink_metadata(path).is_err() => {}
+                Err(error) if error.cause == Cause::Replaced => {}
                 opened => return opened,
             }
         }
@@ -254,8 +256,10 @@ impl Database {
             if schema.journal == Journal::Ahead {
                 connection.pragma_update(None, "journal_mode", "WAL")?;
             }
-            connection.execute_batch(schema.tables)?;
-            connection.pragma_update(None, MARK, mark)?;
+            // At once, so that no other process meets half of them.
+            let tables = schema.tables;
+            let all = format!("BEGIN IMMEDIATE; {tables}; PRAGMA {MARK} = {mark}; COMMIT");
+            connection.execute_batch(&all)?;
         }
         let file = identity(path).unwrap_or_default();
         Ok(Database {
@@ -280,28 +284,31 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
     ) -> Result<T, Unusable> {
+        let result = self.attempt(work);
+        // What went into a deleted file is lost, and what SQLite says of one is not the reason.
+        if self.is_in_place() {
+            result
+        } else {
+            Err(Unusable {
+                why: "the file was deleted".to_owned(),
+                cause: Cause::Replaced,
+            })
+        }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, Unusable>,
+    ) -> Result<T, Unusable> {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let replaced = || Unusable {
-            why: "the file was deleted".to_owned(),
-            cause: Cause::Replaced,
-        };
-        let is_in_place = || self.file == (0, 0) || identity(&self.path) == Some(self.file);
-        if !is_in_place() {
-            return Err(replaced());
-        }
         let result = work(&transaction)?;
         match self.lasting {
             Lasting::Kept => transaction.commit()?,
             Lasting::RolledBack => transaction.rollback()?,
         }
-        // What went into a deleted file is lost.
-        if is_in_place() {
-            Ok(result)
-        } else {
-            Err(replaced())
-        }
+        Ok(result)
     }
 
     /// Returns `true` if the file at the path is still the one that is open.
@@ -358,6 +365,12 @@ fn require_plain(path: &Path) -> Result<(), Unusable> {
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
+}
+
+/// Returns `true` if `SQLite` has noticed that its file is no longer at its path.
+fn is_moved(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_READONLY_DBMOVED)
 }
 
 fn is_damage(error: &rusqlite::Error) -> bool {

@@ -8,6 +8,7 @@ pub mod schema;
 pub mod search_index;
 pub mod user_cache;
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::git::Repo;
 use crate::git::plain_file::{self, Symlinks};
+use crate::git::scratch::own_user;
 
 use super::files::atomic;
 
@@ -38,9 +40,11 @@ impl Cache {
     }
 
     /// Returns the cache with this name for a command that writes nothing else: its `repo` keeps no objects either.
+    /// Nothing is created in the repository of another user, who could not write into our folder afterwards.
     pub fn of_reader(repo: &Repo, name: &str) -> Cache {
+        let owner = std::fs::metadata(repo.common_dir()).map(|found| found.uid());
         Cache {
-            is_written: true,
+            is_written: owner.is_ok_and(|owner| owner == own_user()),
             ..Cache::of(repo, name)
         }
     }

@@ -68,7 +68,8 @@ pub(super) const SCHEMA: Schema = Schema {
         agent TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL);
     SELECT tokens FROM log LIMIT 0;
     SELECT value FROM events LIMIT 0",
-    journal: Journal::Rollback,
+    // Those who follow a log read all of it, and no command may lose its event to them.
+    journal: Journal::Ahead,
 };
 
 /// Writes an event when the command has ended and its work is published. In a dry run, writes nothing.

@@ -280,6 +280,18 @@ proptest! {
 }
 
 #[test]
+fn a_reader_that_takes_long_keeps_no_event_out() {
+    let (_folder, log) = place();
+    emit(&log, "first", 0);
+    let slow = rusqlite::Connection::open(&log).unwrap();
+    slow.execute_batch("BEGIN; SELECT count(*) FROM events")
+        .unwrap();
+    emit(&log, "second", 1);
+    let batch = all(&mut EventReader::at(log), &Position::FIRST);
+    assert_eq!(keys(&batch), ["first", "second"]);
+}
+
+#[test]
 fn sixteen_writers_that_hurry_lose_no_event() {
     let (_folder, log) = place();
     std::thread::scope(|scope| {

@@ -356,6 +356,33 @@ fn a_deleted_or_damaged_file_is_made_again_under_use() {
 }
 
 #[test]
+fn a_file_that_is_deleted_during_a_transaction_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    ask(&mut state, 1);
+    let is_deleted = std::cell::Cell::new(false);
+    let request = Request {
+        agent: "ada",
+        wanted: &[wanted(2)],
+        priority: 0,
+        budget: 1,
+        lock: None,
+        now: 1,
+        pinned: &|pages| {
+            if !is_deleted.replace(true) {
+                for name in ["1.db", "1.db-journal"] {
+                    drop(std::fs::remove_file(folder.path().join(name)));
+                }
+            }
+            Ok(pinned(pages))
+        },
+    };
+    state.request(&request).unwrap();
+    assert!(is_deleted.get(), "pins are asked for in the transaction");
+}
+
+#[test]
 fn a_file_that_cannot_be_written_grants_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.db");
