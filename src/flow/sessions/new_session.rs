@@ -210,7 +210,12 @@ pub(super) fn describe(
         plan,
         repository_id: checkout.repository_id(),
         project_id: checkout.project_id(None, |repo, tip| {
-            first_commit::find(repo, tip, &Cache::of(repo, first_commit::FILE))
+            let cache = if place.is_dry {
+                Cache::of
+            } else {
+                Cache::of_reader
+            };
+            first_commit::find(repo, tip, &cache(repo, first_commit::FILE))
         })?,
         colony: colony_of(place)?,
         branch: head.as_ref().map(crate::git::Head::label),
