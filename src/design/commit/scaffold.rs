@@ -134,6 +134,7 @@ pub fn commit_files(
     if operation.is_planned() {
         return Ok(None);
     }
+    operation.share_large_files()?;
     let files = place(session, &operation, tree, &entries)?;
     let done = operation.commit(Plan {
         summary: request.summary.clone(),

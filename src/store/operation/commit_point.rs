@@ -210,6 +210,14 @@ impl<'a> Operation<'a> {
         self.places.stage(self.id)
     }
 
+    /// Gives the store of git-lfs what clean filters have stored so far: smudge filters look for it there.
+    ///
+    /// # Errors
+    /// `no-space`, `io`.
+    pub fn share_large_files(&self) -> Result<()> {
+        large_files::restore_objects(self.session, &self.places.large_files(self.id))
+    }
+
     /// Commits the plan and carries it out. In a dry run, returns what would be done.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::{listed, outcomes, texts, tip};
+use crate::lfs::prune_race::with_lfs;
 use crate::support::{Sandbox, View};
 
 const URI: &str = "https://example.com/p?a=\"1\"";
@@ -119,4 +120,19 @@ fn an_agent_commits_only_where_it_may() {
     let told = by_ada("src");
     assert_eq!(told["ok"], true, "{told:#}");
     assert_eq!(listed(&sandbox).len(), 2);
+}
+
+#[test]
+fn a_fetched_file_that_git_lfs_stores_is_in_its_store() {
+    let sandbox = with_lfs();
+    let folder = sandbox.outside().join("fetched");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("a.bin"), "large\n").unwrap();
+    let told = sandbox.json(&args(folder.to_str().unwrap(), &[]));
+    assert_eq!(told["acquired"].as_array().unwrap().len(), 2, "{told:#}");
+    assert_eq!(sandbox.read("literature/acquired/a.bin"), "large\n");
+    let stored = sandbox.git(&["show", "HEAD:literature/acquired/a.bin"]);
+    assert!(stored.starts_with("version https://git-lfs.github.com/"));
+    sandbox.git(&["lfs", "fsck"]);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
