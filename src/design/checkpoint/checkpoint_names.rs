@@ -136,9 +136,17 @@ pub(in crate::design) fn mistaken_for(label: &str) -> Option<&'static str> {
         Some("an operation")
     } else if position.starts_with("@{") && position.ends_with('}') {
         Some("a position in the list")
+    } else if is_counted_from_head(label) {
+        Some("a commit")
     } else {
         None
     }
+}
+
+/// Returns `true` for HEAD, and for a commit counted from it, as git writes them.
+pub(in crate::design) fn is_counted_from_head(name: &str) -> bool {
+    let rest = name.strip_prefix("HEAD").or_else(|| name.strip_prefix('@'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['~', '^', '@']))
 }
 
 /// The minimum length of a prefix of an id.

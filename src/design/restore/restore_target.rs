@@ -6,8 +6,9 @@ use crate::design::checkpoint::left_out::LeftOut;
 use crate::design::checkpoint::tag_message::Mode;
 use crate::design::fork::names;
 use crate::design::undo::undo_next::refuse_migration;
-use crate::git::{Oid, Repo};
+use crate::git::{Oid, RefName, Repo};
 use crate::model::id::OperationId;
+use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::places::Places;
 use crate::store::operation::operation_record::IndexTarget;
@@ -64,7 +65,7 @@ impl Target {
 
     /// Finds the state to restore: as [`Target::find`] does, or any commit, unless a checkpoint has
     /// that name in full. The prefix of a checkpoint's name comes after a revision, and before an
-    /// abbreviated id.
+    /// abbreviated id. HEAD is never the label of a checkpoint, and a label that is the name of a branch, too, is refused.
     ///
     /// # Errors
     /// As [`Target::find`]; `name-ambiguous`.
@@ -77,14 +78,33 @@ impl Target {
             }
             Err(error) => error.code() != Code::CheckpointNotFound,
         };
-        if is_found {
-            return found;
+        if is_found && !checkpoint_names::is_counted_from_head(name) {
+            return found.and_then(|target| target.unless_a_branch(repo, name));
         }
         match names::find_line(repo, name) {
             Ok(line) => of_commit(repo, name, line.commit),
             Err(unknown) if unknown.code() == Code::RevisionNotFound => found,
             Err(error) => Err(error),
         }
+    }
+
+    /// Refuses the label of a checkpoint that is the name of a branch with another commit, too.
+    fn unless_a_branch(self, repo: &Repo, name: &str) -> Result<Target> {
+        let branch = RefName::from(format!("refs/heads/{name}").as_str());
+        let is_label = self.label == name && self.id != name && branch.is_valid();
+        let tip = is_label.then(|| repo.find_ref(&branch)).transpose()?;
+        if tip.flatten().is_none_or(|tip| tip == self.sha) {
+            return Ok(self);
+        }
+        let names = [self.id.clone(), branch.to_string()];
+        let [checkpoint, branch] = names.each_ref().map(|name| shell_word(name));
+        let message = format!("'{name}' is the label of checkpoint {checkpoint} and a branch");
+        Err(Error::new(Code::NameAmbiguous, message)
+            .unchanged()
+            .hint(format!(
+                "git colony restore {checkpoint} -n   # or {branch}"
+            ))
+            .detail("names", &names))
     }
 
     /// Returns the short name that a fork of it gets.

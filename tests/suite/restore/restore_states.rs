@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use serde_json::json;
+
 use crate::support::Sandbox;
 
 #[test]
@@ -432,7 +434,7 @@ fn a_label_wins_over_a_revision_and_its_first_letters_do_not() {
     sandbox.colony(&["checkpoint", "-m", "other state"]);
     sandbox.write("a.txt", "two\n");
     sandbox.git(&["commit", "-qam", "second"]);
-    sandbox.git(&["branch", "side"]);
+    sandbox.git(&["tag", "side"]);
     sandbox.git(&["branch", "other"]);
     let labelled = sandbox.json(&["restore", "-n", "side"]);
     assert_eq!(labelled["files"]["rewritten"], 1, "{labelled:#}");
@@ -445,6 +447,42 @@ fn a_label_wins_over_a_revision_and_its_first_letters_do_not() {
     assert_eq!(revision["label"], "other", "{revision:#}");
     sandbox.colony(&["checkpoint", "-m", "side", "--off-branch"]);
     assert_eq!(sandbox.error(&["restore", "side"]), "checkpoint-ambiguous");
+}
+
+#[test]
+fn a_label_hides_neither_head_nor_a_branch() {
+    let sandbox = Sandbox::new();
+    let made = sandbox.json(&["checkpoint", "-m", "other"]);
+    let id = made["checkpoint_id"].as_str().unwrap();
+    sandbox.write("a.txt", "two\n");
+    sandbox.git(&["commit", "-qam", "second"]);
+    sandbox.git(&["branch", "other"]);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    let refused = sandbox.json(&["restore", "other"]);
+    assert_eq!(refused["code"], "name-ambiguous", "{refused:#}");
+    assert_eq!(refused["detail"]["names"], json!([id, "refs/heads/other"]));
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
+    // Another program may have given a tag any label.
+    let name = format!("refs/colony/{}", id.replace("checkpoint/", "checkpoints/"));
+    let tag = sandbox.git(&["cat-file", "tag", &name]);
+    sandbox.write("tag", format!("{}\n", tag.replace("other", "HEAD")));
+    let object = sandbox.git(&["hash-object", "-t", "tag", "-w", "tag"]);
+    sandbox.git(&["update-ref", &name, object.trim()]);
+    fs::remove_file(sandbox.path("tag")).unwrap();
+    assert_eq!(
+        sandbox.json(&["checkpoints"])["checkpoints"][0]["label"],
+        "HEAD"
+    );
+    for (name, commit) in [
+        ("HEAD", "HEAD"),
+        ("other", "HEAD"),
+        ("HEAD~1", "HEAD~1"),
+        (id, "HEAD~1"),
+    ] {
+        let would = sandbox.json(&["restore", "-n", name]);
+        let commit = sandbox.git(&["rev-parse", commit]);
+        assert_eq!(would["sha"], commit.trim(), "{name}: {would:#}");
+    }
 }
 
 #[test]

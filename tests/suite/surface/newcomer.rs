@@ -129,7 +129,9 @@ fn a_name_that_is_no_checkpoint_is_explained() {
 #[test]
 fn a_label_that_names_something_else_is_refused() {
     let sandbox = Sandbox::new();
-    for label in ["", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}"] {
+    for label in [
+        "", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}", "HEAD", "@", "HEAD~2", "@^",
+    ] {
         for command in ["checkpoint", "tag"] {
             assert_eq!(
                 sandbox.error(&[command, "-m", label]),
@@ -143,6 +145,7 @@ fn a_label_that_names_something_else_is_refused() {
         );
     }
     sandbox.colony(&["checkpoint", "-m", "op-code table"]);
+    sandbox.colony(&["checkpoint", "-m", "HEAD of the list, @ada"]);
 }
 
 #[test]
