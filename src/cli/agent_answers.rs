@@ -21,9 +21,14 @@ use crate::ui::theme::{Role, Span};
 
 impl Answer for NewAgent {
     fn message(&self) -> String {
-        let (agent, fork, base) = (&self.agent, &self.fork, &self.base_branch);
+        let (agent, fork) = (&self.agent, &self.fork);
+        let base = if self.is_at_base {
+            format!("'{}'", self.base_branch)
+        } else {
+            format!("commit {}", self.head_sha.short())
+        };
         let verb = if self.dry_run { "would work" } else { "works" };
-        format!("agent '{agent}' {verb} on '{fork}', created from '{base}'")
+        format!("agent '{agent}' {verb} on '{fork}', created from {base}")
     }
 
     fn narration(&self) -> Vec<String> {

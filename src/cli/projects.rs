@@ -1,16 +1,19 @@
 //! `git colony projects` and `git colony plans`
 
+use std::path::Path;
+
 use crate::flow::context::known_projects::ProjectSource;
 use crate::flow::context::project_changes::{self, ProjectChange, ProjectChangeReport};
 use crate::flow::context::projects::{self, PlanRow, PlansReport, ProjectRow, ProjectsReport};
 use crate::model::time::Moment;
+use crate::store::Session;
 use crate::store::settings::projects::{
     Project, Resource, ResourceType, name_problem, text_problem, unknown_type,
 };
 use crate::ui::answer::{Answer, Outcome};
 use crate::ui::text;
 
-use super::{Face, Run, Stop};
+use super::{Face, Run, Stop, typed_path};
 
 /// List the projects: the files that tasks are about
 ///
@@ -37,8 +40,7 @@ struct AddArgs {
     /// The project
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
-    /// Where the files are: a directory below the root, the id of a repository of the catalog, a scope, or a prefix of
-    /// documents
+    /// Where the files are: a directory, the id of a repository of the catalog, a scope, or a prefix of documents
     #[arg(value_name = "LOCATION", value_parser = plain)]
     location: String,
     /// The type: git-checkout, directory, scope or knowledge
@@ -105,14 +107,15 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Add(args)) => {
             let session = face.session(Run::from(args.dry_run))?;
-            let id = args.id.unwrap_or_else(|| id_of(&args.location));
+            let location = from_root(&session, args.kind, args.location);
+            let id = args.id.unwrap_or_else(|| id_of(&location));
             let project = Project {
                 name: args.name,
                 description: args.description,
                 resources: vec![Resource {
                     id,
                     kind: args.kind,
-                    location: args.location,
+                    location,
                 }],
                 views: Vec::new(),
             };
@@ -128,6 +131,18 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = project_changes::change(&session, &change)?;
             face.answer(&report)
         }
+    }
+}
+
+/// Returns a location as the file has it: a directory that was typed from where we stand counts from the root.
+fn from_root(session: &Session, kind: ResourceType, typed: String) -> String {
+    if !matches!(kind, ResourceType::GitCheckout | ResourceType::Directory) {
+        return typed;
+    }
+    match typed_path::repo_path(session, Path::new(&typed)) {
+        Ok(root) if root.as_bytes().is_empty() => ".".to_owned(),
+        Ok(path) if path.under(session.repo.workdir()).is_dir() => path.to_string(),
+        _ => typed,
     }
 }
 

@@ -131,7 +131,6 @@ const ENDINGS: &[&str] = &[
     "skp",
     "sldasm",
     "sldprt",
-    "snap",
     "so",
     "sqlite",
     "sqlite3",

@@ -67,6 +67,9 @@ pub struct NewAgent {
     pub head_sha: Oid,
     /// The branch that the fork was created from.
     pub base_branch: String,
+    /// Whether it was created from the tip of that branch.
+    #[serde(skip)]
+    pub is_at_base: bool,
     /// The hub that the clone borrows its objects from.
     #[schemars(with = "String")]
     pub hub: PathBuf,
@@ -134,6 +137,7 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
         scope: member.scope.unwrap_or_default(),
         fork: begun.name,
         head_sha: begun.head_sha,
+        is_at_base: plan.commit == plan.start.commit,
         base_branch: plan.start.branch,
         hub: member.hub,
         sparse,
@@ -200,6 +204,7 @@ impl Plan {
             scope,
             fork: format!("fork/{}", self.label),
             head_sha: self.commit,
+            is_at_base: self.commit == self.start.commit,
             base_branch: self.start.branch,
             hub,
             sparse: self.sparse,

@@ -155,11 +155,11 @@ fn an_agent_begins_at_what_another_has_without_more_ado() {
     let ada = agent(&desk, "ada");
     commit(&ada, "a.txt", "of ada\n");
     let made = desk.json(&["agents", "new", "bob", "--from", "ada"]);
-    assert_eq!(
-        made["head_sha"],
-        ada.git(&["rev-parse", "HEAD"]),
-        "{made:#}"
-    );
+    let tip = ada.git(&["rev-parse", "HEAD"]);
+    assert_eq!(made["head_sha"], tip, "{made:#}");
+    let short = tip.get(..8).unwrap();
+    let message = format!("agent 'bob' works on 'fork/bob', created from commit {short}");
+    assert_eq!(made["message"], message);
     commit(&ada, "a.txt", "more\n");
     let would = desk.json(&["agents", "new", "cy", "--from", "ada", "-n"]);
     assert_eq!(

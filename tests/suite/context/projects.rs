@@ -180,6 +180,22 @@ fn a_project_is_added_and_removed_by_one_commit_each() {
 }
 
 #[test]
+fn a_directory_that_is_added_counts_from_where_one_stands() {
+    let sandbox = repository();
+    let below = sandbox.at(sandbox.path("src"));
+    for (typed, id, location) in [
+        (".", "src", "src"),
+        ("../web", "web", "web"),
+        ("..", "files", "."),
+    ] {
+        let told = below.json(&["projects", "add", "x", typed, "-n"]);
+        let wanted = format!("id = \"{id}\", type = \"git-checkout\", location = \"{location}\"");
+        let diff = told["diff"].as_str().unwrap();
+        assert!(diff.contains(&wanted), "{typed}: {diff}");
+    }
+}
+
+#[test]
 fn a_missing_location_and_the_end_of_the_default_are_told() {
     let sandbox = repository();
     let facts = |args: &[&str]| {
