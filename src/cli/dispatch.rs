@@ -90,7 +90,7 @@ impl Face<'_> {
             SetupCommand::Lfs(args) => lfs::run(self, &args),
             SetupCommand::Doctor(args) => doctor::run(self, &args),
             SetupCommand::Deinit(args) => deinit::run(self, &args),
-            SetupCommand::Version(_) => version::run(self),
+            SetupCommand::Version(args) => version::run(self, &args),
             SetupCommand::Help(args) => help::run(self, &args),
             SetupCommand::Tour(_) => tour::run(self),
             SetupCommand::Schema(args) => schema::run(self, &args),

@@ -194,7 +194,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
     let started = (face.env.world.clock)();
     let name = std::mem::take(&mut cli.name);
     let default = if cli.options.version {
-        Command::Setup(SetupCommand::Version(version::Args {}))
+        Command::Setup(SetupCommand::Version(version::Args { is_option: true }))
     } else {
         Command::Agents(AgentCommand::Fleet(fleet::Args::default()))
     };

@@ -13,10 +13,15 @@ use super::{Face, Stop};
 
 /// Print the version and the formats it reads
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// `--version` in place of the command: one line for people, as other programs print it.
+    #[arg(skip)]
+    pub(super) is_option: bool,
+}
 
-pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     face.answer(&VersionReport {
+        is_brief: args.is_option,
         version: env!("CARGO_PKG_VERSION"),
         formats: formats::formats(),
     })
@@ -24,6 +29,8 @@ pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VersionReport {
+    #[serde(skip)]
+    is_brief: bool,
     version: &'static str,
     formats: BTreeMap<&'static str, u64>,
 }
@@ -34,7 +41,7 @@ impl Answer for VersionReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let formats = self.formats.iter();
+        let formats = self.formats.iter().filter(|_| !self.is_brief);
         let line = |(what, format)| format!("format of {what}: {format}");
         formats.map(line).collect()
     }

@@ -327,7 +327,12 @@ fn quiet_says_nothing_and_version_needs_no_repository() {
             .stdout
             .starts_with("git-colony ")
     );
-    assert!(sandbox.colony(&["--version"]).starts_with("git-colony "));
+    assert_eq!(sandbox.colony(&["--version"]).lines().count(), 1);
+    assert!(
+        sandbox
+            .colony(&["version"])
+            .starts_with(&sandbox.colony(&["-V"]))
+    );
 }
 
 #[test]
