@@ -27,6 +27,7 @@ use super::{Face, Run, Stop, aside_lines, typed_path, undo};
 /// A branch, tag, fork, hash or revision (HEAD~1) is such a state as well, where no checkpoint has that
 /// name: the current branch moves to that commit, and index and files become equal to it, as by 'git
 /// reset --hard', and untracked files are moved aside too. 'restore HEAD' undoes all uncommitted changes.
+/// Where a checkpoint has the name of a branch, say which: its id, or refs/heads/NAME.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
