@@ -255,7 +255,7 @@ pub fn delete_refs(
 /// The caller holds the lock of the worktree, and no operation is in progress.
 fn sweep(session: &Session, places: &Places) -> Result<()> {
     own_refs::sweep(session)?;
-    sweep_objects(session);
+    sweep_temporary(session);
     let is_stopped = session.world.interrupt.check().is_err();
     let mut budget = if is_stopped { 0 } else { MAX_DELETED };
     for entry in std::fs::read_dir(&places.colony)
@@ -303,12 +303,14 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the temporary files of objects that were being written when a process of ours died; git calls its own
-/// differently, and deletes these when it prunes.
-fn sweep_objects(session: &Session) {
-    let objects = session.repo.common_dir().join("objects");
-    let is_ours = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
-    leftovers::sweep_at(&objects, is_ours, &session.world.now());
+/// Deletes the temporary files of objects and caches that were being written when a process of ours died; git calls its
+/// own differently, and deletes these when it prunes.
+fn sweep_temporary(session: &Session) {
+    let (common, now) = (session.repo.common_dir(), session.world.now());
+    let is_object = |name: &str| leftovers::is_temporary(name, ".tmp", 6);
+    leftovers::sweep_at(&common.join("objects"), is_object, &now);
+    let is_cache = |name: &str| leftovers::is_temporary(name, "tmp-", 6);
+    leftovers::sweep_at(&common.join("colony/cache"), is_cache, &now);
 }
 
 /// Deletes the new files of an operation that is over. Where that takes long, the folder is renamed, because

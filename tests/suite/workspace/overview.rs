@@ -137,14 +137,22 @@ fn what_killed_commands_left_is_deleted_when_it_is_old() {
         assert!(ended.unwrap().success());
     };
     let objects = sandbox.path(".git/objects");
-    for old in [folder.join("tmp-0123abcd"), objects.join(".tmpAb3dEf")] {
-        long_ago(&old);
+    let caches = sandbox.path(".git/colony/cache");
+    std::fs::create_dir_all(&caches).unwrap();
+    let all_old = [
+        folder.join("tmp-0123abcd"),
+        objects.join(".tmpAb3dEf"),
+        caches.join("tmp-Ab3dEf"),
+    ];
+    for old in &all_old {
+        long_ago(old);
     }
     let others = [
         folder.join("tmp-of-a-user"),
         folder.join("mine"),
         objects.join(".tmp-of-a-user"),
         objects.join("tmp_obj_123456"),
+        caches.join("tmp-of-a-user"),
     ];
     for other in &others {
         long_ago(other);
@@ -155,8 +163,9 @@ fn what_killed_commands_left_is_deleted_when_it_is_old() {
     }
     sandbox.json(&["index", "--refresh"]);
     sandbox.colony(&["checkpoint", "-m", "x"]);
-    assert!(!folder.join("tmp-0123abcd").exists());
-    assert!(!objects.join(".tmpAb3dEf").exists());
+    for old in all_old {
+        assert!(!old.exists(), "{}", old.display());
+    }
     for stays in others.iter().chain(&young) {
         assert!(stays.exists(), "{}", stays.display());
     }
