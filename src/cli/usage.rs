@@ -9,6 +9,7 @@ use crate::Exit;
 use crate::env::Env;
 use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error};
+use crate::store::settings::{SetBy, TABLE};
 use crate::ui::answer::Form;
 
 use super::grammar;
@@ -70,7 +71,10 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     } else {
         told.detail("usage", usage)
     };
-    if let Some(meaning) = meaning(error, args) {
+    if let Some(line) = setting_line(error, args) {
+        return told.hint(line);
+    }
+    if let Some(meaning) = meaning(error, args).filter(|_| !is_below(error, &own)) {
         let hint = format!("{}   # {}", meaning.command, meaning.told);
         return told.hint(hint);
     }
@@ -158,6 +162,34 @@ fn completed_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
         _ => return None,
     };
     Some(format!("git colony {line}{comment}"))
+}
+
+/// Returns the command of git that sets what was meant to be set.
+fn setting_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let words: Vec<_> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    let at = words.iter().position(|word| *word == "config")?;
+    let ["config", "set", key, rest @ ..] = words.get(at..)? else {
+        return None;
+    };
+    let is_key = |known: &str| known.eq_ignore_ascii_case(key);
+    let setting = TABLE.iter().find(|setting| {
+        is_key(setting.key) || setting.key.strip_prefix("colony.").is_some_and(is_key)
+    })?;
+    let value = rest
+        .first()
+        .map_or("VALUE".to_owned(), |value| typed_word(value));
+    let global = if setting.set_by == SetBy::UserFiles {
+        " --global"
+    } else {
+        ""
+    };
+    let line = format!("git config{global} {} {value}", setting.key);
+    is_of_command(error).then_some(line)
+}
+
+/// Returns `true` if the wrong command is one below a group: words of other tools are commands of their own.
+fn is_below(error: &clap::Error, help: &str) -> bool {
+    is_of_command(error) && help != "git colony -h"
 }
 
 fn retyped(words: &[&str]) -> String {

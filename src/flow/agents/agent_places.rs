@@ -13,7 +13,7 @@ use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
 use crate::flow::clones;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, Result, World, text};
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::lease_holder::HeldBy;
@@ -219,9 +219,6 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
 
 /// Adds to the error for a name without a clone that the agent was removed, and how to restore it.
 fn explain_removed(session: &Session, name: &str, error: Error) -> Error {
-    if error.code() != Code::CloneNotFound {
-        return error;
-    }
     match newest_removed(session, name) {
         None => error,
         Some(work) => Error::new(
@@ -319,14 +316,18 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
 /// As [`find`].
 pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let found = clones::find(world, session, name).map_err(|error| match session {
-        Some(session) => explain_removed(session, name, error),
-        None => error,
+        Some(session) if error.code() == Code::CloneNotFound => {
+            let all = Code::CloneNotFound.hint().unwrap_or("git colony agents");
+            explain_removed(session, name, error.hint(all))
+        }
+        _ => error,
     })?;
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
-            format!("'{}' is not the clone of an agent", text::shell_word(name)),
-        ));
+            format!("'{name}' is not the clone of an agent"),
+        )
+        .hint("git colony clones"));
     }
     Ok(found)
 }

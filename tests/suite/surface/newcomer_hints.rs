@@ -126,3 +126,56 @@ fn a_removed_agent_is_answered_by_how_to_restore_it() {
     desk.colony(&["agents", "restore", "ada"]);
     assert_eq!(desk.json(&["agents", "path", "ada"])["ok"], true);
 }
+
+#[test]
+fn a_hint_works_where_the_command_was_typed() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let reader = desk.json(&["clone", "--read-only"]);
+    let outside = desk.outside().join("a folder");
+    std::fs::create_dir_all(&outside).unwrap();
+    let there = desk.at(outside.clone());
+    let place = outside.to_str().unwrap();
+    for (view, typed, wanted) in [
+        (
+            &*desk,
+            &["catalog", "add", place][..],
+            format!("git init '{place}'   # creates one there"),
+        ),
+        (
+            &there,
+            &["agents", "path", "zed"],
+            "git colony clones".to_owned(),
+        ),
+        (
+            &there,
+            &["catalog"],
+            "git init   # creates a repository here; then: git colony catalog add .".to_owned(),
+        ),
+        (
+            &*desk,
+            &["memory", "remove"],
+            "git colony memory -h".to_owned(),
+        ),
+        (
+            &*desk,
+            &["config", "set", "keepdays", "3"],
+            "git config colony.keepDays 3".to_owned(),
+        ),
+        (
+            &*desk,
+            &["cherry-pick", "HEAD..main"],
+            "git colony log HEAD..main".to_owned(),
+        ),
+        (
+            &*desk,
+            &["agents", "path", "zed"],
+            "git colony agents   # lists agents, and removed ones whose work is kept".to_owned(),
+        ),
+    ] {
+        assert_eq!(hint_of(&view.json(typed)), wanted, "{typed:?}");
+    }
+    let id = reader["id"].as_str().unwrap();
+    let refused = desk.json(&["agents", "path", id]);
+    assert_eq!(hint_of(&refused), "git colony clones", "{refused:#}");
+}
