@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -45,6 +46,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         .next()
         .unwrap_or_default()
         .trim_start_matches("error: ");
+    let first = &with_expected(error, first);
     let About { help: own, usage } = about(error, args);
     if is_bare(error) {
         return without_command(own);
@@ -92,6 +94,30 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Adds to the sentence of clap the values that are expected, also in place of the words of the standard library.
+fn with_expected(error: &clap::Error, sentence: &str) -> String {
+    let known = words(error, ContextKind::ValidValue);
+    if !known.is_empty() {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        return format!("{sentence}: expected {}", text::either(&known));
+    }
+    let Some(cause) = std::error::Error::source(error) else {
+        return sentence.to_owned();
+    };
+    let expected = match cause
+        .downcast_ref::<ParseIntError>()
+        .map(ParseIntError::kind)
+    {
+        Some(IntErrorKind::PosOverflow) => "a smaller number",
+        Some(IntErrorKind::NegOverflow) => "a larger number",
+        Some(_) => "a whole number",
+        None if cause.is::<ParseFloatError>() => "a number",
+        None => return sentence.to_owned(),
+    };
+    let start = sentence.strip_suffix(&format!(": {cause}"));
+    format!("{}: expected {expected}", start.unwrap_or(sentence))
 }
 
 /// Returns the words that may have been meant, the most similar first.

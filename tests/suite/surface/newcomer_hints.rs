@@ -179,3 +179,52 @@ fn a_hint_works_where_the_command_was_typed() {
     let refused = desk.json(&["agents", "path", id]);
     assert_eq!(hint_of(&refused), "git colony clones", "{refused:#}");
 }
+
+#[test]
+fn a_value_that_is_refused_is_answered_by_those_expected() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.txt", "a\n");
+    for (typed, wanted) in [
+        (
+            &["restore", "x", "--mode", "nosuch"][..],
+            "invalid value 'nosuch' for '--mode <MODE>': expected 'replace', 'files' or 'fork'",
+        ),
+        (
+            &["status", "--color", "x"],
+            "invalid value 'x' for '--color <WHEN>': expected 'auto', 'always' or 'never'",
+        ),
+        (
+            &["log", "-n", "x"],
+            "invalid value 'x' for '--limit <N>': expected a whole number",
+        ),
+        (
+            &["log", "-n", "99999999999999999999999"],
+            "invalid value '99999999999999999999999' for '--limit <N>': expected a smaller number",
+        ),
+        (
+            &["pages", "extend", "a", "--by", "x"],
+            "invalid value 'x' for '--by <S>': expected a number",
+        ),
+        (
+            &["catalog", "add", "../nosuch"],
+            "cannot add '../nosuch': it does not exist; nothing has changed",
+        ),
+        (
+            &["validate", "nosuch"],
+            "'nosuch' does not exist; nothing has changed",
+        ),
+        (
+            &["validate", "."],
+            "'.' is a directory; the command is about one file; nothing has changed",
+        ),
+        (
+            &["validate", "d"],
+            "'d' is a directory; the command is about one file; nothing has changed",
+        ),
+    ] {
+        assert_eq!(sandbox.json(typed)["message"], wanted, "{typed:?}");
+    }
+    let none = sandbox.run(&["watches", "stop", "nosuch"]);
+    assert_eq!(none.stdout, "no watch has the id 'nosuch'\n");
+    assert_eq!(none.stderr, "hint: git colony watches\n");
+}
