@@ -1,5 +1,6 @@
 //! The clones of agents and their holders: listed, found, taken over.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -143,6 +144,25 @@ fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
         return Ok(Vec::new());
     }
     removed_work::of_agents(&Hub::open(hub)?)
+}
+
+/// Returns the names of the agents that have a clone; none where that cannot be read.
+pub fn names(session: &Session) -> BTreeSet<String> {
+    let root = SharedRoot::of(&session.world).ok();
+    let places = root.and_then(|root| Some((locate::place_of(session, &root).ok()?, root)));
+    let Some((hub, root)) = places else {
+        return BTreeSet::new();
+    };
+    let clones = found::clones(&root, Some(&hub)).into_iter();
+    clones.filter_map(|clone| clone.member.agent).collect()
+}
+
+/// Returns the names of removed agents whose work is kept, each once; none where that cannot be read.
+pub fn removed_names(session: &Session) -> BTreeSet<String> {
+    let root = SharedRoot::of(&session.world);
+    let hub = root.and_then(|root| locate::place_of(session, &root));
+    let works = hub.and_then(|hub| removed(&hub)).unwrap_or_default();
+    works.into_iter().map(|work| work.agent).collect()
 }
 
 /// Returns the commits that branches, tags and checkpoints of a repository point to.
