@@ -228,3 +228,23 @@ fn a_value_that_is_refused_is_answered_by_those_expected() {
     assert_eq!(none.stdout, "no watch has the id 'nosuch'\n");
     assert_eq!(none.stderr, "hint: git colony watches\n");
 }
+
+#[test]
+fn usage_lines_and_refusals_say_what_is_required() {
+    let sandbox = Sandbox::new();
+    let usage = |words: &[&str]| sandbox.json(words)["detail"]["usage"].clone();
+    let colony = "git colony colony set [OPTIONS] [NAME] <URL>";
+    assert_eq!(usage(&["colony", "set"]), colony);
+    let tools = usage(&["tools", "new"]).to_string();
+    let place = "<--purpose <PURPOSE> --name <NAME>|--target <TARGET>>";
+    assert!(tools.contains(place), "{tools}");
+    let named = sandbox.json(&["agents", "new", "Ünï"]).to_string();
+    assert!(named.contains("has only ASCII letters, digits"), "{named}");
+    let folder = sandbox.outside().join("papers");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(".env"), "A=1\n").unwrap();
+    let from = folder.to_str().unwrap();
+    let secret = sandbox.json(&["ingest", "--from", from, "--source-uri", "https://a.b/c"]);
+    let wanted = "move it out of the folder, then run the command again";
+    assert_eq!(hint_of(&secret), wanted, "{secret:#}");
+}
