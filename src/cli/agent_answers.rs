@@ -250,9 +250,12 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
         }
         let id = removed.clone.get(..8).unwrap_or(&removed.clone);
         let name = shell_word(removed.agent.as_deref().unwrap_or(id));
-        lines.push(format!(
-            "kept in the hub: {what}: git colony ops --removed {name}"
-        ));
+        // Before the removal there is no such log yet.
+        lines.push(if removed.dry_run {
+            format!("would be kept in the hub: {what}")
+        } else {
+            format!("kept in the hub: {what}: git colony ops --removed {name}")
+        });
     }
     lines
 }

@@ -22,15 +22,21 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum CargoCommand {
+    /// Run the tests of a package
     Test(PackageArgs),
+    /// Run the tests of all packages
     TestAll(AllArgs),
+    /// Check all packages, without building them
     Check(AllArgs),
+    /// Build a package
     Build(PackageArgs),
+    /// Lint a package with clippy, and find unfinished code
     Lint(PackageArgs),
+    /// Measure the coverage of tests with cargo-llvm-cov
     Coverage(PackageArgs),
 }
 
-/// Run cargo on one package
+// The help is that of each command.
 #[derive(Debug, clap::Args)]
 struct PackageArgs {
     /// The package, by its name or directory (default: as cargo chooses)
@@ -41,7 +47,7 @@ struct PackageArgs {
     dry_run: bool,
 }
 
-/// Run cargo on all packages
+// The help is that of each command.
 #[derive(Debug, clap::Args)]
 struct AllArgs {
     /// Show the command line, and run nothing

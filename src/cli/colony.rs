@@ -31,6 +31,7 @@ enum Action {
         name: Option<String>,
     },
     /// Record the repository of a colony; the current checkout takes part from now on
+    #[command(override_usage = "git colony colony set [OPTIONS] [NAME] <URL>")]
     Set {
         /// Its name, if it is not 'default', and where the repository is
         #[arg(value_names = ["NAME", "URL"], num_args = 1..=2, required = true)]

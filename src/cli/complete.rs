@@ -8,13 +8,14 @@ use std::ffi::OsString;
 
 use clap::Arg;
 
-use crate::flow::reports::completion::{self, Names, Offer};
+use crate::flow::reports::completion::{self, Names, Offer, Wanted};
 use crate::git::{ObjectWrites, Repo};
 use crate::model::World;
 use crate::model::escape;
 use crate::store::settings;
 use crate::ui::answer::Outcome;
 
+use super::actions::{ACTIONS, Action};
 use super::typed_line::{self, TypedLine};
 use super::{Face, Stop, schema};
 
@@ -36,6 +37,8 @@ enum Value {
     Setting,
     /// A visible command.
     Command,
+    /// An action of 'call'.
+    Action,
     /// A word of the name of a report.
     Report,
     /// A file; the shells list them.
@@ -55,26 +58,38 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("checkpoints show", "ID", Value::Name(Names::Checkpoints)),
     ("checkpoints delete", "ID", Value::Name(Names::Checkpoints)),
     ("diff", "ID", Value::Name(Names::CheckpointsAndOperations)),
-    ("diff", "A", Value::Name(Names::Revisions)),
-    ("diff", "B", Value::Name(Names::Revisions)),
-    ("log", "NAME", Value::Name(Names::Revisions)),
+    ("diff", "A", Value::Name(Names::AgentsAndRevisions)),
+    ("diff", "B", Value::Name(Names::AgentsAndRevisions)),
+    ("log", "NAME", Value::Name(Names::AgentsAndRevisions)),
     ("map diff", "A", Value::Name(Names::Revisions)),
     ("map diff", "B", Value::Name(Names::Revisions)),
     ("", "OP", Value::Name(Names::Operations)),
     ("", "REVISION", Value::Name(Names::Revisions)),
     ("", "BRANCH", Value::Name(Names::Branches)),
     ("", "COMMIT", Value::Name(Names::Revisions)),
-    ("", "SOURCE", Value::Name(Names::Branches)),
+    ("merge", "SOURCE", Value::Name(Names::AgentsAndBranches)),
     ("", "FORK", Value::Name(Names::Forks)),
     ("", "AGENT", Value::Name(Names::Agents)),
     ("", "CLONE", Value::Name(Names::Agents)),
     ("agents check", "NAME", Value::Name(Names::Agents)),
     ("agents path", "NAME", Value::Name(Names::Agents)),
     ("agents remove", "NAME", Value::Name(Names::Agents)),
+    ("agents restore", "NAME", Value::Name(Names::RemovedAgents)),
+    ("projects remove", "NAME", Value::Name(Names::Projects)),
+    ("call", "ACTION", Value::Action),
     ("", "REMOTE", Value::Name(Names::Remotes)),
     ("tools find", "QUERY", Value::Name(Names::Capabilities)),
     ("tools new", "PURPOSE", Value::Name(Names::Purposes)),
     ("config get", "KEY", Value::Setting),
+    ("blackboard put", "SCOPE", Value::Name(Names::Blackboards)),
+    ("blackboard get", "SCOPE", Value::Name(Names::Blackboards)),
+    ("blackboard list", "SCOPE", Value::Name(Names::Blackboards)),
+    (
+        "blackboard delete",
+        "SCOPE",
+        Value::Name(Names::Blackboards),
+    ),
+    ("", "KEY", Value::Name(Names::BlackboardKeys)),
     ("", "SCOPE", Value::Name(Names::Scopes)),
     ("", "SESSION", Value::Name(Names::Sessions)),
     ("memory show", "DATE", Value::Name(Names::Days)),
@@ -332,13 +347,10 @@ impl<'a> WordPlace<'a> {
     fn values(&self, world: &World, arg: &Arg, typed: &str) -> Offers {
         let possible = arg.get_possible_values();
         if !possible.is_empty() {
-            let fitting = possible
-                .iter()
-                .filter(|value| value.get_name().starts_with(typed));
             let offer = |value: &clap::builder::PossibleValue| {
                 Offer::new(value.get_name(), said(value.get_help()))
             };
-            return Offers::Words(fitting.map(offer).collect());
+            return fitting(possible.iter().map(offer), typed);
         }
         let path = self.path.join(" ");
         let name = arg
@@ -354,25 +366,36 @@ impl<'a> WordPlace<'a> {
             Some(Value::Directory) => Offers::Directories,
             Some(Value::Setting) => {
                 let offer = |setting: &settings::Setting| Offer::new(setting.key, setting.help);
-                let fitting = settings::TABLE.iter().map(offer);
-                Offers::Words(
-                    fitting
-                        .filter(|offer| offer.value.starts_with(typed))
-                        .collect(),
-                )
+                fitting(settings::TABLE.iter().map(offer), typed)
             }
             Some(Value::Command) => Offers::Words(self.commands_told_of(typed)),
             Some(Value::Report) => {
                 let next = schema::next_words(&self.words).into_iter();
-                let fitting = next.filter(|word| word.starts_with(typed));
-                Offers::Words(fitting.map(|word| Offer::new(word, "")).collect())
+                fitting(next.map(|word| Offer::new(word, "")), typed)
             }
-            Some(Value::Name(names)) => match Repo::open(world, ObjectWrites::InMemory) {
-                Ok(repo) => Offers::Words(completion::names(&repo, names, typed, &world.now())),
+            Some(Value::Action) => {
+                let offer = |action: &Action| Offer::new(action.name, action.command);
+                fitting(ACTIONS.iter().map(offer), typed)
+            }
+            Some(Value::Name(kind)) => match Repo::open(world, ObjectWrites::InMemory) {
+                Ok(repo) => {
+                    let before = &self.words;
+                    let wanted = Wanted {
+                        kind,
+                        typed,
+                        before,
+                    };
+                    Offers::Words(completion::names(world, &repo, wanted))
+                }
                 Err(_) => Offers::Words(Vec::new()),
             },
         }
     }
+}
+
+/// Offers the words that begin with the typed text.
+fn fitting(all: impl Iterator<Item = Offer>, typed: &str) -> Offers {
+    Offers::Words(all.filter(|offer| offer.value.starts_with(typed)).collect())
 }
 
 fn takes_value(arg: &Arg) -> bool {

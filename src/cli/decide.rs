@@ -80,16 +80,19 @@ impl Answer for DecideReport {
             (false, true) => "wrote the next version of",
             (false, false) => "recorded",
         };
-        let with = if self.reasons_only {
-            "only reasons were recorded".to_owned()
-        } else {
-            format!("with {}", text::count(self.files_changed, "changed path"))
+        let with = match (self.reasons_only, self.dry_run) {
+            (true, true) => "only the reasons".to_owned(),
+            (true, false) => "only reasons were recorded".to_owned(),
+            (false, _) => format!("with {}", text::count(self.files_changed, "changed path")),
         };
         format!("{verb} '{id}' on '{}', {with}", self.branch)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines: Vec<_> = self.left_out.iter().map(left_out_of_commit).collect();
+        lines.extend(self.taken_id.as_ref().map(|taken| {
+            format!("'{taken}' exists already: --id {taken} writes its next version")
+        }));
         if self.reasons_only && self.changed {
             lines.push(
                 if self.named_paths {

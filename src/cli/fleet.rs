@@ -225,6 +225,12 @@ fn next(next: &Next) -> Vec<String> {
         let (agent, command) = (&way.agent, &way.command);
         format!("or let {agent} settle it: {command}")
     }));
+    if let Some(ends) = &next.ends {
+        let completion = ends.completion.iter();
+        let later = completion.filter(|command| **command != next.command);
+        lines.extend(later.map(|command| format!("then: {command}")));
+        lines.push(format!("or to undo: {}", ends.abort));
+    }
     lines
 }
 

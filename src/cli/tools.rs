@@ -49,6 +49,10 @@ const TARGET_LONG: &str = "Its place: 'subdir_in_monorepo:tools/PURPOSE/NAME'\n\
     In place of --purpose and --name, which have to agree with it where they are given.";
 
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "git colony tools new [OPTIONS] --template <TEMPLATE> --capability <CAPABILITY> \
+    --license <LICENSE> <--purpose <PURPOSE> --name <NAME>|--target <TARGET>>"
+)]
 struct New {
     /// The template it is created from
     #[arg(long, value_name = "TEMPLATE")]

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -9,6 +10,7 @@ use crate::Exit;
 use crate::env::Env;
 use crate::model::text::{self, typed_word};
 use crate::model::{Code, Error};
+use crate::store::settings::{SetBy, TABLE};
 use crate::ui::answer::Form;
 
 use super::grammar;
@@ -44,6 +46,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
         .next()
         .unwrap_or_default()
         .trim_start_matches("error: ");
+    let first = &with_expected(error, first);
     let About { help: own, usage } = about(error, args);
     if is_bare(error) {
         return without_command(own);
@@ -70,7 +73,10 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     } else {
         told.detail("usage", usage)
     };
-    if let Some(meaning) = meaning(error, args) {
+    if let Some(line) = setting_line(error, args) {
+        return told.hint(line);
+    }
+    if let Some(meaning) = meaning(error, args).filter(|_| !is_below(error, &own)) {
         let hint = format!("{}   # {}", meaning.command, meaning.told);
         return told.hint(hint);
     }
@@ -88,6 +94,30 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
             told.hint(hint).detail("similar", similar)
         }
     }
+}
+
+/// Adds to the sentence of clap the values that are expected, also in place of the words of the standard library.
+fn with_expected(error: &clap::Error, sentence: &str) -> String {
+    let known = words(error, ContextKind::ValidValue);
+    if !known.is_empty() {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        return format!("{sentence}: expected {}", text::either(&known));
+    }
+    let Some(cause) = std::error::Error::source(error) else {
+        return sentence.to_owned();
+    };
+    let expected = match cause
+        .downcast_ref::<ParseIntError>()
+        .map(ParseIntError::kind)
+    {
+        Some(IntErrorKind::PosOverflow) => "a smaller number",
+        Some(IntErrorKind::NegOverflow) => "a larger number",
+        Some(_) => "a whole number",
+        None if cause.is::<ParseFloatError>() => "a number",
+        None => return sentence.to_owned(),
+    };
+    let start = sentence.strip_suffix(&format!(": {cause}"));
+    format!("{}: expected {expected}", start.unwrap_or(sentence))
 }
 
 /// Returns the words that may have been meant, the most similar first.
@@ -158,6 +188,34 @@ fn completed_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
         _ => return None,
     };
     Some(format!("git colony {line}{comment}"))
+}
+
+/// Returns the command of git that sets what was meant to be set.
+fn setting_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let words: Vec<_> = args.iter().skip(1).filter_map(|arg| arg.to_str()).collect();
+    let at = words.iter().position(|word| *word == "config")?;
+    let ["config", "set", key, rest @ ..] = words.get(at..)? else {
+        return None;
+    };
+    let is_key = |known: &str| known.eq_ignore_ascii_case(key);
+    let setting = TABLE.iter().find(|setting| {
+        is_key(setting.key) || setting.key.strip_prefix("colony.").is_some_and(is_key)
+    })?;
+    let value = rest
+        .first()
+        .map_or("VALUE".to_owned(), |value| typed_word(value));
+    let global = if setting.set_by == SetBy::UserFiles {
+        " --global"
+    } else {
+        ""
+    };
+    let line = format!("git config{global} {} {value}", setting.key);
+    is_of_command(error).then_some(line)
+}
+
+/// Returns `true` if the wrong command is one below a group: words of other tools are commands of their own.
+fn is_below(error: &clap::Error, help: &str) -> bool {
+    is_of_command(error) && help != "git colony -h"
 }
 
 fn retyped(words: &[&str]) -> String {

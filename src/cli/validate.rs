@@ -50,6 +50,11 @@ impl Answer for ValidateReport {
         problems.map(YamlProblem::sentence).collect()
     }
 
+    fn narration(&self) -> Vec<String> {
+        let warnings = self.warnings.iter();
+        warnings.map(|told| format!("warning: {told}")).collect()
+    }
+
     fn outcome(&self) -> Outcome {
         if self.valid {
             Outcome::Yes

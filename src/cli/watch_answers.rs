@@ -90,10 +90,15 @@ impl Answer for WatchesReport {
 impl Answer for StoppedReport {
     fn message(&self) -> String {
         match (self.stopped, self.dry_run) {
-            (false, _) => "watch_id not found".to_owned(),
+            (false, _) => format!("no watch has the id '{}'", self.watch_id),
             (true, true) => format!("would stop {}", self.watch_id),
             (true, false) => format!("stopped {}", self.watch_id),
         }
+    }
+
+    fn narration(&self) -> Vec<String> {
+        let hint = "hint: git colony watches".to_owned();
+        (!self.stopped).then_some(hint).into_iter().collect()
     }
 
     fn outcome(&self) -> Outcome {

@@ -66,8 +66,12 @@ pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundCl
         [] => Err(damaged::named(root, hub, name).unwrap_or_else(|| {
             Error::new(
                 Code::CloneNotFound,
-                format!("no agent or clone of this repository is named '{name}'"),
+                match hub {
+                    Some(_) => format!("no agent or clone of this repository is named '{name}'"),
+                    None => format!("no agent or clone is named '{name}'"),
+                },
             )
+            .hint("git colony clones")
         })),
         many => {
             let ids: Vec<_> = many.iter().map(|clone| clone.member.id.as_str()).collect();

@@ -16,4 +16,4 @@ pub mod restore;
 pub mod state_digest;
 pub mod uncommitted;
 pub mod undo;
-mod worktree;
+pub mod worktree;

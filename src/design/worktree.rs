@@ -1,6 +1,9 @@
 //! Shared by restore and undo: git's operations in progress, the caller's directory, the hook
 //! afterward.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::git::object::NewCommit;
 use crate::git::{Oid, TreeEntry, process};
 use crate::model::{Code, Error, RepoPath, Result};
@@ -48,6 +51,48 @@ pub(super) fn opened_by_us(session: &Session) -> Result<bool> {
         Some(entry) if entry.record.opens_state() => entry.record.state_files_match(&session.repo),
         _ => Ok(false),
     }
+}
+
+/// The commands that end an operation in progress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ends {
+    /// Completes it, once no path is in conflict; null for a bisect.
+    #[serde(rename = "continue")]
+    pub completion: Option<String>,
+    /// Gives it up.
+    pub abort: String,
+}
+
+/// Returns the commands that end the operation in progress: those of git-colony if one of them opened it.
+///
+/// # Errors
+/// `repository-broken`.
+pub fn ends_of(session: &Session, what: &str) -> Result<Ends> {
+    let ends = |completion: &str, abort: &str| Ends {
+        completion: Some(completion.to_owned()),
+        abort: abort.to_owned(),
+    };
+    if what == "bisect" {
+        return Ok(Ends {
+            completion: None,
+            abort: "git bisect reset".to_owned(),
+        });
+    }
+    if what == "cherry-pick" && pick::is_committed_by_git(session) {
+        return Ok(ends(
+            "git colony cherry-pick --continue",
+            "git cherry-pick --quit",
+        ));
+    }
+    let program = if opened_by_us(session)? {
+        "git colony"
+    } else {
+        "git"
+    };
+    Ok(ends(
+        &format!("{program} {what} --continue"),
+        &format!("{program} {what} --abort"),
+    ))
 }
 
 /// Refuses while git has something in progress that owns the branch or the index.

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use super::agents::agent_places;
 use super::{pages, shared};
+use crate::design::undo::Direction;
 use crate::design::undo::undo_report::UndoReport;
-use crate::design::undo::undo_steps::{self, Request};
+use crate::design::undo::undo_steps::{self, Request, Steps};
 use crate::git::Oid;
 use crate::map::scope_record;
 use crate::model::Result;
@@ -21,8 +22,15 @@ use crate::store::{Session, key};
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     // Another clone may have changed a shared record since.
     shared::refresh(session);
-    let mut report = undo_steps::run(session, request)
-        .map_err(|error| agent_places::explain_nothing(session, error))?;
+    let is_plain_undo =
+        request.direction == Direction::Undo && matches!(request.steps, Steps::Newest(_));
+    let mut report = undo_steps::run(session, request).map_err(|error| {
+        if is_plain_undo {
+            agent_places::explain_nothing(session, error)
+        } else {
+            error
+        }
+    })?;
     // The steps are taken: pages that cannot be read do not make them a failure.
     report.scopes_without_pages = without_pages(session, &report).unwrap_or_default();
     Ok(report)

@@ -29,8 +29,8 @@ impl Identity {
             return Err(Error::new(
                 Code::InvalidValue,
                 format!(
-                    "'{agent}' is not an agent name: it begins with a letter or digit and has only letters, digits, \
-                     '.', '_' and '-', at most 64"
+                    "'{agent}' is not an agent name: it begins with an ASCII letter or digit and has only ASCII \
+                     letters, digits, '.', '_' and '-', at most 64"
                 ),
             )
             .hint("git colony agents new NAME   # as in 'ada' or 'parser-2'"));

@@ -248,7 +248,8 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
     ids.sort_unstable();
     ids.dedup();
     if ids.len() > 1 {
-        return Err(none(&format!(" alone: {} begin so", ids.len())));
+        let count = ids.len();
+        return Err(none(&format!(" alone: {count} begin so")).detail("begin_so", count));
     }
     let Some(first) = found.into_iter().next() else {
         return Err(none(""));

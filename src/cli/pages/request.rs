@@ -97,7 +97,7 @@ impl Answer for PageRequestReport {
         let missing = self
             .missing
             .iter()
-            .map(|page| vec![page.page_id.clone(), page.reason.text().to_owned()]);
+            .map(|page| vec![page.page_id.clone(), page.why()]);
         let held = self.held.iter().map(held_row);
         text::table(&missing.chain(held).collect::<Vec<_>>())
     }

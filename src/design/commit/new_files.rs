@@ -25,7 +25,9 @@ pub fn check(session: &Session, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
         let searched = usize::try_from(SEARCHED_BYTES).unwrap_or(usize::MAX);
         let beginning = bytes.get(..searched).unwrap_or(bytes);
         if is_named_as_secret(path) || contains_secret(beginning) {
-            return refused(path, "it looks like a secret");
+            return refused(path, "it looks like a secret").map_err(|error| {
+                error.hint("move it out of the folder, then run the command again")
+            });
         }
     }
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();

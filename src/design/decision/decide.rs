@@ -64,6 +64,9 @@ pub struct DecideReport {
     pub changed: bool,
     /// Whether this is a further version of a decision.
     pub next_version: bool,
+    /// The id that the title makes, if it was taken and another one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taken_id: Option<String>,
     /// Whether no path and no commit implements it: only reasons were recorded.
     pub reasons_only: bool,
     /// Whether paths were named.
@@ -152,6 +155,7 @@ struct NewRecord {
     /// The file at the path in HEAD.
     old: Option<Vec<u8>>,
     next_version: bool,
+    taken_id: Option<String>,
     /// The commits that already belong to it.
     commits: Vec<Oid>,
 }
@@ -177,6 +181,8 @@ impl NewRecord {
             }
             (None, None) => free_id(session, &known, &title)?,
         };
+        let slug = decision::slug(&title);
+        let taken_id = (request.id.is_none() && id != slug).then_some(slug);
         let old = match repo.entry_in(repo.tree_of(tip)?, path.as_path())? {
             Some(blob) => Some(repo.read_blob(blob)?),
             None => None,
@@ -196,6 +202,7 @@ impl NewRecord {
             .map_err(|problem| unusable(&path, &problem))?;
         Ok(NewRecord {
             next_version: existing.is_some(),
+            taken_id,
             commits,
             item: Item {
                 object,
@@ -356,6 +363,7 @@ impl Made {
             report: DecideReport {
                 changed,
                 next_version: record.next_version,
+                taken_id: record.taken_id,
                 named_paths: !request.paths.is_empty(),
                 reasons_only: !carried && decision.implements.is_empty(),
                 decision,

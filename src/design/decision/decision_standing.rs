@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, RepoPath, Result, time};
+use crate::model::{Code, Error, RepoPath, Result, text, time};
 
 use super::Item;
 use super::decision_history::{Change, DecisionHistory, IMPLEMENTS};
@@ -94,12 +94,13 @@ impl Known {
     }
 
     fn not_found(&self, name: &str) -> Error {
-        let likeness = |one: &&Decision| strsim::levenshtein(&one.decision_id, name);
-        let nearest = self
-            .decisions
-            .iter()
-            .min_by_key(likeness)
-            .map(|one| one.decision_id.as_str());
+        let ids = self.decisions.iter().map(|one| one.decision_id.as_str());
+        let lower = name.to_lowercase();
+        let beginning = ids.clone().find(|id| {
+            let id = id.to_lowercase();
+            !lower.is_empty() && id.starts_with(&lower)
+        });
+        let nearest = beginning.or_else(|| text::nearest(name, ids));
         let also = nearest.map_or_else(String::new, |id| format!("; the nearest is '{id}'"));
         Error::new(
             Code::DecisionNotFound,

@@ -4,6 +4,7 @@ use crate::design::decision::decision_standing::Known;
 use crate::design::decision::decisions::Decision;
 use crate::design::fork::{names, published_forks};
 use crate::git::Oid;
+use crate::model::text::typed_word;
 use crate::model::{Code, Error, Result};
 use crate::store::Session;
 
@@ -197,7 +198,7 @@ fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
         return Err(
             Error::new(Code::RevisionNotFound, format!("'{name}' holds no commit"))
                 .unchanged()
-                .hint("git log --oneline A..B"),
+                .hint(format!("git colony log {}", typed_word(name))),
         );
     }
     Ok(commits.into_iter().map(plain).collect())

@@ -147,7 +147,7 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
     let unknown = ExternalChange::default();
     let change = record.external.as_ref().unwrap_or(&unknown);
     let told = ChangeWords {
-        summary: &record.summary,
+        summary: own_summary(record),
         refs: &record.refs,
         heads: (&record.before.head, &record.after.head),
         change,
@@ -158,12 +158,30 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         )?
         .len(),
     };
-    let start = format!("the newest step, {}, is not one of git-colony", record.op);
+    let start = match record.kind {
+        Kind::Redo => format!(
+            "the newest step, {}, redid a change that plain git had made",
+            record.op
+        ),
+        _ => format!("the newest step, {}, is not one of git-colony", record.op),
+    };
     let hint = format!(
         "git colony undo --force   # undoes it{}",
         or_restore(record, "undoes everything since")
     );
     Ok(told.refusal(&start).detail("op", record.op).hint(hint))
+}
+
+/// Returns the summary of a change, also where a redo made it again.
+fn own_summary(record: &Record) -> &str {
+    let redone = record.summary.strip_prefix("redo ");
+    let inner = redone
+        .filter(|_| record.kind == Kind::Redo)
+        .and_then(|rest| {
+            let (_, summary) = rest.split_once(" (")?;
+            summary.strip_suffix(')')
+        });
+    inner.unwrap_or(&record.summary)
 }
 
 /// Formats the alternative in a hint of undo, if the operation has a state to restore.
@@ -204,8 +222,11 @@ impl ChangeWords<'_> {
         let mut changes = Vec::new();
         let (before, after) = self.heads;
         if before.name != after.name {
-            let (old, new) = (before.name.short(), after.name.short());
-            changes.push(format!("HEAD '{old}' -> '{new}'"));
+            let name = |head: &HeadRecord| match head.name.as_bytes() {
+                b"HEAD" => "(detached)".to_owned(),
+                _ => format!("'{}'", head.name.short()),
+            };
+            changes.push(format!("HEAD {} -> {}", name(before), name(after)));
         }
         let short = |id: Option<Oid>| id.map_or_else(|| "(none)".to_owned(), |id| id.short());
         for change in self.refs {

@@ -124,14 +124,16 @@ fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -
     // Where there is none at all, the first step says why.
     if there > 0 && wanted > there {
         let verb = direction.kind().as_str();
+        let are = if there == 1 { "is" } else { "are" };
         let message = format!(
-            "there are {} to {verb} in this worktree, not {wanted}",
+            "there {are} {} to {verb} in this worktree, not {wanted}",
             text::count(there, "step"),
         );
+        let dry = if session.is_dry() { " -n" } else { "" };
         return Err(Error::new(Code::NothingToUndo, message)
             .unchanged()
             .detail("steps", there)
-            .hint(format!("git colony {verb} {there}")));
+            .hint(format!("git colony {verb} {there}{dry}")));
     }
     if force || direction == Direction::Redo {
         return Ok(());

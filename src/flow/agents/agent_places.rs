@@ -1,5 +1,6 @@
 //! The clones of agents and their holders: listed, found, taken over.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -13,7 +14,7 @@ use crate::design::default_branch;
 use crate::design::fork::squashed::Squashes;
 use crate::flow::clones;
 use crate::git::{Oid, Repo};
-use crate::model::{Code, Error, Result, World, text};
+use crate::model::{Code, Error, Result, World};
 use crate::store::Session;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::lease_holder::HeldBy;
@@ -145,6 +146,25 @@ fn removed(hub: &std::path::Path) -> Result<Vec<RemovedWork>> {
     removed_work::of_agents(&Hub::open(hub)?)
 }
 
+/// Returns the names of the agents that have a clone; none where that cannot be read.
+pub fn names(session: &Session) -> BTreeSet<String> {
+    let root = SharedRoot::of(&session.world).ok();
+    let places = root.and_then(|root| Some((locate::place_of(session, &root).ok()?, root)));
+    let Some((hub, root)) = places else {
+        return BTreeSet::new();
+    };
+    let clones = found::clones(&root, Some(&hub)).into_iter();
+    clones.filter_map(|clone| clone.member.agent).collect()
+}
+
+/// Returns the names of removed agents whose work is kept, each once; none where that cannot be read.
+pub fn removed_names(session: &Session) -> BTreeSet<String> {
+    let root = SharedRoot::of(&session.world);
+    let hub = root.and_then(|root| locate::place_of(session, &root));
+    let works = hub.and_then(|hub| removed(&hub)).unwrap_or_default();
+    works.into_iter().map(|work| work.agent).collect()
+}
+
 /// Returns the commits that branches, tags and checkpoints of a repository point to.
 fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
@@ -219,9 +239,6 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
 
 /// Adds to the error for a name without a clone that the agent was removed, and how to restore it.
 fn explain_removed(session: &Session, name: &str, error: Error) -> Error {
-    if error.code() != Code::CloneNotFound {
-        return error;
-    }
     match newest_removed(session, name) {
         None => error,
         Some(work) => Error::new(
@@ -243,7 +260,8 @@ fn newest_removed(session: &Session, name: &str) -> Option<RemovedWork> {
 /// Adds to the error that there is nothing to undo how to restore a removed agent: undo does not
 /// cover that.
 pub fn explain_nothing(session: &Session, error: Error) -> Error {
-    let is_told = error.details().contains_key("not_undone");
+    let told = ["not_undone", "steps"];
+    let is_told = told.iter().any(|name| error.details().contains_key(*name));
     if error.code() != Code::NothingToUndo || session.membership.is_none() || is_told {
         return error;
     }
@@ -318,14 +336,18 @@ pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
 /// As [`find`].
 pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let found = clones::find(world, session, name).map_err(|error| match session {
-        Some(session) => explain_removed(session, name, error),
-        None => error,
+        Some(session) if error.code() == Code::CloneNotFound => {
+            let all = Code::CloneNotFound.hint().unwrap_or("git colony agents");
+            explain_removed(session, name, error.hint(all))
+        }
+        _ => error,
     })?;
     if found.member.role != Role::Agent {
         return Err(Error::new(
             Code::CloneNotFound,
-            format!("'{}' is not the clone of an agent", text::shell_word(name)),
-        ));
+            format!("'{name}' is not the clone of an agent"),
+        )
+        .hint("git colony clones"));
     }
     Ok(found)
 }

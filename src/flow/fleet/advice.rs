@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::design::fork::forks::{Fork, Into, MergeOutcome};
+use crate::design::worktree::Ends;
 use crate::git::RefName;
 use crate::model::RepoPath;
 use crate::model::text::typed_word;
@@ -25,6 +26,8 @@ pub struct Next {
     /// The alternative: the agent whose work it is settles the conflict.
     #[serde(rename = "or")]
     pub other_way: Option<OtherWay>,
+    /// The commands that end the operation in progress.
+    pub ends: Option<Ends>,
 }
 
 /// How an agent settles a conflict of its own work.
@@ -55,6 +58,8 @@ pub(super) struct DeskView<'a> {
     pub(super) agent: Option<&'a str>,
     /// The git operation in progress.
     pub(super) operation: Option<&'a Operation>,
+    /// The commands that end it.
+    pub(super) ends: Option<&'a Ends>,
     /// The forks that the rows are about.
     pub(super) forks: &'a [Fork],
     /// The uncommitted paths here, untracked ones included.
@@ -71,7 +76,7 @@ pub(super) struct DeskView<'a> {
 /// else the smallest conflict, by paths, then by commits, then by name.
 pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Option<Next> {
     if let Some(operation) = desk.operation {
-        return Some(end(operation));
+        return Some(end(operation, desk.ends));
     }
     let is_open = |row: &&Row| {
         let is_free = row.outside_scope.is_empty() && row.problem.is_none();
@@ -105,7 +110,7 @@ fn is_settling(row: &Row) -> bool {
 }
 
 /// An operation in progress here blocks everything else.
-fn end(operation: &Operation) -> Next {
+fn end(operation: &Operation, ends: Option<&Ends>) -> Next {
     let command = match (operation.kind, operation.conflicts) {
         ("merge" | "cherry-pick", 0) => format!("git colony {} --continue", operation.kind),
         _ => "git status".to_owned(),
@@ -114,6 +119,7 @@ fn end(operation: &Operation) -> Next {
         command,
         paths: Vec::new(),
         other_way: None,
+        ends: ends.cloned(),
     }
 }
 
@@ -143,6 +149,7 @@ fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
         ),
         paths: Vec::new(),
         other_way: None,
+        ends: None,
     })
 }
 
@@ -165,6 +172,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
             command: format!("git {in_clone}"),
             paths: into.paths.clone(),
             other_way: None,
+            ends: None,
         });
     }
     let first = if into.branch == desk.branch {
@@ -181,6 +189,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
             agent,
             command: format!("git -C {} {in_clone}", typed_word(&path.to_string_lossy())),
         }),
+        ends: None,
     })
 }
 

@@ -15,6 +15,7 @@ use crate::design::fork::clashes::{self, Clash, Matrix};
 use crate::design::fork::forks::{self, Fork};
 use crate::design::fork::locked_paths::{self, Locked};
 use crate::design::fork::{names, published_forks};
+use crate::design::worktree;
 use crate::git::Repo;
 use crate::git::worktree::scan::Scan;
 use crate::model::{Result, time};
@@ -92,10 +93,13 @@ pub fn fleet(session: &Session) -> Result<FleetReport> {
         .chain([(scan.head.label(), locks.among(unsaved_paths(&scan)))])
         .collect();
     let operation = Operation::of(repo, &scan);
+    let opened = operation.as_ref();
+    let ends = opened.and_then(|found| worktree::ends_of(session, found.kind).ok());
     let desk = advice::DeskView {
         branch: scan.head.label(),
         agent: session.settings.agent.as_deref(),
         operation: operation.as_ref(),
+        ends: ends.as_ref(),
         forks: &forks,
         unsaved: &unsaved_paths(&scan).collect(),
         protected: &protected,

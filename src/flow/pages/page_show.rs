@@ -153,7 +153,10 @@ fn by_ids(session: &Session, opened: &Opened, ids: &[TypedId]) -> Result<Vec<Fou
     let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     for typed in ids {
         let one = match delete_damaged(session, opened.find(&typed.id)) {
-            Err(error) if error.code() == Code::PageNotFound => {
+            Err(error)
+                if error.code() == Code::PageNotFound
+                    && !error.details().contains_key("begin_so") =>
+            {
                 let (stored, page) = residency::find_kept(session, &typed.id)
                     .ok_or_else(|| with_path_hint(session, typed, error))?;
                 Found::Kept(stored, page)

@@ -6,18 +6,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::blackboard::board::{self, Board};
 use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
+use crate::flow::agents::agent_places;
+use crate::flow::context::known_projects;
 use crate::flow::workspace::memory;
-use crate::git::{Checkout, RefName, Repo};
+use crate::git::{Checkout, ObjectWrites, RefName, Repo};
+use crate::model::World;
 use crate::model::interrupt::Interrupt;
 use crate::model::time::{self, Moment};
 use crate::setup::tool_entry::ToolEntry;
 use crate::setup::tool_registry;
+use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::key;
 use crate::store::operation::Record;
 use crate::store::refs::ref_names;
 use crate::store::session_log::SessionLogs;
+use crate::store::settings::Flags;
 use crate::workspace::catalog::load;
 use crate::workspace::root_files::RootFiles;
 
@@ -34,10 +40,22 @@ pub enum Names {
     Revisions,
     /// Local branches, forks among them.
     Branches,
+    /// Agents, and local branches.
+    AgentsAndBranches,
+    /// Agents, and all that [`Names::Revisions`] has.
+    AgentsAndRevisions,
     /// Fork branches.
     Forks,
-    /// Agents that have a file in `.colony/agents`, or that have published something.
+    /// Agents that have a file in `.colony/agents`, or a clone, or that have published something.
     Agents,
+    /// Removed agents whose work is kept.
+    RemovedAgents,
+    /// Projects of the repository and of the user.
+    Projects,
+    /// Blackboards that have keys.
+    Blackboards,
+    /// Keys of the blackboard that was typed before.
+    BlackboardKeys,
     /// Remotes.
     Remotes,
     /// The capabilities of the tools in the registry.
@@ -75,9 +93,21 @@ impl Offer {
 /// summaries.
 const DESCRIBED: usize = 50;
 
+/// The names that are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Their kind.
+    pub kind: Names,
+    /// What they begin with.
+    pub typed: &'a str,
+    /// The arguments before.
+    pub before: &'a [String],
+}
+
 /// Returns the names that begin with the typed text, each once.
-pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> {
-    let found = match kind {
+pub fn names(world: &World, repo: &Repo, wanted: Wanted<'_>) -> Vec<Offer> {
+    let (typed, now) = (wanted.typed, &world.now());
+    let found = match wanted.kind {
         Names::Checkpoints => checkpoints_for(repo, typed, now),
         Names::Operations => operations(repo),
         Names::CheckpointsAndOperations => {
@@ -88,7 +118,31 @@ pub fn names(repo: &Repo, kind: Names, typed: &str, now: &Moment) -> Vec<Offer> 
         Names::Revisions => revisions(repo),
         Names::Branches => below(repo, "refs/heads/", "refs/heads/", "branch"),
         Names::Forks => below(repo, ref_names::FORKS, "refs/heads/", "fork"),
-        Names::Agents => agents(repo),
+        Names::AgentsAndBranches => {
+            let branches = below(repo, "refs/heads/", "refs/heads/", "branch");
+            agents(world, repo).into_iter().chain(branches).collect()
+        }
+        Names::AgentsAndRevisions => {
+            let agents = agents(world, repo).into_iter();
+            agents.chain(revisions(repo)).collect()
+        }
+        Names::Agents => agents(world, repo),
+        Names::RemovedAgents => with_session(world, agent_places::removed_names)
+            .into_iter()
+            .map(|name| Offer::new(name, "removed agent"))
+            .collect(),
+        Names::Projects => with_session(world, projects)
+            .into_iter()
+            .map(|name| Offer::new(name, "project"))
+            .collect(),
+        Names::Blackboards => {
+            let boards = board::list(repo)
+                .map(|(boards, _)| boards)
+                .unwrap_or_default();
+            let offer = |board: Board| Offer::new(board.scope, "blackboard");
+            boards.into_iter().map(offer).collect()
+        }
+        Names::BlackboardKeys => keys(repo, wanted.before),
         Names::Remotes => remotes(repo),
         Names::Sessions => sessions(repo),
         Names::Days => days(repo),
@@ -222,9 +276,9 @@ fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
     names.map(offer).collect()
 }
 
-/// Agents have a file that is reviewed like any other, `.colony/agents/<name>.md`, or have
+/// Agents have a file that is reviewed like any other, `.colony/agents/<name>.md`, a clone, or have
 /// published something.
-fn agents(repo: &Repo) -> Vec<Offer> {
+fn agents(world: &World, repo: &Repo) -> Vec<Offer> {
     let directory = repo.workdir().join(".colony/agents");
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries
@@ -242,11 +296,36 @@ fn agents(repo: &Repo) -> Vec<Offer> {
         let agent = name.strip_prefix(ref_names::AGENTS)?.split('/').next()?;
         key::decode(agent)
     }));
+    names.extend(with_session(world, agent_places::names));
     names.sort();
     names.dedup();
     names
         .into_iter()
         .map(|name| Offer::new(name, "agent"))
+        .collect()
+}
+
+/// Lists names that a session has; a session that cannot be opened has none.
+fn with_session(world: &World, list: fn(&Session) -> BTreeSet<String>) -> BTreeSet<String> {
+    let session = Session::open(world.clone(), &Flags::default(), ObjectWrites::InMemory);
+    session.map(|session| list(&session)).unwrap_or_default()
+}
+
+fn projects(session: &Session) -> BTreeSet<String> {
+    let known = known_projects::read(session).map(|known| known.projects);
+    let projects = known.unwrap_or_default().into_iter();
+    projects.map(|project| project.item.name).collect()
+}
+
+fn keys(repo: &Repo, before: &[String]) -> Vec<Offer> {
+    let board = before
+        .first()
+        .and_then(|scope| Board::open(repo, scope).ok());
+    let entries = board.and_then(|board| board.read(repo).ok());
+    let (entries, _) = entries.unwrap_or_default();
+    entries
+        .into_iter()
+        .map(|entry| Offer::new(entry.key, "key"))
         .collect()
 }
 

@@ -8,7 +8,7 @@ use crate::design::checkpoint::checkpoints::{self, Checkpoint, Which};
 use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::fork::clashes::{self, TouchedBy};
 use crate::design::undo::undo_preview::{self, UndoStep};
-use crate::design::{default_branch, pick};
+use crate::design::{default_branch, pick, worktree};
 use crate::flow::migrate::{self, UnderWay};
 use crate::git::worktree::safe_open::MAX_RECORD_BYTES;
 use crate::git::worktree::scan::{Scan, Untracked};
@@ -264,15 +264,7 @@ fn health(
         );
     }
     if let Some(what) = repo.in_progress() {
-        let left = pick::left(session)
-            .map(|left| {
-                format!(
-                    ": {left}; git colony cherry-pick --continue picks the remaining \
-            commits"
-                )
-            })
-            .unwrap_or_default();
-        add("in-progress", format!("a {what} is in progress{left}"));
+        add("in-progress", in_progress(session, what));
     }
     if let Some(migration) = migration.filter(|found| found.needs_attention) {
         add("migration", migration.detail.clone());
@@ -300,4 +292,20 @@ fn health(
         add("tool-registry", error.message());
     }
     found
+}
+
+/// Says which operation is in progress, and how it ends.
+fn in_progress(session: &Session, what: &str) -> String {
+    let mut told = format!("a {what} is in progress");
+    if let Some(left) = pick::left(session) {
+        told = format!("{told}: {left}");
+    }
+    // Without a record of ours that can be read, git has the commands.
+    let Ok(ends) = worktree::ends_of(session, what) else {
+        return told;
+    };
+    match ends.completion {
+        Some(completion) => format!("{told}; '{}' undoes it: {completion}", ends.abort),
+        None => format!("{told}: {}", ends.abort),
+    }
 }

@@ -30,8 +30,8 @@ pub struct FailedPage {
 impl From<MissingPage> for FailedPage {
     fn from(missing: MissingPage) -> Self {
         FailedPage {
+            error: missing.why(),
             page_id: missing.page_id,
-            error: missing.reason.text().to_owned(),
         }
     }
 }
@@ -236,7 +236,7 @@ pub fn extend(session: &Session, name: &str, seconds: f64) -> Result<ExtendRepor
     };
     let (wanted, missing) = Finder::new(session).find(&mut state, &[name.to_owned()])?;
     let Some(page) = wanted.first().map(|page| page.id) else {
-        report.problem = missing.first().map(|page| page.reason.text().to_owned());
+        report.problem = missing.first().map(MissingPage::why);
         return Ok(report);
     };
     report.page_id = PageId(page).to_string();

@@ -203,7 +203,7 @@ fn find_again(
         let page_id = PageId(page.id).to_string();
         match finder.load(state, &page_id)? {
             Ok(found) => *page = found,
-            Err(reason) => missing.push(MissingPage { page_id, reason }),
+            Err(missed) => missing.push(missed.named(page_id)),
         }
     }
     Ok(missing)

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::{self, Opened};
@@ -24,6 +25,52 @@ pub struct MissingPage {
     pub page_id: String,
     /// Why not.
     pub reason: MissingReason,
+    /// How many pages begin with it, if they are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begin_so: Option<usize>,
+}
+
+impl MissingPage {
+    /// Returns the reason as text.
+    pub fn why(&self) -> String {
+        match self.begin_so {
+            Some(count) => format!("{count} pages begin with this id"),
+            None => self.reason.text().to_owned(),
+        }
+    }
+}
+
+/// Why a page was not found, before its name is added.
+pub(super) struct Missed {
+    reason: MissingReason,
+    begin_so: Option<usize>,
+}
+
+impl Missed {
+    fn several(count: usize) -> Missed {
+        Missed {
+            reason: MissingReason::Ambiguous,
+            begin_so: Some(count),
+        }
+    }
+
+    /// Returns the missing page.
+    pub(super) fn named(self, page_id: String) -> MissingPage {
+        MissingPage {
+            page_id,
+            reason: self.reason,
+            begin_so: self.begin_so,
+        }
+    }
+}
+
+impl From<MissingReason> for Missed {
+    fn from(reason: MissingReason) -> Missed {
+        Missed {
+            reason,
+            begin_so: None,
+        }
+    }
 }
 
 /// Why a page cannot be had.
@@ -42,7 +89,7 @@ pub enum MissingReason {
 
 impl MissingReason {
     /// Returns the reason as text.
-    pub fn text(self) -> &'static str {
+    fn text(self) -> &'static str {
         match self {
             MissingReason::NotFound => "no page of this worktree has this id",
             MissingReason::Ambiguous => "several pages begin with this id",
@@ -95,10 +142,7 @@ impl<'a> Finder<'a> {
             match wanted {
                 Ok(wanted) if found.iter().any(|other| other.id == wanted.id) => {}
                 Ok(wanted) => found.push(wanted),
-                Err(reason) => missing.push(MissingPage {
-                    page_id: name.clone(),
-                    reason,
-                }),
+                Err(missed) => missing.push(missed.named(name.clone())),
             }
         }
         Ok((found, missing))
@@ -112,17 +156,23 @@ impl<'a> Finder<'a> {
         &self,
         state: &mut State,
         name: &str,
-    ) -> Result<std::result::Result<Wanted, MissingReason>> {
+    ) -> Result<std::result::Result<Wanted, Missed>> {
         let opened = self.table()?;
         let (scope, page) = match opened.find(name) {
             Ok(found) => found,
             Err(error) if error.code() == Code::PageNotFound => {
-                return Ok(in_state(state, name));
+                let several = error.details().get("begin_so").and_then(Value::as_u64);
+                return Ok(
+                    match several.and_then(|count| usize::try_from(count).ok()) {
+                        Some(count) => Err(Missed::several(count)),
+                        None => in_state(state, name),
+                    },
+                );
             }
             Err(error) => return Err(error),
         };
         if let Err(reason) = self.read(&scope, &page)? {
-            return Ok(Err(reason));
+            return Ok(Err(reason.into()));
         }
         // A page is plain data; it can always be written as JSON.
         let packed = serde_json::to_vec(&page).unwrap_or_default();
@@ -183,17 +233,17 @@ fn whole_id(name: &str) -> Option<[u8; 16]> {
 }
 
 /// Finds a page by the beginning of its id among those that are resident or locked.
-fn in_state(state: &mut State, name: &str) -> std::result::Result<Wanted, MissingReason> {
+fn in_state(state: &mut State, name: &str) -> std::result::Result<Wanted, Missed> {
     let Some((from, to)) = page_ids::range(name) else {
-        return Err(MissingReason::NotFound);
+        return Err(MissingReason::NotFound.into());
     };
     let found = state.pages_between(from, to).unwrap_or_default();
     match found.as_slice() {
-        [] => Err(MissingReason::NotFound),
+        [] => Err(MissingReason::NotFound.into()),
         [one] => Ok(Wanted {
             id: one.id,
             page: None,
         }),
-        _ => Err(MissingReason::Ambiguous),
+        several => Err(Missed::several(several.len())),
     }
 }

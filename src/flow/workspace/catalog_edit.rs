@@ -1,6 +1,7 @@
 //! Changes of a catalog: rows added and removed, the primary repository named. Each is an edit of the file in the
 //! working tree, not a commit: rows name places of this machine, and whether others get them is the user's choice.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use crate::design::file_edit::{self, FileEdit};
 use crate::git::remote::url::{Provenance, RemoteUrl, Transport, redact};
 use crate::git::{Checkout, checkout};
 use crate::model::id::OperationId;
-use crate::model::text::shell_word;
+use crate::model::text::{shell_word, typed_word};
 use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 use crate::store::files::text_diff;
@@ -302,8 +303,12 @@ impl Plan {
         }
         let path = session.world.absolute(Path::new(&addition.place));
         let root = path.canonicalize().map_err(|error| {
-            let message = format!("cannot add '{}'", addition.place);
-            Error::new(Code::PathNotFound, message).caused_by(error)
+            let place = &addition.place;
+            if error.kind() == ErrorKind::NotFound {
+                let message = format!("cannot add '{place}': it does not exist");
+                return Error::new(Code::PathNotFound, message);
+            }
+            Error::new(Code::PathNotFound, format!("cannot add '{place}'")).caused_by(error)
         })?;
         let found = Checkout::find(&session.world.standing_in(&root))?;
         if !found.has_git() || found.root != root {
@@ -317,7 +322,10 @@ impl Plan {
                     shell_word(&found.root.to_string_lossy())
                 )
             } else {
-                "git init   # creates one there".to_owned()
+                format!(
+                    "git init {}   # creates one there",
+                    typed_word(&addition.place)
+                )
             };
             let error = Error::new(Code::NotARepository, message);
             return Err(error.unchanged().hint(hint));

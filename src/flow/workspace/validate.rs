@@ -1,5 +1,6 @@
 //! Checks whether a file can be read: as text, and by its format. Nothing of the repository is run.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -57,6 +58,8 @@ pub struct ValidateReport {
     pub checked_as: CheckedAs,
     /// Whether it has no problem.
     pub valid: bool,
+    /// What was not checked, and why.
+    pub warnings: Vec<String>,
     /// Its size.
     pub bytes: usize,
     /// The problems.
@@ -72,13 +75,25 @@ pub struct ValidateReport {
 /// file within the limit, `interrupted`.
 pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<ValidateReport> {
     let full = path.under(&checkout.root);
-    let real = full.canonicalize().map_err(|error| {
-        Error::new(Code::PathNotFound, format!("cannot read '{path}'")).caused_by(error)
+    let real = full.canonicalize().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => absent(path),
+        _ => Error::new(Code::PathNotFound, format!("cannot read '{path}'")).caused_by(error),
     })?;
     let Ok(below) = real.strip_prefix(&checkout.root) else {
         let message = format!("a symlink in '{path}' leads out of the checkout");
         return Err(Error::new(Code::PathOutside, message));
     };
+    if real.is_dir() {
+        let shown = if path.as_bytes().is_empty() {
+            "."
+        } else {
+            &path.to_string()
+        };
+        let message = format!("'{shown}' is a directory; the command is about one file");
+        return Err(Error::new(Code::InvalidValue, message)
+            .unchanged()
+            .hint("git colony validate -h"));
+    }
     let read = read_below(
         &world.interrupt,
         &checkout.root,
@@ -87,10 +102,7 @@ pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<V
     );
     let bytes = read
         .map_err(|fault| fault.error(Code::InvalidValue, path))?
-        .ok_or_else(|| {
-            let message = format!("'{path}' is gone");
-            Error::new(Code::PathNotFound, message)
-        })?;
+        .ok_or_else(|| absent(path))?;
     let (checked_as, problems) = match std::str::from_utf8(&bytes) {
         Ok(text) => check(world, path, text)?,
         Err(error) => {
@@ -104,11 +116,30 @@ pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<V
     Ok(ValidateReport {
         path: path.clone(),
         checked_as,
+        warnings: warnings(path, checked_as),
         valid: problems.is_empty(),
         bytes: bytes.len(),
         count: problems.len(),
         problems,
     })
+}
+
+fn absent(path: &RepoPath) -> Error {
+    Error::new(Code::PathNotFound, format!("'{path}' does not exist"))
+}
+
+/// Says that a file of Rust was checked only as text.
+fn warnings(path: &RepoPath, checked_as: CheckedAs) -> Vec<String> {
+    let is_rust = extension_of(&path.to_string()).as_deref() == Some("rs");
+    let is_unchecked = is_rust && checked_as == CheckedAs::Text;
+    let warning =
+        format!("'{path}' was not checked as Rust: rustfmt is not installed, or does not run");
+    is_unchecked.then_some(warning).into_iter().collect()
+}
+
+fn extension_of(name: &str) -> Option<String> {
+    let extension = Path::new(name).extension()?;
+    Some(extension.to_string_lossy().to_lowercase())
 }
 
 fn check(world: &World, path: &RepoPath, text: &str) -> Result<(CheckedAs, Vec<YamlProblem>)> {
@@ -120,10 +151,7 @@ fn check(world: &World, path: &RepoPath, text: &str) -> Result<(CheckedAs, Vec<Y
         let problems = manifest::read(text).err().unwrap_or_default();
         return Ok((CheckedAs::Catalog, problems));
     }
-    let extension = Path::new(&name)
-        .extension()
-        .map(|extension| extension.to_string_lossy().to_lowercase());
-    Ok(match extension.as_deref() {
+    Ok(match extension_of(&name).as_deref() {
         Some("json") => (CheckedAs::Json, json(text)),
         Some("toml") => (CheckedAs::Toml, problems_of(toml_values::fault_in(text))),
         Some("yaml" | "yml") => (CheckedAs::Yaml, problems_of(yaml::read_placed(text).err())),

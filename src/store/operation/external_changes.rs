@@ -343,12 +343,20 @@ fn files_follow_index<'a>(
     Ok(!any_present && any_gone && all_gone)
 }
 
-/// Removes control characters from untrusted text, and shortens it.
+/// Formats a message of the reflog, which is untrusted text: without control characters, with short ids, and short.
 fn plain(message: &str) -> String {
-    let clean = message
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c });
+    let switch = message.strip_prefix("checkout: moving from ");
+    let told = match switch.and_then(|names| names.split_once(" to ")) {
+        Some((old, new)) => format!("git switched from {} to {}", short(old), short(new)),
+        None => message.to_owned(),
+    };
+    let clean = told.chars().map(|c| if c.is_control() { ' ' } else { c });
     clean.take(200).collect()
+}
+
+/// Shortens a name in the reflog if it is a full id.
+fn short(name: &str) -> String {
+    Oid::parse(name).map_or_else(|| name.to_owned(), |id| id.short())
 }
 
 impl Record {

@@ -57,9 +57,14 @@ pub fn require(files: RootFiles<'_>) -> Result<(Loaded, Manifest)> {
     let Some(loaded) = find(files) else {
         let path = files.root.join(PLACES[0]);
         let message = format!("there is no catalog of repositories: '{}'", path.display());
+        let hint = if files.root.join(".git").exists() {
+            "git colony catalog add .   # creates it"
+        } else {
+            "git init   # creates a repository here; then: git colony catalog add ."
+        };
         return Err(Error::new(Code::CatalogMissing, message)
             .detail("path", path.display().to_string())
-            .hint("git colony catalog add .   # creates it"));
+            .hint(hint));
     };
     let manifest = loaded.manifest()?;
     Ok((loaded, manifest))

@@ -358,6 +358,9 @@ fn the_name_of_a_removed_agent_says_where_its_work_is() {
     assert_eq!(nothing["code"], "nothing-to-undo", "{nothing:#}");
     let hint = nothing["hint"].as_str().unwrap();
     assert!(hint.starts_with("git colony agents "), "{hint}");
+    for args in [&["redo"][..], &["undo", "op-1"]] {
+        assert_eq!(desk.json(args)["hint"], "git colony ops", "{args:?}");
+    }
 }
 
 #[test]

@@ -123,6 +123,8 @@ fn what_goes_along_is_named_before_and_after_and_is_found_again() {
     assert_eq!(planned["kept_files_count"], 2);
     assert_eq!(planned["kept_files"][0], "a.txt");
     assert_eq!(planned["kept_files"][1], "scratch.txt");
+    let dry = desk.colony(&["agents", "remove", "ada", "-n"]);
+    assert!(!dry.contains("ops --removed"), "{dry}");
     assert!(clone.join(".git/colony-kept").exists());
     let said = desk.colony(&["agents", "remove", "ada"]);
     let told = "kept in the hub: 3 operations, with 2 files that they moved aside \

@@ -178,6 +178,18 @@ fn reasons_alone_are_recorded_and_said_to_be_alone() {
         said.contains("nothing is uncommitted below the named paths;"),
         "{said}"
     );
+    let dry = sandbox.colony(&["decide", "-m", "Later", "-n"]);
+    assert!(
+        dry.starts_with("would record 'later' on 'main', only the reasons\n"),
+        "{dry}"
+    );
+    let again = sandbox.colony(&["decide", "-m", "Wait", "-n"]);
+    let told = "'wait' exists already: --id wait writes its next version\n";
+    assert!(again.contains(told), "{again}");
+    let absent =
+        |name: &str| sandbox.json(&["decisions", "show", name])["detail"]["nearest"].clone();
+    assert_eq!(absent("WAI"), "wait");
+    assert_eq!(absent("xyz"), Value::Null);
     let first = sandbox.git(&["rev-parse", "HEAD~1"]);
     let answer = sandbox.json(&["decide", "-m", "Done before", "--implements", "HEAD~1"]);
     assert_eq!(answer["reasons_only"], false);
@@ -338,7 +350,7 @@ fn what_a_decision_refers_to_has_to_exist() {
     let answer = sandbox.json(&["decide", "-m", "x", "--depends-on", "other"]);
     assert_eq!(
         (&answer["code"], &answer["detail"]["nearest"]),
-        (&json!("decision-not-found"), &json!("use-files"))
+        (&json!("decision-not-found"), &Value::Null)
     );
     assert_eq!(
         sandbox.error(&["decide", "-m", "x", "--implements", "none"]),

@@ -375,3 +375,22 @@ fn a_merge_into_another_branch_than_the_current_one_says_so() {
     let said = desk.colony(&["merge", "work"]);
     assert!(!said.contains("checked out"), "{said}");
 }
+
+#[test]
+fn an_open_merge_here_is_shown_with_what_ends_it() {
+    let desk = Sandbox::new();
+    clashing(&desk);
+    assert_eq!(desk.run(&["merge", "one", "--resolve"]).code, 1);
+    let screen = desk.colony(&["fleet"]);
+    let told = "next: git status\n\
+                then: git colony merge --continue\n\
+                or to undo: git colony merge --abort\n";
+    assert!(screen.contains(told), "{screen}");
+    let status = desk.colony(&["status"]);
+    let told = "attention: a merge is in progress; 'git colony merge --abort' undoes it: git colony merge --continue\n";
+    assert!(status.contains(told), "{status}");
+    let next = desk.json(&["fleet"])["next"].clone();
+    let ends =
+        json!({ "continue": "git colony merge --continue", "abort": "git colony merge --abort" });
+    assert_eq!(next["ends"], ends, "{next:#}");
+}

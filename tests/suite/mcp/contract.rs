@@ -507,6 +507,18 @@ fn the_list_of_tools_is_short_enough() {
 }
 
 #[test]
+fn an_unknown_method_is_answered_by_a_sentence() {
+    let sandbox = Sandbox::new();
+    let ask = json!({ "jsonrpc": "2.0", "id": "odd", "method": "tools/nosuch" });
+    let input = conversation(&[]) + &format!("{ask}\n");
+    let messages = serve_at(&sandbox, sandbox.world(), &[], input);
+    let answer = messages.iter().find(|message| message["id"] == "odd");
+    let error = &answer.unwrap()["error"];
+    assert_eq!(error["code"], -32601, "{error:#}");
+    assert_eq!(error["message"], "no method is called 'tools/nosuch'");
+}
+
+#[test]
 fn arguments_never_become_options() {
     let sandbox = FULL.copy();
     let before = sandbox.visible_state();

@@ -133,6 +133,26 @@ fn pages_that_cannot_be_had_change_nothing() {
 }
 
 #[test]
+fn the_beginning_of_several_ids_names_none_of_them() {
+    let sandbox = library(17);
+    let ids = pages(&sandbox, 0..17);
+    let alike = |first: &str| ids.iter().filter(|id| id.starts_with(first)).count();
+    let digits: Vec<&str> = ids.iter().map(|id| &id[..1]).collect();
+    let first = *digits.iter().find(|first| alike(first) > 1).unwrap();
+    let one = ids.iter().find(|id| id.starts_with(first)).unwrap();
+    on(&sandbox, &["request", one], &[]);
+    let count = alike(first);
+    let missing = on(&sandbox, &["request", first], &[])["missing"].clone();
+    let wanted = json!([{ "page_id": first, "reason": "ambiguous", "begin_so": count }]);
+    assert_eq!(missing, wanted);
+    let locked = on(&sandbox, &["lock", first], &[]).to_string();
+    let told = format!("{count} pages begin with this id");
+    assert!(locked.contains(&told), "{locked}");
+    let shown = on(&sandbox, &["show", first], &[]);
+    assert_eq!(shown["detail"]["begin_so"], count, "{shown:#}");
+}
+
+#[test]
 fn what_locks_hold_is_named_when_pages_do_not_fit() {
     let sandbox = library(4);
     allow(&sandbox, 2);

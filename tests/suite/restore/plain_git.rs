@@ -356,7 +356,7 @@ fn the_summary_tells_what_it_was() {
     let cases: [(&[&[&str]], &str); 5] = [
         (
             &[&["checkout", "-q", "side"]],
-            "checkout: moving from main to side",
+            "git switched from main to side",
         ),
         (
             &[&["reset", "-q", "--hard", "HEAD~1"]],
@@ -425,6 +425,38 @@ fn published_commits_are_listed() {
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     let undone = sandbox.json(&["undo", "--force"]);
     assert_eq!(undone["published"], serde_json::json!([pushed]));
+}
+
+#[test]
+fn a_redone_change_of_plain_git_is_named_as_one() {
+    let sandbox = kept();
+    sandbox.git(&["commit", "-q", "--allow-empty", "-m", "plain"]);
+    sandbox.colony(&["undo", "--force"]);
+    let few = sandbox.json(&["redo", "3", "-n"]);
+    let told = "there is 1 step to redo in this worktree, not 3";
+    assert_eq!(
+        few["message"].as_str().unwrap().split(';').next(),
+        Some(told)
+    );
+    assert_eq!(few["hint"], "git colony redo 1 -n");
+    sandbox.colony(&["redo"]);
+    let refused = sandbox.json(&["undo"]);
+    let message = refused["message"].as_str().unwrap();
+    let start = "the newest step, op-4, redid a change that plain git had made: commit: plain (";
+    assert!(message.starts_with(start), "{message}");
+}
+
+#[test]
+fn a_switch_from_a_detached_head_has_short_ids() {
+    let sandbox = kept();
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    sandbox.colony(&["checkpoint", "-m", "detached"]);
+    let detached = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.git(&["checkout", "-q", "side"]);
+    let refused = sandbox.json(&["undo"]);
+    let told = format!("git switched from {} to side", &detached[..8]);
+    assert_eq!(refused["detail"]["summary"], told);
+    assert_eq!(refused["detail"]["changes"][0], "HEAD (detached) -> 'side'");
 }
 
 #[test]

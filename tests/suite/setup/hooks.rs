@@ -464,10 +464,10 @@ fn each_step_of_plain_git_becomes_an_operation_of_its_own() {
         .collect();
     let steps = [
         "commit: by hand",
-        "checkout: moving from main to side",
+        "git switched from main to side",
         "commit: on the side",
         "commit (amend): amended",
-        "checkout: moving from side to main",
+        "git switched from side to main",
         "merge side: Merge made by the 'ort' strategy.",
     ];
     assert_eq!(summaries, steps);

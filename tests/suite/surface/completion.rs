@@ -257,6 +257,33 @@ fn days_with_notes_are_offered() {
 }
 
 #[test]
+fn agents_blackboards_projects_and_actions_are_offered() {
+    let sandbox = hostile();
+    sandbox.colony(&["blackboard", "put", "plans", "next", "parser"]);
+    sandbox.colony(&["agents", "new", "bob"]);
+    sandbox.colony(&["agents", "remove", "bob"]);
+    sandbox.colony(&["agents", "new", "cleo"]);
+    sandbox.colony(&["projects", "add", "parser", "."]);
+    for (line, wanted) in [
+        ("merge a", "words ada"),
+        ("merge cl", "words cleo"),
+        ("merge fe", "words feature/one"),
+        ("diff ad", "words ada"),
+        ("log HEAD", "words HEAD"),
+        ("log ad", "words ada"),
+        ("blackboard get ", "words plans"),
+        ("blackboard get plans ", "words next"),
+        ("blackboard get other ", "words"),
+        ("agents restore ", "words bob"),
+        ("projects remove ", "words parser"),
+        ("call repo_index_r", "words repo_index_refresh"),
+    ] {
+        let words: Vec<&str> = ["git-colony"].into_iter().chain(line.split(' ')).collect();
+        assert_eq!(offered(&sandbox, &words).join(" "), wanted, "{line}");
+    }
+}
+
+#[test]
 fn completion_writes_nothing() {
     let sandbox = hostile();
     let files = |of: &Path| {

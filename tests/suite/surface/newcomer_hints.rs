@@ -126,3 +126,125 @@ fn a_removed_agent_is_answered_by_how_to_restore_it() {
     desk.colony(&["agents", "restore", "ada"]);
     assert_eq!(desk.json(&["agents", "path", "ada"])["ok"], true);
 }
+
+#[test]
+fn a_hint_works_where_the_command_was_typed() {
+    let desk = Sandbox::new();
+    agent(&desk, "ada");
+    let reader = desk.json(&["clone", "--read-only"]);
+    let outside = desk.outside().join("a folder");
+    std::fs::create_dir_all(&outside).unwrap();
+    let there = desk.at(outside.clone());
+    let place = outside.to_str().unwrap();
+    for (view, typed, wanted) in [
+        (
+            &*desk,
+            &["catalog", "add", place][..],
+            format!("git init '{place}'   # creates one there"),
+        ),
+        (
+            &there,
+            &["agents", "path", "zed"],
+            "git colony clones".to_owned(),
+        ),
+        (
+            &there,
+            &["catalog"],
+            "git init   # creates a repository here; then: git colony catalog add .".to_owned(),
+        ),
+        (
+            &*desk,
+            &["memory", "remove"],
+            "git colony memory -h".to_owned(),
+        ),
+        (
+            &*desk,
+            &["config", "set", "keepdays", "3"],
+            "git config colony.keepDays 3".to_owned(),
+        ),
+        (
+            &*desk,
+            &["cherry-pick", "HEAD..main"],
+            "git colony log HEAD..main".to_owned(),
+        ),
+        (
+            &*desk,
+            &["agents", "path", "zed"],
+            "git colony agents   # lists agents, and removed ones whose work is kept".to_owned(),
+        ),
+    ] {
+        assert_eq!(hint_of(&view.json(typed)), wanted, "{typed:?}");
+    }
+    let id = reader["id"].as_str().unwrap();
+    let refused = desk.json(&["agents", "path", id]);
+    assert_eq!(hint_of(&refused), "git colony clones", "{refused:#}");
+}
+
+#[test]
+fn a_value_that_is_refused_is_answered_by_those_expected() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.txt", "a\n");
+    for (typed, wanted) in [
+        (
+            &["restore", "x", "--mode", "nosuch"][..],
+            "invalid value 'nosuch' for '--mode <MODE>': expected 'replace', 'files' or 'fork'",
+        ),
+        (
+            &["status", "--color", "x"],
+            "invalid value 'x' for '--color <WHEN>': expected 'auto', 'always' or 'never'",
+        ),
+        (
+            &["log", "-n", "x"],
+            "invalid value 'x' for '--limit <N>': expected a whole number",
+        ),
+        (
+            &["log", "-n", "99999999999999999999999"],
+            "invalid value '99999999999999999999999' for '--limit <N>': expected a smaller number",
+        ),
+        (
+            &["pages", "extend", "a", "--by", "x"],
+            "invalid value 'x' for '--by <S>': expected a number",
+        ),
+        (
+            &["catalog", "add", "../nosuch"],
+            "cannot add '../nosuch': it does not exist; nothing has changed",
+        ),
+        (
+            &["validate", "nosuch"],
+            "'nosuch' does not exist; nothing has changed",
+        ),
+        (
+            &["validate", "."],
+            "'.' is a directory; the command is about one file; nothing has changed",
+        ),
+        (
+            &["validate", "d"],
+            "'d' is a directory; the command is about one file; nothing has changed",
+        ),
+    ] {
+        assert_eq!(sandbox.json(typed)["message"], wanted, "{typed:?}");
+    }
+    let none = sandbox.run(&["watches", "stop", "nosuch"]);
+    assert_eq!(none.stdout, "no watch has the id 'nosuch'\n");
+    assert_eq!(none.stderr, "hint: git colony watches\n");
+}
+
+#[test]
+fn usage_lines_and_refusals_say_what_is_required() {
+    let sandbox = Sandbox::new();
+    let usage = |words: &[&str]| sandbox.json(words)["detail"]["usage"].clone();
+    let colony = "git colony colony set [OPTIONS] [NAME] <URL>";
+    assert_eq!(usage(&["colony", "set"]), colony);
+    let tools = usage(&["tools", "new"]).to_string();
+    let place = "<--purpose <PURPOSE> --name <NAME>|--target <TARGET>>";
+    assert!(tools.contains(place), "{tools}");
+    let named = sandbox.json(&["agents", "new", "Ünï"]).to_string();
+    assert!(named.contains("has only ASCII letters, digits"), "{named}");
+    let folder = sandbox.outside().join("papers");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(".env"), "A=1\n").unwrap();
+    let from = folder.to_str().unwrap();
+    let secret = sandbox.json(&["ingest", "--from", from, "--source-uri", "https://a.b/c"]);
+    let wanted = "move it out of the folder, then run the command again";
+    assert_eq!(hint_of(&secret), wanted, "{secret:#}");
+}

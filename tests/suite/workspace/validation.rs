@@ -74,7 +74,12 @@ fn rust_is_parsed_by_rustfmt_where_it_is_installed() {
     assert_eq!(bad["problems"][0]["line"], 2);
     assert_eq!(bad["problems"][0]["message"], "expected pattern");
     let none = sandbox.with("PATH", "/nonexistent");
-    assert_eq!(none.json(&["validate", "bad.rs"])["checked_as"], "text");
+    let unchecked = none.json(&["validate", "bad.rs"]);
+    assert_eq!(unchecked["checked_as"], "text");
+    let told = "'bad.rs' was not checked as Rust: rustfmt is not installed, or does not run";
+    assert_eq!(unchecked["warnings"][0], told);
+    let run = none.run(&["validate", "bad.rs"]);
+    assert_eq!(run.stderr, format!("warning: {told}\n"));
 }
 
 #[test]
