@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::{self, Opened};
-use crate::model::{Code, Result};
+use crate::model::{Code, Error, Result};
 use crate::page::page_text::{PageTexts, Rendering};
 use crate::page::pages::{self as page_ids, Page};
 use crate::source::literature::Literature;
 use crate::store::Session;
+use crate::store::cache::database::Unusable;
 use crate::store::cache::page_table::ScopeRow;
 use crate::store::state::{State, StoredPage, Wanted};
 use crate::text::chunk::ChunkSize;
@@ -124,14 +125,14 @@ impl<'a> Finder<'a> {
     /// Finds pages, each once; the state is asked first, since it has the resident and the locked ones.
     ///
     /// # Errors
-    /// `cache-unusable`.
+    /// `cache-unusable`; `state-unusable` while another process holds the state.
     pub(super) fn find(
         &self,
         state: &mut State,
         names: &[String],
     ) -> Result<(Vec<Wanted>, Vec<MissingPage>)> {
         let whole = names.iter().filter_map(|name| whole_id(name));
-        let stored = state.known(&whole.collect::<Vec<_>>()).unwrap_or_default();
+        let stored = unless_busy(state.known(&whole.collect::<Vec<_>>()))?;
         let (mut found, mut missing) = (Vec::<Wanted>::new(), Vec::new());
         for name in names {
             let known = whole_id(name).filter(|id| stored.contains(id));
@@ -151,7 +152,7 @@ impl<'a> Finder<'a> {
     /// Loads pages again that had been in the state.
     ///
     /// # Errors
-    /// `cache-unusable`.
+    /// As [`Finder::find`].
     pub(super) fn load(
         &self,
         state: &mut State,
@@ -162,12 +163,10 @@ impl<'a> Finder<'a> {
             Ok(found) => found,
             Err(error) if error.code() == Code::PageNotFound => {
                 let several = error.details().get("begin_so").and_then(Value::as_u64);
-                return Ok(
-                    match several.and_then(|count| usize::try_from(count).ok()) {
-                        Some(count) => Err(Missed::several(count)),
-                        None => in_state(state, name),
-                    },
-                );
+                return match several.and_then(|count| usize::try_from(count).ok()) {
+                    Some(count) => Ok(Err(Missed::several(count))),
+                    None => in_state(state, name),
+                };
             }
             Err(error) => return Err(error),
         };
@@ -233,17 +232,29 @@ fn whole_id(name: &str) -> Option<[u8; 16]> {
 }
 
 /// Finds a page by the beginning of its id among those that are resident or locked.
-fn in_state(state: &mut State, name: &str) -> std::result::Result<Wanted, Missed> {
+fn in_state(state: &mut State, name: &str) -> Result<std::result::Result<Wanted, Missed>> {
     let Some((from, to)) = page_ids::range(name) else {
-        return Err(MissingReason::NotFound.into());
+        return Ok(Err(MissingReason::NotFound.into()));
     };
-    let found = state.pages_between(from, to).unwrap_or_default();
-    match found.as_slice() {
+    let found = unless_busy(state.pages_between(from, to))?;
+    Ok(match found.as_slice() {
         [] => Err(MissingReason::NotFound.into()),
         [one] => Ok(Wanted {
             id: one.id,
             page: None,
         }),
         several => Err(Missed::several(several.len())),
+    })
+}
+
+/// Returns what was read from the state, nothing where it is unusable. One that another process holds may have the page.
+fn unless_busy<T: Default>(read: std::result::Result<T, Unusable>) -> Result<T> {
+    match read {
+        Err(why) if why.is_busy() => {
+            let message = "another process holds the state of the colony";
+            let error = Error::new(Code::StateUnusable, message).unchanged();
+            Err(error.hint("run the command again"))
+        }
+        read => Ok(read.unwrap_or_default()),
     }
 }
