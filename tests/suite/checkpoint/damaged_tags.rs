@@ -175,7 +175,7 @@ fn a_few_tags_of_each_other_are_followed() {
         "refs/tags/two",
         "@",
     ] {
-        let answer = sandbox.json(&["tag", "-m", name, name]);
+        let answer = sandbox.json(&["tag", "-m", "followed", name]);
         assert_eq!(answer["sha"], head.as_str(), "{name} {answer:#}");
     }
 }
