@@ -1,10 +1,7 @@
 //! Writes the manual, and the tables of the documents that are made from what the program knows: `cargo run
 //! --example manual` after the help of a command, a setting or an error code has changed.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this is a tool of the developers"
-)]
+#![expect(clippy::disallowed_methods, reason = "this is a tool of the developers")]
 
 fn main() -> std::io::Result<()> {
     let package = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

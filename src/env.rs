@@ -65,14 +65,11 @@ impl Terminal {
             });
         }
         let size = rustix::termios::tcgetwinsize(&streams.stdout).ok();
-        let told = variables
-            .get(OsStr::new("COLUMNS"))
-            .and_then(|told| told.to_str()?.parse().ok());
+        let told =
+            variables.get(OsStr::new("COLUMNS")).and_then(|told| told.to_str()?.parse().ok());
         let known = |count: u16| Some(usize::from(count)).filter(|count| *count > 0);
         Ok(Terminal {
-            columns: told
-                .or_else(|| known(size?.ws_col))
-                .filter(|columns| *columns > 0),
+            columns: told.or_else(|| known(size?.ws_col)).filter(|columns| *columns > 0),
             rows: size.and_then(|size| known(size.ws_row)),
             has_stderr,
             streams: Some(Streams {
@@ -90,10 +87,7 @@ impl Terminal {
         };
         // These two are reported without being asked for.
         let mut ends = [PollFd::new(pipe, PollFlags::empty())];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let polled = poll(&mut ends, Some(&at_once));
         let lost = PollFlags::ERR | PollFlags::HUP;
         polled.is_ok() && ends.iter().any(|end| end.revents().intersects(lost))
@@ -105,10 +99,7 @@ impl Env {
     ///
     /// # Errors
     /// If the process cannot open more files.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the gate for the environment"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the gate for the environment")]
     pub fn from_process(streams: Streams) -> std::io::Result<Env> {
         let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         let cwd = std::env::current_dir().or_else(|_| left(&variables))?;
@@ -190,11 +181,7 @@ fn narration(stderr: File) -> (Narrate, Progress) {
             drop((&*stderr).write_all(text.as_bytes()));
         }
     });
-    let progress = if is_seen {
-        progress
-    } else {
-        Progress::default()
-    };
+    let progress = if is_seen { progress } else { Progress::default() };
     (Arc::new(narrate), progress)
 }
 
@@ -231,10 +218,7 @@ fn program() -> PathBuf {
 }
 
 /// A step at which to die, for tests of the real binary; only in builds with debug assertions.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the gate for the environment"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the gate for the environment")]
 fn die_at() -> Option<&'static str> {
     use crate::store::operation::{EXTERNAL_STEPS, STEPS};
 
@@ -242,9 +226,5 @@ fn die_at() -> Option<&'static str> {
         return None;
     }
     let wanted = std::env::var("COLONY_TEST_DIE_AT").ok()?;
-    STEPS
-        .iter()
-        .chain(EXTERNAL_STEPS)
-        .copied()
-        .find(|step| *step == wanted)
+    STEPS.iter().chain(EXTERNAL_STEPS).copied().find(|step| *step == wanted)
 }

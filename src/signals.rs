@@ -51,16 +51,8 @@ fn end_late(interrupt: &Interrupt, signal: i32) {
     let mut waited = Duration::ZERO;
     loop {
         std::thread::sleep(POLL_INTERVAL);
-        waited = if interrupt.is_completing() {
-            Duration::ZERO
-        } else {
-            waited + POLL_INTERVAL
-        };
-        let timeout = if interrupt.is_heard() {
-            UNWINDING
-        } else {
-            UNHEARD
-        };
+        waited = if interrupt.is_completing() { Duration::ZERO } else { waited + POLL_INTERVAL };
+        let timeout = if interrupt.is_heard() { UNWINDING } else { UNHEARD };
         if waited >= timeout {
             end_children(interrupt);
             // It does not return if the signal ends the process.

@@ -4,10 +4,7 @@
 //! `bpe-openai` (MIT license). A file has the 256 single bytes by rank, then five bytes for each other token, the
 //! lowest first: the ranks of the two tokens that byte pair encoding merges to it last, in 20 bits each.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "this is a tool of the developers"
-)]
+#![expect(clippy::disallowed_methods, reason = "this is a tool of the developers")]
 
 use std::collections::HashMap;
 
@@ -15,10 +12,7 @@ use bpe_openai::byte_pair_encoding::BytePairEncoding;
 
 fn main() -> std::io::Result<()> {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("vocabularies");
-    let vocabularies = [
-        ("o200k", bpe_openai::o200k_base()),
-        ("cl100k", bpe_openai::cl100k_base()),
-    ];
+    let vocabularies = [("o200k", bpe_openai::o200k_base()), ("cl100k", bpe_openai::cl100k_base())];
     for (name, vocabulary) in vocabularies {
         let file = merges(&vocabulary.bpe);
         let file = file.ok_or_else(|| std::io::Error::other("a token is not merged from two"))?;
@@ -30,9 +24,8 @@ fn main() -> std::io::Result<()> {
 /// Returns what the file of a vocabulary has; `None` for one whose tokens are not single bytes, then merges.
 fn merges(vocabulary: &BytePairEncoding) -> Option<Vec<u8>> {
     let count = u32::try_from(vocabulary.num_tokens()).ok()?;
-    let ranks: HashMap<&[u8], u32> = (0..count)
-        .map(|rank| (vocabulary.token_bytes(rank), rank))
-        .collect();
+    let ranks: HashMap<&[u8], u32> =
+        (0..count).map(|rank| (vocabulary.token_bytes(rank), rank)).collect();
     let mut file = Vec::new();
     for rank in 0..count {
         match (rank, vocabulary.token_bytes(rank)) {
@@ -60,8 +53,5 @@ fn last_merge(token: &[u8], ranks: &HashMap<&[u8], u32>) -> Option<(u32, u32)> {
         ends.remove(at);
     }
     let middle = *ends.get(1)?;
-    Some((
-        *ranks.get(token.get(..middle)?)?,
-        *ranks.get(token.get(middle..)?)?,
-    ))
+    Some((*ranks.get(token.get(..middle)?)?, *ranks.get(token.get(middle..)?)?))
 }

@@ -86,10 +86,7 @@ impl Figures {
 }
 
 fn black_bytes(text: Option<&str>) -> usize {
-    text.unwrap_or_default()
-        .split_whitespace()
-        .map(str::len)
-        .sum()
+    text.unwrap_or_default().split_whitespace().map(str::len).sum()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shares are shown with 3 digits")]

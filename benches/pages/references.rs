@@ -17,11 +17,7 @@
 //! JSON values, as the product has them; a page has 4096 of them and 20 records at most. The place of a
 //! part in its file is not part of its name, in favor of the algorithms.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is a tool of the developers"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a tool of the developers")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -46,9 +42,7 @@ type Digest = [u8; 16];
 fn digest(parts: &[&[u8]]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
-        hasher
-            .update(&(part.len() as u64).to_le_bytes())
-            .update(part);
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
     }
     let mut digest = [0; 16];
     hasher.finalize_xof().fill(&mut digest);
@@ -99,10 +93,7 @@ fn cut(algorithm: Algorithm, path: &RepoPath, bytes: &[u8]) -> Vec<Record> {
     let name = |part: &str| digest(&[path.as_bytes(), part.as_bytes()]);
     let whole = json_tokens(TOKENIZER, &text) + record::frame_tokens(TOKENIZER, path, None);
     if whole <= TOKENS {
-        return vec![Record {
-            name: name(&text),
-            tokens: whole,
-        }];
+        return vec![Record { name: name(&text), tokens: whole }];
     }
     let frame = record::frame_tokens(TOKENIZER, path, Some("00000000"));
     let budget = TOKENS.saturating_sub(frame);
@@ -113,9 +104,7 @@ fn cut(algorithm: Algorithm, path: &RepoPath, bytes: &[u8]) -> Vec<Record> {
     let (mut records, mut from, end) = (Vec::new(), 0, units.len() - 1);
     while from < end {
         let rest: Vec<usize> = (from + 1..=end).collect();
-        let fits = rest
-            .partition_point(|&to| tokens(from, to) <= budget)
-            .max(1);
+        let fits = rest.partition_point(|&to| tokens(from, to) <= budget).max(1);
         let mut to = from + fits;
         if algorithm == Algorithm::Content && to < end {
             let least = rest.partition_point(|&to| tokens(from, to) * 4 < budget * 3);
@@ -123,10 +112,7 @@ fn cut(algorithm: Algorithm, path: &RepoPath, bytes: &[u8]) -> Vec<Record> {
             let line = |&unit: &usize| digest(&[slice(unit, unit + 1).as_bytes()]);
             to = window.min_by_key(line).unwrap_or(to);
         }
-        records.push(Record {
-            name: name(slice(from, to)),
-            tokens: tokens(from, to) + frame,
-        });
+        records.push(Record { name: name(slice(from, to)), tokens: tokens(from, to) + frame });
         from = to;
     }
     records
@@ -200,8 +186,7 @@ impl Source {
             if !self.cuts.contains_key(&key) {
                 let bytes = self.objects.blob(blob)?;
                 let records = is_text(&bytes).then(|| cut(algorithm, &path, &bytes));
-                self.cuts
-                    .insert(key.clone(), Rc::new(records.unwrap_or_default()));
+                self.cuts.insert(key.clone(), Rc::new(records.unwrap_or_default()));
             }
             let records = self.cuts.get(&key).map(Rc::clone).unwrap_or_default();
             cut_files.push((path, records));
@@ -212,15 +197,9 @@ impl Source {
     /// Compares the pages of two commits.
     fn compare(&mut self, before: &str, after: &str) -> Result<serde_json::Value> {
         let mut answer = serde_json::Map::new();
-        for (algorithm, name) in [
-            (Algorithm::Greedy, "greedy"),
-            (Algorithm::Content, "content"),
-        ] {
-            let old: BTreeSet<Digest> = self
-                .pages(algorithm, before)?
-                .into_iter()
-                .map(|page| page.0)
-                .collect();
+        for (algorithm, name) in [(Algorithm::Greedy, "greedy"), (Algorithm::Content, "content")] {
+            let old: BTreeSet<Digest> =
+                self.pages(algorithm, before)?.into_iter().map(|page| page.0).collect();
             let pages = self.pages(algorithm, after)?;
             let new = pages.iter().filter(|page| !old.contains(&page.0)).count();
             let tokens: usize = pages.iter().map(|page| page.1).sum();
@@ -234,11 +213,7 @@ impl Source {
 fn compare_all(git_dir: &str, input: &str) -> Result<()> {
     let repo = BareRepo::open(Path::new(git_dir))?;
     let objects = repo.objects();
-    let mut source = Source {
-        repo,
-        objects,
-        cuts: BTreeMap::new(),
-    };
+    let mut source = Source { repo, objects, cuts: BTreeMap::new() };
     for line in input.lines() {
         if let Some((before, after)) = line.split_once(' ') {
             println!("{}", source.compare(before, after)?);
@@ -263,10 +238,7 @@ fn floor(directory: &str, names: &str) {
             tokens += json_tokens(TOKENIZER, &file::decode(&bytes).1);
         }
     }
-    println!(
-        "{}",
-        serde_json::json!({"files": files, "bytes": size, "tokens": tokens})
-    );
+    println!("{}", serde_json::json!({"files": files, "bytes": size, "tokens": tokens}));
 }
 
 fn main() -> ExitCode {

@@ -23,10 +23,7 @@ enum Fault {
 }
 
 fn main() -> ExitCode {
-    if std::env::args()
-        .nth(1)
-        .is_some_and(|arg| arg == "--version")
-    {
+    if std::env::args().nth(1).is_some_and(|arg| arg == "--version") {
         println!("{READER}");
         return ExitCode::SUCCESS;
     }

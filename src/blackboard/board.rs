@@ -69,17 +69,15 @@ impl Board {
         let Some(entry) = self.keys.get(&name) else {
             return Ok(None);
         };
-        Entry::read(repo, &self.scope, &name, entry)?
-            .map(Some)
-            .map_err(|reason| {
-                let message = format!("cannot read the key '{key}': {reason}");
-                if reason.ends_with(NEWER) {
-                    return Error::new(Code::NewerFormat, message).unchanged();
-                }
-                let words = words_after_options(&[&self.scope, key]);
-                let hint = format!("git colony blackboard delete {words}");
-                Error::new(Code::RepositoryBroken, message).hint(hint)
-            })
+        Entry::read(repo, &self.scope, &name, entry)?.map(Some).map_err(|reason| {
+            let message = format!("cannot read the key '{key}': {reason}");
+            if reason.ends_with(NEWER) {
+                return Error::new(Code::NewerFormat, message).unchanged();
+            }
+            let words = words_after_options(&[&self.scope, key]);
+            let hint = format!("git colony blackboard delete {words}");
+            Error::new(Code::RepositoryBroken, message).hint(hint)
+        })
     }
 
     /// Reads all keys, by name, and lists the entries that cannot be read.
@@ -91,10 +89,9 @@ impl Board {
         for (name, entry) in self.keys.iter().take(MAX_KEYS) {
             match Entry::read(repo, &self.scope, name, entry)? {
                 Ok(entry) => drop(entries.insert(entry.key.clone(), entry)),
-                Err(reason) => unreadable.push(UnreadableKey {
-                    name: stored_name::shown(name),
-                    reason,
-                }),
+                Err(reason) => {
+                    unreadable.push(UnreadableKey { name: stored_name::shown(name), reason })
+                }
             }
         }
         Ok((entries.into_values().collect(), unreadable))
@@ -140,10 +137,7 @@ pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
     for found in repo.refs_below(ref_names::BLACKBOARDS)? {
         let stored = found.name.to_string();
         let mut leave_out = |reason: String| {
-            unreadable.push(UnreadableKey {
-                name: stored.clone(),
-                reason,
-            });
+            unreadable.push(UnreadableKey { name: stored.clone(), reason });
         };
         let keys = match shared_record::keys(repo, &found.name, Some(found.id)) {
             Ok(keys) if keys.is_empty() => continue,
@@ -162,12 +156,7 @@ pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
             leave_out("its name is not that of a blackboard".to_owned());
             continue;
         };
-        let board = Board {
-            scope: scope.clone(),
-            name: found.name,
-            tip: Some(found.id),
-            keys,
-        };
+        let board = Board { scope: scope.clone(), name: found.name, tip: Some(found.id), keys };
         boards.insert(scope, board);
     }
     Ok((boards.into_values().collect(), unreadable))

@@ -42,11 +42,7 @@ pub struct Changed {
 impl Changed {
     /// Returns the report of a change that is there already.
     fn nothing(planned: Planned) -> Changed {
-        Changed {
-            now: planned.before.clone(),
-            before: planned.before,
-            op: None,
-        }
+        Changed { now: planned.before.clone(), before: planned.before, op: None }
     }
 }
 
@@ -85,11 +81,7 @@ fn apply_once(session: &Session, change: Change<'_>) -> Result<Changed> {
     };
     let summary = summary(change);
     let done = operation.commit(Plan::of_refs(session, summary, vec![moved])?)?;
-    Ok(Changed {
-        before: planned.before,
-        now: planned.now,
-        op: done.op,
-    })
+    Ok(Changed { before: planned.before, now: planned.now, op: done.op })
 }
 
 fn summary(change: Change<'_>) -> String {
@@ -135,16 +127,8 @@ impl Planned {
             let message = format!("blackboard '{scope}' has no room for more than {MAX_KEYS} keys");
             return Err(Error::new(Code::ValueTooLarge, message).unchanged());
         }
-        let now = value.map(|value| Entry {
-            key: key.to_owned(),
-            values: vec![value],
-        });
-        Ok(Planned {
-            board,
-            name,
-            before,
-            now,
-        })
+        let now = value.map(|value| Entry { key: key.to_owned(), values: vec![value] });
+        Ok(Planned { board, name, before, now })
     }
 
     /// Returns `true` if the key is as it is wanted.
@@ -155,9 +139,7 @@ impl Planned {
         let texts = |entry: &Entry| -> Vec<String> {
             entry.values.iter().map(|it| it.value.clone()).collect()
         };
-        self.before
-            .as_ref()
-            .is_some_and(|before| texts(before) == texts(now))
+        self.before.as_ref().is_some_and(|before| texts(before) == texts(now))
     }
 
     /// Writes the new version of the blackboard; `None` if nothing has to change.

@@ -146,20 +146,12 @@ impl Entry {
 }
 
 fn rank(value: &Value) -> (&str, u64, &str, &str) {
-    let Value {
-        value,
-        writes,
-        author,
-        updated_at,
-    } = value;
+    let Value { value, writes, author, updated_at } = value;
     (updated_at, *writes, author, value)
 }
 
 fn read_file(repo: &Repo, leaf: &TreeEntry) -> Result<std::result::Result<StoredValue, String>> {
-    if repo
-        .object_size(leaf.id)
-        .is_some_and(|size| size > MAX_FILE)
-    {
+    if repo.object_size(leaf.id).is_some_and(|size| size > MAX_FILE) {
         return Ok(Err("it is too large".to_owned()));
     }
     Ok(parse(&repo.read_blob(leaf.id)?))
@@ -184,12 +176,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<StoredValue, String> {
 /// # Errors
 /// `no-space`, `io`.
 pub fn write(repo: &Repo, place: Place<'_>, value: &Value) -> Result<Oid> {
-    let Value {
-        value,
-        writes,
-        author,
-        updated_at,
-    } = value.clone();
+    let Value { value, writes, author, updated_at } = value.clone();
     let stored = StoredValue {
         format: FORMAT,
         scope: place.scope.to_owned(),

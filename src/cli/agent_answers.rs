@@ -126,11 +126,7 @@ impl Answer for AgentsReport {
                 Span::new(Role::Heading, format!("  {}", agent.agent)),
                 agent.branch.clone().unwrap_or_default().into(),
                 agent.path.display().to_string().into(),
-                agent
-                    .held_by
-                    .as_ref()
-                    .map_or_else(String::new, held_by)
-                    .into(),
+                agent.held_by.as_ref().map_or_else(String::new, held_by).into(),
                 Span::new(Role::Warning, taken.unwrap_or_default()),
             ]
         };
@@ -151,11 +147,7 @@ impl Answer for AgentsReport {
 
 impl Answer for CheckReport {
     fn outcome(&self) -> Outcome {
-        if self.allowed {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.allowed { Outcome::Yes } else { Outcome::No }
     }
 
     fn message(&self) -> String {
@@ -181,11 +173,7 @@ impl Answer for CheckReport {
 
 impl Answer for RemovedAgent {
     fn message(&self) -> String {
-        let did = if self.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let did = if self.dry_run { "would remove" } else { "removed" };
         match &self.agent {
             Some(agent) => format!("{did} the clone of agent '{agent}'"),
             None => format!("{did} the clone in '{}'", self.path.display()),
@@ -240,11 +228,7 @@ fn kept_log(removed: &RemovedAgent) -> Vec<String> {
                 .skip(1)
                 .take(2)
                 .fold(first.to_string(), |all, path| format!("{all}, {path}"));
-            let more = if log.kept_files_count > 3 {
-                ", ..."
-            } else {
-                ""
-            };
+            let more = if log.kept_files_count > 3 { ", ..." } else { "" };
             let files = text::count(log.kept_files_count, "file");
             what = format!("{what}, with {files} that they moved aside ({few}{more})");
         }

@@ -206,11 +206,8 @@ fn make(face: &mut Face<'_>, new: New) -> Result<Outcome, Stop> {
 
 fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(restore.dry_run))?;
-    let request = agent_restore::Request {
-        name: restore.name,
-        other: restore.other,
-        at: restore.at,
-    };
+    let request =
+        agent_restore::Request { name: restore.name, other: restore.other, at: restore.at };
     let report = agent_restore::restore(&session, &request)?;
     let agent = &report.agent;
     let way_back = format!("git colony agents remove {agent}");
@@ -220,10 +217,7 @@ fn bring_back(face: &mut Face<'_>, restore: Restore) -> Result<Outcome, Stop> {
 
 fn take_away(face: &mut Face<'_>, remove: &Remove) -> Result<Outcome, Stop> {
     let (world, session) = face.session_anywhere(Run::from(remove.dry_run))?;
-    let options = RemovalOptions {
-        force: remove.force,
-        dry_run: remove.dry_run,
-    };
+    let options = RemovalOptions { force: remove.force, dry_run: remove.dry_run };
     let Some(session) = session else {
         agent_places::find_anywhere(&world, None, &remove.name)?;
         return face.answer(&clones::remove(&world, None, &remove.name, options)?);

@@ -53,10 +53,7 @@ pub(super) struct Cli {
 
 // The options of the program. Not a comment for documentation, which clap would take for that of the program.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Options {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = EVERYWHERE)]
@@ -141,10 +138,7 @@ impl Command {
     /// Returns `true` if git runs it, in a repository of its choice.
     pub(super) fn is_run_by_git(&self) -> bool {
         use CalledCommand::{Credential, Hook, MergeDriver};
-        matches!(
-            self,
-            Command::Called(Hook(_) | MergeDriver(_) | Credential(_))
-        )
+        matches!(self, Command::Called(Hook(_) | MergeDriver(_) | Credential(_)))
     }
 }
 

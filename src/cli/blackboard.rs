@@ -13,10 +13,7 @@ use super::checkpoints::age;
 use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
 
-const VALUE: TextArgument<'_> = TextArgument {
-    what: "a value",
-    max_bytes: MAX_VALUE,
-};
+const VALUE: TextArgument<'_> = TextArgument { what: "a value", max_bytes: MAX_VALUE };
 
 /// Keys and values that all clones share
 ///
@@ -40,12 +37,7 @@ enum Action {
         #[arg(allow_hyphen_values = true, required_unless_present = "text")]
         value: Option<String>,
         /// The value as it stands, also '-'
-        #[arg(
-            long,
-            value_name = "TEXT",
-            conflicts_with = "value",
-            allow_hyphen_values = true
-        )]
+        #[arg(long, value_name = "TEXT", conflicts_with = "value", allow_hyphen_values = true)]
         text: Option<String>,
         /// Write only if the key is at VERSION, as 'list' shows it; '0' stands for a key without a value
         #[arg(long, value_name = "VERSION")]
@@ -87,22 +79,13 @@ struct KeyArgs {
 
 impl KeyArgs {
     fn place(&self) -> Place<'_> {
-        Place {
-            scope: &self.scope,
-            key: &self.key,
-        }
+        Place { scope: &self.scope, key: &self.key }
     }
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match args.action {
-        Action::Put {
-            place,
-            value,
-            text,
-            if_version,
-            dry_run,
-        } => {
+        Action::Put { place, value, text, if_version, dry_run } => {
             let session = face.session(Run::from(dry_run))?;
             let value = VALUE.read(face.env, value, text)?;
             let change = Change {
@@ -113,17 +96,10 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let report = blackboard::change(&session, change)?;
             face.answer(&report)
         }
-        Action::Delete {
-            place,
-            if_version,
-            dry_run,
-        } => {
+        Action::Delete { place, if_version, dry_run } => {
             let session = face.session(Run::from(dry_run))?;
-            let change = Change {
-                place: place.place(),
-                value: None,
-                if_version: if_version.as_deref(),
-            };
+            let change =
+                Change { place: place.place(), value: None, if_version: if_version.as_deref() };
             let report = blackboard::change(&session, change)?;
             face.answer(&report)
         }
@@ -175,11 +151,7 @@ impl Answer for KeyReport {
 
     fn line(&self) -> String {
         // Standard output is the value and no note on it.
-        if self.conflict {
-            self.message()
-        } else {
-            String::new()
-        }
+        if self.conflict { self.message() } else { String::new() }
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
@@ -196,11 +168,7 @@ impl Answer for KeyReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.conflict {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.conflict { Outcome::No } else { Outcome::Yes }
     }
 }
 

@@ -86,13 +86,8 @@ pub(super) fn require(name: &str) -> Result<&'static Action> {
     actions::find(name).ok_or_else(|| {
         let names = actions::ACTIONS.iter().map(|action| action.name);
         let error = Error::new(Code::Usage, format!("'{name}' is not an action"));
-        let of_command = actions::ACTIONS
-            .iter()
-            .find(|action| action.command == name);
-        match of_command
-            .map(|action| action.name)
-            .or_else(|| nearest(name, names))
-        {
+        let of_command = actions::ACTIONS.iter().find(|action| action.command == name);
+        match of_command.map(|action| action.name).or_else(|| nearest(name, names)) {
             Some(nearest) => error.hint(format!("git colony call {nearest}")),
             None => error.hint("git colony call   # lists the actions"),
         }
@@ -139,18 +134,13 @@ pub(super) fn describe(face: &mut Face<'_>, own: &Args) -> Result<Outcome, Stop>
         writes: action.effect != actions::Effect::Reads,
         command: format!("git colony {}", action.command),
         summary: actions::description(&grammar, action),
-        arguments: own
-            .schema
-            .then(|| actions::input_schema(&grammar, action).into()),
+        arguments: own.schema.then(|| actions::input_schema(&grammar, action).into()),
     };
     let actions: Vec<_> = match &own.action {
         Some(name) => vec![row(require(name)?)],
         None => actions::ACTIONS.iter().map(row).collect(),
     };
-    face.answer(&ActionsReport {
-        count: actions.len(),
-        actions,
-    })
+    face.answer(&ActionsReport { count: actions.len(), actions })
 }
 
 /// An action as it is listed.
@@ -192,23 +182,13 @@ impl Answer for ActionsReport {
     fn line(&self) -> String {
         match self.actions.as_slice() {
             // The schema alone is what a script reads.
-            [
-                ActionRow {
-                    arguments: Some(_), ..
-                },
-            ] => String::new(),
+            [ActionRow { arguments: Some(_), .. }] => String::new(),
             _ => self.message(),
         }
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        if let [
-            ActionRow {
-                arguments: Some(schema),
-                ..
-            },
-        ] = self.actions.as_slice()
-        {
+        if let [ActionRow { arguments: Some(schema), .. }] = self.actions.as_slice() {
             let text = serde_json::to_string_pretty(schema).expect("a schema is JSON");
             return text.lines().map(str::to_owned).collect();
         }

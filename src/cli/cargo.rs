@@ -66,12 +66,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     };
     let session = face.session(Opening::Look)?;
     session.world.refuse_named_root()?;
-    let request = CargoRequest {
-        task,
-        package,
-        dry_run,
-        leave: session.settings.cargo,
-    };
+    let request = CargoRequest { task, package, dry_run, leave: session.settings.cargo };
     let (world, checkout) = face.checkout()?;
     face.answer(&cargo::run(&world, &checkout, &request)?)
 }
@@ -88,10 +83,7 @@ impl Answer for CargoReport {
         };
         let tests = self.tests.as_ref().map_or_else(String::new, |tests| {
             let (passed, failed) = (tests.passed, tests.failed);
-            format!(
-                "; {passed} passed, {failed} failed, {} ignored",
-                tests.ignored
-            )
+            format!("; {passed} passed, {failed} failed, {} ignored", tests.ignored)
         });
         let messages = match self.count {
             0 => String::new(),
@@ -120,10 +112,6 @@ impl Answer for CargoReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.passed == Some(false) {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.passed == Some(false) { Outcome::No } else { Outcome::Yes }
     }
 }

@@ -135,11 +135,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     match command.unwrap_or(CatalogCommand::List(ListArgs::default())) {
         CatalogCommand::List(args) => {
             let (world, checkout) = face.checkout()?;
-            let state = if args.cached {
-                CatalogState::Cached
-            } else {
-                CatalogState::Now
-            };
+            let state = if args.cached { CatalogState::Cached } else { CatalogState::Now };
             let reach = face.reach(&checkout)?;
             face.answer(&catalog::list(workspace(&world, &checkout, &reach), state)?)
         }
@@ -177,11 +173,7 @@ pub(super) fn workspace<'a>(
     checkout: &'a Checkout,
     reach: &'a Reach,
 ) -> Workspace<'a> {
-    Workspace {
-        world,
-        checkout,
-        reach,
-    }
+    Workspace { world, checkout, reach }
 }
 
 impl Face<'_> {
@@ -216,10 +208,7 @@ impl Answer for CatalogReport {
         let when = match (self.cached, self.stale) {
             (false, _) => String::new(),
             (true, false) => format!(", as of {}", self.resolved_at),
-            (true, true) => format!(
-                ", as of {}; the catalog has changed since",
-                self.resolved_at
-            ),
+            (true, true) => format!(", as of {}; the catalog has changed since", self.resolved_at),
         };
         format!("{count} in the catalog, {here} on this machine{when}")
     }
@@ -259,11 +248,7 @@ impl Answer for CatalogCheckReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.count == 0 {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.count == 0 { Outcome::Yes } else { Outcome::No }
     }
 }
 

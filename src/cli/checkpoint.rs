@@ -18,21 +18,13 @@ use super::{Face, Run, Stop, typed_path};
 /// branch. Commit hooks do not run: a checkpoint keeps all files, finished or not.
 /// Left out, and listed: untracked files over 100 MiB, likely secrets, nested repositories.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
     /// Label of the checkpoint (default: branch and time)
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: Option<String>,
     /// Add TEXT to its message
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     rationale: String,
     /// Leave branch, index and HEAD as they are (default: colony.checkpoint.offBranch)
     #[arg(long)]
@@ -62,10 +54,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     if args.auto {
         return face.answer(&automatic::create(&session, &args.rationale)?);
     }
-    let secrets = args
-        .allow_secret
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let secrets = args.allow_secret.iter().map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         label: args.label,
         rationale: args.rationale,

@@ -99,11 +99,7 @@ fn list(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     } else if let Some(name) = &args.session {
         checkpoints::list_of_session(&face.session(Run::ForReal)?.repo, name)?
     } else {
-        let which = if args.auto {
-            Which::Automatic
-        } else {
-            Which::Named
-        };
+        let which = if args.auto { Which::Automatic } else { Which::Named };
         checkpoints::list(&face.session(Run::ForReal)?.repo, which)?
     };
     face.answer(&ListReport {
@@ -164,18 +160,10 @@ pub(super) struct ShowReport {
 fn show(session: &Session, name: &str) -> Result<ShowReport> {
     let checkpoint = checkpoint_names::find(&session.repo, name)?;
     let target = Target::find(&session.repo, &checkpoint.checkpoint_id)?;
-    let parent = session
-        .repo
-        .read_commit(checkpoint.sha)?
-        .parents
-        .first()
-        .copied();
+    let parent = session.repo.read_commit(checkpoint.sha)?.parents.first().copied();
     let before = session.repo.tree_of(parent)?;
     let changes = session.repo.diff_trees(before, target.tree)?;
-    let paths = changes
-        .into_iter()
-        .map(|TreeChange { path, .. }| path)
-        .collect();
+    let paths = changes.into_iter().map(|TreeChange { path, .. }| path).collect();
     Ok(ShowReport { checkpoint, paths })
 }
 
@@ -185,10 +173,7 @@ impl Answer for ShowReport {
     }
 
     fn message(&self) -> String {
-        format!(
-            "'{}' ({})",
-            self.checkpoint.label, self.checkpoint.checkpoint_id
-        )
+        format!("'{}' ({})", self.checkpoint.label, self.checkpoint.checkpoint_id)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -199,18 +184,8 @@ impl Answer for ShowReport {
             format!("author  {}", checkpoint.author),
             format!("date    {}", checkpoint.created_at),
         ];
-        lines.extend(
-            checkpoint
-                .branch
-                .iter()
-                .map(|branch| format!("branch  {branch}")),
-        );
-        lines.extend(
-            checkpoint
-                .rationale
-                .lines()
-                .map(|line| format!("    {line}")),
-        );
+        lines.extend(checkpoint.branch.iter().map(|branch| format!("branch  {branch}")));
+        lines.extend(checkpoint.rationale.lines().map(|line| format!("    {line}")));
         lines.extend(checkpoint.left_out.iter().map(left_out_line));
         lines.push(text::count(self.paths.len(), "changed path"));
         lines.extend(self.paths.iter().map(|path| format!("  {path}")));
@@ -220,11 +195,7 @@ impl Answer for ShowReport {
 
 impl Answer for CheckpointDeleteReport {
     fn message(&self) -> String {
-        let verb = if self.dry_run {
-            "would delete"
-        } else {
-            "deleted"
-        };
+        let verb = if self.dry_run { "would delete" } else { "deleted" };
         match self.deleted.as_slice() {
             [one] => format!("{verb} checkpoint '{}'", one.label),
             several => format!("{verb} {}", text::count(several.len(), "checkpoint")),
@@ -238,11 +209,7 @@ impl Answer for CheckpointDeleteReport {
                 lines.push(format!("  {}  {}", one.checkpoint_id, one.label));
             }
             if !one.published.is_empty() {
-                lines.push(format!(
-                    "  '{}' stays on {}",
-                    one.label,
-                    text::list(&one.published)
-                ));
+                lines.push(format!("  '{}' stays on {}", one.label, text::list(&one.published)));
             }
         }
         let op = self.op.as_ref();
@@ -263,14 +230,9 @@ impl Answer for MoveReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let moved = self
-            .moved
-            .iter()
-            .map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
-        let left = self
-            .left
-            .iter()
-            .map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
+        let moved = self.moved.iter().map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
+        let left =
+            self.left.iter().map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
         let mut lines: Vec<String> = moved.chain(left).collect();
         for one in &self.remote_refs {
             let reason = one.reason.as_ref();

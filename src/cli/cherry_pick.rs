@@ -16,10 +16,7 @@ use super::{Face, Run, Stop, aside_lines, merge};
 /// the answer lists the conflicts (exit code 1). Authors and messages stay; a last line names the original
 /// commit.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that people type"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that people type")]
 pub(super) struct Args {
     /// Commits, in order; A..B for the commits of B that A does not have; or a decision, for its commits
     #[arg(
@@ -76,22 +73,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for PickReport {
     fn outcome(&self) -> Outcome {
-        if self.conflicts.is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.conflicts.is_empty() { Outcome::Yes } else { Outcome::No }
     }
 
     fn message(&self) -> String {
         let into = &self.into;
         if let Some(at) = self.stopped_at {
             let count = text::count(self.conflicts.len(), "conflict");
-            let state = if self.resolving {
-                "opened here"
-            } else {
-                "nothing has changed"
-            };
+            let state = if self.resolving { "opened here" } else { "nothing has changed" };
             return format!("{} has {count} in '{into}'; {state}", at.short());
         }
         if self.picked.is_empty() {

@@ -42,11 +42,7 @@ pub(super) fn by_path(clashes: &[Clash], named: impl Fn(&str) -> String) -> Vec<
     }
     lines.extend(clashes.iter().filter_map(|clash| {
         let words = clash.problem.as_ref().map(ForkProblem::to_text)?;
-        Some(format!(
-            "{} and {}: {words}",
-            named(&clash.a),
-            named(&clash.b)
-        ))
+        Some(format!("{} and {}: {words}", named(&clash.a), named(&clash.b)))
     }));
     lines
 }

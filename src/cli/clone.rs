@@ -78,11 +78,7 @@ impl Answer for CloneReport {
         if self.status == CloneStatus::Exists {
             return format!("'{url}' is already cloned for reading");
         }
-        let did = if self.dry_run {
-            "would clone"
-        } else {
-            "cloned"
-        };
+        let did = if self.dry_run { "would clone" } else { "cloned" };
         let whose = match &self.agent {
             Some(agent) => format!("for agent '{agent}'"),
             None => "for reading".to_owned(),
@@ -94,14 +90,10 @@ impl Answer for CloneReport {
         let path = self.path.display().to_string();
         let name = self.agent.as_ref().unwrap_or(&path);
         let advice = setup_commands::advice(&self.commands, name);
-        let follow = self
-            .id
-            .as_ref()
-            .filter(|_| self.status == CloneStatus::Exists)
-            .map(|id| {
-                let commit = text::short(self.commit);
-                format!("at {commit}; bring it up to date: git colony clones refresh {id}")
-            });
+        let follow = self.id.as_ref().filter(|_| self.status == CloneStatus::Exists).map(|id| {
+            let commit = text::short(self.commit);
+            format!("at {commit}; bring it up to date: git colony clones refresh {id}")
+        });
         let mut lines = vec![self.message()];
         lines.extend(follow);
         [lines, advice].concat()

@@ -93,16 +93,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Some(Action::Refresh { id, .. }) => {
             face.answer(&clone_refresh::refresh(&world, session, &id)?)
         }
-        Some(Action::Setup {
-            id,
-            approve,
-            dry_run,
-        }) => {
-            let named = face
-                .flags
-                .agent
-                .as_deref()
-                .or_else(|| world.text_variable("COLONY_AGENT"));
+        Some(Action::Setup { id, approve, dry_run }) => {
+            let named = face.flags.agent.as_deref().or_else(|| world.text_variable("COLONY_AGENT"));
             let of_clone = session.and_then(|session| session.settings.agent.as_deref());
             let request = setup_commands::Request {
                 clone: id,
@@ -112,11 +104,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             };
             face.answer(&setup_commands::set_up(&world, session, &request)?)
         }
-        Some(Action::Gc { force, dry_run }) => face.answer(&clones::gc(
-            &world,
-            session,
-            RemovalOptions { force, dry_run },
-        )?),
+        Some(Action::Gc { force, dry_run }) => {
+            face.answer(&clones::gc(&world, session, RemovalOptions { force, dry_run })?)
+        }
     }
 }
 
@@ -156,10 +146,9 @@ impl Answer for RefreshReport {
         });
         let moved = match self.moved.len() {
             0 => None,
-            count if self.dry_run => Some(format!(
-                "{} would move",
-                text::count(count, "remote branch")
-            )),
+            count if self.dry_run => {
+                Some(format!("{} would move", text::count(count, "remote branch")))
+            }
             count => Some(format!("{} moved", text::count(count, "remote branch"))),
         };
         let url = self.url_changed.as_ref();
@@ -169,10 +158,7 @@ impl Answer for RefreshReport {
             (true, true) => Some("its lost record would be restored".to_owned()),
             (true, false) => Some("its lost record was restored".to_owned()),
         };
-        let all: Vec<_> = [record, origin, went, moved]
-            .into_iter()
-            .flatten()
-            .collect();
+        let all: Vec<_> = [record, origin, went, moved].into_iter().flatten().collect();
         if all.is_empty() {
             return "the clone is up to date".to_owned();
         }
@@ -204,11 +190,7 @@ impl Answer for RefreshReport {
 
 /// Returns `true` if no set-up command of a new clone failed; one that waits for approval has not failed.
 pub(super) fn outcome_of(commands: &[SetupCommand]) -> Outcome {
-    if setup_commands::has_failed(commands) {
-        Outcome::No
-    } else {
-        Outcome::Yes
-    }
+    if setup_commands::has_failed(commands) { Outcome::No } else { Outcome::Yes }
 }
 
 impl Answer for SetupReport {
@@ -230,14 +212,11 @@ impl Answer for SetupReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let fine = self
-            .commands
-            .iter()
-            .filter_map(|command| match command.status {
-                Status::Ran => Some(format!("  ran: {}", command.command)),
-                Status::WouldRun => Some(format!("  would run: {}", command.command)),
-                _ => None,
-            });
+        let fine = self.commands.iter().filter_map(|command| match command.status {
+            Status::Ran => Some(format!("  ran: {}", command.command)),
+            Status::WouldRun => Some(format!("  would run: {}", command.command)),
+            _ => None,
+        });
         let name = self.path.display().to_string();
         let advice = setup_commands::advice(&self.commands, &name)
             .into_iter()
@@ -247,11 +226,7 @@ impl Answer for SetupReport {
 
     fn outcome(&self) -> Outcome {
         let fine = |command: &SetupCommand| command.status == Status::Ran;
-        if self.dry_run || self.commands.iter().all(fine) {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.dry_run || self.commands.iter().all(fine) { Outcome::Yes } else { Outcome::No }
     }
 }
 
@@ -260,35 +235,24 @@ fn removal(held: &HeldRemoval, is_back: bool, now: &Moment) -> String {
     let when = time::parse_rfc3339(&held.removed_at)
         .map(|at| time::ago(&at, now))
         .map_or_else(String::new, |when| format!(", removed {when}"));
-    let counted: Vec<_> = [
-        (held.commits, "commit"),
-        (held.files, "file"),
-        (held.stashes, "stash"),
-    ]
-    .iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, noun)| text::count(*count, noun))
-    .collect();
+    let counted: Vec<_> = [(held.commits, "commit"), (held.files, "file"), (held.stashes, "stash")]
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| text::count(*count, noun))
+        .collect();
     let what = match (counted.as_slice(), &held.problem) {
         (_, Some(problem)) => problem.to_text(),
         ([], None) => "nothing of its own".to_owned(),
         (counted, None) => text::list(counted),
     };
-    let back = if is_back {
-        format!("; restore it first: {}", held.restore)
-    } else {
-        String::new()
-    };
+    let back =
+        if is_back { format!("; restore it first: {}", held.restore) } else { String::new() };
     format!("    {}{when}: {what}{back}", held.agent)
 }
 
 impl Answer for GcReport {
     fn message(&self) -> String {
-        let did = if self.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let did = if self.dry_run { "would remove" } else { "removed" };
         format!("{did} {}", text::count(self.removed.len(), "hub"))
     }
 
@@ -304,8 +268,7 @@ impl Answer for GcReport {
             let is_back = is_back(hub);
             let held = self.work.iter().filter(|held| held.hub == hub);
             let all = held.flat_map(|held| &held.removals);
-            all.map(|one| removal(one, is_back, now))
-                .collect::<Vec<_>>()
+            all.map(|one| removal(one, is_back, now)).collect::<Vec<_>>()
         };
         let removed = self.removed.iter().flat_map(|path| {
             let shown = path.display();
@@ -323,10 +286,7 @@ impl Answer for GcReport {
             );
             [vec![line], work(path)].concat()
         });
-        let leaving = self
-            .leaving
-            .iter()
-            .map(|left| format!("  {}", left_behind(left)));
+        let leaving = self.leaving.iter().map(|left| format!("  {}", left_behind(left)));
         removed.chain(kept).chain(leaving).collect()
     }
 }

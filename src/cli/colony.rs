@@ -68,25 +68,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let colony = colonies::show(&face.world()?, name.as_deref())?;
             face.answer(&colony)
         }
-        Some(Action::Set {
-            name_and_url,
-            branch,
-            commit,
-            dry_run,
-        }) => {
+        Some(Action::Set { name_and_url, branch, commit, dry_run }) => {
             let (world, session) = face.session_if_any()?;
             let (name, url) = match name_and_url.as_slice() {
                 [name, url] => (Some(name.as_str()), url.as_str()),
                 [url, ..] => (None, url.as_str()),
                 [] => (None, ""),
             };
-            let wanted = colonies::WantedColony {
-                name,
-                url,
-                branch,
-                commit,
-                dry_run,
-            };
+            let wanted = colonies::WantedColony { name, url, branch, commit, dry_run };
             let colony = colonies::set(&world, session.as_ref(), wanted)?;
             face.answer(&colony)
         }
@@ -95,10 +84,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for Colony {
     fn message(&self) -> String {
-        let branch = self
-            .branch
-            .as_ref()
-            .map_or_else(String::new, |branch| format!(", branch {branch}"));
+        let branch =
+            self.branch.as_ref().map_or_else(String::new, |branch| format!(", branch {branch}"));
         format!("{}: {}{branch}", self.name, self.origin_url)
     }
 }

@@ -48,10 +48,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let paths = typed.map(|path| typed_path::repo_path(&session, path));
         Choice::Paths(paths.collect::<Result<_, Error>>()?)
     };
-    let request = Request {
-        message: args.messages.join("\n\n"),
-        choice,
-    };
+    let request = Request { message: args.messages.join("\n\n"), choice };
     face.answer(&commit::commit(&session, &request)?)
 }
 
@@ -64,10 +61,9 @@ impl Answer for CommitReport {
         let changes = text::count(self.files_changed, "changed path");
         let subject = &self.subject;
         match self.sha {
-            Some(sha) => format!(
-                "committed '{subject}' with {changes}, on '{branch}': {}",
-                sha.short()
-            ),
+            Some(sha) => {
+                format!("committed '{subject}' with {changes}, on '{branch}': {}", sha.short())
+            }
             None => format!("would commit '{subject}' with {changes}, on '{branch}'"),
         }
     }

@@ -50,11 +50,7 @@ enum Value {
 /// What the values of arguments are: (command, or empty for all; value name; kind). A value that is
 /// not here is free text.
 const VALUES: &[(&str, &str, Value)] = &[
-    (
-        "restore",
-        "ID",
-        Value::Name(Names::CheckpointsAndOperations),
-    ),
+    ("restore", "ID", Value::Name(Names::CheckpointsAndOperations)),
     ("checkpoints show", "ID", Value::Name(Names::Checkpoints)),
     ("checkpoints delete", "ID", Value::Name(Names::Checkpoints)),
     ("diff", "ID", Value::Name(Names::CheckpointsAndOperations)),
@@ -84,11 +80,7 @@ const VALUES: &[(&str, &str, Value)] = &[
     ("blackboard put", "SCOPE", Value::Name(Names::Blackboards)),
     ("blackboard get", "SCOPE", Value::Name(Names::Blackboards)),
     ("blackboard list", "SCOPE", Value::Name(Names::Blackboards)),
-    (
-        "blackboard delete",
-        "SCOPE",
-        Value::Name(Names::Blackboards),
-    ),
+    ("blackboard delete", "SCOPE", Value::Name(Names::Blackboards)),
     ("", "KEY", Value::Name(Names::BlackboardKeys)),
     ("", "SCOPE", Value::Name(Names::Scopes)),
     ("", "SESSION", Value::Name(Names::Sessions)),
@@ -123,9 +115,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         text.extend([&value, "\t", &escape::line(&about), "\n"]);
     }
     let out = &mut face.env.stdout;
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Stop::Stream)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Stop::Stream)?;
     Ok(Outcome::Yes)
 }
 
@@ -160,10 +150,7 @@ fn offers(cli: &clap::Command, line: &TypedLine) -> Offers {
     };
     let mut world = line.world.clone();
     for word in &line.before {
-        if place
-            .pending
-            .is_some_and(|arg| arg.get_short() == Some('C'))
-        {
+        if place.pending.is_some_and(|arg| arg.get_short() == Some('C')) {
             world.cwd = typed_line::directory(&world, word);
         } else if let Some(directory) = word.strip_prefix("-C").filter(|rest| !rest.is_empty()) {
             world.cwd = typed_line::directory(&world, directory);
@@ -263,18 +250,12 @@ impl<'a> WordPlace<'a> {
     /// The positional that comes next.
     fn positional(&self) -> Option<&'a Arg> {
         let all: Vec<_> = self.command.get_positionals().collect();
-        if let Some(last) = all
-            .iter()
-            .find(|arg| arg.is_last_set() && self.after_dashes)
-        {
+        if let Some(last) = all.iter().find(|arg| arg.is_last_set() && self.after_dashes) {
             return Some(last);
         }
         let usual: Vec<_> = all.into_iter().filter(|arg| !arg.is_last_set()).collect();
         // One that takes many goes on for ever.
-        let many = |arg: &&&Arg| {
-            arg.get_num_args()
-                .is_some_and(|range| range.max_values() > 1)
-        };
+        let many = |arg: &&&Arg| arg.get_num_args().is_some_and(|range| range.max_values() > 1);
         let next = usual.get(self.positionals);
         next.or_else(|| usual.last().filter(many)).copied()
     }
@@ -285,10 +266,7 @@ impl<'a> WordPlace<'a> {
         if self.positionals > 0 || alone {
             return Vec::new();
         }
-        let visible = self
-            .command
-            .get_subcommands()
-            .filter(|command| !command.is_hide_set());
+        let visible = self.command.get_subcommands().filter(|command| !command.is_hide_set());
         let fitting = visible.filter(|command| command.get_name().starts_with(typed));
         let offer = |c: &clap::Command| Offer::new(c.get_name(), said(c.get_about()));
         fitting.map(offer).collect()
@@ -317,17 +295,9 @@ impl<'a> WordPlace<'a> {
     /// Options that begin with what has been typed and may still be given.
     fn flags(&self, typed: &str) -> Vec<Offer> {
         let again = |arg: &Arg| matches!(arg.get_action(), clap::ArgAction::Append);
-        let given = |arg: &Arg| {
-            self.given
-                .iter()
-                .any(|given| given.get_id() == arg.get_id())
-        };
+        let given = |arg: &Arg| self.given.iter().any(|given| given.get_id() == arg.get_id());
         let mut offers = Vec::new();
-        for arg in self
-            .command
-            .get_arguments()
-            .filter(|arg| !arg.is_positional())
-        {
+        for arg in self.command.get_arguments().filter(|arg| !arg.is_positional()) {
             if arg.is_hide_set() || (given(arg) && !again(arg)) {
                 continue;
             }
@@ -336,9 +306,7 @@ impl<'a> WordPlace<'a> {
             let names = long.or(short).into_iter();
             let about = said(arg.get_help());
             offers.extend(
-                names
-                    .filter(|name| name.starts_with(typed))
-                    .map(|name| Offer::new(name, &about)),
+                names.filter(|name| name.starts_with(typed)).map(|name| Offer::new(name, &about)),
             );
         }
         offers
@@ -353,10 +321,8 @@ impl<'a> WordPlace<'a> {
             return fitting(possible.iter().map(offer), typed);
         }
         let path = self.path.join(" ");
-        let name = arg
-            .get_value_names()
-            .and_then(|names| names.first())
-            .map(clap::builder::Str::as_str);
+        let name =
+            arg.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
         let row = VALUES.iter().find(|(command, value, _)| {
             (command.is_empty() || *command == path) && Some(*value) == name
         });
@@ -380,11 +346,7 @@ impl<'a> WordPlace<'a> {
             Some(Value::Name(kind)) => match Repo::open(world, ObjectWrites::InMemory) {
                 Ok(repo) => {
                     let before = &self.words;
-                    let wanted = Wanted {
-                        kind,
-                        typed,
-                        before,
-                    };
+                    let wanted = Wanted { kind, typed, before };
                     Offers::Words(completion::names(world, &repo, wanted))
                 }
                 Err(_) => Offers::Words(Vec::new()),

@@ -54,9 +54,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     if face.form == Form::Text {
         // A script is printed as it is, not as lines of an answer.
         let out = &mut face.env.stdout;
-        out.write_all(script.as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(Stop::Stream)?;
+        out.write_all(script.as_bytes()).and_then(|()| out.flush()).map_err(Stop::Stream)?;
         return Ok(Outcome::Yes);
     }
     face.answer(&ScriptReport { shell, script })

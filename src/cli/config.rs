@@ -93,11 +93,8 @@ impl Answer for ConfigReport {
     fn message(&self) -> String {
         match self.settings.first() {
             Some(setting) if self.single => {
-                let origin = if self.show_origin {
-                    format!("{}  ", setting.origin)
-                } else {
-                    String::new()
-                };
+                let origin =
+                    if self.show_origin { format!("{}  ", setting.origin) } else { String::new() };
                 format!("{origin}{}", setting.value)
             }
             _ if self.problems.is_empty() => text::count(self.count, "setting"),
@@ -127,10 +124,6 @@ impl Answer for ConfigReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.single || self.problems.is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.single || self.problems.is_empty() { Outcome::Yes } else { Outcome::No }
     }
 }

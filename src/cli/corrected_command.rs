@@ -43,11 +43,7 @@ fn with_the_nearest(error: Error, args: &[OsString]) -> Error {
 
 /// Returns the words after the program's name as a shell takes them, `from` replaced by `to`.
 fn retyped(args: &[OsString], from: &str, to: &str) -> Option<String> {
-    let words: Vec<&str> = args
-        .iter()
-        .skip(1)
-        .map(|arg| arg.to_str())
-        .collect::<Option<_>>()?;
+    let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
     let at = words.iter().position(|word| *word == from)?;
     let shown = words.iter().enumerate().map(|(number, word)| {
         let word = if number == at { to } else { word };

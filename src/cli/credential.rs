@@ -35,11 +35,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
-    let source = TokenSource {
-        host: args.host,
-        variable: args.variable,
-        username: args.username,
-    };
+    let source = TokenSource { host: args.host, variable: args.variable, username: args.username };
     let mut question = Vec::new();
     let stdin = &mut face.env.stdin;
     let read = stdin.take(MAX_BYTES).read_to_end(&mut question);

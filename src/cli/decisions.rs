@@ -122,10 +122,8 @@ impl Answer for DecisionReport {
         name("supersedes", decision.supersedes.as_slice());
         name("depends on", &decision.depends_on);
         name("implemented by", &decision.implements);
-        for (heading, words) in [
-            ("summary", &decision.summary),
-            ("rationale", &decision.rationale),
-        ] {
+        for (heading, words) in [("summary", &decision.summary), ("rationale", &decision.rationale)]
+        {
             if !words.is_empty() {
                 lines.push(format!("{heading}:"));
                 lines.extend(words.lines().map(|line| format!("    {line}")));

@@ -27,11 +27,7 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     let request = Request {
-        depth: if args.purge {
-            Depth::Everything
-        } else {
-            Depth::Settings
-        },
+        depth: if args.purge { Depth::Everything } else { Depth::Settings },
         force: args.force,
     };
     let report = deinit::deinit(&session, request)?;
@@ -49,10 +45,7 @@ impl Answer for DeinitReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let stays = self.stays.iter().map(|what| format!("stays: {what}"));
-        let left = self
-            .left
-            .iter()
-            .map(|left| format!("stays: {}: {}", left.what, left.command));
+        let left = self.left.iter().map(|left| format!("stays: {}: {}", left.what, left.command));
         let mut lines: Vec<String> = stays.chain(left).collect();
         if self.needs_force {
             lines.push("refused without --force: kept files would be deleted for good".to_owned());

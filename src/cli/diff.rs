@@ -26,10 +26,7 @@ use super::{Face, Opening, Stop, typed_path};
 /// its working tree. 'A..B' means 'A B', and 'A...B' means the changes of B since its merge base with A; a
 /// side that is left out is HEAD.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(
     override_usage = "git colony diff [OPTIONS] [A [B] | A..B | A...B] [-- PATH...]\n       \
     git colony diff [OPTIONS] --checkpoint <ID> [--worktree] [-- PATH...]"
@@ -83,11 +80,7 @@ impl Range {
             let name = if name.is_empty() { "HEAD" } else { name };
             name.to_owned()
         };
-        Some(Range {
-            from: end(from),
-            to: end(to),
-            since,
-        })
+        Some(Range { from: end(from), to: end(to), since })
     }
 }
 
@@ -109,10 +102,7 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         (None, Some(name)) => named(name)?,
         (None, None) => head(),
     };
-    let paths = args
-        .paths
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let paths = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
     let request = Request {
         from,
         to: match args.to {
@@ -122,11 +112,7 @@ pub(super) fn run(face: &mut Face<'_>, mut args: Args) -> Result<Outcome, Stop> 
         },
         since,
         paths: paths.collect::<Result<_, Error>>()?,
-        patch: if args.patch {
-            WithPatch::Yes
-        } else {
-            WithPatch::No
-        },
+        patch: if args.patch { WithPatch::Yes } else { WithPatch::No },
     };
     let report = diff::diff(&session, &request);
     let explained = |error| agent_places::explain_unknown_of(&session, &typed, error);

@@ -12,14 +12,10 @@ pub(super) fn with_way_to_look(error: Error, cwd: &Path) -> Error {
     }
     let message = error.message();
     let told = error.details().get("path").and_then(|path| path.as_str());
-    let quoted = message
-        .split(['\'', '"'])
-        .filter(|part| part.starts_with('/'));
+    let quoted = message.split(['\'', '"']).filter(|part| part.starts_with('/'));
     let place = told.into_iter().chain(quoted).map(Path::new).next();
     let mut above = place.unwrap_or(cwd).ancestors();
     let there = above.find(|path| path.exists()).unwrap_or(cwd);
     let word = shell_word(&there.display().to_string());
-    error.replace_hint(format!(
-        "df -h {word}   # with more room, run the command again"
-    ))
+    error.replace_hint(format!("df -h {word}   # with more room, run the command again"))
 }

@@ -19,11 +19,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Opening::Look)?;
-    let depth = if args.deep {
-        Depth::Deep
-    } else {
-        Depth::Surface
-    };
+    let depth = if args.deep { Depth::Deep } else { Depth::Surface };
     let report = doctor::doctor(&session, depth)?;
     face.answer(&report)
 }
@@ -54,10 +50,6 @@ impl Answer for DoctorReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.checks.iter().all(|check| check.ok) {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.checks.iter().all(|check| check.ok) { Outcome::Yes } else { Outcome::No }
     }
 }

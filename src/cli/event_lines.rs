@@ -104,13 +104,7 @@ impl Members<'_> {
             (None, None) => return None,
         };
         // The cause has a line of its own.
-        let told = &[
-            "scope_id",
-            "branch",
-            "old_sha",
-            "new_sha",
-            "source_event_key",
-        ];
+        let told = &["scope_id", "branch", "old_sha", "new_sha", "source_event_key"];
         Some((what, told))
     }
 
@@ -197,9 +191,5 @@ fn listed(all: &[Value]) -> Option<String> {
 
 fn shortened(text: &str) -> String {
     let start: String = text.chars().take(MAX_MEMBER_LETTERS).collect();
-    if start.len() < text.len() {
-        format!("{start}...")
-    } else {
-        start
-    }
+    if start.len() < text.len() { format!("{start}...") } else { start }
 }

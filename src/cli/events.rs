@@ -66,11 +66,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         since: args.since,
         keys: args.keys,
         scope: args.scope,
-        own: if args.all {
-            OwnEvents::Shown
-        } else {
-            OwnEvents::Hidden
-        },
+        own: if args.all { OwnEvents::Shown } else { OwnEvents::Hidden },
         limit: args.limit.unwrap_or(USUAL_LIMIT),
     };
     if args.follow {
@@ -99,9 +95,7 @@ fn follow(
     mut request: Request,
     bounds: Bounds,
 ) -> Result<Outcome, Stop> {
-    let deadline = bounds
-        .timeout
-        .and_then(|time| Instant::now().checked_add(time));
+    let deadline = bounds.timeout.and_then(|time| Instant::now().checked_add(time));
     if bounds.newest.is_some() {
         let report = events::list(session, &request)?;
         print(face, &report)?;
@@ -177,11 +171,7 @@ impl Answer for EventsReport {
 
     fn message(&self) -> String {
         let count = text::count(self.count, "event");
-        let more = if self.truncated {
-            "; -n shows more"
-        } else {
-            ""
-        };
+        let more = if self.truncated { "; -n shows more" } else { "" };
         if self.timed_out {
             return format!("no event came; {} continues", self.continued());
         }
@@ -207,11 +197,7 @@ impl Answer for EventsReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.timed_out {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.timed_out { Outcome::No } else { Outcome::Yes }
     }
 }
 

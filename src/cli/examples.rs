@@ -26,10 +26,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "agents",
         &[
-            (
-                "git colony agents new ada",
-                "a clone and a fork for an agent; prints the path",
-            ),
+            ("git colony agents new ada", "a clone and a fork for an agent; prints the path"),
             ("git colony agents", "who works where"),
             ("cd \"$(git colony agents path ada)\"", "go there"),
         ],
@@ -37,23 +34,14 @@ pub const TABLE: &[Examples] = &[
     of(
         "fork",
         &[
-            (
-                "git colony fork try-sqlite",
-                "create a fork and switch to it",
-            ),
-            (
-                "git colony fork hotfix --from main --no-switch",
-                "begin one elsewhere and stay",
-            ),
+            ("git colony fork try-sqlite", "create a fork and switch to it"),
+            ("git colony fork hotfix --from main --no-switch", "begin one elsewhere and stay"),
         ],
     ),
     of(
         "checkpoint",
         &[
-            (
-                "git colony checkpoint -m 'it works'",
-                "commit everything under a label",
-            ),
+            ("git colony checkpoint -m 'it works'", "commit everything under a label"),
             (
                 "git colony checkpoint --off-branch -m 'half an idea'",
                 "keep it without a commit on the branch",
@@ -65,36 +53,21 @@ pub const TABLE: &[Examples] = &[
         &[
             ("git colony checkpoints", "list what can be restored"),
             ("git colony checkpoints show @{0}", "the newest one"),
-            (
-                "git colony checkpoints delete 'half an idea'",
-                "delete one; undo restores it",
-            ),
+            ("git colony checkpoints delete 'half an idea'", "delete one; undo restores it"),
         ],
     ),
     of(
         "tag",
         &[
-            (
-                "git colony tag -m 'last good' HEAD~1",
-                "give an existing commit a label",
-            ),
-            (
-                "git colony tag -m release-1 HEAD --rationale 'sent to the customer'",
-                "and a reason",
-            ),
+            ("git colony tag -m 'last good' HEAD~1", "give an existing commit a label"),
+            ("git colony tag -m release-1 HEAD --rationale 'sent to the customer'", "and a reason"),
         ],
     ),
     of(
         "commit",
         &[
-            (
-                "git colony commit -am 'Fix the parser'",
-                "changes of tracked files, as git does",
-            ),
-            (
-                "git colony commit -m 'Add notes' dir",
-                "one folder, new files included",
-            ),
+            ("git colony commit -am 'Fix the parser'", "changes of tracked files, as git does"),
+            ("git colony commit -m 'Add notes' dir", "one folder, new files included"),
         ],
     ),
     of(
@@ -104,47 +77,29 @@ pub const TABLE: &[Examples] = &[
                 "git colony decide -m 'Use SQLite' --rationale 'one file, no server'",
                 "record a decision",
             ),
-            (
-                "git colony decide -m 'Keep ids stable' a.txt",
-                "commit it with the file it is about",
-            ),
+            ("git colony decide -m 'Keep ids stable' a.txt", "commit it with the file it is about"),
         ],
     ),
     of(
         "decisions",
         &[
             ("git colony decisions", "what was decided"),
-            (
-                "git colony decisions --since main -- a.txt",
-                "about one file, on this branch",
-            ),
+            ("git colony decisions --since main -- a.txt", "about one file, on this branch"),
         ],
     ),
     of(
         "restore",
         &[
-            (
-                "git colony restore HEAD",
-                "drop uncommitted changes; undo restores them",
-            ),
-            (
-                "git colony restore 'it works' -- a.txt",
-                "one file as it was",
-            ),
-            (
-                "git colony restore release-1 -n",
-                "show what going there would do",
-            ),
+            ("git colony restore HEAD", "drop uncommitted changes; undo restores them"),
+            ("git colony restore 'it works' -- a.txt", "one file as it was"),
+            ("git colony restore release-1 -n", "show what going there would do"),
         ],
     ),
     of(
         "undo",
         &[
             ("git colony undo", "take the last step back"),
-            (
-                "git colony undo 2 -n",
-                "show what undoing two steps would do",
-            ),
+            ("git colony undo 2 -n", "show what undoing two steps would do"),
         ],
     ),
     of(
@@ -168,23 +123,14 @@ pub const TABLE: &[Examples] = &[
                 "git colony cherry-pick main..HEAD --into hotfix -n",
                 "show the result, and change nothing",
             ),
-            (
-                "git colony cherry-pick main..HEAD --into hotfix",
-                "all that main does not have",
-            ),
+            ("git colony cherry-pick main..HEAD --into hotfix", "all that main does not have"),
         ],
     ),
     of(
         "merge",
         &[
-            (
-                "git colony merge try-sqlite --into main -n",
-                "show the result, and change nothing",
-            ),
-            (
-                "git colony merge try-sqlite --into main",
-                "main need not be checked out",
-            ),
+            ("git colony merge try-sqlite --into main -n", "show the result, and change nothing"),
+            ("git colony merge try-sqlite --into main", "main need not be checked out"),
         ],
     ),
     of(
@@ -197,34 +143,22 @@ pub const TABLE: &[Examples] = &[
     of(
         "clone",
         &[
-            (
-                "git colony clone --read-only",
-                "a clone to read in; prints the path",
-            ),
-            (
-                "git colony clone --agent bob -n",
-                "show where one without a fork would be",
-            ),
+            ("git colony clone --read-only", "a clone to read in; prints the path"),
+            ("git colony clone --agent bob -n", "show where one without a fork would be"),
         ],
     ),
     of(
         "clones",
         &[
             ("git colony clones", "every clone of this repository"),
-            (
-                "git colony clones refresh ada -n",
-                "show what a fetch would move",
-            ),
+            ("git colony clones refresh ada -n", "show what a fetch would move"),
             ("git colony clones gc -n", "show what nobody needs any more"),
         ],
     ),
     of(
         "colony",
         &[
-            (
-                "git colony colony set demo https://example.com/demo.git",
-                "note where a colony is",
-            ),
+            ("git colony colony set demo https://example.com/demo.git", "note where a colony is"),
             ("git colony colony show demo", "look it up"),
         ],
     ),
@@ -232,10 +166,7 @@ pub const TABLE: &[Examples] = &[
         "sync",
         &[
             ("git colony sync -n", "show what would be shared"),
-            (
-                "git colony sync --fetch",
-                "fetch what others share, push nothing",
-            ),
+            ("git colony sync --fetch", "fetch what others share, push nothing"),
         ],
     ),
     of(
@@ -262,14 +193,8 @@ pub const TABLE: &[Examples] = &[
     of(
         "session",
         &[
-            (
-                "git colony session new",
-                "begin one; prints the id for COLONY_SESSION",
-            ),
-            (
-                "git colony session note 'the parser first'",
-                "add a text to it",
-            ),
+            ("git colony session new", "begin one; prints the id for COLONY_SESSION"),
+            ("git colony session note 'the parser first'", "add a text to it"),
             ("git colony session show", "what it did"),
         ],
     ),
@@ -277,56 +202,35 @@ pub const TABLE: &[Examples] = &[
         "ops",
         &[
             ("git colony ops -n 5", "the newest five operations"),
-            (
-                "git colony ops show op-2",
-                "one of them, with what it moved aside",
-            ),
+            ("git colony ops show op-2", "one of them, with what it moved aside"),
         ],
     ),
     of(
         "log",
         &[
-            (
-                "git colony log",
-                "what this branch has and its target has not",
-            ),
-            (
-                "git colony log ada@ -n 10",
-                "what an agent has, committed or not",
-            ),
+            ("git colony log", "what this branch has and its target has not"),
+            ("git colony log ada@ -n 10", "what an agent has, committed or not"),
         ],
     ),
     of(
         "diff",
         &[
             ("git colony diff", "uncommitted changes"),
-            (
-                "git colony diff main...try-sqlite --patch",
-                "what a fork has changed",
-            ),
-            (
-                "git colony diff release-1 -- a.txt",
-                "one file since a checkpoint",
-            ),
+            ("git colony diff main...try-sqlite --patch", "what a fork has changed"),
+            ("git colony diff release-1 -- a.txt", "one file since a checkpoint"),
         ],
     ),
     of(
         "topology",
         &[
-            (
-                "git colony topology",
-                "every branch, and where it left main",
-            ),
+            ("git colony topology", "every branch, and where it left main"),
             ("git colony topology --json", "for a program"),
         ],
     ),
     of(
         "tour",
         &[
-            (
-                "git colony tour",
-                "see what the commands do, in a temporary copy",
-            ),
+            ("git colony tour", "see what the commands do, in a temporary copy"),
             ("git colony tour --json", "the same for a program"),
         ],
     ),
@@ -334,23 +238,14 @@ pub const TABLE: &[Examples] = &[
         "hooks",
         &[
             ("git colony hooks", "which hooks stand"),
-            (
-                "git colony hooks install --for git -n",
-                "show what would be written",
-            ),
+            ("git colony hooks install --for git -n", "show what would be written"),
         ],
     ),
     of(
         "lfs",
         &[
-            (
-                "git colony lfs status",
-                "files in git-lfs, and missing objects",
-            ),
-            (
-                "git colony lfs migrate -n",
-                "show what a migration would rewrite",
-            ),
+            ("git colony lfs status", "files in git-lfs, and missing objects"),
+            ("git colony lfs migrate -n", "show what a migration would rewrite"),
         ],
     ),
     of(
@@ -368,24 +263,15 @@ pub const TABLE: &[Examples] = &[
         "pages",
         &[
             ("git colony pages", "list the pages"),
-            (
-                "git colony pages show --path a.txt",
-                "the pages with text of a file",
-            ),
-            (
-                "git colony pages resident",
-                "the pages that an agent has in its context",
-            ),
+            ("git colony pages show --path a.txt", "the pages with text of a file"),
+            ("git colony pages resident", "the pages that an agent has in its context"),
         ],
     ),
     of(
         "scopes",
         &[
             ("git colony scopes", "the mapped scopes"),
-            (
-                "git colony scopes unmap default -n",
-                "show what taking it back would do",
-            ),
+            ("git colony scopes unmap default -n", "show what taking it back would do"),
         ],
     ),
     of(
@@ -402,18 +288,9 @@ pub const TABLE: &[Examples] = &[
     of(
         "search",
         &[
-            (
-                "git colony search parse a header",
-                "passages about it, the best first",
-            ),
-            (
-                "git colony search --path '*.md' --limit 3 undo",
-                "in some files",
-            ),
-            (
-                "git colony search --raw '+undo -test'",
-                "with one word and without another",
-            ),
+            ("git colony search parse a header", "passages about it, the best first"),
+            ("git colony search --path '*.md' --limit 3 undo", "in some files"),
+            ("git colony search --raw '+undo -test'", "with one word and without another"),
         ],
     ),
     of(
@@ -432,10 +309,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "projects",
         &[
-            (
-                "git colony projects",
-                "what projects there are, and their files",
-            ),
+            ("git colony projects", "what projects there are, and their files"),
             (
                 "git colony projects add app src --dry-run",
                 "the change that makes a directory a project",
@@ -452,37 +326,22 @@ pub const TABLE: &[Examples] = &[
     of(
         "memory",
         &[
-            (
-                "git colony memory add 'the flaky test needs a clock of its own'",
-                "a note of today",
-            ),
-            (
-                "git colony memory add --long 'tests need git 2.42'",
-                "a note that does not expire",
-            ),
+            ("git colony memory add 'the flaky test needs a clock of its own'", "a note of today"),
+            ("git colony memory add --long 'tests need git 2.42'", "a note that does not expire"),
             ("git colony memory show", "the last notes, for a prompt"),
         ],
     ),
     of(
         "ingest",
         &[
-            (
-                "git colony ingest",
-                "put the documents that the map routes into the knowledge base",
-            ),
-            (
-                "git colony ingest a.txt --profile manual",
-                "a document, as a kind of its own",
-            ),
+            ("git colony ingest", "put the documents that the map routes into the knowledge base"),
+            ("git colony ingest a.txt --profile manual", "a document, as a kind of its own"),
         ],
     ),
     of(
         "knowledge",
         &[
-            (
-                "git colony knowledge",
-                "the documents of the knowledge base",
-            ),
+            ("git colony knowledge", "the documents of the knowledge base"),
             (
                 "git colony knowledge clear --prefix docs/",
                 "delete those of a directory from it; undo restores them",
@@ -509,10 +368,7 @@ pub const TABLE: &[Examples] = &[
                 "git colony demote --dry-run docs",
                 "the change of the map that gives them to the knowledge base",
             ),
-            (
-                "git colony demote docs/undo.md",
-                "move a document to the knowledge base",
-            ),
+            ("git colony demote docs/undo.md", "move a document to the knowledge base"),
         ],
     ),
     of(
@@ -522,10 +378,7 @@ pub const TABLE: &[Examples] = &[
                 "git colony watch --on-change reindex --auto-checkpoint 30 --detach",
                 "map files again when they change, and keep quiet states",
             ),
-            (
-                "git colony watch default src --id mine --detach",
-                "write events in the background",
-            ),
+            ("git colony watch default src --id mine --detach", "write events in the background"),
             (
                 "git colony watch --resume --detach",
                 "resume the watches, after a restart of the machine",
@@ -563,15 +416,9 @@ pub const TABLE: &[Examples] = &[
     of(
         "query",
         &[
-            (
-                "git colony query text one",
-                "lines with a word, in every repository",
-            ),
+            ("git colony query text one", "lines with a word, in every repository"),
             ("git colony query file a.txt", "one file of each"),
-            (
-                "git colony query log -n 3 --fetch",
-                "the newest commits of each, also at git hosts",
-            ),
+            ("git colony query log -n 3 --fetch", "the newest commits of each, also at git hosts"),
         ],
     ),
     of(
@@ -584,10 +431,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "git",
         &[
-            (
-                "git colony git status",
-                "staged, changed and untracked files",
-            ),
+            ("git colony git status", "staged, changed and untracked files"),
             ("git colony git diff a.txt", "the change of one file"),
             ("git colony git log -n 3", "the newest commits"),
         ],
@@ -602,10 +446,7 @@ pub const TABLE: &[Examples] = &[
     of(
         "cargo",
         &[
-            (
-                "git colony cargo check -n",
-                "show the command line, and run nothing",
-            ),
+            ("git colony cargo check -n", "show the command line, and run nothing"),
             ("git colony cargo test one -n", "that of one package"),
         ],
     ),
@@ -621,19 +462,13 @@ pub const TABLE: &[Examples] = &[
         &[
             ("git colony catalog add .", "this repository is one of them"),
             ("git colony catalog", "its repositories, and where they are"),
-            (
-                "git colony catalog check",
-                "every problem in it, with its line",
-            ),
+            ("git colony catalog check", "every problem in it, with its line"),
         ],
     ),
     of(
         "config",
         &[
-            (
-                "git colony config --show-origin",
-                "every setting, and where it is set",
-            ),
+            ("git colony config --show-origin", "every setting, and where it is set"),
             ("git colony config get colony.keepDays", "one of them"),
         ],
     ),
@@ -655,14 +490,8 @@ pub const TABLE: &[Examples] = &[
         "call",
         &[
             ("git colony call", "the actions"),
-            (
-                "git colony call checkpoint_state '{\"label\": \"it works\"}'",
-                "do one of them",
-            ),
-            (
-                "git colony call restore_checkpoint --schema",
-                "what another one takes",
-            ),
+            ("git colony call checkpoint_state '{\"label\": \"it works\"}'", "do one of them"),
+            ("git colony call restore_checkpoint --schema", "what another one takes"),
         ],
     ),
     of(
@@ -682,10 +511,7 @@ pub const TABLE: &[Examples] = &[
         "schema",
         &[
             ("git colony schema", "the reports that have a schema"),
-            (
-                "git colony schema checkpoints show",
-                "the JSON Schema of one",
-            ),
+            ("git colony schema checkpoints show", "the JSON Schema of one"),
         ],
     ),
     of(
@@ -717,10 +543,7 @@ pub const TABLE: &[Examples] = &[
         "deinit",
         &[
             ("git colony deinit -n", "show what would be taken out"),
-            (
-                "git colony deinit --purge -n",
-                "with checkpoints and kept files",
-            ),
+            ("git colony deinit --purge -n", "with checkpoints and kept files"),
         ],
     ),
 ];
@@ -732,12 +555,6 @@ pub(super) fn find(command: &str) -> Option<&'static Examples> {
 
 /// Returns the examples of a command as help shows them.
 pub(super) fn as_help(command: &str) -> Option<String> {
-    let lines = find(command)?
-        .lines
-        .iter()
-        .map(|(typed, told)| format!("  {typed}\n      {told}"));
-    Some(format!(
-        "Examples:\n{}",
-        lines.collect::<Vec<_>>().join("\n")
-    ))
+    let lines = find(command)?.lines.iter().map(|(typed, told)| format!("  {typed}\n      {told}"));
+    Some(format!("Examples:\n{}", lines.collect::<Vec<_>>().join("\n")))
 }

@@ -156,9 +156,6 @@ pub(super) fn stream_failed(error: &io::Error, env: &mut Env) -> Exit {
         return Exit(0);
     }
     // There is no stream left to report it on but this one.
-    drop(writeln!(
-        env.stderr,
-        "error: cannot write the answer: {error}"
-    ));
+    drop(writeln!(env.stderr, "error: cannot write the answer: {error}"));
     Exit(128)
 }

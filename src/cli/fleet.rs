@@ -42,18 +42,9 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 /// The commands that are shown in a repository without agents and forks, and what each does.
 const TEACHING: [(&str, &str); 5] = [
-    (
-        "git colony checkpoint -m LABEL",
-        "keep this state: files, branch, index",
-    ),
-    (
-        "git colony restore LABEL",
-        "restore it; undo reverts any operation",
-    ),
-    (
-        "git colony agents new NAME",
-        "a clone and a fork for an agent",
-    ),
+    ("git colony checkpoint -m LABEL", "keep this state: files, branch, index"),
+    ("git colony restore LABEL", "restore it; undo reverts any operation"),
+    ("git colony agents new NAME", "a clone and a fork for an agent"),
     ("git colony", "progress, clashes, the next command"),
     ("git colony merge NAME", "merge the work of an agent"),
 ];
@@ -112,15 +103,8 @@ impl FleetReport {
     /// Returns the lines below the table.
     fn below(&self, now: &Moment) -> Vec<String> {
         let clashes = clash_lines::by_path(&self.clashes, |name| whose(&self.agents, name));
-        let mut lines: Vec<String> = clashes
-            .iter()
-            .map(|line| format!("clash: {line}"))
-            .collect();
-        lines.extend(
-            self.protected
-                .as_ref()
-                .map(|found| protected("this agent", found)),
-        );
+        let mut lines: Vec<String> = clashes.iter().map(|line| format!("clash: {line}")).collect();
+        lines.extend(self.protected.as_ref().map(|found| protected("this agent", found)));
         lines.extend(self.agents.iter().filter_map(on_protected));
         lines.extend(self.agents.iter().filter_map(outside));
         lines.extend(self.agents.iter().filter_map(unseen));
@@ -135,11 +119,9 @@ impl FleetReport {
 fn cells(row: &Row, now: &Moment) -> Vec<Span> {
     let agent = row.agent.as_deref().unwrap_or("-");
     let work = match (row.work, row.commits) {
-        (_, 1..) => format!(
-            "{}, {}",
-            text::count(row.commits, "commit"),
-            text::count(row.files, "file")
-        ),
+        (_, 1..) => {
+            format!("{}, {}", text::count(row.commits, "commit"), text::count(row.files, "file"))
+        }
         _ if row.merged => "merged".to_owned(),
         (Work::Unknown, _) => "not known".to_owned(),
         (Work::Idle, _) => "nothing yet".to_owned(),
@@ -163,11 +145,7 @@ fn cells(row: &Row, now: &Moment) -> Vec<Span> {
     };
     let held = row.held_by.as_ref().map(held_by);
     let open = row.operation.as_ref().map(Operation::to_text);
-    let unsaved_role = if row.kept_at.is_some() {
-        Role::Plain
-    } else {
-        Role::Warning
-    };
+    let unsaved_role = if row.kept_at.is_some() { Role::Plain } else { Role::Warning };
     let doing: Vec<_> = [Some(state.to_owned()), open, held]
         .into_iter()
         .flatten()
@@ -201,21 +179,16 @@ fn ending(row: &Row) -> Span {
             let paths = text::first_of(&into.paths);
             Span::new(Role::Bad, format!("conflicts with {branch}: {paths}"))
         }
-        MergeOutcome::Unrelated => Span::new(
-            Role::Warning,
-            format!("has no history in common with {branch}"),
-        ),
+        MergeOutcome::Unrelated => {
+            Span::new(Role::Warning, format!("has no history in common with {branch}"))
+        }
     }
 }
 
 /// Tells the next step, and the other way where there is one.
 fn next(next: &Next) -> Vec<String> {
     // zsh takes a comment that is typed for words of the command.
-    let quoted: Vec<_> = next
-        .paths
-        .iter()
-        .map(|path| typed_word(&path.to_string()))
-        .collect();
+    let quoted: Vec<_> = next.paths.iter().map(|path| typed_word(&path.to_string())).collect();
     let paths = match quoted.as_slice() {
         [] => String::new(),
         paths => format!("   # {}", text::first_of(paths)),
@@ -250,9 +223,7 @@ fn whose(rows: &[Row], name: &str) -> String {
 fn unseen(row: &Row) -> Option<String> {
     let (agent, problem) = (row.agent.as_deref()?, row.unseen.as_ref()?);
     let reason = &problem.reason;
-    Some(format!(
-        "uncommitted changes of {agent} are unknown: {reason}"
-    ))
+    Some(format!("uncommitted changes of {agent} are unknown: {reason}"))
 }
 
 /// Reports an agent whose commits are refused because of its branch.
@@ -272,7 +243,5 @@ fn protected(agent: &str, found: &ProtectedBranch) -> String {
 fn outside(row: &Row) -> Option<String> {
     let who = row.agent.as_deref().or(row.fork.as_deref())?;
     let paths = Some(text::first_of(&row.outside_scope)).filter(|paths| !paths.is_empty())?;
-    Some(format!(
-        "outside the allowed paths of {who}, not to be merged: {paths}"
-    ))
+    Some(format!("outside the allowed paths of {who}, not to be merged: {paths}"))
 }

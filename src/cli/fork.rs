@@ -30,11 +30,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session_among_others(Run::from(args.dry_run), args.from.as_slice())?;
-    let request = Request {
-        label: args.label,
-        from: args.from,
-        switch: !args.no_switch,
-    };
+    let request = Request { label: args.label, from: args.from, switch: !args.no_switch };
     let report = fork::create(&session, &request);
     let from = request.from.as_deref().unwrap_or("HEAD");
     face.answer(&report.map_err(|error| error.of_tree(from))?)
@@ -59,10 +55,7 @@ impl Answer for ForkReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let mut lines = Vec::new();
         if self.files_changed > 0 {
-            lines.push(format!(
-                "{} changed",
-                text::count(self.files_changed, "file")
-            ));
+            lines.push(format!("{} changed", text::count(self.files_changed, "file")));
         }
         if !self.carried.is_empty() {
             let count = text::count(self.carried.len(), "uncommitted change");

@@ -50,12 +50,7 @@ enum Action {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
-    if let Some(Action::Delete {
-        label,
-        force,
-        dry_run,
-    }) = &args.action
-    {
+    if let Some(Action::Delete { label, force, dry_run }) = &args.action {
         let session = face.session_among_others(Run::from(*dry_run), &[])?;
         let report = fork_delete::delete(&session, label, *force)?;
         return face.answer(&report);
@@ -111,10 +106,7 @@ impl Answer for ForksReport {
             vec![
                 Span::new(Role::Heading, format!("{mark}{}", fork.name)),
                 format!("+{} -{}", fork.ahead, fork.behind).into(),
-                Span::new(
-                    Role::Dim,
-                    made.map_or_else(String::new, |made| age(made, now)),
-                ),
+                Span::new(Role::Dim, made.map_or_else(String::new, |made| age(made, now))),
                 name.into(),
                 ending(fork),
             ]
@@ -132,17 +124,11 @@ impl Answer for ForksReport {
 
 /// Tells which forks clash, and what to merge first.
 fn told(clashes: &Matrix) -> Vec<String> {
-    let mut lines = vec![format!(
-        "{} clash",
-        text::count(clashes.matrix.len(), "pair")
-    )];
+    let mut lines = vec![format!("{} clash", text::count(clashes.matrix.len(), "pair"))];
     let found = clash_lines::by_path(&clashes.matrix, str::to_owned);
     lines.extend(found.iter().map(|line| format!("  {line}")));
     if !clashes.merge_order.is_empty() {
-        lines.push(format!(
-            "merge in this order: {}",
-            clashes.merge_order.join(", ")
-        ));
+        lines.push(format!("merge in this order: {}", clashes.merge_order.join(", ")));
     }
     lines
 }
@@ -170,10 +156,9 @@ fn ending(fork: &Fork) -> Span {
             let paths = text::count(into.paths.len(), "path");
             Span::new(Role::Bad, format!("conflicts with {branch} in {paths}"))
         }
-        MergeOutcome::Unrelated => Span::new(
-            Role::Warning,
-            format!("has nothing in common with {branch}"),
-        ),
+        MergeOutcome::Unrelated => {
+            Span::new(Role::Warning, format!("has nothing in common with {branch}"))
+        }
     }
 }
 
@@ -190,9 +175,7 @@ impl Answer for DeleteReport {
         let mut lines = Vec::new();
         if !self.unmerged.is_empty() {
             let count = text::count(self.unmerged.len(), "commit");
-            lines.push(format!(
-                "{count} that no other branch has, kept by the operation"
-            ));
+            lines.push(format!("{count} that no other branch has, kept by the operation"));
         }
         if let Some(op) = self.op {
             lines.push(format!("to undo: git colony undo   ({op})"));

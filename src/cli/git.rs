@@ -87,11 +87,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             return face.answer(&report);
         }
         GitCommand::Diff(args) => {
-            let of = if args.staged {
-                DiffOf::Staged
-            } else {
-                DiffOf::Unstaged
-            };
+            let of = if args.staged { DiffOf::Staged } else { DiffOf::Unstaged };
             let typed = args.path.map(below).transpose()?;
             // git has no path for the root, which means everything.
             let path = typed.filter(|path| !path.as_bytes().is_empty());

@@ -27,10 +27,7 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
-    let typed = args
-        .paths
-        .iter()
-        .map(|path| typed_path::below(&world, &checkout.root, path));
+    let typed = args.paths.iter().map(|path| typed_path::below(&world, &checkout.root, path));
     let paths = typed.collect::<Result<Vec<_>, _>>()?;
     let (found, mut report) = groups::groups(&world, &checkout, &paths)?;
     if args.agents {

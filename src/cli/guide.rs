@@ -78,9 +78,8 @@ pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
 fn filled(names: &[(&str, &str)]) -> String {
     let mut text = String::new();
     let mut rest = TEXT;
-    while let Some((before, (key, after))) = rest
-        .split_once('{')
-        .and_then(|(before, after)| Some((before, after.split_once('}')?)))
+    while let Some((before, (key, after))) =
+        rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
     {
         let name = names.iter().find(|(known, _)| *known == key);
         text.push_str(before);
@@ -109,9 +108,7 @@ fn place(session: &Session, report: &GuideReport) -> String {
     let branch = report.branch.as_deref().map(code);
     let on = branch.map_or_else(String::new, |branch| format!(", on {branch}"));
     let into = report.into.as_deref().map(code);
-    let goes = into.map_or_else(String::new, |into| {
-        format!("; the work is merged into {into}")
-    });
+    let goes = into.map_or_else(String::new, |into| format!("; the work is merged into {into}"));
     match (&report.agent, is_clone) {
         (Some(agent), true) => format!("Agent {} works in {path}{on}{goes}.", code(agent)),
         _ => format!(
@@ -143,10 +140,7 @@ fn allowed_paths(session: &Session, report: &mut GuideReport) -> Result<String> 
             report.scope = Some(patterns);
             format!(" Here these are {shown}{more} (see {file}).")
         }
-        Err(error) => format!(
-            " Here no path is allowed: {}.",
-            escape::line(&error.message())
-        ),
+        Err(error) => format!(" Here no path is allowed: {}.", escape::line(&error.message())),
     })
 }
 

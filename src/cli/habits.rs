@@ -109,16 +109,11 @@ struct GlobalOption {
 
 impl GlobalOption {
     fn read(word: &str) -> Option<GlobalOption> {
-        let mut globals = grammar::options()
-            .get_arguments()
-            .filter(|arg| arg.is_global_set());
+        let mut globals = grammar::options().get_arguments().filter(|arg| arg.is_global_set());
         let (arg, has_value) = if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').unzip();
             let name = name.unwrap_or(long);
-            (
-                globals.find(|arg| arg.get_long() == Some(name))?,
-                value.is_some(),
-            )
+            (globals.find(|arg| arg.get_long() == Some(name))?, value.is_some())
         } else {
             let mut letters = word.strip_prefix('-')?.chars();
             let letter = letters.next()?;
@@ -131,10 +126,7 @@ impl GlobalOption {
             (arg, has_value)
         };
         let takes_value = arg.get_action().takes_values();
-        Some(GlobalOption {
-            is_flag: !takes_value,
-            takes_next: takes_value && !has_value,
-        })
+        Some(GlobalOption { is_flag: !takes_value, takes_next: takes_value && !has_value })
     }
 }
 
@@ -152,33 +144,15 @@ mod tests {
     #[test]
     fn global_options_before_an_action_come_first() {
         for (typed, expected) in [
-            (
-                "git-colony agents --json new x",
-                "git-colony --json agents new x",
-            ),
-            (
-                "git-colony agents -C /d new x",
-                "git-colony -C /d agents new x",
-            ),
-            (
-                "git-colony --json agents --json new x",
-                "git-colony --json agents new x",
-            ),
+            ("git-colony agents --json new x", "git-colony --json agents new x"),
+            ("git-colony agents -C /d new x", "git-colony -C /d agents new x"),
+            ("git-colony --json agents --json new x", "git-colony --json agents new x"),
             ("git-colony agents --agent", "git-colony agents --agent"),
-            (
-                "git-colony agents --agent=bo path x",
-                "git-colony --agent=bo agents path x",
-            ),
+            ("git-colony agents --agent=bo path x", "git-colony --agent=bo agents path x"),
             ("git-colony agents -qn new x", "git-colony agents -qn new x"),
-            (
-                "git-colony restore x --json -- --json",
-                "git-colony restore x --json -- --json",
-            ),
+            ("git-colony restore x --json -- --json", "git-colony restore x --json -- --json"),
             ("git-colony -C", "git-colony -C"),
-            (
-                "git-colony agents new --json x",
-                "git-colony --json agents new x",
-            ),
+            ("git-colony agents new --json x", "git-colony --json agents new x"),
         ] {
             assert_eq!(read(typed), expected, "{typed}");
         }
@@ -188,15 +162,9 @@ mod tests {
     fn list_after_a_noun_that_lists_says_nothing_more() {
         for (typed, expected) in [
             ("git-colony agents list", "git-colony agents"),
-            (
-                "git-colony checkpoints --json ls --auto",
-                "git-colony --json checkpoints --auto",
-            ),
+            ("git-colony checkpoints --json ls --auto", "git-colony --json checkpoints --auto"),
             ("git-colony clones list", "git-colony clones list"),
-            (
-                "git-colony forks delete list",
-                "git-colony forks delete list",
-            ),
+            ("git-colony forks delete list", "git-colony forks delete list"),
             ("git-colony restore list", "git-colony restore list"),
             ("git-colony agents new list", "git-colony agents new list"),
         ] {

@@ -136,9 +136,7 @@ pub(super) struct CommandHelp {
 
 /// Returns the visible commands by group. One that is in no group comes last, in the last group.
 pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
-    let visible = cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
+    let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
     let mut found: Vec<(usize, CommandHelp)> = visible
         .map(|command| {
             let name = command.get_name();
@@ -147,10 +145,7 @@ pub(super) fn commands(cli: &clap::Command) -> Vec<CommandHelp> {
             let told = CommandHelp {
                 group: row.map_or(GROUPS[3], |(group, ..)| group),
                 name: name.to_owned(),
-                summary: command
-                    .get_about()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
+                summary: command.get_about().map(ToString::to_string).unwrap_or_default(),
                 screen: row.map_or(All, |(.., screen)| *screen),
             };
             (at.unwrap_or(TABLE.len()), told)
@@ -169,10 +164,7 @@ Usage: git colony [-C DIR] [--json] [--agent AGENT] [-q] [COMMAND]
 
 "
     .to_owned();
-    let first: Vec<_> = commands(cli)
-        .into_iter()
-        .filter(|told| told.screen == First)
-        .collect();
+    let first: Vec<_> = commands(cli).into_iter().filter(|told| told.screen == First).collect();
     for line in grouped(&first) {
         // Writing to a string cannot fail.
         writeln!(text, "{line}").ok();
@@ -218,10 +210,7 @@ impl Answer for CommandsReport {
     }
 
     fn message(&self) -> String {
-        format!(
-            "{}; 'git colony COMMAND -h' shows more",
-            text::count(self.count, "command")
-        )
+        format!("{}; 'git colony COMMAND -h' shows more", text::count(self.count, "command"))
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -233,10 +222,7 @@ impl Answer for ManualReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would write" } else { "wrote" };
         let pages = text::count(self.count, "page");
-        format!(
-            "{verb} {pages} of the manual to '{}'",
-            self.folder.display()
-        )
+        format!("{verb} {pages} of the manual to '{}'", self.folder.display())
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -252,10 +238,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         let world = face.world()?;
         let pages: Vec<_> = manual::pages()
             .into_iter()
-            .map(|page| ManualPage {
-                file: page.file,
-                text: page.text,
-            })
+            .map(|page| ManualPage { file: page.file, text: page.text })
             .collect();
         let to = args.to.as_deref();
         return face.answer(&manual_pages::install(&world, to, &pages, args.dry_run)?);
@@ -269,18 +252,13 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let mut command = &mut cli;
     for name in &args.command {
         command = command.find_subcommand_mut(name).ok_or_else(|| {
-            Error::new(
-                Code::Usage,
-                format!("no command is called '{}'", args.command.join(" ")),
-            )
-            .hint("git colony help --all")
+            Error::new(Code::Usage, format!("no command is called '{}'", args.command.join(" ")))
+                .hint("git colony help --all")
         })?;
     }
     let text = command.render_long_help();
     let out = &mut face.env.stdout;
-    write!(out, "{text}")
-        .and_then(|()| out.flush())
-        .map_err(Stop::Stream)?;
+    write!(out, "{text}").and_then(|()| out.flush()).map_err(Stop::Stream)?;
     Ok(Outcome::Yes)
 }
 
@@ -291,19 +269,14 @@ mod tests {
     #[test]
     fn every_visible_command_has_a_line_in_a_group() {
         let cli = crate::cli::grammar::built();
-        for command in cli
-            .get_subcommands()
-            .filter(|command| !command.is_hide_set())
-        {
+        for command in cli.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = command.get_name();
             let row = TABLE.iter().find(|(_, known, _)| *known == name);
             let (group, ..) = row.unwrap_or_else(|| panic!("'{name}' has no line in help's TABLE"));
             assert!(GROUPS.contains(group), "'{name}' is in no group");
         }
-        let groups: Vec<_> = TABLE
-            .iter()
-            .map(|(group, ..)| GROUPS.iter().position(|g| g == group))
-            .collect();
+        let groups: Vec<_> =
+            TABLE.iter().map(|(group, ..)| GROUPS.iter().position(|g| g == group)).collect();
         assert!(groups.is_sorted(), "the lines of a group stand together");
         let first = TABLE.iter().filter(|(.., screen)| *screen == First).count();
         assert!(first <= 14, "the first screen has room for fourteen");

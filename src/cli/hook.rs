@@ -135,9 +135,7 @@ fn input(face: &mut Face<'_>) -> Vec<u8> {
         let mut part = vec![0; 64 * 1024];
         while let Ok(count @ 1..) = stdin.read(&mut part) {
             let new = part.get(..count).unwrap_or_default();
-            let mut all = shared
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut all = shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             all.extend_from_slice(new);
         }
         // Nobody waits any more when the time is up.
@@ -147,9 +145,7 @@ fn input(face: &mut Face<'_>) -> Vec<u8> {
         // An end and the time being up are the same to us.
         end.recv_timeout(INPUT_TIME).ok();
     }
-    let mut all = so_far
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut all = so_far.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     std::mem::take(&mut all)
 }
 

@@ -140,22 +140,14 @@ impl Answer for InstallReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.missing().is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.missing().is_empty() { Outcome::Yes } else { Outcome::No }
     }
 }
 
 /// Counts hooks, and names the MCP server beside them.
 fn counted(hooks: &[hooks::HookStatus]) -> (String, &'static str) {
     let servers = hooks.iter().filter(|hook| hook.is_server()).count();
-    let server = if servers > 0 {
-        " and the MCP server"
-    } else {
-        ""
-    };
+    let server = if servers > 0 { " and the MCP server" } else { "" };
     (text::count(hooks.len() - servers, "hook"), server)
 }
 
@@ -168,10 +160,7 @@ impl Answer for HooksStatusReport {
         match (installed, replaced) {
             (0, 0) => "no hooks are installed".to_owned(),
             (_, 0) => format!("{} installed", text::count(installed, "hook")),
-            _ => format!(
-                "{} installed, {replaced} replaced",
-                text::count(installed, "hook")
-            ),
+            _ => format!("{} installed, {replaced} replaced", text::count(installed, "hook")),
         }
     }
 

@@ -35,11 +35,7 @@ impl Answer for IndexReport {
 
     fn message(&self) -> String {
         let files = text::count(self.files_scanned, "file");
-        let more = if self.stopped_at_cap {
-            ", and there are more"
-        } else {
-            ""
-        };
+        let more = if self.stopped_at_cap { ", and there are more" } else { "" };
         let when = match (self.cached, self.stale) {
             (false, _) => String::new(),
             (true, false) => format!(", as of {}", self.indexed_at),
@@ -61,10 +57,7 @@ impl Answer for IndexReport {
             .iter()
             .filter(|(_, count)| *count > 0)
             .map(|(name, count)| row(name, *count));
-        let extensions = self
-            .by_extension_top
-            .iter()
-            .map(|(name, count)| row(name, *count));
+        let extensions = self.by_extension_top.iter().map(|(name, count)| row(name, *count));
         text::table(&extensions.chain(purposes).collect::<Vec<_>>())
     }
 }

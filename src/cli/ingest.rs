@@ -25,12 +25,7 @@ pub(super) struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// First commit the files below DIR, which may be anywhere, and ingest these; beside each a file names its origin
-    #[arg(
-        long,
-        value_name = "DIR",
-        requires = "source_uri",
-        conflicts_with = "paths"
-    )]
+    #[arg(long, value_name = "DIR", requires = "source_uri", conflicts_with = "paths")]
     from: Option<PathBuf>,
     /// The origin of these files: a URL, or another name
     #[arg(long, value_name = "URI", requires = "from")]
@@ -71,11 +66,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let request = Request {
         paths: paths.collect::<Result<_>>()?,
         profile: args.profile,
-        network: if args.offline {
-            Network::Offline
-        } else {
-            Network::Used
-        },
+        network: if args.offline { Network::Offline } else { Network::Used },
     };
     let report = knowledge::ingest(&session, &request)?;
     search::keep_up_to_date(&session);
@@ -84,11 +75,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for IngestReport {
     fn message(&self) -> String {
-        let nothing = if self.dry_run {
-            "; nothing was written"
-        } else {
-            ""
-        };
+        let nothing = if self.dry_run { "; nothing was written" } else { "" };
         format!("{}{nothing}", counts(&self.records))
     }
 
@@ -99,11 +86,7 @@ impl Answer for IngestReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let verb = if self.dry_run {
-            "would commit"
-        } else {
-            "committed"
-        };
+        let verb = if self.dry_run { "would commit" } else { "committed" };
         let acquired = self.acquired.iter();
         let mut told: Vec<String> = acquired.map(|path| format!("{verb}: {path}")).collect();
         told.extend(lines(&self.records));
@@ -111,11 +94,7 @@ impl Answer for IngestReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if has_failed(&self.records) {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if has_failed(&self.records) { Outcome::No } else { Outcome::Yes }
     }
 }
 
@@ -157,9 +136,7 @@ fn word(status: SourceStatus) -> &'static str {
 
 /// Lists the documents that are not unchanged.
 pub(super) fn lines(records: &[SourceOutcome]) -> Vec<String> {
-    let told = records
-        .iter()
-        .filter(|one| one.status != SourceStatus::Unchanged);
+    let told = records.iter().filter(|one| one.status != SourceStatus::Unchanged);
     let row = |one: &SourceOutcome| {
         let size = match (&one.error, one.status) {
             (Some(error), _) if one.stale => format!("{error}; the version before stays"),

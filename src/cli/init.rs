@@ -22,10 +22,7 @@ use super::{Face, Run, Stop};
 /// git-lfs, and publishes that unless --no-push is given (see 'lfs migrate'). All other commands work
 /// without it.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
     /// Where the repository is (default: the URL of origin)
     #[arg(long, value_name = "URL")]
@@ -58,11 +55,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         let url = args.url.as_deref();
         without_repository(error, url, &face.env.world.cwd)
     })?;
-    let publication = if args.no_push {
-        Publication::No
-    } else {
-        Publication::Yes
-    };
+    let publication = if args.no_push { Publication::No } else { Publication::Yes };
     let request = Request {
         url: args.url,
         colony: args.colony,
@@ -83,10 +76,8 @@ fn without_repository(error: Error, url: Option<&str>, cwd: &Path) -> Error {
     let Some(url) = url.filter(|_| error.code() == Code::NotARepository) else {
         return error;
     };
-    let message = format!(
-        "{}; '--url' notes where a repository is, and makes none",
-        error.message()
-    );
+    let message =
+        format!("{}; '--url' notes where a repository is, and makes none", error.message());
     // The URL that is shown has no token in it.
     let url = RemoteUrl::parse(url, Provenance::User, cwd)
         .map_or_else(|_| "URL".to_owned(), |url| shell_word(&url.in_full()));
@@ -116,21 +107,10 @@ impl Answer for InitReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let mut lines: Vec<String> = self
-            .files_created
-            .iter()
-            .map(|path| format!("  {path}"))
-            .collect();
-        let verb = if self.dry_run {
-            "would set up"
-        } else {
-            "set up"
-        };
-        lines.extend(
-            self.set_up
-                .iter()
-                .map(|what| format!("{verb} here: {what}")),
-        );
+        let mut lines: Vec<String> =
+            self.files_created.iter().map(|path| format!("  {path}")).collect();
+        let verb = if self.dry_run { "would set up" } else { "set up" };
+        lines.extend(self.set_up.iter().map(|what| format!("{verb} here: {what}")));
         lines.extend(self.large_files());
         lines.extend(self.data());
         for flag in &self.unused_flags {
@@ -234,11 +214,7 @@ impl InitReport {
             }
         }
         for one in &self.patterns_left_out {
-            lines.push(format!(
-                "left out: {}, since {}",
-                one.pattern,
-                one.why.to_text()
-            ));
+            lines.push(format!("left out: {}, since {}", one.pattern, one.why.to_text()));
         }
         if !lines.is_empty() {
             lines.push(

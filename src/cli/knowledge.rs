@@ -58,12 +58,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         return face.answer(&report);
     };
     let session = face.session(Run::from(args.dry_run))?;
-    let ChoiceArgs {
-        sources,
-        prefix,
-        row,
-        unused,
-    } = args.choice;
+    let ChoiceArgs { sources, prefix, row, unused } = args.choice;
     let choice = match (prefix, row) {
         _ if unused => Choice::Unused,
         (Some(prefix), _) => Choice::Prefix(prefix_from_root(&session, prefix)?),
@@ -91,10 +86,7 @@ fn prefix_from_root(session: &Session, typed: String) -> Result<String> {
     let path = typed_path::repo_path(session, typed.as_ref())?;
     let is_folder = typed.ends_with('/') && !path.as_bytes().is_empty();
     let end = if is_folder { "/" } else { "" };
-    Ok(format!(
-        "{}{end}",
-        crate::knowledge::record::source_uri(&path)
-    ))
+    Ok(format!("{}{end}", crate::knowledge::record::source_uri(&path)))
 }
 
 impl Answer for KnowledgeReport {
@@ -111,13 +103,10 @@ impl Answer for KnowledgeReport {
 
     fn body(&self, now: &Moment) -> Vec<String> {
         let row = |source: &KnowledgeSource| {
-            let notes = [
-                (source.stale, "stale"),
-                (source.unrouted == Some(true), "unrouted"),
-            ]
-            .into_iter()
-            .filter(|(is_so, _)| *is_so)
-            .map(|(_, note)| note);
+            let notes = [(source.stale, "stale"), (source.unrouted == Some(true), "unrouted")]
+                .into_iter()
+                .filter(|(is_so, _)| *is_so)
+                .map(|(_, note)| note);
             vec![
                 source.path.to_string(),
                 source.data_type.clone(),
@@ -139,11 +128,7 @@ impl Answer for ClearReport {
         if let Some(problem) = &self.problem {
             return problem.clone();
         }
-        let verb = if self.dry_run {
-            "would clear"
-        } else {
-            "cleared"
-        };
+        let verb = if self.dry_run { "would clear" } else { "cleared" };
         let documents = text::count(self.count, "document");
         format!("{verb} {documents} from the knowledge base")
     }

@@ -86,11 +86,7 @@ impl Answer for LfsStatus {
             .patterns
             .iter()
             .map(|row| {
-                vec![
-                    row.pattern.clone(),
-                    text::count(row.files, "file"),
-                    text::size(row.bytes),
-                ]
+                vec![row.pattern.clone(), text::count(row.files, "file"), text::size(row.bytes)]
             })
             .collect();
         lines.extend(text::table(&rows));
@@ -118,38 +114,23 @@ impl Answer for HydrateReport {
         if self.dry_run {
             let bytes: u64 = self.missing.iter().map(|missing| missing.size).sum();
             let files = text::count(self.hydrated.len() + self.missing.len(), "file");
-            return format!(
-                "would bring in {files} of {}",
-                text::size(self.bytes + bytes)
-            );
+            return format!("would bring in {files} of {}", text::size(self.bytes + bytes));
         }
         let files = text::count(self.hydrated.len(), "file");
         format!("brought in {files} of {}", text::size(self.bytes))
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let how = if self.dry_run {
-            "to download"
-        } else {
-            "missing"
-        };
+        let how = if self.dry_run { "to download" } else { "missing" };
         let line = |(missing, reason): (&MissingObject, &Option<String>)| {
             let reason = reason.iter().map(|reason| format!(": {reason}"));
             let size = text::size(missing.size);
-            format!(
-                "{how}: {} ({size}){}",
-                missing.path,
-                reason.collect::<String>()
-            )
+            format!("{how}: {} ({size}){}", missing.path, reason.collect::<String>())
         };
         self.missing.iter().zip(&self.reasons).map(line).collect()
     }
 
     fn outcome(&self) -> Outcome {
-        if self.missing.is_empty() || self.dry_run {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.missing.is_empty() || self.dry_run { Outcome::Yes } else { Outcome::No }
     }
 }

@@ -16,10 +16,7 @@ use super::{Face, Run, Stop};
 /// Uncommitted edits, and work that would be left behind, stop it before anything changes. Run it again
 /// to publish the rest; until then --abort undoes it.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
     /// Continue a migration that was cut off, and do nothing else
     #[arg(long = "continue", conflicts_with = "abort")]
@@ -41,24 +38,12 @@ pub(super) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
     if args.abort {
-        let since = if args.force {
-            Since::Keep
-        } else {
-            Since::Refuse
-        };
+        let since = if args.force { Since::Keep } else { Since::Refuse };
         return face.answer(&migrate::abort(&session, since)?);
     }
     let request = Request {
-        publication: if args.no_push {
-            Publication::No
-        } else {
-            Publication::Yes
-        },
-        start: if args.go_on {
-            Start::CutOff
-        } else {
-            Start::Anywhere
-        },
+        publication: if args.no_push { Publication::No } else { Publication::Yes },
+        start: if args.go_on { Start::CutOff } else { Start::Anywhere },
     };
     face.answer(&migrate::migrate(&session, request)?)
 }
@@ -69,10 +54,7 @@ const SHOWN_PATTERNS: usize = 8;
 impl MigrateReport {
     /// Prints the patterns of the rewrite and notes about them, once.
     fn news(&self) -> Vec<String> {
-        let is_new = matches!(
-            self.status,
-            MigrateStatus::Migrated | MigrateStatus::Followed
-        );
+        let is_new = matches!(self.status, MigrateStatus::Migrated | MigrateStatus::Followed);
         if !is_new {
             return Vec::new();
         }
@@ -132,17 +114,11 @@ impl Answer for MigrateReport {
         for one in &self.kept {
             let (name, kept) = (one.name.short(), &one.kept_as);
             let commits = text::count(one.commits, "commit");
-            lines.push(format!(
-                "{commits} of {name} kept as {kept}: {}",
-                one.way_back()
-            ));
+            lines.push(format!("{commits} of {name} kept as {kept}: {}", one.way_back()));
         }
         for left in &self.left_on_new {
             let name = left.name.short();
-            lines.push(format!(
-                "{name} stays in the history that was undone: {}",
-                left.way_back
-            ));
+            lines.push(format!("{name} stays in the history that was undone: {}", left.way_back));
         }
         lines.extend(self.news());
         match (&self.push_error, self.pushed) {
@@ -154,22 +130,13 @@ impl Answer for MigrateReport {
             (None, false) => {}
         }
         let is_open = !self.pushed && !self.dry_run;
-        if is_open
-            && matches!(
-                self.status,
-                MigrateStatus::Migrated | MigrateStatus::Continued
-            )
-        {
+        if is_open && matches!(self.status, MigrateStatus::Migrated | MigrateStatus::Continued) {
             lines.push("to undo: git colony lfs migrate --abort".to_owned());
         }
         lines
     }
 
     fn outcome(&self) -> Outcome {
-        if self.push_error.is_some() {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.push_error.is_some() { Outcome::No } else { Outcome::Yes }
     }
 }

@@ -11,10 +11,7 @@ const MAX_LINES: usize = 10;
 pub(super) fn lines(locked: &[LockedPath], known_at: Option<&str>, now: &Moment) -> Vec<String> {
     let mut lines: Vec<String> = locked.iter().take(MAX_LINES).map(line).collect();
     if let Some(more) = locked.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
-        lines.push(format!(
-            "locked as well: {}",
-            text::count(more, "more path")
-        ));
+        lines.push(format!("locked as well: {}", text::count(more, "more path")));
     }
     if !lines.is_empty() {
         let known = known_at.and_then(time::parse_rfc3339);
@@ -29,8 +26,5 @@ pub(super) fn lines(locked: &[LockedPath], known_at: Option<&str>, now: &Moment)
 fn line(one: &LockedPath) -> String {
     let who = one.locked_by.as_deref().unwrap_or("another user");
     let branches = text::list(&one.changed_in);
-    format!(
-        "locked by {who}: {} (lock {}), changed in {branches}",
-        one.path, one.id
-    )
+    format!("locked by {who}: {} (lock {}), changed in {branches}", one.path, one.id)
 }

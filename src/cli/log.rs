@@ -49,14 +49,9 @@ impl Answer for LogReport {
         };
         let into = self.into.as_ref();
         let beyond = into.map(|into| format!(" that '{into}' does not have"));
-        let pending = self
-            .uncommitted
-            .as_ref()
-            .map(|found| format!(", and {}", pending_changes(found)));
-        [Some(listed), beyond, pending]
-            .into_iter()
-            .flatten()
-            .collect()
+        let pending =
+            self.uncommitted.as_ref().map(|found| format!(", and {}", pending_changes(found)));
+        [Some(listed), beyond, pending].into_iter().flatten().collect()
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
@@ -88,12 +83,7 @@ fn pending_changes(found: &Uncommitted) -> String {
 }
 
 fn on_top(found: &Uncommitted) -> Vec<String> {
-    vec![
-        "-".to_owned(),
-        "now".to_owned(),
-        found.agent.clone(),
-        pending_changes(found),
-    ]
+    vec!["-".to_owned(), "now".to_owned(), found.agent.clone(), pending_changes(found)]
 }
 
 fn row(commit: &Entry, now: &Moment) -> Vec<String> {

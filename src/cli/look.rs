@@ -56,11 +56,7 @@ fn palette(world: &World, when: ColorWhen, look: &Look, is_terminal: bool) -> Pa
         (ColorWhen::Auto, Some("never" | "false" | "no" | "off" | "0")) => false,
         (ColorWhen::Auto, _) => is_terminal && !is_dumb(world),
     };
-    if painted {
-        Palette::Ansi
-    } else {
-        Palette::Plain
-    }
+    if painted { Palette::Ansi } else { Palette::Plain }
 }
 
 /// Returns `true` if the terminal shows plain text only.
@@ -90,11 +86,7 @@ impl Face<'_> {
             return;
         };
         let world = self.env.world.standing_in(root);
-        let measured = Measured {
-            command,
-            started,
-            exit: exit.0,
-        };
+        let measured = Measured { command, started, exit: exit.0 };
         if let Err(error) = bench::record(&world, &measured) {
             (world.narrate)(&format!(
                 "warning: cannot keep the time of this command: {}",
@@ -154,10 +146,7 @@ fn page(env: &Env, settings: &PagerSettings, text: &str) -> Result<bool> {
     let Some(command) = pager::command(world, settings) else {
         return Ok(false);
     };
-    let terminal = PagerStreams {
-        stdout: &streams.stdout,
-        stderr: &streams.stderr,
-    };
+    let terminal = PagerStreams { stdout: &streams.stdout, stderr: &streams.stderr };
     pager::show(world, &command, text, &terminal)
 }
 

@@ -21,13 +21,8 @@ pub struct Page {
 /// Returns every page.
 pub fn pages() -> Vec<Page> {
     let cli = super::grammar::whole();
-    let mut pages = vec![Page {
-        file: "git-colony.1".to_owned(),
-        text: overview(&cli),
-    }];
-    let visible = cli
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
+    let mut pages = vec![Page { file: "git-colony.1".to_owned(), text: overview(&cli) }];
+    let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
     pages.extend(visible.map(|command| Page {
         file: format!("git-colony-{}.1", command.get_name()),
         text: page(&cli, command),
@@ -49,22 +44,13 @@ const DESCRIPTION: &[&str] = &[
 const EXIT_STATUS: &[(&str, &str)] = &[
     ("0", "Done."),
     ("1", "Done, and the answer is no."),
-    (
-        "128",
-        "Refused or failed; nothing has changed unless the message says so.",
-    ),
+    ("128", "Refused or failed; nothing has changed unless the message says so."),
     ("129", "Wrong usage."),
-    (
-        "130, 143",
-        "Interrupted (SIGINT), ended (SIGTERM, SIGHUP) before anything was changed.",
-    ),
+    ("130, 143", "Interrupted (SIGINT), ended (SIGTERM, SIGHUP) before anything was changed."),
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
-    (
-        "GIT_DIR, GIT_WORK_TREE, GIT_CEILING_DIRECTORIES",
-        "Where the repository is, as for git.",
-    ),
+    ("GIT_DIR, GIT_WORK_TREE, GIT_CEILING_DIRECTORIES", "Where the repository is, as for git."),
     (
         "GIT_AUTHOR_NAME, GIT_COMMITTER_NAME, ...",
         "Who acts, as for git; an agent that is named wins.",
@@ -105,10 +91,7 @@ const FILES: &[(&str, &str)] = &[
         "refs/colony-local/*",
         "Automatic checkpoints and the operation log; an ordinary push leaves them out.",
     ),
-    (
-        ".git/colony/",
-        "The lock, the name of the worktree, an operation in progress.",
-    ),
+    (".git/colony/", "The lock, the name of the worktree, an operation in progress."),
     (
         ".git/colony-kept/",
         "The files that operations moved aside. 'git colony prune' deletes those past their time.",
@@ -175,19 +158,13 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
     roff.name(&name, &about(command));
     roff.section("SYNOPSIS");
     let spoken = format!("git colony {}", command.get_name());
-    let actions: Vec<_> = command
-        .get_subcommands()
-        .filter(|action| !action.is_hide_set())
-        .collect();
+    let actions: Vec<_> =
+        command.get_subcommands().filter(|action| !action.is_hide_set()).collect();
     if !command.is_subcommand_required_set() {
         synopsis(&mut roff, &spoken, command);
     }
     for action in &actions {
-        synopsis(
-            &mut roff,
-            &format!("{spoken} {}", action.get_name()),
-            action,
-        );
+        synopsis(&mut roff, &format!("{spoken} {}", action.get_name()), action);
     }
     roff.section("DESCRIPTION");
     describe(&mut roff, command);
@@ -213,10 +190,7 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
     roff.paragraphs(["git-colony(1) lists the variables, the settings, and where data is stored."]);
     roff.section("SEE ALSO");
     let commands = help::commands(cli);
-    let group = commands
-        .iter()
-        .find(|told| told.name == command.get_name())
-        .map(|told| told.group);
+    let group = commands.iter().find(|told| told.name == command.get_name()).map(|told| told.group);
     let beside = commands
         .iter()
         .filter(|told| Some(told.group) == group)
@@ -256,23 +230,14 @@ fn synopsis(roff: &mut Roff, spoken: &str, command: &clap::Command) {
     for arg in command.get_positionals() {
         let dashes = if arg.is_last_set() { "-- " } else { "" };
         let name = format!("{dashes}{}", value_of(arg).unwrap_or_default());
-        words.push(if arg.is_required_set() {
-            name
-        } else {
-            format!("[{name}]")
-        });
+        words.push(if arg.is_required_set() { name } else { format!("[{name}]") });
     }
-    roff.synopsis(
-        spoken,
-        &words.iter().map(String::as_str).collect::<Vec<_>>(),
-    );
+    roff.synopsis(spoken, &words.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 fn options(roff: &mut Roff, command: &clap::Command, wanted: impl Fn(&clap::Arg) -> bool) {
-    let (positionals, options): (Vec<_>, Vec<_>) = command
-        .get_arguments()
-        .filter(|arg| wanted(arg))
-        .partition(|arg| arg.is_positional());
+    let (positionals, options): (Vec<_>, Vec<_>) =
+        command.get_arguments().filter(|arg| wanted(arg)).partition(|arg| arg.is_positional());
     for arg in positionals.into_iter().chain(options) {
         let short = arg.get_short().map(|short| format!("-{short}"));
         let long = arg.get_long().map(|long| format!("--{long}"));
@@ -285,9 +250,7 @@ fn options(roff: &mut Roff, command: &clap::Command, wanted: impl Fn(&clap::Arg)
 /// The name of a value, with dots where it may come many times.
 fn value_of(arg: &clap::Arg) -> Option<String> {
     let name = arg.get_value_names()?.first()?;
-    let many = arg
-        .get_num_args()
-        .is_some_and(|range| range.max_values() > 1);
+    let many = arg.get_num_args().is_some_and(|range| range.max_values() > 1);
     Some(format!("{name}{}", if many { "..." } else { "" }))
 }
 
@@ -295,10 +258,7 @@ fn told_of(arg: &clap::Arg) -> String {
     if arg.get_id() == "help" {
         return "Print help: '-h' on one screen, '--help' in full.".to_owned();
     }
-    let help = arg
-        .get_long_help()
-        .or(arg.get_help())
-        .map(ToString::to_string);
+    let help = arg.get_long_help().or(arg.get_help()).map(ToString::to_string);
     let mut told = help.unwrap_or_default();
     if !told.ends_with('.') {
         told.push('.');
@@ -306,20 +266,15 @@ fn told_of(arg: &clap::Arg) -> String {
     let possible = arg.get_possible_values();
     if !possible.is_empty() && arg.get_action().takes_values() {
         let value = |value: &clap::builder::PossibleValue| match value.get_help() {
-            Some(help) => format!(
-                "'{}' ({})",
-                value.get_name(),
-                help::first_lower(&help.to_string())
-            ),
+            Some(help) => {
+                format!("'{}' ({})", value.get_name(), help::first_lower(&help.to_string()))
+            }
             None => format!("'{}'", value.get_name()),
         };
         let values: Vec<_> = possible.iter().map(value).collect();
         told = format!("{told}\n\nOne of {}.", values.join(", "));
     }
-    let defaults = arg
-        .get_default_values()
-        .iter()
-        .filter(|_| !arg.is_hide_default_value_set());
+    let defaults = arg.get_default_values().iter().filter(|_| !arg.is_hide_default_value_set());
     for default in defaults.filter(|_| arg.get_action().takes_values()) {
         told = format!("{told} Default: '{}'.", default.to_string_lossy());
     }

@@ -14,11 +14,7 @@ pub(super) struct Meaning {
 }
 
 const fn row(typed: &'static str, command: &'static str, told: &'static str) -> Meaning {
-    Meaning {
-        typed,
-        command,
-        told,
-    }
+    Meaning { typed, command, told }
 }
 
 const KEEP: &str = "git colony checkpoint -m LABEL";
@@ -33,78 +29,26 @@ const MEANINGS: &[Meaning] = &[
         "git colony checkpoint --off-branch -m LABEL",
         "keeps the uncommitted changes, and leaves branch and files alone",
     ),
-    row(
-        "stash list",
-        "git colony checkpoints",
-        "lists the checkpoints",
-    ),
-    row(
-        "stash pop",
-        "git colony restore @{0}",
-        "restores the newest checkpoint",
-    ),
-    row(
-        "stash apply",
-        "git colony restore @{0}",
-        "restores the newest checkpoint",
-    ),
-    row(
-        "stash drop",
-        "git colony checkpoints delete ID",
-        "undo restores it",
-    ),
-    row(
-        "stash show",
-        "git colony checkpoints show @{0}",
-        "shows the newest checkpoint",
-    ),
+    row("stash list", "git colony checkpoints", "lists the checkpoints"),
+    row("stash pop", "git colony restore @{0}", "restores the newest checkpoint"),
+    row("stash apply", "git colony restore @{0}", "restores the newest checkpoint"),
+    row("stash drop", "git colony checkpoints delete ID", "undo restores it"),
+    row("stash show", "git colony checkpoints show @{0}", "shows the newest checkpoint"),
     row("save", KEEP, "keeps the whole working tree"),
     row("snapshot", KEEP, "keeps the whole working tree"),
     row("backup", KEEP, "keeps the whole working tree"),
     row("keep", KEEP, "keeps the whole working tree"),
     row("wip", KEEP, "keeps the whole working tree"),
-    row(
-        "add",
-        KEEP,
-        "keeps the whole working tree, without an index",
-    ),
-    row(
-        "ci",
-        "git colony commit -m MESSAGE --all",
-        "or name the paths",
-    ),
+    row("add", KEEP, "keeps the whole working tree, without an index"),
+    row("ci", "git colony commit -m MESSAGE --all", "or name the paths"),
     row("amend", "git commit --amend", "a command of git"),
-    row(
-        "commit --amend",
-        "git commit --amend",
-        "a command of git; undo --force reverts it",
-    ),
-    row(
-        "commit --no-verify",
-        "git commit --no-verify",
-        "here the hooks always run",
-    ),
-    row(
-        "describe",
-        "git colony tag -m LABEL HEAD",
-        "gives a commit a label",
-    ),
-    row(
-        "tag -d",
-        "git colony checkpoints delete ID",
-        "undo restores it",
-    ),
-    row(
-        "tag --delete",
-        "git colony checkpoints delete ID",
-        "undo restores it",
-    ),
+    row("commit --amend", "git commit --amend", "a command of git; undo --force reverts it"),
+    row("commit --no-verify", "git commit --no-verify", "here the hooks always run"),
+    row("describe", "git colony tag -m LABEL HEAD", "gives a commit a label"),
+    row("tag -d", "git colony checkpoints delete ID", "undo restores it"),
+    row("tag --delete", "git colony checkpoints delete ID", "undo restores it"),
     row("tag -l", "git colony checkpoints", "lists the checkpoints"),
-    row(
-        "tag --list",
-        "git colony checkpoints",
-        "lists the checkpoints",
-    ),
+    row("tag --list", "git colony checkpoints", "lists the checkpoints"),
     // Restore.
     row(
         "revert",
@@ -131,11 +75,7 @@ const MEANINGS: &[Meaning] = &[
         "git colony checkpoints",
         "lists what can be restored; 'git colony ops' lists operations",
     ),
-    row(
-        "unstash",
-        "git colony restore @{0}",
-        "restores the newest checkpoint",
-    ),
+    row("unstash", "git colony restore @{0}", "restores the newest checkpoint"),
     row(
         "checkout",
         "git switch BRANCH",
@@ -146,21 +86,9 @@ const MEANINGS: &[Meaning] = &[
         "git switch BRANCH",
         "a command of git; 'git colony restore ID -- PATH' restores files",
     ),
-    row(
-        "restore --staged",
-        "git restore --staged PATH",
-        "a command of git",
-    ),
-    row(
-        "restore --source",
-        "git colony restore ID -- PATH",
-        "restores files",
-    ),
-    row(
-        "restore -s",
-        "git colony restore ID -- PATH",
-        "restores files",
-    ),
+    row("restore --staged", "git restore --staged PATH", "a command of git"),
+    row("restore --source", "git colony restore ID -- PATH", "restores files"),
+    row("restore -s", "git colony restore ID -- PATH", "restores files"),
     // Collaborate.
     row(
         "branch",
@@ -169,34 +97,14 @@ const MEANINGS: &[Meaning] = &[
     ),
     row("branches", "git colony forks", "lists the forks"),
     row("br", "git colony forks", "lists the forks"),
-    row(
-        "switch",
-        "git switch BRANCH",
-        "a command of git; 'git colony fork LABEL' creates a fork",
-    ),
-    row(
-        "fork -d",
-        "git colony forks delete FORK",
-        "undo restores it",
-    ),
-    row(
-        "fork --delete",
-        "git colony forks delete FORK",
-        "undo restores it",
-    ),
+    row("switch", "git switch BRANCH", "a command of git; 'git colony fork LABEL' creates a fork"),
+    row("fork -d", "git colony forks delete FORK", "undo restores it"),
+    row("fork --delete", "git colony forks delete FORK", "undo restores it"),
     row("fork --list", "git colony forks", "lists the forks"),
     row("worktree", NEW_AGENT, "a clone and a fork of its own"),
     row("worktree add", NEW_AGENT, "a clone and a fork of its own"),
-    row(
-        "worktree list",
-        "git colony agents",
-        "lists who works where",
-    ),
-    row(
-        "worktree remove",
-        "git colony agents remove NAME",
-        "its work is kept",
-    ),
+    row("worktree list", "git colony agents", "lists who works where"),
+    row("worktree remove", "git colony agents remove NAME", "its work is kept"),
     row("workspace", NEW_AGENT, "a clone and a fork of its own"),
     row("agent", NEW_AGENT, "'git colony agents' lists them"),
     row("spawn", NEW_AGENT, "a clone and a fork of its own"),
@@ -205,59 +113,23 @@ const MEANINGS: &[Meaning] = &[
         "git -c merge.ff=false colony merge SOURCE",
         "always makes a merge commit",
     ),
-    row(
-        "squash",
-        "git colony merge SOURCE --squash",
-        "merges as one commit",
-    ),
-    row(
-        "pick",
-        "git colony cherry-pick COMMIT",
-        "applies commits or decisions",
-    ),
-    row(
-        "pull",
-        "git colony sync --fetch",
-        "fetches what others share; 'git pull' is for branches",
-    ),
+    row("squash", "git colony merge SOURCE --squash", "merges as one commit"),
+    row("pick", "git colony cherry-pick COMMIT", "applies commits or decisions"),
+    row("pull", "git colony sync --fetch", "fetches what others share; 'git pull' is for branches"),
     row(
         "fetch",
         "git colony sync --fetch",
         "fetches what others share; 'git fetch' is for branches",
     ),
-    row(
-        "push",
-        SYNC,
-        "shows what would be shared; 'git push' is for branches",
-    ),
+    row("push", SYNC, "shows what would be shared; 'git push' is for branches"),
     row("publish", SYNC, "shows what would be shared"),
     row("share", SYNC, "shows what would be shared"),
     // Inspect and maintain.
-    row(
-        "st",
-        "git colony status",
-        "shows the state of the repository",
-    ),
-    row(
-        "stat",
-        "git colony status",
-        "shows the state of the repository",
-    ),
-    row(
-        "info",
-        "git colony status",
-        "shows the state of the repository",
-    ),
-    row(
-        "status -s",
-        "git colony status --line",
-        "shows the state in one line",
-    ),
-    row(
-        "status --short",
-        "git colony status --line",
-        "shows the state in one line",
-    ),
+    row("st", "git colony status", "shows the state of the repository"),
+    row("stat", "git colony status", "shows the state of the repository"),
+    row("info", "git colony status", "shows the state of the repository"),
+    row("status -s", "git colony status --line", "shows the state in one line"),
+    row("status --short", "git colony status --line", "shows the state in one line"),
     row(
         "show",
         "git colony checkpoints show @{0}",
@@ -287,11 +159,7 @@ const MEANINGS: &[Meaning] = &[
         "git diff --staged",
         "a command of git: here states are compared, not the index",
     ),
-    row(
-        "conflicts",
-        "git colony forks --conflicts",
-        "shows which forks clash",
-    ),
+    row("conflicts", "git colony forks --conflicts", "shows which forks clash"),
     row(
         "graph",
         "git colony topology",
@@ -299,48 +167,16 @@ const MEANINGS: &[Meaning] = &[
     ),
     row("tree", "git colony map tree", "lists files and directories"),
     row("gc", "git colony prune -n", "shows the data past its time"),
-    row(
-        "clean",
-        "git colony prune -n",
-        "shows the data past its time; 'git clean' is for files",
-    ),
+    row("clean", "git colony prune -n", "shows the data past its time; 'git clean' is for files"),
     row("setup", "git colony init -n", "shows what would be set up"),
-    row(
-        "install",
-        "git colony hooks install",
-        "for git and for agents",
-    ),
-    row(
-        "uninstall",
-        "git colony deinit -n",
-        "shows what would be removed",
-    ),
-    row(
-        "settings",
-        "git colony config",
-        "every setting, and where it is set",
-    ),
-    row(
-        "check",
-        "git colony doctor",
-        "checks versions, locks, hooks and disk space",
-    ),
+    row("install", "git colony hooks install", "for git and for agents"),
+    row("uninstall", "git colony deinit -n", "shows what would be removed"),
+    row("settings", "git colony config", "every setting, and where it is set"),
+    row("check", "git colony doctor", "checks versions, locks, hooks and disk space"),
     row("demo", "git colony tour", "shows what it does"),
-    row(
-        "rm",
-        "git colony help --all",
-        "agents remove, checkpoints delete, forks delete",
-    ),
-    row(
-        "remove",
-        "git colony help --all",
-        "agents remove, checkpoints delete, forks delete",
-    ),
-    row(
-        "delete",
-        "git colony help --all",
-        "agents remove, checkpoints delete, forks delete",
-    ),
+    row("rm", "git colony help --all", "agents remove, checkpoints delete, forks delete"),
+    row("remove", "git colony help --all", "agents remove, checkpoints delete, forks delete"),
+    row("delete", "git colony help --all", "agents remove, checkpoints delete, forks delete"),
     row("rebase", "git rebase", "a command of git"),
     row("bisect", "git bisect", "a command of git"),
     row("blame", "git blame PATH", "a command of git"),

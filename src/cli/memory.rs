@@ -11,10 +11,7 @@ use crate::ui::text;
 use super::text_argument::TextArgument;
 use super::{Face, Run, Stop};
 
-const NOTE: TextArgument<'_> = TextArgument {
-    what: "a note",
-    max_bytes: MAX_NOTE_BYTES,
-};
+const NOTE: TextArgument<'_> = TextArgument { what: "a note", max_bytes: MAX_NOTE_BYTES };
 
 /// Keep notes of this checkout; 'git clean -fdx' deletes them
 ///
@@ -45,12 +42,7 @@ struct AddArgs {
     #[arg(allow_hyphen_values = true, required_unless_present = "text")]
     note: Option<String>,
     /// The note as it stands, also '-'
-    #[arg(
-        long,
-        value_name = "TEXT",
-        conflicts_with = "note",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "TEXT", conflicts_with = "note", allow_hyphen_values = true)]
     text: Option<String>,
     /// Add it to MEMORY.md, which does not expire, and not to the file of the day
     #[arg(long)]
@@ -77,11 +69,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Action::Add(args) => {
             let session = face.session(Run::from(args.dry_run))?;
             let note = NOTE.read(face.env, args.note, args.text)?;
-            let place = if args.long {
-                NoteFor::Long
-            } else {
-                NoteFor::Today
-            };
+            let place = if args.long { NoteFor::Long } else { NoteFor::Today };
             let report = memory::add(&session, &note, place)?;
             face.answer(&report)
         }
@@ -101,11 +89,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 impl Answer for MemoryAddReport {
     fn message(&self) -> String {
         let would = if self.dry_run { "would add" } else { "added" };
-        let redacted = if self.redacted {
-            ", without its secrets"
-        } else {
-            ""
-        };
+        let redacted = if self.redacted { ", without its secrets" } else { "" };
         let expired = match self.expired.len() {
             0 => String::new(),
             some => format!("; the notes of {} expired", text::count(some, "day")),
@@ -144,11 +128,7 @@ impl Answer for MemoryReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.count == 0 {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.count == 0 { Outcome::No } else { Outcome::Yes }
     }
 }
 

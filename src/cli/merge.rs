@@ -28,10 +28,7 @@ use super::{Face, Run, Stop, aside_lines, typed_path};
 /// in git's own state with --resolve. The hooks that 'git merge' runs do not run. With -n, SOURCE may be
 /// AGENT@, which includes the uncommitted changes of the agent.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag that people type"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that people type")]
 pub(super) struct Args {
     /// An agent, a fork, a branch or a commit
     #[arg(
@@ -121,20 +118,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 /// Reads '--force'.
 pub(super) fn others_rules(force: bool) -> OthersRules {
-    if force {
-        OthersRules::Lifted
-    } else {
-        OthersRules::Count
-    }
+    if force { OthersRules::Lifted } else { OthersRules::Count }
 }
 
 /// Reads how paths are settled.
 fn choices(session: &Session, args: &Args) -> Result<Vec<Choice>, Error> {
-    let given = [
-        (&args.ours, Settle::Ours),
-        (&args.theirs, Settle::Theirs),
-        (&args.both, Settle::Both),
-    ];
+    let given =
+        [(&args.ours, Settle::Ours), (&args.theirs, Settle::Theirs), (&args.both, Settle::Both)];
     let mut choices = Vec::new();
     for (typed, how) in given {
         for path in typed {
@@ -167,11 +157,7 @@ fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error
     let magic = [&b":/"[..], b":(top)"];
     if let Some(rest) = magic.iter().find_map(|start| bytes.strip_prefix(*start)) {
         let path = at_top(rest.strip_prefix(b"/").unwrap_or(rest))?;
-        return Ok(Choice {
-            path,
-            from_top: None,
-            how,
-        });
+        return Ok(Choice { path, from_top: None, how });
     }
     let path = typed_path::repo_path(session, Path::new(typed))?;
     let first = Path::new(typed).components().next();
@@ -179,11 +165,7 @@ fn choice(session: &Session, typed: &OsStr, how: Settle) -> Result<Choice, Error
         Some(Component::Normal(_)) => Some(at_top(bytes)?).filter(|top| *top != path),
         _ => None,
     };
-    Ok(Choice {
-        path,
-        from_top,
-        how,
-    })
+    Ok(Choice { path, from_top, how })
 }
 
 impl Answer for MergeReport {
@@ -230,10 +212,7 @@ impl Answer for MergeReport {
         let settled = self.settled.iter();
         lines.extend(settled.map(|path| format!("settled: {path}")));
         if self.files_changed > 0 && self.conflicts.is_empty() {
-            lines.push(format!(
-                "{} changed",
-                text::count(self.files_changed, "file")
-            ));
+            lines.push(format!("{} changed", text::count(self.files_changed, "file")));
         }
         let decisions = self.decisions.iter();
         lines.extend(decisions.map(|decision| format!("decision: {}", decision.decision_id)));
@@ -255,20 +234,14 @@ impl Answer for MergeReport {
         if let Some(UncommittedWork { agent, paths }) = &self.uncommitted {
             let count = text::count(*paths, "uncommitted path");
             let [name, state] = [agent.clone(), format!("{agent}@")].map(|name| shell_word(&name));
-            lines.push(format!(
-                "{count} of '{agent}' not merged: git colony diff {name} {state}"
-            ));
+            lines.push(format!("{count} of '{agent}' not merged: git colony diff {name} {state}"));
         }
         if self.resolving {
             lines.push("settle them, 'git add' each, then: git colony merge --continue".to_owned());
             lines.push("or to undo: git colony merge --abort".to_owned());
         } else if !self.conflicts.is_empty() {
             let ways = "--ours PATH, --theirs PATH and --both PATH";
-            let open = if self.is_here {
-                ", or with --resolve"
-            } else {
-                ""
-            };
+            let open = if self.is_here { ", or with --resolve" } else { "" };
             lines.push(format!("settle them: run it again with {ways}{open}"));
             lines.extend((!self.is_here).then(|| switch_first(into)));
         } else if let Some(op) = self.op {
@@ -298,11 +271,7 @@ pub(super) fn table(conflicts: &[Conflict]) -> Vec<String> {
         } else {
             format!("with {}", text::list(&other_paths))
         };
-        vec![
-            format!("  {}", conflict.path),
-            conflict.kind.as_str().to_owned(),
-            others,
-        ]
+        vec![format!("  {}", conflict.path), conflict.kind.as_str().to_owned(), others]
     };
     text::table(&conflicts.iter().map(row).collect::<Vec<_>>())
 }

@@ -44,11 +44,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let mut file = || words.next().unwrap_or_default();
     let (ours, base, theirs, path) = (file(), file(), file(), file());
     let mut label = |name: &str| {
-        let text = words
-            .next()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+        let text = words.next().unwrap_or_default().to_string_lossy().into_owned();
         // An older git leaves what it does not know as it is.
         let is_known = !text.is_empty() && !matches!(text.as_str(), "%L" | "%S" | "%X" | "%Y");
         if is_known { text } else { name.to_owned() }

@@ -183,10 +183,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         directory: cli.options.directory.clone(),
         named_root: OnceCell::new(),
         clone: OnceCell::new(),
-        wanted: Wanted {
-            color: cli.options.color,
-            no_pager: cli.options.no_pager,
-        },
+        wanted: Wanted { color: cli.options.color, no_pager: cli.options.no_pager },
         look: OnceCell::new(),
         measured_at: OnceCell::new(),
         env,
@@ -252,36 +249,20 @@ fn global_words(cli: &Cli) -> Vec<OsString> {
     if let Some(directory) = &cli.options.directory {
         words.extend(["-C".into(), directory.into()]);
     }
-    let agent = cli
-        .options
-        .agent
-        .iter()
-        .map(|agent| format!("--agent={agent}"));
-    let timeout = cli
-        .options
-        .timeout
-        .iter()
-        .map(|seconds| format!("--timeout={seconds}"));
+    let agent = cli.options.agent.iter().map(|agent| format!("--agent={agent}"));
+    let timeout = cli.options.timeout.iter().map(|seconds| format!("--timeout={seconds}"));
     words.extend(agent.chain(timeout).map(OsString::from));
     let flags = [
         (cli.options.quiet, "--quiet"),
         (cli.options.verbose, "--verbose"),
         (cli.options.no_progress, "--no-progress"),
     ];
-    words.extend(
-        flags
-            .iter()
-            .filter(|(given, _)| *given)
-            .map(|(_, flag)| flag.into()),
-    );
+    words.extend(flags.iter().filter(|(given, _)| *given).map(|(_, flag)| flag.into()));
     words
 }
 
 fn flags(cli: &Cli) -> Flags {
-    Flags {
-        agent: cli.options.agent.clone(),
-        timeout_seconds: cli.options.timeout.clone(),
-    }
+    Flags { agent: cli.options.agent.clone(), timeout_seconds: cli.options.timeout.clone() }
 }
 
 impl Face<'_> {

@@ -143,10 +143,7 @@ impl Face<'_> {
         };
         // One command works in one clone.
         let place = self.clone.get_or_init(|| place);
-        Ok(World {
-            process: world.process,
-            ..world.standing_in(place)
-        })
+        Ok(World { process: world.process, ..world.standing_in(place) })
     }
 
     /// Returns the repository that `COLONY_REPOSITORY_ROOT`, or else `VOX_REPOSITORY_ROOT`, names, if it is another
@@ -171,14 +168,9 @@ fn find_named_root(world: &World) -> Result<Option<NamedRoot>> {
         return Ok(None);
     };
     if !path.is_dir() {
-        let message = format!(
-            "{variable} is '{}', which is not a directory",
-            path.display()
-        );
+        let message = format!("{variable} is '{}', which is not a directory", path.display());
         let hint = format!("unset {variable}");
-        return Err(Error::new(Code::InvalidValue, message)
-            .unchanged()
-            .hint(hint));
+        return Err(Error::new(Code::InvalidValue, message).unchanged().hint(hint));
     }
     let root = Checkout::find(&world.standing_in(&path))?.root;
     let own = Checkout::find(world).ok().map(|checkout| checkout.root);

@@ -119,11 +119,7 @@ impl Answer for OperationsReport {
 
     fn message(&self) -> String {
         let count = if self.count < self.total {
-            format!(
-                "the newest {} of {}",
-                self.count,
-                text::count(self.total, "operation")
-            )
+            format!("the newest {} of {}", self.count, text::count(self.total, "operation"))
         } else {
             text::count(self.count, "operation")
         };
@@ -173,11 +169,7 @@ impl Answer for OperationReport {
         let removed = self.removed.as_ref();
         lines.extend(removed.map(|clone| format!("in      {}", of_removed(clone))));
         if let Some(head) = &self.head {
-            lines.push(format!(
-                "HEAD    {} -> {}",
-                head.old.short(),
-                head.new.short()
-            ));
+            lines.push(format!("HEAD    {} -> {}", head.old.short(), head.new.short()));
         }
         for change in &self.info.refs {
             let (old, new) = (text::short(change.old), text::short(change.new));

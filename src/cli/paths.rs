@@ -18,11 +18,7 @@ pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let (world, checkout) = face.checkout()?;
     // Without a working tree there is no session, and nothing but the places of user and repository.
     let is_usable = checkout.git_root.is_some() && checkout.to_read().is_some();
-    let session = if is_usable {
-        Some(face.session(Opening::Look)?)
-    } else {
-        None
-    };
+    let session = if is_usable { Some(face.session(Opening::Look)?) } else { None };
     face.answer(&paths::paths(&world, &checkout, session.as_ref())?)
 }
 
@@ -37,10 +33,7 @@ impl Answer for PathsReport {
             0 => String::new(),
             count => format!(", {}", text::count(count, "orphan")),
         };
-        format!(
-            "{}, {exists} in use{orphans}",
-            text::count(self.count, "place")
-        )
+        format!("{}, {exists} in use{orphans}", text::count(self.count, "place"))
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -69,14 +62,9 @@ impl Answer for PathsReport {
         let mut lines = text::table(&self.places.iter().map(row).collect::<Vec<_>>());
         let orphan = |orphan: &paths::Orphan| {
             let size = orphan.bytes.map_or_else(|| "large".to_owned(), text::size);
-            let adopt = orphan
-                .adopt
-                .as_ref()
-                .map_or_else(String::new, |command| format!("; {command}"));
-            format!(
-                "orphan of {}, {size}: {}{adopt}",
-                orphan.repository_id, orphan.path
-            )
+            let adopt =
+                orphan.adopt.as_ref().map_or_else(String::new, |command| format!("; {command}"));
+            format!("orphan of {}, {size}: {}{adopt}", orphan.repository_id, orphan.path)
         };
         lines.extend(self.orphans.iter().map(orphan));
         lines

@@ -112,11 +112,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             let project = Project {
                 name: args.name,
                 description: args.description,
-                resources: vec![Resource {
-                    id,
-                    kind: args.kind,
-                    location,
-                }],
+                resources: vec![Resource { id, kind: args.kind, location }],
                 views: Vec::new(),
             };
             let report = project_changes::change(&session, &ProjectChange::Add(project))?;
@@ -124,10 +120,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Remove(args)) => {
             let session = face.session(Run::from(args.dry_run))?;
-            let change = ProjectChange::Remove {
-                project: args.name,
-                resource: args.resource,
-            };
+            let change = ProjectChange::Remove { project: args.name, resource: args.resource };
             let report = project_changes::change(&session, &change)?;
             face.answer(&report)
         }
@@ -149,9 +142,7 @@ fn from_root(session: &Session, kind: ResourceType, typed: String) -> String {
 /// Returns the id of a resource at a location.
 fn id_of(location: &str) -> String {
     let last = location.trim_end_matches('/').rsplit(['/', ':']).next();
-    last.filter(|last| name_problem(last).is_none())
-        .unwrap_or("files")
-        .to_owned()
+    last.filter(|last| name_problem(last).is_none()).unwrap_or("files").to_owned()
 }
 
 pub(super) fn run_plans(face: &mut Face<'_>) -> Result<Outcome, Stop> {
@@ -193,10 +184,7 @@ impl Answer for ProjectsReport {
             };
             let mut rows: Vec<Vec<String>> = project.resources.iter().map(row).collect();
             if rows.is_empty() {
-                rows.push(vec![
-                    project.name.clone(),
-                    source(project.source).to_owned(),
-                ]);
+                rows.push(vec![project.name.clone(), source(project.source).to_owned()]);
             }
             rows
         };
@@ -237,17 +225,10 @@ impl Answer for ProjectChangeReport {
         match (&self.commit, self.diff.is_empty()) {
             (_, true) => format!("the project '{}' is so already", self.project),
             (Some(commit), false) => {
-                format!(
-                    "changed the project '{}' in commit {}",
-                    self.project,
-                    commit.short()
-                )
+                format!("changed the project '{}' in commit {}", self.project, commit.short())
             }
             (None, false) => {
-                format!(
-                    "would change the project '{}'; nothing was written",
-                    self.project
-                )
+                format!("would change the project '{}'; nothing was written", self.project)
             }
         }
     }

@@ -55,9 +55,7 @@ fn run(
     dry_run: bool,
 ) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(dry_run))?;
-    let named = named
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let named = named.iter().map(|path| typed_path::repo_path(&session, path));
     let report = promotion::route(&session, direction, &named.collect::<Result<Vec<_>>>()?)?;
     face.answer(&report)
 }
@@ -68,10 +66,7 @@ impl Answer for PromotionReport {
         match (&self.commit, self.diff.is_empty()) {
             (_, true) => "the map routes these files so already".to_owned(),
             (Some(commit), false) if self.count == 0 => {
-                format!(
-                    "changed the sources of the map in commit {}",
-                    commit.short()
-                )
+                format!("changed the sources of the map in commit {}", commit.short())
             }
             (Some(commit), false) => format!("moved {files} in commit {}", commit.short()),
             (None, false) => format!("would move {files}; nothing was written"),

@@ -37,11 +37,7 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 impl Answer for PruneReport {
     fn message(&self) -> String {
-        let verb = if self.dry_run {
-            "would remove"
-        } else {
-            "removed"
-        };
+        let verb = if self.dry_run { "would remove" } else { "removed" };
         let operations = text::count(self.operations_removed.len(), "operation");
         let automatic = text::count(self.automatic_removed, "automatic checkpoint");
         let sessions = match self.sessions_removed.len() {
@@ -89,9 +85,7 @@ impl Answer for PruneReport {
         if self.of_removed_clones + self.files_of_removed_clones > 0 {
             let operations = text::count(self.of_removed_clones, "operation");
             let files = text::count(self.files_of_removed_clones, "kept file");
-            lines.push(format!(
-                "of removed clones, in the hub: {operations}, {files}"
-            ));
+            lines.push(format!("of removed clones, in the hub: {operations}, {files}"));
         }
         lines
     }

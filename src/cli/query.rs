@@ -144,16 +144,8 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         QueryCommand::Text(args) => {
             let request = TextRequest {
                 query: args.query,
-                reading: if args.regex {
-                    Reading::Expression
-                } else {
-                    Reading::Literal
-                },
-                case: if args.case_sensitive {
-                    Case::Sensitive
-                } else {
-                    Case::Insensitive
-                },
+                reading: if args.regex { Reading::Expression } else { Reading::Literal },
+                case: if args.case_sensitive { Case::Sensitive } else { Case::Insensitive },
                 asked: asked(face, &checkout, args.common)?,
                 limits: TextLimits {
                     matches: args.max_matches,
@@ -194,17 +186,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 /// Returns what every query has.
 fn asked(face: &Face<'_>, checkout: &Checkout, common: Common) -> Result<Asked> {
     let has_settings = common.fetch && checkout.git_root.is_some();
-    let session = has_settings
-        .then(|| face.session(Opening::Look))
-        .transpose()?;
+    let session = has_settings.then(|| face.session(Opening::Look)).transpose()?;
     Ok(Asked {
         repositories: common.repositories,
         conversation_id: common.conversation,
         revision: common.revision,
         fetching: if common.fetch {
-            Fetching::First {
-                timeout: session.and_then(|session| session.settings.timeout),
-            }
+            Fetching::First { timeout: session.and_then(|session| session.settings.timeout) }
         } else {
             Fetching::Never
         },
@@ -223,11 +211,7 @@ impl Answered {
             0 => String::new(),
             many => format!(", {many} skipped"),
         };
-        let cut = if self.truncated {
-            "; there are more"
-        } else {
-            ""
-        };
+        let cut = if self.truncated { "; there are more" } else { "" };
         format!("{found} in {queried}{skipped}{cut}")
     }
 
@@ -238,11 +222,7 @@ impl Answered {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.result_count == 0 {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.result_count == 0 { Outcome::No } else { Outcome::Yes }
     }
 }
 
@@ -283,9 +263,7 @@ impl Answer for QueryTextReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let line = |hit: &TextHit| {
             let TextHit { of, path, .. } = hit;
-            let number = hit
-                .line_number
-                .map_or_else(String::new, |number| format!(":{number}"));
+            let number = hit.line_number.map_or_else(String::new, |number| format!(":{number}"));
             format!("{}: {path}{number}: {}", of.display_name, hit.line_text)
         };
         self.hits.iter().map(line).collect()

@@ -30,14 +30,8 @@ impl Table {
 /// Returns all tables.
 pub fn tables() -> [Table; 2] {
     [
-        Table {
-            file: "docs/settings.md",
-            text: settings(),
-        },
-        Table {
-            file: "docs/errors.md",
-            text: errors(),
-        },
+        Table { file: "docs/settings.md", text: settings() },
+        Table { file: "docs/errors.md", text: errors() },
     ]
 }
 
@@ -47,11 +41,8 @@ fn settings() -> String {
     );
     for setting in TABLE {
         let variable = Some(setting.variable).filter(|name| !name.is_empty());
-        let from: Vec<_> = variable
-            .into_iter()
-            .chain(setting.flag)
-            .map(|name| format!("`{name}`"))
-            .collect();
+        let from: Vec<_> =
+            variable.into_iter().chain(setting.flag).map(|name| format!("`{name}`")).collect();
         let default = match setting.default {
             "" => String::new(),
             value => format!("`{value}`"),

@@ -29,10 +29,7 @@ use super::{Face, Run, Stop, aside_lines, typed_path, undo};
 /// reset --hard', and untracked files are moved aside too. 'restore HEAD' undoes all uncommitted changes.
 /// Where a checkpoint has the name of a branch, say which: its id, or refs/heads/NAME.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is something that people type"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that people type")]
 pub(super) struct Args {
     /// The checkpoint (id, label, unique prefix of either, @{0} for the newest, auto@{0}), an operation, or
     /// a revision
@@ -78,15 +75,9 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let files_only = args.mode == Some(ModeArg::Files) || !args.paths.is_empty();
     let session = face.session(Run::from(args.dry_run))?;
     colony::gather_state(&session, &args.name);
-    let typed = args
-        .paths
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let typed = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
     let state = agent_state::find(&session, &args.name)?;
-    let target = state
-        .as_ref()
-        .map(|state| state.to_restore(&session))
-        .transpose()?;
+    let target = state.as_ref().map(|state| state.to_restore(&session)).transpose()?;
     let request = Request {
         name: args.name,
         target,
@@ -130,20 +121,14 @@ fn refuse_usage(args: &Args, name: &str) -> Result<(), Error> {
             .map(|path| path.to_string_lossy())
             .map(|path| shell_word(&path))
             .collect();
-        let hint = format!(
-            "git colony restore {name} --mode files -- {}",
-            paths.join(" ")
-        );
+        let hint = format!("git colony restore {name} --mode files -- {}", paths.join(" "));
         return Err(error.hint(hint));
     }
     if let Some(label) = &args.label
         && args.mode != Some(ModeArg::Fork)
     {
         let error = Error::new(Code::Usage, "'--label' names the fork of '--mode fork'");
-        let hint = format!(
-            "git colony restore {name} --mode fork --label {}",
-            shell_word(label)
-        );
+        let hint = format!("git colony restore {name} --mode fork --label {}", shell_word(label));
         return Err(error.hint(hint));
     }
     Ok(())
@@ -156,10 +141,7 @@ fn of_a_path(session: &Session, typed: &str, error: Error) -> Error {
     }
     let found = || {
         let path = typed_path::repo_path(session, Path::new(typed)).ok()?;
-        let head = session
-            .repo
-            .tree_of(session.repo.head().ok()?.commit())
-            .ok()?;
+        let head = session.repo.tree_of(session.repo.head().ok()?.commit()).ok()?;
         session.repo.entry_in(head, path.as_path()).ok()??;
         let file = session.repo.leaf_in(head, &path).ok()?;
         Some(file.map_or("directory", |_| "file"))
@@ -181,15 +163,9 @@ fn arriving(report: &RestoreReport) -> Option<String> {
     let moved = report.branch_move.filter(|_| report.behind > 0)?;
     let (from, to) = (moved.from.short(), moved.to.short());
     let count = text::count(report.behind, "commit");
-    let (verb, come) = if report.dry_run {
-        ("would move", "would come in")
-    } else {
-        ("moved", "came in")
-    };
-    Some(format!(
-        "'{}' {verb} {from} -> {to}, {count} {come}",
-        report.branch
-    ))
+    let (verb, come) =
+        if report.dry_run { ("would move", "would come in") } else { ("moved", "came in") };
+    Some(format!("'{}' {verb} {from} -> {to}, {count} {come}", report.branch))
 }
 
 /// Returns `true` if neither the path nor anything below it is known.
@@ -207,26 +183,14 @@ impl Answer for RestoreReport {
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0);
-        let parts: Vec<_> = counts
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
-        let told = if parts.is_empty() {
-            "no file changed".to_owned()
-        } else {
-            text::list(&parts)
-        };
+        let parts: Vec<_> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        let told = if parts.is_empty() { "no file changed".to_owned() } else { text::list(&parts) };
         if self.dry_run {
-            return format!(
-                "would restore '{}' into '{}': {told}",
-                self.label, self.branch
-            );
+            return format!("would restore '{}' into '{}': {told}", self.label, self.branch);
         }
         match self.recovery {
             None if self.left_alone.iter().any(is_unread) => {
-                format!(
-                    "'{}' is the current state, as far as it can be read",
-                    self.label
-                )
+                format!("'{}' is the current state, as far as it can be read", self.label)
             }
             None => format!("'{}' is already the current state", self.label),
             Some(_) => format!("restored '{}' into '{}': {told}", self.label, self.branch),
@@ -235,9 +199,8 @@ impl Answer for RestoreReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let left = self.leaving_commits.iter();
-        let mut lines: Vec<String> = left
-            .flat_map(|left| undo::leaving(left, self.dry_run.into()))
-            .collect();
+        let mut lines: Vec<String> =
+            left.flat_map(|left| undo::leaving(left, self.dry_run.into())).collect();
         lines.extend(arriving(self));
         lines.extend(aside_lines::of(
             self.dry_run.into(),

@@ -14,9 +14,7 @@ impl Roff {
         // No date: the page is the same whenever it is made.
         let title = format!(".TH \"{name}\" \"1\" \"\" \"{program}\" \"git\\-colony manual\"");
         let lines = [comment, &title, ".nh", ".ad l"].map(str::to_owned);
-        Roff {
-            lines: lines.into(),
-        }
+        Roff { lines: lines.into() }
     }
 
     pub(super) fn into_text(self) -> String {
@@ -33,19 +31,14 @@ impl Roff {
 
     /// The line that `apropos` and `whatis` read.
     pub(super) fn name(&mut self, name: &str, about: &str) {
-        self.lines
-            .push(format!("{} \\- {}", escaped(name), escaped(about)));
+        self.lines.push(format!("{} \\- {}", escaped(name), escaped(about)));
     }
 
     /// One way to call a command: literal words in bold, placeholders in italics.
     pub(super) fn synopsis(&mut self, command: &str, words: &[&str]) {
         let words: Vec<_> = words.iter().map(|word| placeholders(word)).collect();
         let command = bold(command);
-        if self
-            .lines
-            .last()
-            .is_some_and(|line| !line.starts_with(".SH"))
-        {
+        if self.lines.last().is_some_and(|line| !line.starts_with(".SH")) {
             self.lines.push(".br".to_owned());
         }
         self.lines.push(format!("{command} {}", words.join(" ")));
@@ -77,11 +70,7 @@ impl Roff {
             .iter()
             .map(|name| format!("{} {value}", bold(name)).trim_end().to_owned())
             .collect();
-        let tag = if named.is_empty() {
-            value
-        } else {
-            named.join(", ")
-        };
+        let tag = if named.is_empty() { value } else { named.join(", ") };
         self.tagged(&tag, meaning);
     }
 
@@ -111,11 +100,7 @@ impl Roff {
         for sentence in text.replace(". ", ".\n").lines() {
             let mut line = String::new();
             for (number, part) in quoted_parts(sentence).into_iter().enumerate() {
-                line.push_str(&if number % 2 == 1 {
-                    bold(part)
-                } else {
-                    escaped(part)
-                });
+                line.push_str(&if number % 2 == 1 { bold(part) } else { escaped(part) });
             }
             // A dot at the start of a line would be a request.
             let guard = if line.starts_with('.') { "\\&" } else { "" };
@@ -129,11 +114,7 @@ fn quoted_parts(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((open, close)) = next_quoted(rest) {
-        parts.extend(
-            [rest.get(..open), rest.get(open + 1..close)]
-                .into_iter()
-                .flatten(),
-        );
+        parts.extend([rest.get(..open), rest.get(open + 1..close)].into_iter().flatten());
         rest = rest.get(close + 1..).expect("a quote is one byte");
     }
     parts.push(rest);

@@ -148,14 +148,8 @@ const REPORTS: &[(&str, Make)] = &[
     ("catalog remove", answer::<CatalogChangeReport>),
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
-    (
-        "checkpoints delete",
-        answer::<crate::flow::checkpoint_deletion::CheckpointDeleteReport>,
-    ),
-    (
-        "checkpoints move-tags",
-        answer::<crate::flow::checkpoint_deletion::MoveReport>,
-    ),
+    ("checkpoints delete", answer::<crate::flow::checkpoint_deletion::CheckpointDeleteReport>),
+    ("checkpoints move-tags", answer::<crate::flow::checkpoint_deletion::MoveReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),
@@ -347,14 +341,8 @@ fn answer<T: JsonSchema>() -> Schema {
     let mut properties = Map::new();
     let ok = "Whether the work is done and the answer is yes; the exit code is 0 then, else 1.";
     let message = "The same in one sentence, for people.";
-    properties.insert(
-        "ok".to_owned(),
-        json!({ "description": ok, "type": "boolean" }),
-    );
-    properties.insert(
-        "message".to_owned(),
-        json!({ "description": message, "type": "string" }),
-    );
+    properties.insert("ok".to_owned(), json!({ "description": ok, "type": "boolean" }));
+    properties.insert("message".to_owned(), json!({ "description": message, "type": "string" }));
     let mut required = vec![Value::from("ok"), Value::from("message")];
     if let Some(Value::Object(fields)) = object.remove("properties") {
         properties.extend(fields);
@@ -414,11 +402,7 @@ impl Answer for SchemaReport {
 }
 
 fn as_typed(name: &str) -> String {
-    if name.contains(" --") {
-        format!("'{name}'")
-    } else {
-        name.to_owned()
-    }
+    if name.contains(" --") { format!("'{name}'") } else { name.to_owned() }
 }
 
 #[cfg(test)]
@@ -449,15 +433,11 @@ mod tests {
             .iter()
             .filter(|name| !known.contains(name.as_str()) && !WITHOUT.contains(&name.as_str()))
             .collect();
-        assert!(
-            missing.is_empty(),
-            "add a line to REPORTS in src/cli/schema.rs for {missing:?}"
-        );
+        assert!(missing.is_empty(), "add a line to REPORTS in src/cli/schema.rs for {missing:?}");
         // A flag may ask for another report: 'status --line'.
         let command = |name: &str| name.split(" --").next().unwrap_or_default().to_owned();
-        let extra = known
-            .iter()
-            .find(|name| **name != "error" && !commands.contains(&command(name)));
+        let extra =
+            known.iter().find(|name| **name != "error" && !commands.contains(&command(name)));
         assert_eq!(extra, None, "no such command");
         assert!(REPORTS.is_sorted_by_key(|(name, _)| *name));
     }

@@ -87,22 +87,13 @@ impl Answer for ScopesReport {
 
     fn body(&self, _now: &Moment) -> Vec<String> {
         let row = |mapping: &Mapping| {
-            let whose = if mapping.syscontext.shared {
-                "shared"
-            } else {
-                "this worktree"
-            };
+            let whose = if mapping.syscontext.shared { "shared" } else { "this worktree" };
             vec![
                 mapping.scope_id.clone(),
                 mapping.source_type.clone(),
                 mapping.branch.clone().unwrap_or_default(),
                 whose.to_owned(),
-                if mapping.stale == Some(true) {
-                    "stale"
-                } else {
-                    ""
-                }
-                .to_owned(),
+                if mapping.stale == Some(true) { "stale" } else { "" }.to_owned(),
             ]
         };
         let mut lines = text::table(&self.mappings.iter().map(row).collect::<Vec<_>>());
@@ -131,11 +122,7 @@ impl Answer for ScopeReport {
             Some(pages) => text::count(usize::try_from(pages).unwrap_or(usize::MAX), "page"),
             None => "no pages here".to_owned(),
         };
-        let stale = if self.stale == Some(true) {
-            ", stale"
-        } else {
-            ""
-        };
+        let stale = if self.stale == Some(true) { ", stale" } else { "" };
         format!("{at}, {pages}{stale}: {}", self.scope_id)
     }
 
@@ -152,12 +139,7 @@ impl Answer for ScopeReport {
         ];
         let commit = self.mapped_commit.iter();
         lines.extend(commit.map(|commit| format!("pages of commit: {commit}")));
-        lines.extend(
-            self.revision
-                .origin_url
-                .iter()
-                .map(|url| format!("from: {url}")),
-        );
+        lines.extend(self.revision.origin_url.iter().map(|url| format!("from: {url}")));
         lines
     }
 }
@@ -179,11 +161,7 @@ impl Answer for MappedReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.mapped {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.mapped { Outcome::Yes } else { Outcome::No }
     }
 }
 
@@ -194,11 +172,7 @@ impl Answer for UnmapReport {
             (UnmapStatus::Unmapped, true) => "would unmap",
             (UnmapStatus::NotMapped, _) => "not mapped",
         };
-        let states: Vec<String> = self
-            .copies
-            .iter()
-            .map(|copy| words(*copy).to_owned())
-            .collect();
+        let states: Vec<String> = self.copies.iter().map(|copy| words(*copy).to_owned()).collect();
         let copies = match states.as_slice() {
             [] => String::new(),
             some => format!(" ({})", text::list(some)),

@@ -67,11 +67,7 @@ enum Origin {
 impl FilesArgs {
     /// Returns the files, after mapping them again if that was requested.
     pub(super) fn files(self, session: &Session) -> Result<SearchedFiles> {
-        let work = if self.worktree {
-            Work::Worktree
-        } else {
-            Work::Committed
-        };
+        let work = if self.worktree { Work::Worktree } else { Work::Committed };
         if self.refresh {
             search::refresh(session, work)?;
         }
@@ -93,11 +89,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let request = SearchRequest {
         query: args.query.join(" "),
-        syntax: if args.raw {
-            Syntax::Expression
-        } else {
-            Syntax::Data
-        },
+        syntax: if args.raw { Syntax::Expression } else { Syntax::Data },
         files: args.files.files(&session)?,
         limit: args.limit,
     };
@@ -143,11 +135,7 @@ impl Answer for SearchReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.total == 0 {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.total == 0 { Outcome::No } else { Outcome::Yes }
     }
 }
 

@@ -116,11 +116,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Action::New(new) => {
             let (world, session) = face.session_anywhere(Run::from(new.dry_run))?;
             let place = SessionPlace::find(&world, session.as_ref(), new.dry_run)?;
-            let place_of_work = if new.clone {
-                Where::AgentsClone
-            } else {
-                Where::Here
-            };
+            let place_of_work = if new.clone { Where::AgentsClone } else { Where::Here };
             let report = new_session::begin(&place, new.plan.as_deref(), place_of_work)?;
             face.answer(&report)
         }
@@ -133,38 +129,23 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         Action::Show(show) => {
             let (world, session) = face.session_anywhere(Run::Dry)?;
             let place = SessionPlace::find(&world, session.as_ref(), true)?;
-            let patch = if show.diff {
-                WithPatch::Yes
-            } else {
-                WithPatch::No
-            };
+            let patch = if show.diff { WithPatch::Yes } else { WithPatch::No };
             face.answer(&session_show::show(&place, show.id.as_deref(), patch)?)
         }
         Action::Note(note) => {
-            let change = SessionChange::Note {
-                role: note.role,
-                text: note.text,
-            };
+            let change = SessionChange::Note { role: note.role, text: note.text };
             make(face, note.id.as_deref(), &change, note.dry_run)
         }
-        Action::End(which) => make(
-            face,
-            which.id.as_deref(),
-            &SessionChange::End,
-            which.dry_run,
-        ),
+        Action::End(which) => make(face, which.id.as_deref(), &SessionChange::End, which.dry_run),
         Action::Adopt { old_id, dry_run } => {
             let (world, session) = face.session_anywhere(Run::from(dry_run))?;
             let place = SessionPlace::find(&world, session.as_ref(), dry_run)?;
             let report = old_sessions::adopt(&place, &old_id)?;
             face.answer(&report)
         }
-        Action::Resume(which) => make(
-            face,
-            which.id.as_deref(),
-            &SessionChange::Resume,
-            which.dry_run,
-        ),
+        Action::Resume(which) => {
+            make(face, which.id.as_deref(), &SessionChange::Resume, which.dry_run)
+        }
     }
 }
 

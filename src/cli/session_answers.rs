@@ -18,14 +18,8 @@ use crate::ui::text;
 const SHOWN_EVENTS: usize = 20;
 
 /// The types of events that `session show` lists as work.
-const LISTED_TYPES: [&str; 6] = [
-    "created",
-    "checkpoint",
-    "decision",
-    "commit",
-    "merge",
-    "operation",
-];
+const LISTED_TYPES: [&str; 6] =
+    ["created", "checkpoint", "decision", "commit", "merge", "operation"];
 
 /// The characters of a text that a line has.
 const SHOWN_CHARS: usize = 60;
@@ -33,10 +27,8 @@ const SHOWN_CHARS: usize = 60;
 impl Answer for NewSessionReport {
     fn message(&self) -> String {
         let verb = if self.dry_run { "would begin" } else { "began" };
-        let agent = self
-            .agent
-            .as_ref()
-            .map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
+        let agent =
+            self.agent.as_ref().map_or_else(String::new, |agent| format!(" of agent '{agent}'"));
         let colony = match &self.colony {
             None => String::new(),
             Some(colony) => {
@@ -47,17 +39,12 @@ impl Answer for NewSessionReport {
                 format!("; colony '{}': {}{branch}", colony.name, colony.origin_url)
             }
         };
-        format!(
-            "{verb} a session{agent} in '{}' with the plan '{}'{colony}",
-            self.root, self.plan
-        )
+        format!("{verb} a session{agent} in '{}' with the plan '{}'{colony}", self.root, self.plan)
     }
 
     fn narration(&self) -> Vec<String> {
-        let how = format!(
-            "commands record in it with {SESSION_VARIABLE}={}",
-            self.session_id.as_str()
-        );
+        let how =
+            format!("commands record in it with {SESSION_VARIABLE}={}", self.session_id.as_str());
         let hint = (!self.dry_run).then_some(how);
         std::iter::once(self.message()).chain(hint).collect()
     }
@@ -154,10 +141,7 @@ impl Answer for SessionChangeReport {
             }
             (Some(event), false) if event.name == "turn_added" => {
                 let tokens = usize::try_from(event.number("tokens").unwrap_or(0)).unwrap_or(0);
-                format!(
-                    "added a note of {} to the session {id}",
-                    text::count(tokens, "token")
-                )
+                format!("added a note of {} to the session {id}", text::count(tokens, "token"))
             }
             (Some(_), true) => format!("the session {id} would be {state}; nothing was written"),
             (Some(_), false) => format!("the session {id} is {state}"),
@@ -194,10 +178,7 @@ impl Answer for SessionReport {
             ("agent", row.agent.clone()),
             ("plan", row.plan.clone()),
             ("began", row.created_at.clone()),
-            (
-                "turns",
-                Some(format!("{} ({} tokens)", row.turns, row.tokens)),
-            ),
+            ("turns", Some(format!("{} ({} tokens)", row.turns, row.tokens))),
         ];
         for (name, value) in facts {
             lines.extend(value.map(|value| format!("{name:<6} {value}")));
@@ -221,21 +202,12 @@ impl Answer for SessionReport {
         }
         for one in &work.merges {
             let subject = one.subject.as_deref().unwrap_or("(gone)");
-            lines.push(format!(
-                "merge  {}  into {}: {subject}",
-                one.sha.short(),
-                one.into
-            ));
+            lines.push(format!("merge  {}  into {}: {subject}", one.sha.short(), one.into));
         }
         let path = |entry: &crate::design::diff::DiffEntry| {
-            vec![
-                format!("  +{} -{}", entry.insertions, entry.deletions),
-                entry.path.to_string(),
-            ]
+            vec![format!("  +{} -{}", entry.insertions, entry.deletions), entry.path.to_string()]
         };
-        lines.extend(text::table(
-            &work.entries.iter().map(path).collect::<Vec<_>>(),
-        ));
+        lines.extend(text::table(&work.entries.iter().map(path).collect::<Vec<_>>()));
         if work.truncated {
             lines.push("not all commits or files are in this answer".to_owned());
         }
@@ -260,25 +232,17 @@ impl Answer for SessionUndoReport {
         };
         let steps = text::count(self.steps, "step");
         let id = self.session_id.as_str();
-        format!(
-            "would undo the work of the session {id}: {steps}{others}; {}",
-            self.command
-        )
+        format!("would undo the work of the session {id}: {steps}{others}; {}", self.command)
     }
 
     fn body(&self, now: &Moment) -> Vec<String> {
-        let refused = self
-            .refused_as
-            .map(|code| format!("without --force undo refuses with '{code}'"));
+        let refused =
+            self.refused_as.map(|code| format!("without --force undo refuses with '{code}'"));
         let other = |other: &OtherOperation| {
             format!("not of this session: {}: {}", other.op, other.summary)
         };
         let others = self.others.iter().map(other);
-        refused
-            .into_iter()
-            .chain(others)
-            .chain(self.preview.body(now))
-            .collect()
+        refused.into_iter().chain(others).chain(self.preview.body(now)).collect()
     }
 }
 

@@ -37,13 +37,8 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
 
 impl Answer for LineReport {
     fn message(&self) -> String {
-        let progress = self
-            .in_progress
-            .map_or_else(String::new, |what| format!("|{what}"));
-        let branch = self
-            .branch
-            .as_ref()
-            .map(|branch| format!("{branch}{progress}"));
+        let progress = self.in_progress.map_or_else(String::new, |what| format!("|{what}"));
+        let branch = self.branch.as_ref().map(|branch| format!("{branch}{progress}"));
         let changes = self.changes.map(|count| match count {
             0 => "=".to_owned(),
             count => format!("+{count}"),
@@ -110,9 +105,7 @@ impl Answer for StatusReport {
         }
         if self.ahead_of_main_by + self.behind_main_by > 0 {
             let (ahead, behind) = (self.ahead_of_main_by, self.behind_main_by);
-            lines.push(format!(
-                "{ahead} ahead of and {behind} behind the default branch"
-            ));
+            lines.push(format!("{ahead} ahead of and {behind} behind the default branch"));
         }
         if self.changes.unignored > 0 {
             lines.push(format!(
@@ -127,21 +120,10 @@ impl Answer for StatusReport {
         let touched = self.touched_by_others.iter();
         lines.extend(touched.map(|other| {
             let files = text::count(other.paths.len(), "file");
-            let first = other
-                .paths
-                .first()
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            format!(
-                "'{}' has changed {files} that are changed here too ({first})",
-                other.fork
-            )
+            let first = other.paths.first().map(ToString::to_string).unwrap_or_default();
+            format!("'{}' has changed {files} that are changed here too ({first})", other.fork)
         }));
-        lines.extend(
-            self.health
-                .iter()
-                .map(|health| format!("attention: {}", health.detail)),
-        );
+        lines.extend(self.health.iter().map(|health| format!("attention: {}", health.detail)));
         lines
     }
 }

@@ -167,10 +167,6 @@ impl Answer for SyncReport {
     fn outcome(&self) -> Outcome {
         use SyncResult::{Conflict, RefusedByServer, Rejected};
         let refused = |row: &SyncedRef| matches!(row.result, Conflict | Rejected | RefusedByServer);
-        if self.refs.iter().any(refused) {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.refs.iter().any(refused) { Outcome::No } else { Outcome::Yes }
     }
 }

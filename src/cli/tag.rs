@@ -15,12 +15,7 @@ pub(super) struct Args {
     #[arg(short = 'm', long = "label", value_name = "LABEL")]
     label: String,
     /// Add TEXT to its message
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     rationale: String,
     /// The commit
     #[arg(value_name = "REVISION", default_value = "HEAD")]

@@ -70,12 +70,7 @@ struct New {
     #[arg(long, value_name = "LICENSE")]
     license: String,
     /// Its description
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     description: String,
     /// A file of the tool with its text; repeatable
     ///
@@ -134,11 +129,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         }
         Some(Action::Find { query, writable }) => {
             let session = face.session(Opening::Look)?;
-            let which = if writable {
-                Which::Writable
-            } else {
-                Which::All
-            };
+            let which = if writable { Which::Writable } else { Which::All };
             let report = tools::find(&session, &query, which)?;
             face.answer(&report)
         }
@@ -231,10 +222,7 @@ impl Answer for FindReport {
 
 impl Answer for NewReport {
     fn message(&self) -> String {
-        let (path, files) = (
-            &self.relative_path,
-            text::count(self.files_created.len(), "file"),
-        );
+        let (path, files) = (&self.relative_path, text::count(self.files_created.len(), "file"));
         match self.sha {
             Some(sha) => format!("created '{path}' with {files} in {}", sha.short()),
             None => format!("would create '{path}' with {files}"),

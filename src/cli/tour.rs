@@ -41,15 +41,9 @@ pub(super) fn run(face: &mut Face<'_>) -> Result<Outcome, Stop> {
     let world = face.world()?;
     // Dropping it deletes the folder, also after a failure or a signal.
     let folder = temporary_folder(&world)?;
-    let ground = world
-        .progress
-        .during("copying files", || tour::prepare(&world, folder.path()))?;
-    let mut guide = Guide {
-        interrupt: world.interrupt.clone(),
-        ground,
-        part: "",
-        steps: Vec::new(),
-    };
+    let ground = world.progress.during("copying files", || tour::prepare(&world, folder.path()))?;
+    let mut guide =
+        Guide { interrupt: world.interrupt.clone(), ground, part: "", steps: Vec::new() };
     world.progress.during("the tour", || guide.walk())?;
     let Guide { ground, steps, .. } = guide;
     let report = TourReport {
@@ -70,9 +64,7 @@ fn left_over(folder: &Path, error: io::Error) -> Error {
 
 /// Makes a folder that only the user can read.
 fn temporary_folder(world: &World) -> Result<tempfile::TempDir> {
-    let base = world
-        .variable("TMPDIR")
-        .map_or(Path::new("/tmp"), Path::new);
+    let base = world.variable("TMPDIR").map_or(Path::new("/tmp"), Path::new);
     tempfile::Builder::new()
         .prefix("colony-tour-")
         .permissions(std::fs::Permissions::from_mode(0o700))
@@ -97,10 +89,7 @@ struct Place {
 
 impl Guide {
     fn walk(&mut self) -> Result<()> {
-        let desk = Place {
-            agent: None,
-            path: self.ground.path.clone(),
-        };
+        let desk = Place { agent: None, path: self.ground.path.clone() };
         self.keep_and_restore(&desk)?;
         self.two_agents(&desk)?;
         self.merge_and_conflict(&desk)?;
@@ -124,10 +113,7 @@ impl Guide {
         for agent in ["ada", "bob"] {
             self.colony(desk, &["agents", "new", agent])?;
             let output = self.run(desk, &["agents", "path", agent])?;
-            let place = Place {
-                agent: Some(agent),
-                path: output.lines.concat().into(),
-            };
+            let place = Place { agent: Some(agent), path: output.lines.concat().into() };
             let end = format!(", as {agent} has it");
             let command = self.ground.change_first_line(&place.path, &end)?;
             self.record(&place, command, Vec::new(), 0);
@@ -155,22 +141,14 @@ impl Guide {
     /// Runs a command and records its output.
     fn colony(&mut self, place: &Place, args: &[&str]) -> Result<()> {
         let output = self.run(place, args)?;
-        let words = args
-            .iter()
-            .map(|arg| format!(" {}", shell_word_if_needed(arg)));
+        let words = args.iter().map(|arg| format!(" {}", shell_word_if_needed(arg)));
         let command = format!("git colony{}", words.collect::<String>());
         self.record(place, command, output.lines, output.exit_code);
         Ok(())
     }
 
     fn record(&mut self, place: &Place, command: String, output: Vec<String>, exit_code: u8) {
-        self.steps.push(Step {
-            part: self.part,
-            agent: place.agent,
-            command,
-            output,
-            exit_code,
-        });
+        self.steps.push(Step { part: self.part, agent: place.agent, command, output, exit_code });
     }
 
     fn run(&self, place: &Place, args: &[&str]) -> Result<Output> {
@@ -208,11 +186,7 @@ struct Output {
 }
 
 fn shell_word_if_needed(arg: &str) -> String {
-    if arg.contains(' ') {
-        shell_word(arg)
-    } else {
-        arg.to_owned()
-    }
+    if arg.contains(' ') { shell_word(arg) } else { arg.to_owned() }
 }
 
 /// A stream that keeps its input.
@@ -307,20 +281,15 @@ fn screen(steps: &[Step]) -> Vec<Block> {
     let shown_with =
         |most: usize| -> Vec<Block> { steps.iter().flat_map(|step| shown(step, most)).collect() };
     // The heading and the blank line before it are on the screen, too.
-    let mut fitting = (1..=ROWS)
-        .rev()
-        .map(shown_with)
-        .filter(|blocks| blocks.len() + 2 <= ROWS);
+    let mut fitting = (1..=ROWS).rev().map(shown_with).filter(|blocks| blocks.len() + 2 <= ROWS);
     fitting.next().unwrap_or_else(|| shown_with(1))
 }
 
 fn shown(step: &Step, most: usize) -> Vec<Block> {
     let prompt = format!("{}$ ", step.agent.unwrap_or_default());
     let command = fitted(&step.command, COLUMNS - prompt.len());
-    let mut blocks = vec![Block::line([
-        Span::new(Role::Dim, prompt),
-        Span::new(Role::Command, command),
-    ])];
+    let mut blocks =
+        vec![Block::line([Span::new(Role::Dim, prompt), Span::new(Role::Command, command)])];
     let cut = step.output.len() > most;
     let kept = if cut { most.saturating_sub(1) } else { most };
     let lines = step.output.iter().take(kept);
@@ -331,10 +300,7 @@ fn shown(step: &Step, most: usize) -> Vec<Block> {
     );
     if cut {
         let more = text::count(step.output.len() - kept, "more line");
-        blocks.push(Block::line([Span::new(
-            Role::Dim,
-            format!("{INDENT}... {more}"),
-        )]));
+        blocks.push(Block::line([Span::new(Role::Dim, format!("{INDENT}... {more}"))]));
     }
     blocks
 }

@@ -19,27 +19,17 @@ pub(super) struct TypedLine {
 
 /// Reads the words of `git [OPTION]... colony WORD...` or `git-colony WORD...`.
 pub(super) fn read(mut world: World, words: &[OsString]) -> TypedLine {
-    let unquoted: Vec<_> = words
-        .iter()
-        .map(|word| unquoted(&word.to_string_lossy()))
-        .collect();
+    let unquoted: Vec<_> = words.iter().map(|word| unquoted(&word.to_string_lossy())).collect();
     let mut words = unquoted.into_iter();
     let program = words.next().unwrap_or_default();
-    if Path::new(&program)
-        .file_name()
-        .is_some_and(|name| name == "git")
-    {
+    if Path::new(&program).file_name().is_some_and(|name| name == "git") {
         while let Some(word) = words.next().filter(|word| word.starts_with('-')) {
             skip_git_option(&mut world, &word, &mut words);
         }
     }
     let mut before: Vec<_> = words.collect();
     let last = before.pop().unwrap_or_default();
-    TypedLine {
-        world,
-        before,
-        last,
-    }
+    TypedLine { world, before, last }
 }
 
 /// Obeys what says where the repository is, skips all else.

@@ -22,34 +22,18 @@ pub(super) fn below(world: &World, root: &Path, typed: &Path) -> Result<RepoPath
     let outside = || {
         Error::new(
             Code::PathOutside,
-            format!(
-                "'{}' is outside the working tree '{}'",
-                typed.display(),
-                root.display()
-            ),
+            format!("'{}' is outside the working tree '{}'", typed.display(), root.display()),
         )
     };
-    let cwd = world
-        .cwd
-        .canonicalize()
-        .unwrap_or_else(|_| world.cwd.clone());
+    let cwd = world.cwd.canonicalize().unwrap_or_else(|_| world.cwd.clone());
     let absolute = lexical(&cwd.join(typed));
     let below_root = absolute.strip_prefix(root).map(Path::to_path_buf);
     // The root may have been typed by way of a symlink.
-    let found = below_root.ok().or_else(|| {
-        Some(
-            resolved_parent(&absolute)?
-                .strip_prefix(root)
-                .ok()?
-                .to_path_buf(),
-        )
-    });
+    let found = below_root
+        .ok()
+        .or_else(|| Some(resolved_parent(&absolute)?.strip_prefix(root).ok()?.to_path_buf()));
     let path = RepoPath::from(found.ok_or_else(outside)?.as_os_str().as_bytes());
-    if path.as_bytes().is_empty() || path.is_safe() {
-        Ok(path)
-    } else {
-        Err(outside())
-    }
+    if path.as_bytes().is_empty() || path.is_safe() { Ok(path) } else { Err(outside()) }
 }
 
 fn lexical(path: &Path) -> PathBuf {
@@ -67,8 +51,7 @@ fn lexical(path: &Path) -> PathBuf {
 /// Resolves the directories above the last component, as far as they exist.
 fn resolved_parent(path: &Path) -> Option<PathBuf> {
     let parent = path.parent()?;
-    let (above, real) = parent
-        .ancestors()
-        .find_map(|above| Some((above, above.canonicalize().ok()?)))?;
+    let (above, real) =
+        parent.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)))?;
     Some(real.join(path.strip_prefix(above).ok()?))
 }

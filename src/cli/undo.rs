@@ -33,12 +33,7 @@ pub(super) struct UndoArgs {
     #[arg(value_name = "N")]
     steps: Option<String>,
     /// Show the steps that would undo all work of this session; needs -n
-    #[arg(
-        long,
-        value_name = "SESSION",
-        conflicts_with = "steps",
-        requires = "dry_run"
-    )]
+    #[arg(long, value_name = "SESSION", conflicts_with = "steps", requires = "dry_run")]
     session: Option<String>,
     /// Undo changes by plain git, too, and commits that are on a remote
     #[arg(short, long)]
@@ -106,9 +101,7 @@ fn steps(typed: Option<&str>) -> Result<Steps, Error> {
         _ => {
             let message =
                 format!("'{typed}' is neither a number of steps nor an operation (op-12)");
-            Err(Error::new(Code::InvalidValue, message)
-                .unchanged()
-                .hint("git colony ops"))
+            Err(Error::new(Code::InvalidValue, message).unchanged().hint("git colony ops"))
         }
     }
 }
@@ -121,10 +114,7 @@ pub(super) fn leaving(commits: &LeavingCommits, run: Run) -> Vec<String> {
         (Run::ForReal, _) => "leave",
     };
     let count = text::count(commits.count, "commit");
-    let mut lines = vec![format!(
-        "{count} {verb} '{}', kept by the operation:",
-        commits.branch
-    )];
+    let mut lines = vec![format!("{count} {verb} '{}', kept by the operation:", commits.branch)];
     let newest = commits.newest.iter();
     lines.extend(newest.map(|commit| format!("  {} {}", commit.sha.short(), commit.subject)));
     let more = commits.count - commits.newest.len();
@@ -180,11 +170,7 @@ impl Answer for UndoReport {
 fn told(step: &UndoReport) -> Vec<String> {
     let mut lines: Vec<String> = step.acts_since.iter().map(LastAct::to_text).collect();
     if let Some(head) = &step.head {
-        lines.push(format!(
-            "  HEAD  {} -> {}",
-            head.old.short(),
-            head.new.short()
-        ));
+        lines.push(format!("  HEAD  {} -> {}", head.old.short(), head.new.short()));
     }
     for change in &step.refs {
         let name = change.name.short();

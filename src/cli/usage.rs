@@ -41,11 +41,7 @@ pub(super) fn answer(
 /// Words an error in one line: which arguments are missing, and what may have been meant.
 pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     let text = error.render().to_string();
-    let first = text
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches("error: ");
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     let first = &with_expected(error, first);
     let About { help: own, usage } = about(error, args);
     if is_bare(error) {
@@ -53,10 +49,7 @@ pub(super) fn as_error(error: &clap::Error, args: &[OsString]) -> Error {
     }
     let named = if first.ends_with(':') {
         let named = [ContextKind::InvalidArg, ContextKind::PriorArg];
-        named
-            .into_iter()
-            .map(|kind| words(error, kind))
-            .find(|words| !words.is_empty())
+        named.into_iter().map(|kind| words(error, kind)).find(|words| !words.is_empty())
     } else {
         None
     };
@@ -106,10 +99,7 @@ fn with_expected(error: &clap::Error, sentence: &str) -> String {
     let Some(cause) = std::error::Error::source(error) else {
         return sentence.to_owned();
     };
-    let expected = match cause
-        .downcast_ref::<ParseIntError>()
-        .map(ParseIntError::kind)
-    {
+    let expected = match cause.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
         Some(IntErrorKind::PosOverflow) => "a smaller number",
         Some(IntErrorKind::NegOverflow) => "a larger number",
         Some(_) => "a whole number",
@@ -122,16 +112,12 @@ fn with_expected(error: &clap::Error, sentence: &str) -> String {
 
 /// Returns the words that may have been meant, the most similar first.
 fn similar_to(error: &clap::Error) -> Vec<String> {
-    [
-        ContextKind::SuggestedSubcommand,
-        ContextKind::SuggestedArg,
-        ContextKind::SuggestedValue,
-    ]
-    .into_iter()
-    // clap has the most similar one last.
-    .flat_map(|kind| words(error, kind).into_iter().rev())
-    .filter(|one| !is_of_command(error) || is_probable(error, one))
-    .collect()
+    [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue]
+        .into_iter()
+        // clap has the most similar one last.
+        .flat_map(|kind| words(error, kind).into_iter().rev())
+        .filter(|one| !is_of_command(error) || is_probable(error, one))
+        .collect()
 }
 
 /// Returns `true` if a command may have been meant: clap offers hidden ones too, and such as have little in common.
@@ -158,20 +144,14 @@ fn completed_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
         .skip(1)
         .map(|arg| arg.to_str().filter(|word| !word.contains(char::is_control)))
         .collect::<Option<_>>()?;
-    let after = |command: &str| {
-        typed
-            .iter()
-            .position(|word| *word == command)
-            .map(|at| at + 1)
-    };
+    let after = |command: &str| typed.iter().position(|word| *word == command).map(|at| at + 1);
     let named = words(error, ContextKind::InvalidArg);
     let (line, comment) = match error.kind() {
         ErrorKind::UnknownArgument => {
             let (before, label) = typed.split_at_checked(after("checkpoint")?)?;
-            let is_label = label
-                .first()
-                .is_some_and(|first| named.first().is_some_and(|word| word == first))
-                && label.iter().all(|word| !word.starts_with('-'));
+            let is_label =
+                label.first().is_some_and(|first| named.first().is_some_and(|word| word == first))
+                    && label.iter().all(|word| !word.starts_with('-'));
             if !is_label {
                 return None;
             }
@@ -201,14 +181,8 @@ fn setting_line(error: &clap::Error, args: &[OsString]) -> Option<String> {
     let setting = TABLE.iter().find(|setting| {
         is_key(setting.key) || setting.key.strip_prefix("colony.").is_some_and(is_key)
     })?;
-    let value = rest
-        .first()
-        .map_or("VALUE".to_owned(), |value| typed_word(value));
-    let global = if setting.set_by == SetBy::UserFiles {
-        " --global"
-    } else {
-        ""
-    };
+    let value = rest.first().map_or("VALUE".to_owned(), |value| typed_word(value));
+    let global = if setting.set_by == SetBy::UserFiles { " --global" } else { "" };
     let line = format!("git config{global} {} {value}", setting.key);
     is_of_command(error).then_some(line)
 }
@@ -241,9 +215,7 @@ fn meaning(error: &clap::Error, args: &[OsString]) -> Option<&'static Meaning> {
         return meanings::find(wrong, typed.get(at + 1).copied());
     }
     let cli = grammar::whole();
-    let command = typed
-        .iter()
-        .find(|word| cli.find_subcommand(word).is_some())?;
+    let command = typed.iter().find(|word| cli.find_subcommand(word).is_some())?;
     let known = meanings::find(command, Some(wrong));
     known.filter(|_| command != wrong)
 }
@@ -284,10 +256,7 @@ fn about(error: &clap::Error, args: &[OsString]) -> About {
         command = found;
     }
     let usage = command.clone().render_usage().to_string();
-    About {
-        help: format!("{line} -h"),
-        usage: usage.trim_start_matches("Usage: ").to_owned(),
-    }
+    About { help: format!("{line} -h"), usage: usage.trim_start_matches("Usage: ").to_owned() }
 }
 
 fn bare(help: &str) -> &str {

@@ -56,10 +56,6 @@ impl Answer for ValidateReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.valid {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.valid { Outcome::Yes } else { Outcome::No }
     }
 }

@@ -88,11 +88,7 @@ enum Action {
 }
 
 fn on_change() -> clap::builder::PossibleValuesParser {
-    OnChange::ALL
-        .iter()
-        .map(|(name, _)| *name)
-        .collect::<Vec<_>>()
-        .into()
+    OnChange::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().into()
 }
 
 /// Parses a time of at least a second: shorter ones ask a remote without end.
@@ -106,24 +102,15 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let options = Options {
-        remote: args.remote,
-        auto_checkpoint: args.auto_checkpoint,
-    };
+    let options = Options { remote: args.remote, auto_checkpoint: args.auto_checkpoint };
     let is_running = watch::is_running(&session);
     if is_running && (options.remote.is_some() || options.auto_checkpoint.is_some()) {
         let message = "a process watches this working tree already: '--remote' and '--auto-checkpoint' are for its start";
         let hint = "git colony watches stop ID   # it ends with its last watch";
-        return Err(Error::new(Code::Usage, message)
-            .unchanged()
-            .hint(hint)
-            .into());
+        return Err(Error::new(Code::Usage, message).unchanged().hint(hint).into());
     }
-    let report = if args.resume {
-        None
-    } else {
-        Some(watch::add(&session, &request(&session, args)?)?)
-    };
+    let report =
+        if args.resume { None } else { Some(watch::add(&session, &request(&session, args)?)?) };
     let begins = !args.dry_run && !is_running;
     if args.resume && watch::list(&session)?.count == 0 {
         (session.world.narrate)("there is no watch to resume");
@@ -164,10 +151,7 @@ fn follow(
     if let Some(mut report) = report {
         report.watch.running = true;
         let begun = serde_json::json!({"event": "watching", "watch_id": report.watch.watch_id});
-        let line = format!(
-            "{}; Ctrl-C ends the process and keeps the watch",
-            report.message()
-        );
+        let line = format!("{}; Ctrl-C ends the process and keeps the watch", report.message());
         write_line(face, &begun, &line)?;
     }
     let mut failed = None;
@@ -175,11 +159,7 @@ fn follow(
         let mut each = all.iter();
         let written = each.try_for_each(|done| write_line(face, done, &line_of(done)));
         failed = written.err();
-        if failed.is_some() || face.has_lost_its_reader() {
-            Go::End
-        } else {
-            Go::On
-        }
+        if failed.is_some() || face.has_lost_its_reader() { Go::End } else { Go::On }
     })?;
     if !ran {
         (world.narrate)("another process watches this working tree");
@@ -206,12 +186,7 @@ fn write_line(face: &mut Face<'_>, done: &impl serde::Serialize, line: &str) -> 
 
 fn line_of(done: &Done) -> String {
     match done {
-        Done::Fired {
-            watch_id,
-            paths,
-            reindexed,
-            ..
-        } => {
+        Done::Fired { watch_id, paths, reindexed, .. } => {
             let shown = paths.first().map(ToString::to_string).unwrap_or_default();
             let more = match paths.len() {
                 0 | 1 => String::new(),
@@ -236,10 +211,9 @@ fn start_detached(session: &Session, options: &Options) -> Result<()> {
         args.extend(["--agent".into(), agent.into()]);
     }
     args.extend(["--quiet", "watch", "--resume"].map(OsString::from));
-    for (flag, time) in [
-        ("--remote", options.remote),
-        ("--auto-checkpoint", options.auto_checkpoint),
-    ] {
+    for (flag, time) in
+        [("--remote", options.remote), ("--auto-checkpoint", options.auto_checkpoint)]
+    {
         if let Some(time) = time {
             args.extend([flag.into(), time.as_secs_f64().to_string().into()]);
         }
@@ -298,10 +272,7 @@ fn request(session: &Session, args: &Args) -> Result<Request> {
         scope = Some(word.to_owned());
         words = rest;
     }
-    let paths = words
-        .iter()
-        .map(|path| typed(path))
-        .collect::<Result<_>>()?;
+    let paths = words.iter().map(|path| typed(path)).collect::<Result<_>>()?;
     let mut modes = OnChange::ALL.iter();
     let mode = modes.find(|(name, _)| *name == args.on_change);
     Ok(Request {

@@ -63,11 +63,7 @@ impl Answer for WatchesReport {
         let row = |watch: &WatchEntry| {
             let what = match watch.paths.as_slice() {
                 [] => shown_scope(watch).unwrap_or("all scopes").to_owned(),
-                paths => paths
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                paths => paths.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
             };
             let fired = match &watch.last_fired_at {
                 Some(at) => format!(
@@ -102,10 +98,6 @@ impl Answer for StoppedReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.stopped {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.stopped { Outcome::Yes } else { Outcome::No }
     }
 }

@@ -50,22 +50,14 @@ impl DamagedClone {
             }
             Err(error) => (error.code(), error.message()),
         };
-        Some(DamagedClone {
-            hub: hub_of(&git_dir),
-            path,
-            agent,
-            code: code.as_str(),
-            reason,
-        })
+        Some(DamagedClone { hub: hub_of(&git_dir), path, agent, code: code.as_str(), reason })
     }
 
     /// Returns a line for people.
     pub fn to_text(&self) -> String {
         let path = text::shell_word(&self.path.to_string_lossy());
-        let whose = self
-            .agent
-            .as_ref()
-            .map_or(String::new(), |agent| format!(" of agent '{agent}'"));
+        let whose =
+            self.agent.as_ref().map_or(String::new(), |agent| format!(" of agent '{agent}'"));
         format!("damaged, the clone{whose} in {path}: {}", self.reason)
     }
 
@@ -104,12 +96,9 @@ pub(super) fn named(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Option
     })?;
     let code = Code::ALL.iter().find(|code| code.as_str() == clone.code);
     let code = *code.unwrap_or(&Code::RepositoryBroken);
-    let error = Error::new(
-        code,
-        format!("the clone '{name}' is damaged: {}", clone.reason),
-    )
-    .unchanged()
-    .detail("path", clone.path.display().to_string());
+    let error = Error::new(code, format!("the clone '{name}' is damaged: {}", clone.reason))
+        .unchanged()
+        .detail("path", clone.path.display().to_string());
     Some(match code {
         Code::NewerFormat => error,
         _ => error.hint(format!(
@@ -124,7 +113,5 @@ fn hub_of(git_dir: &Path) -> Option<PathBuf> {
     let alternates = git_dir.join("objects/info/alternates");
     let lines = String::from_utf8(plain_file::read(&alternates).ok()?).ok()?;
     let objects = PathBuf::from(lines.lines().next()?);
-    objects
-        .ends_with("objects")
-        .then(|| objects.parent().map(Path::to_owned))?
+    objects.ends_with("objects").then(|| objects.parent().map(Path::to_owned))?
 }

@@ -190,14 +190,7 @@ mod tests {
     #[test]
     fn endings_are_sorted_and_found_in_any_case() {
         assert!(ENDINGS.is_sorted());
-        for binary in [
-            "a/b.PyC",
-            "x.so",
-            "x.tar.gz",
-            "M.SLDPRT",
-            "w.safetensors",
-            "x.y.pdf",
-        ] {
+        for binary in ["a/b.PyC", "x.so", "x.tar.gz", "M.SLDPRT", "w.safetensors", "x.y.pdf"] {
             assert!(is_binary(&RepoPath::from(binary)), "{binary}");
         }
         for text in ["a.py", ".so", "so", "a.so/b", "libx.so.1", "data.", "é.rs"] {

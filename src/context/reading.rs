@@ -135,12 +135,9 @@ impl FileReader<'_> {
         }
         Ok(match String::from_utf8(bytes) {
             Err(_) => FileReading::Skipped(SkipReason::NotUtf8),
-            Ok(text) => FileReading::Read(ReadFile {
-                text,
-                hash,
-                modified: stat.modified,
-                stat: known_by,
-            }),
+            Ok(text) => {
+                FileReading::Read(ReadFile { text, hash, modified: stat.modified, stat: known_by })
+            }
         })
     }
 

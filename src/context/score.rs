@@ -16,12 +16,7 @@ pub struct Weighed {
 impl Weighed {
     /// Returns the score, from 0 to 1.
     pub fn score(self) -> f64 {
-        let Weighed {
-            relevance,
-            hierarchy,
-            quality,
-            recency,
-        } = self;
+        let Weighed { relevance, hierarchy, quality, recency } = self;
         0.4 * relevance + 0.3 * hierarchy + 0.2 * quality + 0.1 * recency
     }
 }

@@ -34,21 +34,14 @@ pub fn of_git(
 ) -> Result<Vec<RepoPath>> {
     let inside = world.standing_in(folder);
     let mut git = Git::new(&inside);
-    git.args([
-        "ls-files",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-        "-z",
-    ]);
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
     // A repository may name a program that watches it.
     git.config("core.fsmonitor", "false");
     git.limit_time(timeout).limit_output(MAX_OUTPUT_BYTES);
     let output = git.run_checked(&format!("list the files of '{}'", folder.display()))?;
     let names = output.split(|&byte| byte == 0).filter(|it| !it.is_empty());
-    let mut paths: Vec<RepoPath> = names
-        .map(|name| RepoPath::new(name.strip_suffix(b"/").unwrap_or(name)))
-        .collect();
+    let mut paths: Vec<RepoPath> =
+        names.map(|name| RepoPath::new(name.strip_suffix(b"/").unwrap_or(name))).collect();
     paths.sort();
     paths.dedup();
     within(paths, most_entries)

@@ -17,10 +17,7 @@ const REMOTE: &str = "refs/remotes/origin/";
 pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
     let usual = usual_default_branches(of_remote, repo.config("init.defaultBranch"));
-    for name in default_trees::manifest_branch(repo)
-        .into_iter()
-        .chain(usual)
-    {
+    for name in default_trees::manifest_branch(repo).into_iter().chain(usual) {
         let branch = RefName::from(format!("{HEADS}{name}").as_str());
         // A manifest or a configuration may name anything, even an invalid branch name.
         if !branch.is_valid() {

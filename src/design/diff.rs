@@ -140,11 +140,8 @@ pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
         Since::First => first,
         Since::MergeBase => DiffSide::of_merge_base(repo, &first, &b)?,
     };
-    let quarantine = if a.tree == b.tree || repo.keeps_objects() {
-        None
-    } else {
-        Some(repo.quarantine(world)?)
-    };
+    let quarantine =
+        if a.tree == b.tree || repo.keeps_objects() { None } else { Some(repo.quarantine(world)?) };
     let comparison = Comparison {
         old: a.tree,
         new: b.tree,
@@ -217,21 +214,14 @@ impl DiffSide {
                 (name.clone(), (Some(commit), tree))
             }
         };
-        Ok(DiffSide {
-            name,
-            commit,
-            tree,
-            left_out: Vec::new(),
-        })
+        Ok(DiffSide { name, commit, tree, left_out: Vec::new() })
     }
 
     /// Finds where two states parted, as git does for `A...B`: one of the best, where there are several.
     fn of_merge_base(repo: &Repo, one: &DiffSide, other: &DiffSide) -> Result<DiffSide> {
         let parted = |code: Code, why: &str| {
-            let message = format!(
-                "cannot tell where '{}' and '{}' parted: {why}",
-                one.name, other.name
-            );
+            let message =
+                format!("cannot tell where '{}' and '{}' parted: {why}", one.name, other.name);
             Error::new(code, message).hint(format!(
                 "git colony diff {} {}",
                 shell_word(&one.name),
@@ -239,17 +229,11 @@ impl DiffSide {
             ))
         };
         let Some((a, b)) = one.commit.zip(other.commit) else {
-            return Err(parted(
-                Code::RevisionNotFound,
-                "one of them is not committed",
-            ));
+            return Err(parted(Code::RevisionNotFound, "one of them is not committed"));
         };
         let bases = repo.merge_bases(a, b)?;
         let Some(base) = bases.first().copied() else {
-            return Err(parted(
-                Code::UnrelatedHistories,
-                "they have no commit in common",
-            ));
+            return Err(parted(Code::UnrelatedHistories, "they have no commit in common"));
         };
         Ok(DiffSide {
             name: base.to_string(),

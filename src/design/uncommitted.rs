@@ -55,11 +55,7 @@ pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWork
     let head = kept.scan.head.clone();
     let signature = nobody(session, head.commit())?;
     let commit = kept.commit_beside(session, &signature, MESSAGE.to_owned())?;
-    Ok(FoundWorktree {
-        commit,
-        head,
-        left_out: kept.left_out,
-    })
+    Ok(FoundWorktree { commit, head, left_out: kept.left_out })
 }
 
 /// Writes the files of a commit as one on `base` alone.
@@ -80,13 +76,7 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     let scan = session.repo.scan(&session.world)?;
     // Before the files are read: a later change is detected the next time.
     let look = from_outside(session, &scan);
-    let kept = Kept::of(
-        session,
-        scan,
-        &allowances,
-        Unstorable::NameUnreadable,
-        &unignored,
-    )?;
+    let kept = Kept::of(session, scan, &allowances, Unstorable::NameUnreadable, &unignored)?;
     let Some(head) = kept.scan.head.commit() else {
         let branch = kept.scan.head.label();
         let message = format!("branch '{branch}' has no commit yet: nothing can be mapped");
@@ -97,11 +87,7 @@ pub fn look(session: &Session) -> Result<Uncommitted> {
     } else {
         head
     };
-    Ok(Uncommitted {
-        commit,
-        look,
-        left_out: kept.left_out,
-    })
+    Ok(Uncommitted { commit, look, left_out: kept.left_out })
 }
 
 /// The state of the working tree from outside, without reading any file.
@@ -148,9 +134,7 @@ fn write(session: &Session, head: Oid, tree: Oid) -> Result<Oid> {
 
 /// Signs with the time of HEAD: the same files give the same commit.
 fn nobody(session: &Session, head: Option<Oid>) -> Result<Signature> {
-    let head = head
-        .map(|head| session.repo.read_commit(head))
-        .transpose()?;
+    let head = head.map(|head| session.repo.read_commit(head)).transpose()?;
     Ok(Signature {
         name: "git-colony".to_owned(),
         email: "git-colony@localhost".to_owned(),
@@ -183,10 +167,7 @@ impl WorktreeLook {
     /// # Errors
     /// As [`crate::git::Repo::scan`].
     pub fn of(session: &Session) -> Result<WorktreeLook> {
-        Ok(WorktreeLook::from(
-            session,
-            &session.repo.scan(&session.world)?,
-        ))
+        Ok(WorktreeLook::from(session, &session.repo.scan(&session.world)?))
     }
 
     fn from(session: &Session, scan: &Scan) -> WorktreeLook {

@@ -25,11 +25,7 @@ pub(super) fn snapshot_commit(session: &Session, kept: &Kept, label: &str) -> Re
         return Ok(head);
     }
     let signature = session.record_signature();
-    kept.commit_beside(
-        session,
-        &signature,
-        format!("working tree before restoring '{label}'"),
-    )
+    kept.commit_beside(session, &signature, format!("working tree before restoring '{label}'"))
 }
 
 /// Writes a commit for the user's history, signed if git is configured to.
@@ -73,26 +69,13 @@ pub fn ends_of(session: &Session, what: &str) -> Result<Ends> {
         abort: abort.to_owned(),
     };
     if what == "bisect" {
-        return Ok(Ends {
-            completion: None,
-            abort: "git bisect reset".to_owned(),
-        });
+        return Ok(Ends { completion: None, abort: "git bisect reset".to_owned() });
     }
     if what == "cherry-pick" && pick::is_committed_by_git(session) {
-        return Ok(ends(
-            "git colony cherry-pick --continue",
-            "git cherry-pick --quit",
-        ));
+        return Ok(ends("git colony cherry-pick --continue", "git cherry-pick --quit"));
     }
-    let program = if opened_by_us(session)? {
-        "git colony"
-    } else {
-        "git"
-    };
-    Ok(ends(
-        &format!("{program} {what} --continue"),
-        &format!("{program} {what} --abort"),
-    ))
+    let program = if opened_by_us(session)? { "git colony" } else { "git" };
+    Ok(ends(&format!("{program} {what} --continue"), &format!("{program} {what} --abort")))
 }
 
 /// Refuses while git has something in progress that owns the branch or the index.
@@ -110,11 +93,7 @@ pub(super) fn refuse_in_progress(session: &Session, command: &str) -> Result<()>
     };
     let end = match what {
         other if is_open => {
-            let program = if opened_by_us(session)? {
-                "git colony"
-            } else {
-                "git"
-            };
+            let program = if opened_by_us(session)? { "git colony" } else { "git" };
             format!(
                 "{program} {other} --abort   # discards resolved conflicts; to keep them, resolve \
                 the rest, then --continue"
@@ -172,14 +151,9 @@ pub(super) fn place(
     }
     let wanted = entries.iter().map(|(path, _)| path.clone()).collect();
     let stage = operation.stage();
-    session
-        .repo
-        .stage_files(&session.world, tree, &wanted, &stage)?;
+    session.repo.stage_files(&session.world, tree, &wanted, &stage)?;
     let want = |entry: &TreeEntry| Want::File(Source::Staged { id: entry.id });
-    let wants = entries
-        .iter()
-        .map(|(path, entry)| (path.clone(), want(entry)))
-        .collect();
+    let wants = entries.iter().map(|(path, entry)| (path.clone(), want(entry))).collect();
     let files = open_worktree(session)?;
     let cwd = cwd_in_worktree(session);
     moves::plan(&files, &wants, &Emptied::All, cwd.as_ref())

@@ -146,10 +146,7 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
     let found = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
     let Some(entry) = found else {
         let message = format!("blackboard '{scope}' has no key '{key}'");
-        let hint = format!(
-            "git colony blackboard list {}",
-            words_after_options(&[scope])
-        );
+        let hint = format!("git colony blackboard list {}", words_after_options(&[scope]));
         return Err(Error::new(Code::KeyNotFound, message).hint(hint));
     };
     let conflict = entry.is_in_conflict();
@@ -174,10 +171,7 @@ pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> 
     let repo = &session.repo;
     let Some(scope) = scope else {
         let (boards, unreadable) = board::list(repo)?;
-        let row = |board: Board| BlackboardRow {
-            key_count: board.key_count(),
-            scope: board.scope,
-        };
+        let row = |board: Board| BlackboardRow { key_count: board.key_count(), scope: board.scope };
         return Ok(BlackboardReport {
             scope: None,
             count: boards.len(),

@@ -83,11 +83,7 @@ pub fn delete(session: &Session, names: &[String]) -> Result<CheckpointDeleteRep
         });
     }
     let op = (!session.is_dry()).then(|| checkpoint_refs::delete(session, &found));
-    Ok(CheckpointDeleteReport {
-        deleted,
-        op: op.transpose()?,
-        dry_run: session.is_dry(),
-    })
+    Ok(CheckpointDeleteReport { deleted, op: op.transpose()?, dry_run: session.is_dry() })
 }
 
 /// Lists the remotes that had one of the refs at the last sync.
@@ -112,9 +108,8 @@ fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
 /// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and network errors.
 pub fn move_tags(session: &Session, remote: Option<&str>) -> Result<MoveReport> {
     session.refuse_reader()?;
-    let remote = remote
-        .map(|name| Remote::find(&session.repo, &session.world, name))
-        .transpose()?;
+    let remote =
+        remote.map(|name| Remote::find(&session.repo, &session.world, name)).transpose()?;
     let (moves, op) = if session.is_dry() {
         (checkpoint_refs::plan_moves(session)?, None)
     } else {
@@ -128,11 +123,8 @@ pub fn move_tags(session: &Session, remote: Option<&str>) -> Result<MoveReport> 
         moved: Vec::new(),
         left: Vec::new(),
     };
-    let planned: Vec<(RefName, Oid)> = moves
-        .refs
-        .iter()
-        .filter_map(|change| Some((change.name.clone(), change.new?)))
-        .collect();
+    let planned: Vec<(RefName, Oid)> =
+        moves.refs.iter().filter_map(|change| Some((change.name.clone(), change.new?))).collect();
     report.moved = moves.moved;
     report.left = moves.left;
     if let Some(remote) = &remote {
@@ -180,17 +172,9 @@ fn move_on_remote(
         };
         if reason.is_none() {
             if there.is_none() {
-                changes.push(RefChange {
-                    name: goal,
-                    old: None,
-                    new: Some(*id),
-                });
+                changes.push(RefChange { name: goal, old: None, new: Some(*id) });
             }
-            changes.push(RefChange {
-                name: tag.clone(),
-                old: Some(*id),
-                new: None,
-            });
+            changes.push(RefChange { name: tag.clone(), old: Some(*id), new: None });
         }
         told.push(RemoteMove {
             checkpoint_id: format!("checkpoint/{name}"),
@@ -206,19 +190,14 @@ fn move_on_remote(
 
 /// Pushes the new refs to the remote, and then deletes the tags of those it accepted.
 fn push(remote: &Remote<'_>, changes: &[RefChange], told: &mut [RemoteMove]) -> Result<()> {
-    let (new, gone): (Vec<RefChange>, Vec<RefChange>) = changes
-        .iter()
-        .cloned()
-        .partition(|change| change.new.is_some());
+    let (new, gone): (Vec<RefChange>, Vec<RefChange>) =
+        changes.iter().cloned().partition(|change| change.new.is_some());
     for step in [new, gone] {
         let is_refused = |told: &[RemoteMove], change: &RefChange| {
             let id = id_of(&change.name);
             told.iter().any(|one| one.checkpoint_id == id && !one.moved)
         };
-        let step: Vec<_> = step
-            .into_iter()
-            .filter(|change| !is_refused(told, change))
-            .collect();
+        let step: Vec<_> = step.into_iter().filter(|change| !is_refused(told, change)).collect();
         if step.is_empty() {
             continue;
         }

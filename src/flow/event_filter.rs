@@ -53,15 +53,9 @@ impl Filter {
     /// # Errors
     /// `invalid-value`, `name-ambiguous`.
     pub(super) fn of(session: &Session, request: &Request) -> Result<Filter> {
-        if let Some(long) = request
-            .keys
-            .iter()
-            .find(|key| key.len() > MAX_PATTERN_BYTES)
-        {
-            let message = format!(
-                "a pattern has {} bytes, and keys at most {MAX_PATTERN_BYTES}",
-                long.len()
-            );
+        if let Some(long) = request.keys.iter().find(|key| key.len() > MAX_PATTERN_BYTES) {
+            let message =
+                format!("a pattern has {} bytes, and keys at most {MAX_PATTERN_BYTES}", long.len());
             return Err(Error::new(Code::InvalidValue, message).unchanged());
         }
         let agent = session.settings.agent.clone();
@@ -79,10 +73,7 @@ impl Filter {
         event.namespace == self.namespace
             && self.hidden.as_ref() != Some(&event.agent)
             && (self.keys.is_empty() || self.keys.iter().any(|key| matches(key, &event.key)))
-            && self
-                .about
-                .as_ref()
-                .is_none_or(|about| about.iter().any(|one| is_about(event, one)))
+            && self.about.as_ref().is_none_or(|about| about.iter().any(|one| is_about(event, one)))
     }
 }
 
@@ -119,10 +110,7 @@ fn is_about(event: &Event, scope: &str) -> bool {
     let named = event.value.get("scope_id").and_then(Value::as_str);
     match named {
         Some(named) => named == scope,
-        None => event
-            .key
-            .split_once(':')
-            .is_some_and(|(_, rest)| rest == scope),
+        None => event.key.split_once(':').is_some_and(|(_, rest)| rest == scope),
     }
 }
 

@@ -91,10 +91,7 @@ pub fn wait(session: &Session, request: &Request, timeout: Duration) -> Result<E
     follower.limit = request.limit;
     let deadline = Instant::now().checked_add(timeout);
     let found = follower.next(session, deadline)?;
-    Ok(found.unwrap_or_else(|| EventsReport {
-        timed_out: true,
-        ..follower.nothing()
-    }))
+    Ok(found.unwrap_or_else(|| EventsReport { timed_out: true, ..follower.nothing() }))
 }
 
 /// A reader of all events from a position on, as they come.
@@ -119,12 +116,7 @@ impl Follower {
         let mut reader = EventReader::of(session);
         let since = match &filter.since {
             Some(since) => since.clone(),
-            None => {
-                reader
-                    .newest(0, &|_| false)
-                    .map_err(|why| unusable(&why))?
-                    .position
-            }
+            None => reader.newest(0, &|_| false).map_err(|why| unusable(&why))?.position,
         };
         Ok(Follower {
             reader,
@@ -183,10 +175,8 @@ impl Follower {
     fn look(&mut self) -> Result<Option<EventsReport>> {
         let filter = &self.filter;
         let is_wanted = |event: &Event| filter.wants(event);
-        let batch = self
-            .reader
-            .read(&self.since, self.limit, &is_wanted)
-            .map_err(|why| unusable(&why))?;
+        let batch =
+            self.reader.read(&self.since, self.limit, &is_wanted).map_err(|why| unusable(&why))?;
         self.since = batch.position.clone();
         self.has_more = batch.has_more;
         let is_empty = batch.events.is_empty() && !batch.has_gap;

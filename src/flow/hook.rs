@@ -100,9 +100,7 @@ fn unread(world: &World, error: Error) -> Error {
 /// Returns the branches that a push moves on the remote, or deletes there.
 fn pushed_branches(input: &[u8]) -> Vec<RefName> {
     let pushed = String::from_utf8_lossy(input);
-    let there = pushed
-        .lines()
-        .filter_map(|line| line.split(' ').nth_back(1));
+    let there = pushed.lines().filter_map(|line| line.split(' ').nth_back(1));
     let branches = there.filter(|name| name.starts_with("refs/heads/"));
     branches.map(RefName::from).collect()
 }
@@ -189,9 +187,7 @@ fn warn_of_private_refs(session: &Session, input: &[u8]) {
     let publishes = |line: &&str| {
         let mut words = line.split(' ');
         words.next() != Some("(delete)")
-            && words
-                .nth(1)
-                .is_some_and(|name| name.starts_with(ref_names::PRIVATE))
+            && words.nth(1).is_some_and(|name| name.starts_with(ref_names::PRIVATE))
     };
     let private = pushed.lines().filter(publishes).count();
     if private > 0 {
@@ -213,10 +209,7 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
         return Ok(());
     }
     // Other agents cannot pass it to their commands.
-    let told = payload
-        .session
-        .as_ref()
-        .filter(|_| agent == Agent::ClaudeCode);
+    let told = payload.session.as_ref().filter(|_| agent == Agent::ClaudeCode);
     let begun = told.filter(|_| payload.begins_session());
     let handed_on = begun.map_or(Ok(()), |begun| session_file::add_line(world, begun));
     let session = open_for(world, flags, payload)?;
@@ -246,17 +239,11 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
 pub(super) fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
         // The agent itself is the actor there.
-        let world = World {
-            process: world.process,
-            ..world.standing_in(directory)
-        };
+        let world = World { process: world.process, ..world.standing_in(directory) };
         Session::open(world, flags, ObjectWrites::Durable).ok()
     };
     let directories = payload.directories.iter().filter(|path| path.is_dir());
-    match directories
-        .into_iter()
-        .find_map(|directory| open(directory))
-    {
+    match directories.into_iter().find_map(|directory| open(directory)) {
         Some(session) => Ok(session),
         None => Session::open(world.clone(), flags, ObjectWrites::Durable),
     }

@@ -137,10 +137,8 @@ fn mark_stale(world: &World, flags: &Flags, path: &RepoPath) -> Result<()> {
 pub fn stale(session: &Session) -> Vec<RepoPath> {
     let entries = std::fs::read_dir(stale_page_graphs(&session.repo));
     let files = entries.into_iter().flatten().flatten();
-    let mut paths: Vec<RepoPath> = files
-        .filter_map(|file| plain_file::read(file.path()).ok())
-        .map(RepoPath::new)
-        .collect();
+    let mut paths: Vec<RepoPath> =
+        files.filter_map(|file| plain_file::read(file.path()).ok()).map(RepoPath::new).collect();
     paths.sort();
     paths
 }

@@ -103,10 +103,6 @@ fn forget_agreement<'a>(session: &Session, gone: impl Iterator<Item = &'a RefNam
         }));
     }
     let who = session.record_signature();
-    let why = ReflogReason {
-        text: "colony: prune",
-        who: &who,
-        operation: "prune",
-    };
+    let why = ReflogReason { text: "colony: prune", who: &who, operation: "prune" };
     own_refs::move_refs(session, &changes, &why)
 }

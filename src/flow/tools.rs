@@ -104,11 +104,7 @@ pub struct NewReport {
 /// `tool-registry-invalid`, `newer-format` for the registry of this repository.
 pub fn list(session: &Session) -> Result<ToolsReport> {
     let (tools, problems) = known(session, Which::All)?;
-    Ok(ToolsReport {
-        count: tools.len(),
-        tools,
-        problems,
-    })
+    Ok(ToolsReport { count: tools.len(), tools, problems })
 }
 
 /// Finds the tools that match a query.
@@ -123,31 +119,20 @@ pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> 
         writable: tool.writable,
         remote: tool.remote,
     });
-    let mut matches: Vec<Match> = scored
-        .filter(|found| found.score >= tool_score::MIN_SCORE)
-        .collect();
+    let mut matches: Vec<Match> =
+        scored.filter(|found| found.score >= tool_score::MIN_SCORE).collect();
     // A stable sort: ours come before imported ones with the same score.
     matches.sort_by(|a, b| {
         let by_score = b.score.total_cmp(&a.score);
         by_score.then_with(|| a.entry.name.cmp(&b.entry.name))
     });
-    Ok(FindReport {
-        query: query.to_owned(),
-        count: matches.len(),
-        matches,
-        problems,
-    })
+    Ok(FindReport { query: query.to_owned(), count: matches.len(), matches, problems })
 }
 
 fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProblem>)> {
     let own = tool_registry::read(&session.repo)?.into_iter();
-    let mut tools: Vec<Tool> = own
-        .map(|entry| Tool {
-            entry,
-            writable: true,
-            remote: None,
-        })
-        .collect();
+    let mut tools: Vec<Tool> =
+        own.map(|entry| Tool { entry, writable: true, remote: None }).collect();
     if which == Which::Writable {
         return Ok((tools, Vec::new()));
     }
@@ -208,11 +193,7 @@ fn plan(session: &Session, spec: &ToolSpec) -> Result<Plan> {
     let mut files = scaffolds::render(spec, &uuid::of_name(&seed))?;
     let paths: Vec<RepoPath> = files.iter().map(|(path, _)| path.clone()).collect();
     let visible = repo.retain_visible(world, scan.head_tree, &paths)?;
-    let ignored = paths
-        .iter()
-        .filter(|path| !visible.contains(path))
-        .cloned()
-        .collect();
+    let ignored = paths.iter().filter(|path| !visible.contains(path)).cloned().collect();
     files.push((tool_registry::PATH.into(), registry));
     let tool = format!("{}/{}", spec.purpose(), spec.name());
     let template = spec.template().as_str();
@@ -233,11 +214,7 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
     let repo = &session.repo;
     for above in directory.ancestors() {
         if let Some(entry) = repo.leaf_in(scan.head_tree, &above)? {
-            let what = if entry.is_submodule() {
-                "a submodule"
-            } else {
-                "a file"
-            };
+            let what = if entry.is_submodule() { "a submodule" } else { "a file" };
             return Err(in_the_way(&above, directory, what));
         }
         if is_there(&above.join(&".git".into()).under(repo.workdir())) {
@@ -256,11 +233,7 @@ fn refuse_taken(session: &Session, scan: &Scan, directory: &RepoPath) -> Result<
         .chain(&scan.unstaged)
         .chain(&scan.conflicts)
         .filter(|path| path.is_at_or_below(directory));
-    if repo
-        .entry_in(scan.head_tree, directory.as_path())?
-        .is_some()
-        || in_index.next().is_some()
-    {
+    if repo.entry_in(scan.head_tree, directory.as_path())?.is_some() || in_index.next().is_some() {
         return Err(taken(directory, "git tracks files there"));
     }
     let on_disk = directory.under(repo.workdir());
@@ -289,9 +262,7 @@ fn in_the_way(found: &RepoPath, directory: &RepoPath, what: &str) -> Error {
 
 fn taken(directory: &RepoPath, why: &str) -> Error {
     let message = format!("cannot create a tool at '{directory}': {why}");
-    Error::new(Code::ToolExists, message)
-        .hint("git colony tools")
-        .detail("path", directory)
+    Error::new(Code::ToolExists, message).hint("git colony tools").detail("path", directory)
 }
 
 /// Returns the committed registry; refuses if it differs in the index or the working tree.
@@ -302,10 +273,9 @@ fn committed_registry(session: &Session, scan: &Scan) -> Result<Option<Vec<u8>>>
     match repo.leaf_in(scan.head_tree, &path)? {
         None => Ok(None),
         Some(entry) if entry.is_plain_file() => repo.read_blob(entry.id).map(Some),
-        Some(_) => Err(Error::new(
-            Code::ToolRegistryInvalid,
-            format!("'{path}' is not a regular file"),
-        )
-        .detail("path", &path)),
+        Some(_) => {
+            Err(Error::new(Code::ToolRegistryInvalid, format!("'{path}' is not a regular file"))
+                .detail("path", &path))
+        }
     }
 }

@@ -62,21 +62,13 @@ pub fn prepare(world: &World, folder: &Path) -> Result<Ground> {
     inside.variables.insert("PWD".into(), path.clone().into());
     let copy = Repo::open(&inside, ObjectWrites::Durable)?;
     let (files, all_files) = chosen_files(&source)?;
-    let (file, text) = text_file(&source, &files).unwrap_or_else(|| {
-        (
-            unused_name(&files, "NOTES.md"),
-            "A first line.\n".to_owned(),
-        )
-    });
+    let (file, text) = text_file(&source, &files)
+        .unwrap_or_else(|| (unused_name(&files, "NOTES.md"), "A first line.\n".to_owned()));
     let commit = first_commit(&inside, &copy, &files, (&file, &text))?;
     inside.interrupt.check()?;
     let (branch, id) = (copy.head()?.moving_ref().to_string(), commit.to_string());
-    copy.git(&inside)
-        .args(["update-ref", &branch, &id])
-        .run_checked("make a branch")?;
-    copy.git(&inside)
-        .args(["read-tree", "-m", "-u", &branch])
-        .run_checked("write the files")?;
+    copy.git(&inside).args(["update-ref", &branch, &id]).run_checked("make a branch")?;
+    copy.git(&inside).args(["read-tree", "-m", "-u", &branch]).run_checked("write the files")?;
     Ok(Ground {
         path,
         unused: unused_name(&files, "scratch"),
@@ -178,15 +170,11 @@ fn text_file(source: &Repo, files: &Files) -> Option<(String, String)> {
     });
     let (readme, others): (Vec<_>, Vec<_>) =
         names.partition(|(name, _)| name.to_ascii_lowercase().starts_with("readme"));
-    readme
-        .into_iter()
-        .chain(others)
-        .take(20)
-        .find_map(|(name, id)| {
-            let text = String::from_utf8(source.read_blob(id).ok()?).ok()?;
-            let is_text = text.contains('\n') && !text.contains('\0');
-            is_text.then(|| (name.to_owned(), text))
-        })
+    readme.into_iter().chain(others).take(20).find_map(|(name, id)| {
+        let text = String::from_utf8(source.read_blob(id).ok()?).ok()?;
+        let is_text = text.contains('\n') && !text.contains('\0');
+        is_text.then(|| (name.to_owned(), text))
+    })
 }
 
 /// Returns `name`, or one that begins with it, which neither a file nor a folder at the top has.
@@ -199,9 +187,7 @@ fn unused_name(files: &Files, name: &str) -> String {
     let is_free = |name: &String| !tops.contains(name.to_ascii_lowercase().as_bytes());
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names
-        .find(is_free)
-        .expect("fewer names are taken than there are numbers")
+    names.find(is_free).expect("fewer names are taken than there are numbers")
 }
 
 /// Commits the files and the text without the history: a hub copies all objects of a commit.
@@ -243,9 +229,7 @@ impl Ground {
     /// # Errors
     /// `io`.
     pub fn wreck(&self) -> Result<Vec<String>> {
-        let Ground {
-            path, file, unused, ..
-        } = self;
+        let Ground { path, file, unused, .. } = self;
         let folder = path.join(unused);
         atomic::remove_file(&path.join(file))?;
         atomic::make_directory(&folder)?;

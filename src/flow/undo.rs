@@ -25,11 +25,7 @@ pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     let is_plain_undo =
         request.direction == Direction::Undo && matches!(request.steps, Steps::Newest(_));
     let mut report = undo_steps::run(session, request).map_err(|error| {
-        if is_plain_undo {
-            agent_places::explain_nothing(session, error)
-        } else {
-            error
-        }
+        if is_plain_undo { agent_places::explain_nothing(session, error) } else { error }
     })?;
     // The steps are taken: pages that cannot be read do not make them a failure.
     report.scopes_without_pages = without_pages(session, &report).unwrap_or_default();
@@ -51,10 +47,7 @@ fn without_pages(session: &Session, report: &UndoReport) -> Result<Vec<String>> 
         let ids = |commit: Option<Oid>| -> Result<BTreeSet<String>> {
             let keys = shared_record::keys(&session.repo, &change.name, commit)?;
             let text = |key: &[u8]| std::str::from_utf8(key).ok().and_then(key::decode);
-            Ok(keys
-                .keys()
-                .filter_map(|name| text(name.as_bytes()))
-                .collect())
+            Ok(keys.keys().filter_map(|name| text(name.as_bytes())).collect())
         };
         let before = ids(change.old)?;
         returned.extend(ids(change.new)?.difference(&before).cloned());

@@ -69,10 +69,7 @@ fn create(world: &World, flags: &Flags, payload: &Payload) -> Result<PathBuf> {
         lease::refuse_busy(&session.world, &clone.git_dir(), &name)?;
         return Ok(clone.path);
     }
-    let request = Request {
-        name: name.clone(),
-        ..Request::default()
-    };
+    let request = Request { name: name.clone(), ..Request::default() };
     let made = agents::create(&session, &request)?;
     let way_back = format!("git colony agents remove {name}");
     last_act::note(&session, format!("agents new {name}"), way_back);
@@ -94,14 +91,8 @@ fn remove(world: &World, flags: &Flags, payload: &Payload) -> Result<()> {
     let root = SharedRoot::of(world)?;
     let clone = clone_at(&root, &there).ok_or_else(|| not_a_clone(path))?;
     // The agent's program asks for it, and knows its own directory.
-    let outside = World {
-        process: world.process,
-        ..world.standing_in(root.path())
-    };
-    let options = RemovalOptions {
-        force: false,
-        dry_run: false,
-    };
+    let outside = World { process: world.process, ..world.standing_in(root.path()) };
+    let options = RemovalOptions { force: false, dry_run: false };
     clones::remove(&outside, None, &clone.path.to_string_lossy(), options)?;
     let outside = session.filter(|session| !session.repo.workdir().starts_with(&there));
     if let Some(session) = outside {
@@ -117,15 +108,12 @@ fn clone_at(root: &SharedRoot, place: &Path) -> Option<FoundClone> {
 }
 
 fn not_a_clone(path: &Path) -> Error {
-    Error::new(
-        Code::CloneNotFound,
-        format!("'{}' is not the clone of an agent", path.display()),
-    )
-    .unchanged()
-    .hint(format!(
-        "git worktree remove {}   # if git created it",
-        text::shell_word(&path.to_string_lossy())
-    ))
+    Error::new(Code::CloneNotFound, format!("'{}' is not the clone of an agent", path.display()))
+        .unchanged()
+        .hint(format!(
+            "git worktree remove {}   # if git created it",
+            text::shell_word(&path.to_string_lossy())
+        ))
 }
 
 /// Records that the hook ran; nothing depends on it.
@@ -153,12 +141,7 @@ pub(super) fn agent_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let kept: String = name.chars().map(plain).collect();
     let parts = kept.split('-').filter(|part| !part.is_empty());
-    let kept: String = parts
-        .collect::<Vec<_>>()
-        .join("-")
-        .chars()
-        .take(MAX_KEPT)
-        .collect();
+    let kept: String = parts.collect::<Vec<_>>().join("-").chars().take(MAX_KEPT).collect();
     let digest = blake3::hash(name.as_bytes()).to_hex();
     let short = digest.get(..8).expect("a digest has 64 digits");
     match kept.trim_end_matches('-') {
@@ -168,12 +151,9 @@ pub(super) fn agent_name(name: &str) -> String {
 }
 
 fn unnamed(field: &str) -> Error {
-    Error::new(
-        Code::InvalidValue,
-        format!("the payload of this hook has no '{field}'"),
-    )
-    .unchanged()
-    .hint("git colony agents new NAME   # creates a clone by hand")
+    Error::new(Code::InvalidValue, format!("the payload of this hook has no '{field}'"))
+        .unchanged()
+        .hint("git colony agents new NAME   # creates a clone by hand")
 }
 
 #[cfg(test)]

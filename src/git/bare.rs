@@ -26,10 +26,7 @@ impl BareRepo {
         let inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
             format!("cannot open the repository at '{}'", path.display())
         })?;
-        Ok(BareRepo {
-            inner,
-            path: path.to_owned(),
-        })
+        Ok(BareRepo { inner, path: path.to_owned() })
     }
 
     /// Returns the same repository for reading records, like one with a working tree. Objects
@@ -39,11 +36,9 @@ impl BareRepo {
     /// `repository-broken`, `io`.
     pub fn to_read(&self) -> Result<Repo> {
         let mut inner = self.inner.clone().with_object_memory();
-        inner
-            .set_workdir(self.path.clone())
-            .or_code(Code::RepositoryBroken, || {
-                format!("cannot read from '{}'", self.path.display())
-            })?;
+        inner.set_workdir(self.path.clone()).or_code(Code::RepositoryBroken, || {
+            format!("cannot read from '{}'", self.path.display())
+        })?;
         // There is no working tree to read, so an interrupt has nothing to stop.
         Repo::from_inner(inner, ObjectWrites::InMemory, &Interrupt::default())
     }
@@ -103,8 +98,7 @@ impl BareRepo {
         }
         let mut git = self.git(world);
         git.args(["symbolic-ref", "refs/remotes/origin/HEAD", &target]);
-        git.run_checked("note the default branch of the remote")
-            .map(drop)
+        git.run_checked("note the default branch of the remote").map(drop)
     }
 
     /// Returns `true` if the object exists here.
@@ -150,14 +144,10 @@ impl BareRepo {
     /// `object-missing`.
     pub fn has_directory(&self, commit: Oid, path: &RepoPath) -> Result<bool> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self
-            .inner
-            .find_commit(commit.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
         let tree = found.tree().or_code(Code::ObjectMissing, cannot)?;
-        let entry = tree
-            .lookup_entry_by_path(path.as_path())
-            .or_code(Code::ObjectMissing, cannot)?;
+        let entry =
+            tree.lookup_entry_by_path(path.as_path()).or_code(Code::ObjectMissing, cannot)?;
         Ok(entry.is_some_and(|entry| entry.mode().is_tree()))
     }
 

@@ -111,13 +111,7 @@ impl Checkout {
             common_dir: Some(places.common_dir.clone()),
             git_dir: Some(places.git_dir.clone()),
             origin: origin.filter(|url| !url.is_empty()),
-            repo: Some(Repo::unchecked(
-                inner,
-                places,
-                root.clone(),
-                writes,
-                interrupt,
-            )),
+            repo: Some(Repo::unchecked(inner, places, root.clone(), writes, interrupt)),
             is_readable,
             root,
         })
@@ -177,21 +171,16 @@ impl Checkout {
     /// Returns the origin as it may be shown: without credentials.
     pub fn origin_url(&self) -> Option<String> {
         let text = String::from_utf8_lossy(self.origin.as_deref()?);
-        Some(
-            match RemoteUrl::parse(&text, Provenance::User, &self.root) {
-                Ok(url) => url.without_credentials(),
-                Err(_) => redact_refused(&text),
-            },
-        )
+        Some(match RemoteUrl::parse(&text, Provenance::User, &self.root) {
+            Ok(url) => url.without_credentials(),
+            Err(_) => redact_refused(&text),
+        })
     }
 
     /// Returns the host of the origin; `None` without origin.
     pub fn provider(&self) -> Option<Provider> {
         self.origin.as_ref()?;
-        let host = self
-            .network_origin()
-            .and_then(|url| url.host())
-            .unwrap_or_default();
+        let host = self.network_origin().and_then(|url| url.host()).unwrap_or_default();
         let name = host.split(':').next().unwrap_or_default();
         let has = |label: &str| name.split('.').any(|part| part == label);
         Some(match () {
@@ -250,11 +239,7 @@ fn tip_of_default_branch(repo: &Repo) -> Result<Option<Oid>> {
     for name in usual_default_branches(remote_head, repo.config("init.defaultBranch")) {
         for folder in ["refs/heads/", "refs/remotes/origin/"] {
             let branch = RefName::from(format!("{folder}{name}").as_str());
-            let tip = if branch.is_valid() {
-                repo.find_ref(&branch)?
-            } else {
-                None
-            };
+            let tip = if branch.is_valid() { repo.find_ref(&branch)? } else { None };
             if tip.is_some() {
                 return Ok(tip);
             }
@@ -280,8 +265,7 @@ fn id_of(values: &[&[u8]]) -> String {
 /// Removes user and password from an http or https URL: a token that is renewed must not change the id.
 fn without_userinfo(url: &[u8]) -> Vec<u8> {
     let is_web = |scheme: &&&[u8]| {
-        url.get(..scheme.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
     let schemes: [&[u8]; 2] = [b"https://", b"http://"];
     let Some(scheme) = schemes.iter().find(is_web) else {
@@ -308,37 +292,13 @@ mod tests {
     fn ids_are_those_of_the_rule() {
         for (root, origin, expected) in [
             ("/srv/demo", "", "9a400b22ba75c74c"),
-            (
-                "/srv/demo",
-                "https://github.com/acme/widgets.git",
-                "2ef5a36b191f2585",
-            ),
-            (
-                "/srv/demo",
-                "  https://github.com/acme/widgets.git ",
-                "2ef5a36b191f2585",
-            ),
-            (
-                "/srv/demo",
-                "https://github.com/acme/widgets",
-                "43188969a8d54f4d",
-            ),
-            (
-                "/srv/demo",
-                "git@github.com:acme/widgets.git",
-                "e06f6df86de8e32b",
-            ),
-            (
-                "/srv/demo2",
-                "https://github.com/acme/widgets.git",
-                "3a7ddd4627ab7bbc",
-            ),
+            ("/srv/demo", "https://github.com/acme/widgets.git", "2ef5a36b191f2585"),
+            ("/srv/demo", "  https://github.com/acme/widgets.git ", "2ef5a36b191f2585"),
+            ("/srv/demo", "https://github.com/acme/widgets", "43188969a8d54f4d"),
+            ("/srv/demo", "git@github.com:acme/widgets.git", "e06f6df86de8e32b"),
+            ("/srv/demo2", "https://github.com/acme/widgets.git", "3a7ddd4627ab7bbc"),
             ("/", "", "329f85ac6e6310f8"),
-            (
-                "/srv/d\u{e9} mo",
-                "ssh://git@host:2222/x.git",
-                "07bceea6c6ca9702",
-            ),
+            ("/srv/d\u{e9} mo", "ssh://git@host:2222/x.git", "07bceea6c6ca9702"),
         ] {
             assert_eq!(id(root, origin), expected, "{root} {origin}");
         }
@@ -352,25 +312,13 @@ mod tests {
             assert_eq!(id("/srv/demo", &url), plain, "{login}");
         }
         let upper = id("/srv/demo", "HTTPS://ada:x@github.com/acme/widgets.git");
-        assert_eq!(
-            upper,
-            id("/srv/demo", "HTTPS://github.com/acme/widgets.git")
-        );
-        assert_ne!(
-            id("/srv/demo", "ssh://ada@host/x.git"),
-            id("/srv/demo", "ssh://host/x.git")
-        );
-        assert_ne!(
-            id("/srv/demo", "https://host/a@b.git"),
-            id("/srv/demo", "https://host/b.git")
-        );
+        assert_eq!(upper, id("/srv/demo", "HTTPS://github.com/acme/widgets.git"));
+        assert_ne!(id("/srv/demo", "ssh://ada@host/x.git"), id("/srv/demo", "ssh://host/x.git"));
+        assert_ne!(id("/srv/demo", "https://host/a@b.git"), id("/srv/demo", "https://host/b.git"));
     }
 
     #[test]
     fn paths_that_are_not_text_have_ids_of_their_own() {
-        assert_ne!(
-            repository_id(b"/srv/\xff", None),
-            repository_id(b"/srv/\xfe", None)
-        );
+        assert_ne!(repository_id(b"/srv/\xff", None), repository_id(b"/srv/\xfe", None));
     }
 }

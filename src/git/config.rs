@@ -44,10 +44,7 @@ pub struct ConfigValue {
 impl Repo {
     /// Reads a configuration value as git would: the last one in all files wins.
     pub fn config(&self, key: &str) -> Option<String> {
-        self.inner
-            .config_snapshot()
-            .string(key)
-            .map(|value| value.to_string())
+        self.inner.config_snapshot().string(key).map(|value| value.to_string())
     }
 
     /// Reads every value of a key, in all files, the weakest first.
@@ -67,18 +64,12 @@ impl Repo {
     /// # Errors
     /// `invalid-value` when it is not a boolean.
     pub fn require_config_bool(&self, key: &str) -> Result<Option<bool>> {
-        self.inner
-            .config_snapshot()
-            .try_boolean(key)
-            .map_err(|error| {
-                let value = self.config(key).unwrap_or_default();
-                Error::new(
-                    Code::InvalidValue,
-                    format!("'{key}' is '{value}': expected true or false"),
-                )
+        self.inner.config_snapshot().try_boolean(key).map_err(|error| {
+            let value = self.config(key).unwrap_or_default();
+            Error::new(Code::InvalidValue, format!("'{key}' is '{value}': expected true or false"))
                 .caused_by(error)
                 .hint(format!("git config --show-origin {key}"))
-            })
+        })
     }
 
     /// Lists the subsections of a section that begin with a prefix, without it.
@@ -122,10 +113,7 @@ impl Repo {
             let value = section.value(key.name)?.to_string();
             let meta = section.meta();
             // A relative path starts at the command's directory; `./` is redundant.
-            let path = meta
-                .path
-                .as_ref()
-                .map(|path| world.absolute(path).components().collect());
+            let path = meta.path.as_ref().map(|path| world.absolute(path).components().collect());
             let level = level_of(meta.source);
             Some(ConfigValue { value, level, path })
         });
@@ -147,11 +135,7 @@ impl ConfigValue {
         let (mut inside, mut named, mut found) = (false, None, None);
         for event in events.iter() {
             match event {
-                EventRef::SectionHeader {
-                    name,
-                    subsection_name,
-                    ..
-                } => {
+                EventRef::SectionHeader { name, subsection_name, .. } => {
                     inside = name.eq_ignore_ascii_case(key.section.as_bytes())
                         && subsection_name.map(|name| &**name) == key.subsection.map(str::as_bytes);
                 }
@@ -197,11 +181,7 @@ impl<'a> Key<'a> {
             Some((subsection, name)) => (Some(subsection), name),
             None => (None, rest),
         };
-        Some(Key {
-            section,
-            subsection,
-            name,
-        })
+        Some(Key { section, subsection, name })
     }
 }
 
@@ -219,10 +199,8 @@ fn level_of(source: gix::config::Source) -> ConfigLevel {
 /// Returns what `git -c NAME=VALUE` has passed on, as `NAME=VALUE`. Malformed entries are skipped:
 /// git itself refused them before it started this program.
 pub(super) fn of_command_line(world: &World) -> Vec<Vec<u8>> {
-    let parameters = world
-        .variable("GIT_CONFIG_PARAMETERS")
-        .map(OsStrExt::as_bytes)
-        .unwrap_or_default();
+    let parameters =
+        world.variable("GIT_CONFIG_PARAMETERS").map(OsStrExt::as_bytes).unwrap_or_default();
     let words = unquote(parameters);
     let plain = words.into_iter().filter(|word| {
         let name = word.split(|&byte| byte == b'=').next().unwrap_or_default();

@@ -24,17 +24,13 @@ pub(super) fn open_by_git_rules(world: &World) -> Result<gix::Repository> {
     };
     if let Some(tree) = world.variable("GIT_WORK_TREE") {
         let tree = world.absolute(Path::new(tree));
-        inner.set_workdir(tree).or_code(
-            Code::NotARepository,
-            || "cannot open the directory named by GIT_WORK_TREE",
-        )?;
+        inner
+            .set_workdir(tree)
+            .or_code(Code::NotARepository, || "cannot open the directory named by GIT_WORK_TREE")?;
     } else if world.variable("GIT_DIR").is_some() {
         // As in git, the current directory is the working tree unless the configuration names
         // one.
-        let bare = inner
-            .config_snapshot()
-            .boolean("core.bare")
-            .unwrap_or(false);
+        let bare = inner.config_snapshot().boolean("core.bare").unwrap_or(false);
         let configured = inner.config_snapshot().string("core.worktree").is_some();
         if !bare && !configured {
             inner.set_workdir(world.cwd.clone()).or_code(
@@ -73,14 +69,9 @@ fn discover(world: &World) -> Result<gix::Repository> {
         current_dir: Some(&world.cwd),
         ..Default::default()
     };
-    let trust_map = gix::sec::trust::Mapping {
-        full: options(world),
-        reduced: options(world),
-    };
+    let trust_map = gix::sec::trust::Mapping { full: options(world), reduced: options(world) };
     let found = gix::ThreadSafeRepository::discover_opts(&world.cwd, upwards, trust_map);
-    let repo = found
-        .map(|repo| repo.to_thread_local())
-        .map_err(|error| explain(world, error))?;
+    let repo = found.map(|repo| repo.to_thread_local()).map_err(|error| explain(world, error))?;
     let top = repo.workdir().unwrap_or(repo.git_dir());
     // gix looks into the ceiling itself, git does not.
     if is_at_or_above_ceiling(world, top) {
@@ -197,11 +188,8 @@ pub(super) fn has_unreadable_refs(inner: &gix::Repository) -> bool {
 }
 
 pub(super) fn no_reftable() -> Error {
-    Error::new(
-        Code::Unsupported,
-        "repositories with reftable refs are not supported",
-    )
-    .hint("git refs migrate --ref-format=files")
+    Error::new(Code::Unsupported, "repositories with reftable refs are not supported")
+        .hint("git refs migrate --ref-format=files")
 }
 
 /// Finds the nearest `.git` that is, or was, one of a repository: an empty directory is not.

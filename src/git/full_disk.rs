@@ -30,9 +30,7 @@ pub(super) fn with_reason(said: String, command: &Command) -> String {
     let given = command.get_args().chain(set).map(PathBuf::from);
     let own = command.get_current_dir().map(Path::to_owned);
     let places = own.into_iter().chain(given).chain(named(&said));
-    let full = places
-        .filter(|place| place.is_absolute())
-        .find(|place| is_full(place));
+    let full = places.filter(|place| place.is_absolute()).find(|place| is_full(place));
     full.map_or_else(|| said.clone(), |place| with_place(&said, &place))
 }
 

@@ -65,10 +65,7 @@ impl Identity {
             return None;
         }
         let plain = name.chars().chain(email.chars()).all(is_plain);
-        plain.then(|| Identity {
-            name: name.to_owned(),
-            email: email.to_owned(),
-        })
+        plain.then(|| Identity { name: name.to_owned(), email: email.to_owned() })
     }
 
     /// Returns the agent whose identity this is, by the form of its name and address.
@@ -81,10 +78,7 @@ impl Identity {
 
     /// Returns the identity for records of git-colony when the user's is unknown.
     pub fn of_program() -> Identity {
-        Identity {
-            name: "git-colony".to_owned(),
-            email: "git-colony@localhost".to_owned(),
-        }
+        Identity { name: "git-colony".to_owned(), email: "git-colony@localhost".to_owned() }
     }
 
     /// Reads the user's identity as git would: `GIT_COMMITTER_*`, then `committer.*`, `user.*`.
@@ -94,21 +88,15 @@ impl Identity {
     pub fn of_user(world: &World, repo: &Repo) -> Result<Identity> {
         let find = |variable: &str, keys: [&str; 2]| {
             let config = || keys.iter().find_map(|key| repo.config(key));
-            world
-                .text_variable(variable)
-                .map(str::to_owned)
-                .or_else(config)
+            world.text_variable(variable).map(str::to_owned).or_else(config)
         };
         let name = find("GIT_COMMITTER_NAME", ["committer.name", "user.name"]);
         let email = find("GIT_COMMITTER_EMAIL", ["committer.email", "user.email"])
             .or_else(|| world.text_variable("EMAIL").map(str::to_owned));
         match (name.as_deref().map(clean), email.as_deref().map(clean)) {
             (Some(name), Some(email)) if !name.is_empty() => Ok(Identity { name, email }),
-            _ => Err(
-                Error::new(Code::IdentityUnknown, "no name and e-mail to commit with").hint(
-                    "git config --global user.name NAME && git config --global user.email MAIL",
-                ),
-            ),
+            _ => Err(Error::new(Code::IdentityUnknown, "no name and e-mail to commit with")
+                .hint("git config --global user.name NAME && git config --global user.email MAIL")),
         }
     }
 
@@ -127,10 +115,8 @@ impl Identity {
 /// Removes what git removes from names: angle brackets, newlines, leading and trailing whitespace
 /// and punctuation.
 fn clean(text: &str) -> String {
-    let kept: String = text
-        .chars()
-        .filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0'))
-        .collect();
+    let kept: String =
+        text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\r' | '\0')).collect();
     let crud = |c: char| c <= ' ' || matches!(c, ',' | ':' | ';' | '"' | '\\' | '\'');
     kept.trim_matches(crud).to_owned()
 }
@@ -149,10 +135,7 @@ mod tests {
     fn an_identity_says_whose_it_is() {
         let agent = |text: &str| Identity::parse(text)?.agent().map(str::to_owned);
         let ada = Some("ada".to_owned());
-        assert_eq!(
-            agent("agent:ada:agent <ada@external.agent.colony.local>"),
-            ada
-        );
+        assert_eq!(agent("agent:ada:agent <ada@external.agent.colony.local>"), ada);
         assert_eq!(agent("agent:ada:reviewer <ada@acme.example.com>"), ada);
         for other in [
             "Ada <ada@external.agent.colony.local>",

@@ -55,15 +55,9 @@ mod tests {
                 "error: could not delete references: unable to create file /a/packed-refs.new: File exists",
                 Some("/a/packed-refs.new"),
             ),
-            (
-                "fatal: Unable to create '/a/HEAD.lock': Permission denied",
-                None,
-            ),
+            ("fatal: Unable to create '/a/HEAD.lock': Permission denied", None),
             ("Unable to create '/a/precious': File exists", None),
-            (
-                "error: could not lock config file /a/config: File exists",
-                Some("/a/config.lock"),
-            ),
+            ("error: could not lock config file /a/config: File exists", Some("/a/config.lock")),
             ("Unable to create 'HEAD.lock': File exists", None),
             ("", None),
         ];

@@ -48,12 +48,7 @@ pub struct ConfigEntry {
 impl ConfigEntry {
     /// Sets `section.name`.
     pub fn plain(section: &'static str, name: &'static str, value: impl Into<String>) -> Self {
-        ConfigEntry {
-            section,
-            subsection: None,
-            name,
-            value: value.into(),
-        }
+        ConfigEntry { section, subsection: None, name, value: value.into() }
     }
 
     /// Sets `section.subsection.name`.
@@ -165,9 +160,8 @@ impl Repo {
         let mut index = Index::new(self.plain_index_of_tree(tree)?);
         let paths = index.file.path_backing();
         let entries = index.file.entries().iter();
-        let mut all: BTreeSet<RepoPath> = entries
-            .map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()))
-            .collect();
+        let mut all: BTreeSet<RepoPath> =
+            entries.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes())).collect();
         if self.config_bool("core.sparseCheckout") == Some(true) {
             let outside = self.outside_sparse_checkout(world, all.clone())?;
             index.skip_worktree(&outside);
@@ -175,10 +169,8 @@ impl Repo {
         }
         let mut file = index.file;
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
-        let mut options = self
-            .inner
-            .checkout_options(source)
-            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut options =
+            self.inner.checkout_options(source).or_code(Code::RepositoryBroken, cannot)?;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
         let objects = self.inner.objects.clone().into_arc();
@@ -198,12 +190,7 @@ impl Repo {
         world.interrupt.check()?;
         outcome.map_err(|error| super::full_disk::explained(error, self.workdir()))?;
         if self.names_encodings(&file) {
-            let files = WrittenFiles {
-                tree,
-                index: &file,
-                wanted: &all,
-                folder: self.workdir(),
-            };
+            let files = WrittenFiles { tree, index: &file, wanted: &all, folder: self.workdir() };
             self.restage_reencoded(world, &files)?;
         }
         let mut index = Index::new(file);
@@ -220,14 +207,8 @@ impl Repo {
     /// # Errors
     /// `io`.
     pub fn date_index(&self) -> Result<()> {
-        let now = Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_NOW,
-        };
-        let times = Timestamps {
-            last_access: now,
-            last_modification: now,
-        };
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
         match utimensat(CWD, self.index_path(), &times, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(Error::io("cannot date the index", error.into())),

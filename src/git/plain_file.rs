@@ -92,9 +92,7 @@ pub fn find(path: &Path, symlinks: Symlinks, limit_bytes: u64) -> Result<Option<
     };
     let mut bytes = Vec::new();
     // One byte more, to detect a file that has grown.
-    let read = file
-        .take(limit_bytes.saturating_add(1))
-        .read_to_end(&mut bytes);
+    let read = file.take(limit_bytes.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(Fault::Unreadable)?;
     if bytes.len() as u64 > limit_bytes {
         return Err(Fault::TooLarge(limit_bytes));
@@ -176,11 +174,7 @@ pub(in crate::git) fn open_in(
         Err(error) => return Err(Fault::Unreadable(error.into())),
     };
     let metadata = file.metadata().map_err(Fault::Unreadable)?;
-    if metadata.is_file() {
-        Ok(Some(file))
-    } else {
-        Err(Fault::NoPlainFile)
-    }
+    if metadata.is_file() { Ok(Some(file)) } else { Err(Fault::NoPlainFile) }
 }
 
 #[cfg(test)]
@@ -191,10 +185,7 @@ mod tests {
     fn only_a_regular_file_within_the_limit_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::File::create(at("file"))
-            .unwrap()
-            .set_len(5)
-            .unwrap();
+        std::fs::File::create(at("file")).unwrap().set_len(5).unwrap();
         std::os::unix::fs::symlink("file", at("link")).unwrap();
         std::os::unix::fs::symlink("/dev/zero", at("device")).unwrap();
         rustix::fs::mkfifoat(CWD, at("pipe"), Mode::RUSR | Mode::WUSR).unwrap();

@@ -56,17 +56,12 @@ impl Places {
             same if same == own => git_dir.clone(),
             other => canonical(other)?,
         };
-        Ok(Places {
-            git_dir,
-            common_dir,
-            workdir,
-        })
+        Ok(Places { git_dir, common_dir, workdir })
     }
 }
 
 pub(super) fn canonical(path: &Path) -> Result<PathBuf> {
-    path.canonicalize()
-        .map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
+    path.canonicalize().map_err(|e| Error::io(format!("cannot resolve '{}'", path.display()), e))
 }
 
 /// The number of symbolic refs that git follows from HEAD.
@@ -163,10 +158,8 @@ impl Repo {
             return Err(discovery::no_reftable());
         }
         let Some(workdir) = places.workdir.clone() else {
-            return Err(
-                Error::new(Code::BareRepository, "this repository has no working tree")
-                    .hint("run the command in a clone with a working tree"),
-            );
+            return Err(Error::new(Code::BareRepository, "this repository has no working tree")
+                .hint("run the command in a clone with a working tree"));
         };
         Ok(Repo::unchecked(inner, places, workdir, writes, interrupt))
     }
@@ -247,10 +240,7 @@ impl Repo {
     /// # Errors
     /// `repository-broken` when HEAD is malformed.
     pub fn head(&self) -> Result<Head> {
-        let head = self
-            .inner
-            .head()
-            .or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
+        let head = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
         if let Some(name) = head.referent_name() {
             let name = self.end_of(&RefName::new(name.as_bstr().to_vec()))?;
             return Ok(match refs::find_ref(&self.inner, &name)? {
@@ -329,8 +319,7 @@ impl Repo {
     /// one that compares files runs the filters of those that have changed.
     pub fn reading_git(&self, world: &World) -> process::Git {
         let mut git = self.git(world);
-        git.env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_NO_LAZY_FETCH", "1");
+        git.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1");
         for (key, value) in [
             ("core.fsmonitor", "false"),
             ("core.hooksPath", "/dev/null"),

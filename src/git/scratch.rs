@@ -57,10 +57,7 @@ impl Scratch {
                 None => folder.path().is_dir(),
             };
             if stands && !is_taken {
-                return Ok(Scratch {
-                    folder,
-                    _lock: lock,
-                });
+                return Ok(Scratch { folder, _lock: lock });
             }
         }
     }

@@ -72,11 +72,7 @@ impl Version {
     fn read(repo: &Repo) -> Result<Version> {
         let name = RefName::from(ref_names::KNOWLEDGE);
         let tip = repo.find_ref(&name)?;
-        Ok(Version {
-            keys: shared_record::keys(repo, &name, tip)?,
-            name,
-            tip,
-        })
+        Ok(Version { keys: shared_record::keys(repo, &name, tip)?, name, tip })
     }
 
     /// Returns the keys after the changes; `None` if they are the same.

@@ -136,11 +136,7 @@ pub fn record_id(
     settings: &ChunkSettings,
     (data_type, format): (&str, &str),
 ) -> String {
-    let ChunkSettings {
-        target_tokens,
-        overlap_tokens,
-        tokenizer,
-    } = settings;
+    let ChunkSettings { target_tokens, overlap_tokens, tokenizer } = settings;
     let made_by = format!("{target_tokens}\n{overlap_tokens}\n{tokenizer}\n{data_type}\n{format}");
     format!("{}-{blob}-{}", digest(source_uri, 32), digest(&made_by, 16))
 }
@@ -208,10 +204,7 @@ impl SourceRecord {
                 && record.chunks < MAX_COUNT
                 && record.tokens < MAX_COUNT;
             if is_itself && record.path.is_safe() {
-                Ok(SourceRecord {
-                    tree: Some(entry.id),
-                    ..record
-                })
+                Ok(SourceRecord { tree: Some(entry.id), ..record })
             } else {
                 Err("it is not the record that its name stands for".to_owned())
             }

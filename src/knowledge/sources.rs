@@ -44,21 +44,14 @@ impl Sources {
         for (key, entry) in &keys {
             match SourceRecord::read(repo, key, entry)? {
                 Ok(record) => records.push(record),
-                Err(reason) => unreadable.push(UnreadableRecord {
-                    name: key.clone(),
-                    reason,
-                }),
+                Err(reason) => unreadable.push(UnreadableRecord { name: key.clone(), reason }),
             }
         }
         records.sort_by(|one, other| {
             let rank = |record: &SourceRecord| (record.path.clone(), record.finished_at.clone());
             (rank(one), &one.record_id).cmp(&(rank(other), &other.record_id))
         });
-        Ok(Sources {
-            tip,
-            records,
-            unreadable,
-        })
+        Ok(Sources { tip, records, unreadable })
     }
 
     /// Returns the records by document, each with the oldest first.
@@ -81,9 +74,7 @@ impl Sources {
     ) -> Result<Vec<&SourceRecord>> {
         let documents = self.by_path().into_iter();
         let chosen = documents.filter_map(|(path, records)| {
-            blob_of(path)
-                .map(|blob| in_effect(&records, blob))
-                .transpose()
+            blob_of(path).map(|blob| in_effect(&records, blob)).transpose()
         });
         chosen.collect()
     }

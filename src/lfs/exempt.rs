@@ -152,10 +152,8 @@ impl<'a> Look<'a> {
             let found = repo.refs_below(prefix)?.into_iter();
             tips.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
         }
-        let trees: Result<BTreeSet<Oid>> = tips
-            .into_iter()
-            .map(|tip| repo.tree_of(Some(tip)))
-            .collect();
+        let trees: Result<BTreeSet<Oid>> =
+            tips.into_iter().map(|tip| repo.tree_of(Some(tip))).collect();
         Ok(trees?.into_iter().collect())
     }
 
@@ -218,14 +216,10 @@ impl<'a> Look<'a> {
                 self.trees.insert(tree, Below::default());
                 continue;
             };
-            let directories = entries
-                .iter()
-                .filter(|one| one.entry.is_directory())
-                .map(|one| one.entry.id);
+            let directories =
+                entries.iter().filter(|one| one.entry.is_directory()).map(|one| one.entry.id);
             if !are_children_known {
-                let mut unknown = directories
-                    .filter(|id| !self.trees.contains_key(id))
-                    .peekable();
+                let mut unknown = directories.filter(|id| !self.trees.contains_key(id)).peekable();
                 if unknown.peek().is_some() {
                     open.push((tree, true));
                     open.extend(unknown.map(|id| (id, false)));
@@ -334,9 +328,6 @@ impl<'a> Look<'a> {
             let pattern = format!("*{}", self.endings.get(number)?);
             Some(LeftOut { pattern, why })
         });
-        Exempt {
-            files: files.into_iter().collect(),
-            left_out: left_out.collect(),
-        }
+        Exempt { files: files.into_iter().collect(), left_out: left_out.collect() }
     }
 }

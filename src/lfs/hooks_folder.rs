@@ -79,10 +79,7 @@ pub(super) fn hooks_folder(session: &Session) -> PathBuf {
         _ => repo.config(HOOKS_PATH).map(PathBuf::from),
     };
     // An empty value means the root of the working tree: git-lfs would write there.
-    configured.map_or_else(
-        || repo.common_dir().join("hooks"),
-        |folder| repo.workdir().join(folder),
-    )
+    configured.map_or_else(|| repo.common_dir().join("hooks"), |folder| repo.workdir().join(folder))
 }
 
 /// Removes a hook that git-lfs has just created.

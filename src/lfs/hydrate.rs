@@ -85,16 +85,12 @@ pub fn hydrate(session: &Session, paths: &[RepoPath]) -> Result<HydrateReport> {
             }
         }
     }
-    let (here, missing): (Vec<Wanted>, Vec<Wanted>) = wanted
-        .into_iter()
-        .partition(|file| objects.has(&file.pointer));
+    let (here, missing): (Vec<Wanted>, Vec<Wanted>) =
+        wanted.into_iter().partition(|file| objects.has(&file.pointer));
     let mut report = HydrateReport {
         hydrated: here.iter().map(|file| file.path.clone()).collect(),
         bytes: here.iter().map(|file| file.pointer.size_bytes).sum(),
-        reasons: missing
-            .iter()
-            .map(|file| reasons.remove(&file.path))
-            .collect(),
+        reasons: missing.iter().map(|file| reasons.remove(&file.path)).collect(),
         missing: missing.into_iter().map(missing_object).collect(),
         op: None,
         dry_run: session.is_dry(),
@@ -107,9 +103,7 @@ pub fn hydrate(session: &Session, paths: &[RepoPath]) -> Result<HydrateReport> {
 
 fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> {
     let index = session.repo.load_index()?;
-    let mut files = session
-        .repo
-        .filtered_files(&index, "lfs", AttributesOf::Worktree)?;
+    let mut files = session.repo.filtered_files(&index, "lfs", AttributesOf::Worktree)?;
     for root in paths {
         if !files.iter().any(|file| file.path.is_at_or_below(root)) {
             return Err(Error::new(
@@ -121,16 +115,10 @@ fn pointers_below(session: &Session, paths: &[RepoPath]) -> Result<Vec<Wanted>> 
         }
     }
     files.retain(|file| paths.iter().any(|root| file.path.is_at_or_below(root)));
-    let still = files
-        .into_iter()
-        .filter(|file| is_pointer_in_worktree(session, &file.path));
+    let still = files.into_iter().filter(|file| is_pointer_in_worktree(session, &file.path));
     let read = still.filter_map(|file| {
         let pointer = Pointer::of_blob(&session.repo, file.id)?;
-        Some(Wanted {
-            path: file.path,
-            id: file.id,
-            pointer,
-        })
+        Some(Wanted { path: file.path, id: file.id, pointer })
     });
     Ok(read.collect())
 }
@@ -176,35 +164,20 @@ pub fn fetch_object(
     if LfsObjects::of(&session.repo).has(pointer) {
         return Ok(None);
     }
-    let lines = || {
-        output
-            .stderr
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-    };
+    let lines = || output.stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let error = lines().find(|line| line.to_ascii_lowercase().contains("error"));
-    let said = error
-        .or_else(|| lines().next_back())
-        .unwrap_or("git-lfs gave no reason");
+    let said = error.or_else(|| lines().next_back()).unwrap_or("git-lfs gave no reason");
     let failure = network.failed("download it", &output);
     let hint = failure.hint_text().map(|hint| format!("; hint: {hint}"));
     Ok(Some(format!("{said}{}", hint.unwrap_or_default())))
 }
 
 fn missing_object(file: Wanted) -> MissingObject {
-    MissingObject {
-        path: file.path,
-        oid: file.pointer.oid,
-        size: file.pointer.size_bytes,
-    }
+    MissingObject { path: file.path, oid: file.pointer.oid, size: file.pointer.size_bytes }
 }
 
 fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
-    let intent = Intent {
-        kind: Kind::Hydrate,
-        touches: Touches::Worktree,
-    };
+    let intent = Intent { kind: Kind::Hydrate, touches: Touches::Worktree };
     let operation = Operation::begin(session, intent)?;
     let repo = &session.repo;
     let scan = repo.scan(&session.world)?;
@@ -214,12 +187,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
     fill_staged_pointers(session, &operation, files)?;
     let wants: BTreeMap<RepoPath, Want> = files
         .iter()
-        .map(|file| {
-            (
-                file.path.clone(),
-                Want::File(Source::Staged { id: file.id }),
-            )
-        })
+        .map(|file| (file.path.clone(), Want::File(Source::Staged { id: file.id })))
         .collect();
     let worktree = WorktreeFiles::open(repo.workdir())
         .map_err(|e| Error::io("cannot open the worktree", e))?;
@@ -231,10 +199,7 @@ fn bring_in(session: &Session, files: &[Wanted]) -> Result<OperationId> {
         head: scan.head.clone(),
         refs: Vec::new(),
         index_before: (index.clone(), index_tree),
-        index: Some(NewIndex {
-            target: IndexTarget::State { state },
-            index,
-        }),
+        index: Some(NewIndex { target: IndexTarget::State { state }, index }),
         files: moves::plan(&worktree, &wants, &Emptied::Only(&none), None)?,
         snapshot: None,
         inverts: None,
@@ -263,10 +228,7 @@ fn fill_staged_pointers(
         let damaged = || {
             Error::new(
                 Code::FilterFailed,
-                format!(
-                    "the object of '{}' in the git-lfs store is damaged",
-                    file.path
-                ),
+                format!("the object of '{}' in the git-lfs store is damaged", file.path),
             )
             .untouched(Untouched::Only("no file of the working tree has changed"))
             .hint("git lfs fsck   # moves damaged objects aside; then run it again")

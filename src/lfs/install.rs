@@ -42,12 +42,7 @@ pub enum Way {
 
 /// Returns the version that git-lfs prints; `None` if it cannot be started.
 pub fn version(session: &Session) -> Option<String> {
-    let output = session
-        .repo
-        .git(&session.world)
-        .args(["lfs", "version"])
-        .run()
-        .ok()?;
+    let output = session.repo.git(&session.world).args(["lfs", "version"]).run().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let first = text.lines().next()?.to_owned();
     output.success().then_some(first)
@@ -98,17 +93,11 @@ pub fn plan_chained(session: &Session) -> Result<Way> {
     let covered = |state: &State| matches!(state, State::GitLfs | State::Ours);
     if states.iter().all(covered) {
         let ours = states.contains(&State::Ours);
-        return Ok(if ours {
-            Way::FromOurHooks
-        } else {
-            Way::FiltersOnly
-        });
+        return Ok(if ours { Way::FromOurHooks } else { Way::FiltersOnly });
     }
     let in_git = is_own(&session.repo, &folder);
-    let foreign = HOOKS
-        .iter()
-        .zip(&states)
-        .find(|(_, state)| matches!(state, State::Foreign | State::Empty));
+    let foreign =
+        HOOKS.iter().zip(&states).find(|(_, state)| matches!(state, State::Foreign | State::Empty));
     match foreign {
         // The installation of ours was interrupted: git-lfs does not find the hooks that ours keep.
         None if in_git && HookPlaces::of(&session.repo).is_recorded() => Ok(Way::Chained(None)),
@@ -170,10 +159,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
                 configuration.change(repo, world, &[VERSION_OF_FORMAT, "0"])?;
             }
             let absent = HOOKS.map(|name| state(&folder, name) == State::Absent);
-            let updated = repo
-                .git(world)
-                .args(["lfs", "update"])
-                .run_checked("set up git-lfs");
+            let updated = repo.git(world).args(["lfs", "update"]).run_checked("set up git-lfs");
             if let Err(error) = updated {
                 for (name, _) in HOOKS.iter().zip(absent).filter(|(_, absent)| *absent) {
                     remove_if_git_lfs(&folder, name)?;
@@ -187,9 +173,7 @@ pub fn install(session: &Session, way: Way) -> Result<()> {
         Way::FiltersOnly | Way::NotInstalled => {}
     }
     let before = configuration.read()?;
-    let after = repo
-        .configuration_with_large_files(world, &before)
-        .map_err(way_out)?;
+    let after = repo.configuration_with_large_files(world, &before).map_err(way_out)?;
     if after == before {
         return Ok(());
     }
@@ -275,9 +259,7 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
 pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     let pattern = format!("^{}\\.", section.replace('.', "\\."));
     let mut git = session.repo.git(&session.world);
-    let output = git
-        .args(["config", "--local", "--get-regexp", &pattern])
-        .run()?;
+    let output = git.args(["config", "--local", "--get-regexp", &pattern]).run()?;
     match output.code {
         Some(0) => Ok(true),
         Some(1) => Ok(false),

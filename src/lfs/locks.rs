@@ -21,11 +21,8 @@ const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 const WANTED: &str = "ask for the locks of large files";
 
 /// How long git-lfs waits for a connection, and for activity on it, unless the user sets a limit.
-const SIGNS_OF_LIFE: [(&str, &str); 3] = [
-    ("lfs.dialtimeout", "5"),
-    ("lfs.tlstimeout", "5"),
-    ("lfs.activitytimeout", "10"),
-];
+const SIGNS_OF_LIFE: [(&str, &str); 3] =
+    [("lfs.dialtimeout", "5"), ("lfs.tlstimeout", "5"), ("lfs.activitytimeout", "10")];
 
 /// The number of bytes of an answer that are read.
 const MAX_BYTES: u64 = 16 << 20;
@@ -92,20 +89,14 @@ pub fn ask_beside(session: &Session, remote: &str) {
     }
     let known = KnownLocks::load(session);
     if let (Err(error), true) = (ask(session, remote), !known.locks.is_empty()) {
-        (session.world.narrate)(&format!(
-            "warning: {}; the last answer counts",
-            error.message()
-        ));
+        (session.world.narrate)(&format!("warning: {}; the last answer counts", error.message()));
     }
 }
 
 /// Asks on request; a failure is reported and stops nothing.
 pub fn refresh(session: &Session) {
     if let Err(error) = ask(session, "origin") {
-        (session.world.narrate)(&format!(
-            "warning: {}; the last answer counts",
-            error.message()
-        ));
+        (session.world.narrate)(&format!("warning: {}; the last answer counts", error.message()));
     }
 }
 

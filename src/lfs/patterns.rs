@@ -65,9 +65,7 @@ pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
 fn with_exempt(bytes: &[u8]) -> Vec<u8> {
     let parts = exempt_lines::take_apart(bytes);
     let left_out = parts.exempt.unwrap_or_default().left_out.into_iter();
-    let mut whole: Vec<u8> = left_out
-        .flat_map(|line| (line + "\n").into_bytes())
-        .collect();
+    let mut whole: Vec<u8> = left_out.flat_map(|line| (line + "\n").into_bytes()).collect();
     whole.extend(parts.own);
     whole
 }
@@ -95,9 +93,7 @@ fn of_lines(lines: &[FilterLine]) -> Result<Patterns> {
             return Err(refuse_order(&line.pattern, again));
         }
         patterns.exclude.push(line.pattern.clone());
-        patterns
-            .taken
-            .push(format!("{} {}", line.pattern, line.says));
+        patterns.taken.push(format!("{} {}", line.pattern, line.says));
     }
     Ok(patterns)
 }
@@ -137,9 +133,7 @@ fn from_the_top(path: &RepoPath, pattern: &str) -> Result<String> {
 
 fn parent(path: &RepoPath) -> String {
     let text = path.to_string();
-    text.rsplit_once('/')
-        .map(|(folder, _)| folder.to_owned())
-        .unwrap_or_default()
+    text.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -150,10 +144,7 @@ mod tests {
     fn a_pattern_below_a_directory_counts_from_there() {
         let of = |path: &str, pattern: &str| from_the_top(&RepoPath::from(path), pattern);
         assert_eq!(of(".gitattributes", "*.pdf").unwrap(), "*.pdf");
-        assert_eq!(
-            of(".gitattributes", "/a b.bin").unwrap(),
-            "/a[[:space:]]b.bin"
-        );
+        assert_eq!(of(".gitattributes", "/a b.bin").unwrap(), "/a[[:space:]]b.bin");
         assert_eq!(of("lit/.gitattributes", "*.pdf").unwrap(), "lit/**/*.pdf");
         assert_eq!(of("a/b/.gitattributes", "c/*.x").unwrap(), "a/b/c/*.x");
         assert_eq!(of("a/.gitattributes", "/x").unwrap(), "a/x");

@@ -84,10 +84,7 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
         ..LfsStatus::default()
     };
     let mut patterns = BTreeMap::<String, (usize, u64)>::new();
-    for file in session
-        .repo
-        .filtered_files(&index, "lfs", AttributesOf::Worktree)?
-    {
+    for file in session.repo.filtered_files(&index, "lfs", AttributesOf::Worktree)? {
         let pattern = patterns.entry(file.pattern).or_default();
         pattern.0 += 1;
         let Some(pointer) = Pointer::of_blob(&session.repo, file.id) else {
@@ -139,32 +136,14 @@ pub(super) fn is_pointer_in_worktree(session: &Session, path: &RepoPath) -> bool
 fn by_bytes(patterns: BTreeMap<String, (usize, u64)>) -> Vec<PatternUse> {
     let mut found: Vec<PatternUse> = patterns
         .into_iter()
-        .map(|(pattern, (files, bytes))| PatternUse {
-            pattern,
-            files,
-            bytes,
-        })
+        .map(|(pattern, (files, bytes))| PatternUse { pattern, files, bytes })
         .collect();
-    found.sort_by(|one, other| {
-        other
-            .bytes
-            .cmp(&one.bytes)
-            .then(one.pattern.cmp(&other.pattern))
-    });
+    found.sort_by(|one, other| other.bytes.cmp(&one.bytes).then(one.pattern.cmp(&other.pattern)));
     found
 }
 
 fn quota(session: &Session) -> Option<&'static str> {
     let url = session.repo.config("remote.origin.url")?;
-    let host = url
-        .split("://")
-        .last()?
-        .split('/')
-        .next()?
-        .rsplit('@')
-        .next()?
-        .split(':')
-        .next()?;
-    host.eq_ignore_ascii_case("github.com")
-        .then_some(GITHUB_QUOTA)
+    let host = url.split("://").last()?.split('/').next()?.rsplit('@').next()?.split(':').next()?;
+    host.eq_ignore_ascii_case("github.com").then_some(GITHUB_QUOTA)
 }

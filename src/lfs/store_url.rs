@@ -33,9 +33,7 @@ impl StoreUrl {
         let bytes = ConfigFile::of_repository(repo).read()?;
         let last = |key| -> Result<Option<String>> {
             let values = ConfigFile::values(repo, world, &bytes, key)?;
-            Ok(values
-                .last()
-                .map(|value| String::from_utf8_lossy(value).into_owned()))
+            Ok(values.last().map(|value| String::from_utf8_lossy(value).into_owned()))
         };
         Ok(match last(KEY)? {
             None => StoreUrl::Unset,

@@ -24,10 +24,7 @@ pub struct LfsSetup {
 impl LfsSetup {
     /// Finds the parts that exist now.
     pub fn look(repo: &Repo) -> LfsSetup {
-        LfsSetup {
-            is_ours: is_ours(repo),
-            is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some(),
-        }
+        LfsSetup { is_ours: is_ours(repo), is_called: repo.config(CALL_FROM_OUR_HOOKS).is_some() }
     }
 
     /// Returns `true` if [`super::install::install`] has added something since then that [`uninstall`] would remove.

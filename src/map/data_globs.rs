@@ -132,9 +132,7 @@ fn main_child(
             *children.entry(child).or_default() += bytes;
         }
     }
-    let main = children
-        .into_iter()
-        .find(|(_, bytes)| is_nearly_all(*bytes));
+    let main = children.into_iter().find(|(_, bytes)| is_nearly_all(*bytes));
     let child = main.map(|(child, _)| child);
     child.filter(|child| literal(child).is_some())
 }
@@ -164,10 +162,8 @@ mod tests {
     use crate::source::globs::{GlobVerdict, Globs};
 
     fn proposed(files: &[(&str, u64)]) -> Vec<(String, u64)> {
-        let files: BTreeMap<RepoPath, u64> = files
-            .iter()
-            .map(|(path, bytes)| (RepoPath::from(*path), *bytes))
-            .collect();
+        let files: BTreeMap<RepoPath, u64> =
+            files.iter().map(|(path, bytes)| (RepoPath::from(*path), *bytes)).collect();
         let globs = propose(&files);
         for found in &globs {
             let list = Globs::parse(std::slice::from_ref(&found.glob)).unwrap();
@@ -176,10 +172,7 @@ mod tests {
                 .filter(|(path, _)| list.verdict(path) == GlobVerdict::In)
                 .map(|(_, bytes)| *bytes)
                 .collect();
-            assert_eq!(
-                (covered.len(), covered.iter().sum()),
-                (found.files, found.bytes)
-            );
+            assert_eq!((covered.len(), covered.iter().sum()), (found.files, found.bytes));
         }
         let globs = globs.into_iter();
         globs.map(|found| (found.glob, found.percent)).collect()
@@ -206,10 +199,7 @@ mod tests {
         let odd = [code, ("a[1]*/!{x} y.csv", 100_000), ("a1/!{x} y.csv", 9)];
         assert_eq!(proposed(&odd), one("/a\\[1\\]\\*/!{x} y.csv", 14));
         let two = [code, ("a.svg", 150_000), ("b.tsv", 250_000)];
-        assert_eq!(
-            proposed(&two),
-            [("/b.tsv".to_owned(), 25), ("/a.svg".to_owned(), 15)]
-        );
+        assert_eq!(proposed(&two), [("/b.tsv".to_owned(), 25), ("/a.svg".to_owned(), 15)]);
     }
 
     #[test]

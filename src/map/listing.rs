@@ -117,13 +117,7 @@ pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeRepo
     truncated |= !level.is_empty();
     let mut root = assemble(root, &mut below);
     root.path = RepoPath::from(".");
-    Ok(TreeReport {
-        origin_url: None,
-        commit,
-        root,
-        count,
-        truncated,
-    })
+    Ok(TreeReport { origin_url: None, commit, root, count, truncated })
 }
 
 /// Adds the tokens of files to a listing of their tree, and their sums to the directories: those with most come first.
@@ -163,10 +157,7 @@ fn sorted(repo: &Repo, path: &RepoPath, tree: Oid) -> Result<Vec<MapEntry>> {
             kind: kind_of(&entry),
             is_dir: entry.is_directory(),
             id: entry.id,
-            bytes: entry
-                .is_file()
-                .then(|| repo.object_size(entry.id))
-                .flatten(),
+            bytes: entry.is_file().then(|| repo.object_size(entry.id)).flatten(),
             tokens: None,
             children: Vec::new(),
         })

@@ -60,11 +60,7 @@ pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
                 places: BTreeMap::new(),
             },
         },
-        Ok(Some(bytes)) => Loaded {
-            read: RepoMap::read(&bytes),
-            raw: Some(bytes),
-            has_file: true,
-        },
+        Ok(Some(bytes)) => Loaded { read: RepoMap::read(&bytes), raw: Some(bytes), has_file: true },
         Err(problem) => Loaded {
             raw: None,
             has_file: true,
@@ -87,10 +83,7 @@ pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
     let read = load(repo, place)?.read;
     let Read { map, problems, .. } = read;
     map.ok_or_else(|| {
-        let first = problems
-            .first()
-            .map(YamlProblem::sentence)
-            .unwrap_or_default();
+        let first = problems.first().map(YamlProblem::sentence).unwrap_or_default();
         let more = match problems.len() {
             0 | 1 => String::new(),
             many => format!(" (and {} more)", many - 1),
@@ -115,11 +108,7 @@ pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
 /// Quotes a word for a hint, only if a shell needs it.
 fn plain_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
-    if word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        shell_word(word)
-    }
+    if word.chars().all(is_plain) { word.to_owned() } else { shell_word(word) }
 }
 
 /// The outer error concerns the repository, the inner one the file.

@@ -78,11 +78,8 @@ impl MapReader {
         match Globs::parse(&texts) {
             Ok(_) => Some(texts),
             Err(fault) => {
-                let at = items
-                    .get(fault.index)
-                    .map_or(value.position, |item| item.position);
-                self.yaml
-                    .problem(at, format!("'{key}': the list {}", fault.message));
+                let at = items.get(fault.index).map_or(value.position, |item| item.position);
+                self.yaml.problem(at, format!("'{key}': the list {}", fault.message));
                 None
             }
         }

@@ -105,10 +105,8 @@ pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
         return Ok(());
     };
     let all: Vec<_> = map.sources.iter().map(|row| row.name.as_str()).collect();
-    let message = format!(
-        "no source of the map is named '{unknown}'; there are: {}",
-        all.join(", ")
-    );
+    let message =
+        format!("no source of the map is named '{unknown}'; there are: {}", all.join(", "));
     Err(Error::new(Code::Usage, message).hint("git colony map show"))
 }
 
@@ -125,9 +123,7 @@ pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
         "source '{}' is not static: every 'git colony map' updates it to the newest commit",
         row.name
     );
-    Err(Error::new(Code::Usage, message)
-        .unchanged()
-        .hint("git colony map"))
+    Err(Error::new(Code::Usage, message).unchanged().hint("git colony map"))
 }
 
 /// Resolves the rows of a map, in order; all of them, or only the named ones.
@@ -142,18 +138,9 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
     Ok(rows
         .map(|row| {
             let scope_id = scope_id(map, &caller.base, &row.name);
-            let one = One {
-                caller,
-                row,
-                scope_id: &scope_id,
-                submodules: &submodules,
-            };
+            let one = One { caller, row, scope_id: &scope_id, submodules: &submodules };
             let resolved = one.resolve();
-            RowOutcome {
-                row: row.clone(),
-                scope_id,
-                resolved,
-            }
+            RowOutcome { row: row.clone(), scope_id, resolved }
         })
         .collect())
 }
@@ -185,9 +172,8 @@ pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<Custo
         return Ok(None);
     };
     let Some(command) = settings.sources.get(name) else {
-        let near = nearest(name, SourceKind::BUILT_IN).map_or_else(String::new, |near| {
-            format!("; the nearest type is '{near}'")
-        });
+        let near = nearest(name, SourceKind::BUILT_IN)
+            .map_or_else(String::new, |near| format!("; the nearest type is '{near}'"));
         let key = source_commands::key(name, "command");
         let message = format!("there is no command for sources of type '{name}'{near}");
         return Err(Error::new(Code::SourceUnknown, message)
@@ -247,9 +233,7 @@ impl One<'_> {
             selection,
             limits: Limits {
                 records: row.flush_threshold.unwrap_or(settings.flush_threshold),
-                tokens: row
-                    .flush_token_budget
-                    .unwrap_or(settings.flush_token_budget),
+                tokens: row.flush_token_budget.unwrap_or(settings.flush_token_budget),
             },
             chunk,
             pinned: row.pinned.unwrap_or(settings.pinned),
@@ -354,12 +338,7 @@ impl One<'_> {
             let read = repo.submodules(caller.world, tree, caller.origin.as_ref())?;
             self.submodules.get_or_init(|| read)
         };
-        let Pin {
-            name,
-            url,
-            branch,
-            commit,
-        } = submodule::find(repo, submodules, path)?;
+        let Pin { name, url, branch, commit } = submodule::find(repo, submodules, path)?;
         let at = At::Commit(frozen.unwrap_or(commit));
         let own = repo.common_dir().join("modules").join(name);
         let found = caller.elsewhere.find(&url, at, Some(&own))?;

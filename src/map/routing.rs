@@ -40,13 +40,9 @@ impl Routing {
     /// # Errors
     /// `map-invalid`.
     pub fn of(map: &RepoMap) -> Result<Routing> {
-        let rows = map
-            .knowledge_routing
-            .iter()
-            .map(|row| Ok((parse_globs(&row.paths)?, row.clone())));
-        Ok(Routing {
-            rows: rows.collect::<Result<_>>()?,
-        })
+        let rows =
+            map.knowledge_routing.iter().map(|row| Ok((parse_globs(&row.paths)?, row.clone())));
+        Ok(Routing { rows: rows.collect::<Result<_>>()? })
     }
 
     /// Returns `true` if a file may go to the knowledge base by a row.
@@ -62,10 +58,7 @@ impl Routing {
             return Route::Vcm { row };
         }
         match first(Destination::KnowledgeBase) {
-            Some((row, of)) => Route::KnowledgeBase {
-                row,
-                profile: of.profile.clone(),
-            },
+            Some((row, of)) => Route::KnowledgeBase { row, profile: of.profile.clone() },
             None => Route::Nowhere,
         }
     }
@@ -86,14 +79,9 @@ impl Routing {
     /// Returns the pairs of rows of which one gives a file to the knowledge base and the other keeps it out: first
     /// the number of the row that loses.
     pub fn overlaps(&self, path: &RepoPath) -> Vec<(usize, usize)> {
-        let vetoes: Vec<usize> = self
-            .matching(path, Destination::Vcm)
-            .map(|it| it.0)
-            .collect();
+        let vetoes: Vec<usize> = self.matching(path, Destination::Vcm).map(|it| it.0).collect();
         let taking = self.matching(path, Destination::KnowledgeBase);
-        taking
-            .flat_map(|(row, _)| vetoes.iter().map(move |veto| (row, *veto)))
-            .collect()
+        taking.flat_map(|(row, _)| vetoes.iter().map(move |veto| (row, *veto))).collect()
     }
 
     /// Returns `true` if the row of this number, from 1, matches a file; `None` if there is no such row.

@@ -164,14 +164,10 @@ impl SourceRow {
             let places = ["type", "submodule", "chunk_overlap_tokens"].map(place);
             reader.places.extend(places.into_iter().flatten());
         }
-        let kind = reader
-            .yaml
-            .required(&fields, "type")
-            .and_then(|kind| SourceKind::read(reader, kind));
-        let start = SourceRow::new(
-            name.map_or("", |name| name.text),
-            kind.unwrap_or(SourceKind::GitRepo),
-        );
+        let kind =
+            reader.yaml.required(&fields, "type").and_then(|kind| SourceKind::read(reader, kind));
+        let start =
+            SourceRow::new(name.map_or("", |name| name.text), kind.unwrap_or(SourceKind::GitRepo));
         let row = SourceRow {
             include_globs: reader.globs(&fields, "include_globs"),
             exclude_globs: reader.globs(&fields, "exclude_globs"),
@@ -192,10 +188,9 @@ impl SourceRow {
         let start_dir = reader.yaml.text(fields, "start_dir");
         let branch = reader.yaml.text(fields, "branch");
         let commit = reader.yaml.text(fields, "commit");
-        for (key, word, prefix) in [
-            ("branch", branch, "refs/heads/"),
-            ("commit", commit, "refs/tags/"),
-        ] {
+        for (key, word, prefix) in
+            [("branch", branch, "refs/heads/"), ("commit", commit, "refs/tags/")]
+        {
             let Some(word) = word else { continue };
             let name = RefName::from(format!("{prefix}{}", word.text).as_str());
             if !name.is_valid() || word.text.starts_with('-') {
@@ -238,24 +233,13 @@ impl SourceRow {
     }
 
     fn with_knobs(self, reader: &mut MapReader, fields: &Fields<'_>) -> SourceRow {
-        let binary = [
-            ("skip", BinaryPolicy::Skip),
-            ("include", BinaryPolicy::Include),
-        ];
+        let binary = [("skip", BinaryPolicy::Skip), ("include", BinaryPolicy::Include)];
         let row = SourceRow {
-            binary_policy: reader
-                .yaml
-                .optional_choice(fields, "binary_policy", &binary),
-            chunk_target_tokens: reader
-                .yaml
-                .number(fields, "chunk_target_tokens", 16..=100_000),
-            chunk_overlap_tokens: reader
-                .yaml
-                .number(fields, "chunk_overlap_tokens", 0..=99_999),
+            binary_policy: reader.yaml.optional_choice(fields, "binary_policy", &binary),
+            chunk_target_tokens: reader.yaml.number(fields, "chunk_target_tokens", 16..=100_000),
+            chunk_overlap_tokens: reader.yaml.number(fields, "chunk_overlap_tokens", 0..=99_999),
             flush_threshold: reader.yaml.number(fields, "flush_threshold", 1..=100_000),
-            flush_token_budget: reader
-                .yaml
-                .number(fields, "flush_token_budget", 16..=10_000_000),
+            flush_token_budget: reader.yaml.number(fields, "flush_token_budget", 16..=10_000_000),
             ..self
         };
         if let (Some(target), Some(overlap)) = (row.chunk_target_tokens, row.chunk_overlap_tokens)
@@ -275,29 +259,23 @@ impl SourceRow {
         let idle: &[&str] = match self.kind {
             SourceKind::GitRepo => &["chunk_target_tokens", "chunk_overlap_tokens"],
             SourceKind::Literature => &["binary_policy"],
-            SourceKind::Custom(_) => &[
-                "binary_policy",
-                "chunk_target_tokens",
-                "chunk_overlap_tokens",
-            ],
+            SourceKind::Custom(_) => {
+                &["binary_policy", "chunk_target_tokens", "chunk_overlap_tokens"]
+            }
         };
         for key in idle {
             if let Some(at) = fields.place_of(key) {
                 let kind = self.kind.name();
-                reader.yaml.warn(
-                    at,
-                    format!("'{key}' has no effect on a source of type {kind}"),
-                );
+                reader.yaml.warn(at, format!("'{key}' has no effect on a source of type {kind}"));
             }
         }
         if let (Some(at), true) = (fields.place_of("commit"), self.submodule.is_some()) {
             let message = "'commit' has no effect: a submodule is at the commit the tree pins";
             reader.yaml.warn(at, message);
         }
-        if let (Some(at), Some([])) = (
-            fields.place_of("include_globs"),
-            self.include_globs.as_deref(),
-        ) {
+        if let (Some(at), Some([])) =
+            (fields.place_of("include_globs"), self.include_globs.as_deref())
+        {
             let message = "'include_globs' is an empty list, which includes nothing: without the key everything is included";
             reader.yaml.warn(at, message);
         }
@@ -307,30 +285,21 @@ impl SourceRow {
 impl RouteRow {
     pub(super) fn read(reader: &mut MapReader, value: &Placed) -> Option<RouteRow> {
         let before = reader.yaml.problems.len();
-        let fields = reader
-            .yaml
-            .fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
+        let fields = reader.yaml.fields(value, "a row of 'knowledge_routing'", ROUTE_KEYS)?;
         let paths = reader
             .yaml
             .required(&fields, "paths")
             .and_then(|paths| reader.as_globs(paths, "paths"));
         if let (Some([]), Some(at)) = (paths.as_deref(), fields.place_of("paths")) {
-            reader
-                .yaml
-                .warn(at, "'paths' is an empty list, which matches nothing");
+            reader.yaml.warn(at, "'paths' is an empty list, which matches nothing");
         }
-        let choices = [
-            ("knowledge_base", Destination::KnowledgeBase),
-            ("vcm", Destination::Vcm),
-        ];
+        let choices = [("knowledge_base", Destination::KnowledgeBase), ("vcm", Destination::Vcm)];
         let ingest_to = reader.yaml.optional_choice(&fields, "ingest_to", &choices);
         let profile = reader.yaml.text(&fields, "profile");
         if let Some(word) = profile
             && (word.text.trim().is_empty() || word.text.contains(char::is_control))
         {
-            reader
-                .yaml
-                .problem(word.at, "'profile' is not a printable word");
+            reader.yaml.problem(word.at, "'profile' is not a printable word");
         }
         let row = RouteRow {
             paths: paths.unwrap_or_default(),
@@ -372,9 +341,7 @@ fn directory(reader: &mut MapReader, key: &str, word: Word<'_>) -> Option<RepoPa
         None => Some(RepoPath::from(path)),
         Some(why) => {
             let text = quoted(word.text);
-            reader
-                .yaml
-                .problem(word.at, format!("'{key}' is {text}, which {why}"));
+            reader.yaml.problem(word.at, format!("'{key}' is {text}, which {why}"));
             None
         }
     }

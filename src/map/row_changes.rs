@@ -37,26 +37,16 @@ pub fn compare(before: &RepoMap, after: &RepoMap) -> Vec<RowChange> {
             return Some(RowChange::of(row, RowDifference::Added));
         };
         let keys = different_keys(old, row);
-        (!keys.is_empty()).then(|| RowChange {
-            keys,
-            ..RowChange::of(row, RowDifference::Changed)
-        })
+        (!keys.is_empty()).then(|| RowChange { keys, ..RowChange::of(row, RowDifference::Changed) })
     });
-    let gone = before
-        .sources
-        .iter()
-        .filter(|row| find(after, row).is_none());
+    let gone = before.sources.iter().filter(|row| find(after, row).is_none());
     let removed = gone.map(|row| RowChange::of(row, RowDifference::Removed));
     differing.chain(removed).collect()
 }
 
 impl RowChange {
     fn of(row: &SourceRow, change: RowDifference) -> RowChange {
-        RowChange {
-            name: row.name.clone(),
-            change,
-            keys: Vec::new(),
-        }
+        RowChange { name: row.name.clone(), change, keys: Vec::new() }
     }
 }
 

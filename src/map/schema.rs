@@ -48,12 +48,7 @@ pub struct Read {
 
 impl Read {
     fn failed(problem: YamlProblem) -> Read {
-        Read {
-            map: None,
-            problems: vec![problem],
-            warnings: Vec::new(),
-            places: BTreeMap::new(),
-        }
+        Read { map: None, problems: vec![problem], warnings: Vec::new(), places: BTreeMap::new() }
     }
 }
 
@@ -98,11 +93,8 @@ pub(super) fn too_large() -> YamlProblem {
 fn read_top(top: &Placed) -> Read {
     let mut reader = MapReader::default();
     let map = read_map(&mut reader, top);
-    let faults: Vec<_> = map
-        .iter()
-        .flat_map(|map| &map.sources)
-        .filter_map(|row| row.fault.clone())
-        .collect();
+    let faults: Vec<_> =
+        map.iter().flat_map(|map| &map.sources).filter_map(|row| row.fault.clone()).collect();
     let map = map.filter(|_| reader.yaml.problems.is_empty());
     reader.yaml.problems.extend(faults);
     Read {
@@ -116,9 +108,7 @@ fn read_top(top: &Placed) -> Read {
 fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
     if top.node == Node::Nothing {
         let message = "it is empty, expected 'schema_version: 1' and 'sources'";
-        reader
-            .yaml
-            .problem(Position { line: 1, column: 1 }, message);
+        reader.yaml.problem(Position { line: 1, column: 1 }, message);
         return None;
     }
     let fields = reader.yaml.fields(top, "the map", TOP_KEYS)?;
@@ -134,19 +124,13 @@ fn read_map(reader: &mut MapReader, top: &Placed) -> Option<RepoMap> {
         let message = format!("'schema_version' is {found}, expected {FORMAT}");
         reader.yaml.problem(version.position, message);
     }
-    let sources = reader
-        .yaml
-        .required(&fields, "sources")
-        .map(|list| sources_of(reader, list));
+    let sources = reader.yaml.required(&fields, "sources").map(|list| sources_of(reader, list));
     let has_routing = fields.place_of("knowledge_routing").is_some();
     let routing = has_routing
         .then(|| reader.yaml.required(&fields, "knowledge_routing"))
         .flatten()
         .map(|list| routing_of(reader, list));
-    Some(RepoMap {
-        sources: sources?,
-        knowledge_routing: routing.unwrap_or_default(),
-    })
+    Some(RepoMap { sources: sources?, knowledge_routing: routing.unwrap_or_default() })
 }
 
 fn sources_of(reader: &mut MapReader, list: &Placed) -> Vec<SourceRow> {
@@ -160,20 +144,15 @@ fn sources_of(reader: &mut MapReader, list: &Placed) -> Vec<SourceRow> {
         rows.extend(row);
         let Some(name) = name else { continue };
         if let Some(line) = names.get(name.text) {
-            let message = format!(
-                "name {} is also the name of the source in line {line}",
-                quoted(name.text)
-            );
+            let message =
+                format!("name {} is also the name of the source in line {line}", quoted(name.text));
             reader.yaml.problem(name.at, message);
         } else {
             names.insert(name.text, name.at.line);
         }
     }
     if items.is_empty() {
-        reader.yaml.warn(
-            list.position,
-            "'sources' is an empty list: nothing is mapped",
-        );
+        reader.yaml.warn(list.position, "'sources' is an empty list: nothing is mapped");
     }
     rows
 }
@@ -197,10 +176,7 @@ pub fn place_of_route(number: usize) -> String {
 fn items<'a>(reader: &mut MapReader, list: &'a Placed, key: &str) -> Option<&'a [Placed]> {
     let Node::List(items) = &list.node else {
         let kind = list.node.kind();
-        reader.yaml.problem(
-            list.position,
-            format!("'{key}' is {kind}, expected a list of rows"),
-        );
+        reader.yaml.problem(list.position, format!("'{key}' is {kind}, expected a list of rows"));
         return None;
     };
     if items.len() > MAX_SOURCES {

@@ -64,10 +64,7 @@ pub fn meant<'a>(
     let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<String> {
         let all: BTreeSet<&str> = ids.clone().filter(|id| fits(id)).collect();
         let is_own = |id: &&&str| committed(id).is_none_or(|of| !all.contains(of));
-        all.iter()
-            .filter(is_own)
-            .map(|id| (*id).to_owned())
-            .collect()
+        all.iter().filter(is_own).map(|id| (*id).to_owned()).collect()
     };
     let exact = fitting(&|id| id == word);
     if !exact.is_empty() {
@@ -75,10 +72,7 @@ pub fn meant<'a>(
     }
     let row = row();
     let of_row = |id: &str| row.is_some() && committed(id).or(Some(id)) == row.as_deref();
-    let ends = |id: &str| {
-        id.strip_suffix(word)
-            .is_some_and(|base| base.ends_with(':'))
-    };
+    let ends = |id: &str| id.strip_suffix(word).is_some_and(|base| base.ends_with(':'));
     let begins = |id: &str| !word.is_empty() && id.starts_with(word);
     let ways: [&dyn Fn(&str) -> bool; 3] = [&of_row, &ends, &begins];
     let mut found = ways.iter().map(|fits| fitting(fits));
@@ -202,16 +196,8 @@ impl ScopeRecord {
     /// Returns `true` if two records describe the same scope in the same way, regardless of their
     /// times.
     pub fn has_same_content(&self, other: &ScopeRecord) -> bool {
-        let ScopeRecord {
-            created_at,
-            updated_at,
-            ..
-        } = other.clone();
-        let same_times = ScopeRecord {
-            created_at,
-            updated_at,
-            ..self.clone()
-        };
+        let ScopeRecord { created_at, updated_at, .. } = other.clone();
+        let same_times = ScopeRecord { created_at, updated_at, ..self.clone() };
         same_times == *other
     }
 }
@@ -265,10 +251,9 @@ impl Scopes {
             }
             match read(repo, &component, &entry)? {
                 Ok(record) => drop(scopes.records.insert(record.scope_id.clone(), record)),
-                Err(reason) => scopes.unreadable.push(UnreadableRecord {
-                    name: component.to_string(),
-                    reason,
-                }),
+                Err(reason) => {
+                    scopes.unreadable.push(UnreadableRecord { name: component.to_string(), reason })
+                }
             }
         }
         Ok(scopes)
@@ -290,10 +275,7 @@ impl Scopes {
             return Ok(Some(format!("it has more than {MAX_RECORDS} records")));
         }
         for (component, entry) in entries {
-            if before
-                .iter()
-                .any(|known| known.get(&component) == Some(&entry))
-            {
+            if before.iter().any(|known| known.get(&component) == Some(&entry)) {
                 continue;
             }
             let reason = match read(repo, &component, &entry)? {
@@ -302,9 +284,7 @@ impl Scopes {
                 Err(reason) if reason == NEWER => continue,
                 Err(reason) => reason,
             };
-            return Ok(Some(format!(
-                "'{component}' is not a record of a scope: {reason}"
-            )));
+            return Ok(Some(format!("'{component}' is not a record of a scope: {reason}")));
         }
         Ok(None)
     }
@@ -322,9 +302,7 @@ fn read(
     entry: &TreeEntry,
 ) -> Result<Result<ScopeRecord, String>> {
     let text = std::str::from_utf8(component.as_bytes()).ok();
-    let id = text
-        .and_then(key::decode)
-        .filter(|id| !id.is_empty() && id.len() <= MAX_ID);
+    let id = text.and_then(key::decode).filter(|id| !id.is_empty() && id.len() <= MAX_ID);
     let Some(id) = id.filter(|id| !id.contains(char::is_control)) else {
         return Ok(Err("its name is not an encoded scope id".to_owned()));
     };
@@ -336,9 +314,7 @@ fn read(
     };
     let size = repo.object_size(file.id);
     if !file.is_plain_file() || size.is_none_or(|size| size > MAX_BYTES) {
-        return Ok(Err(format!(
-            "'{FILE}' is not a plain file of at most 256 KiB"
-        )));
+        return Ok(Err(format!("'{FILE}' is not a plain file of at most 256 KiB")));
     }
     Ok(parse(&repo.read_blob(file.id)?, &id))
 }

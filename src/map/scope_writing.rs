@@ -66,17 +66,12 @@ pub fn record(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resul
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub fn outlook(session: &Session, name: Option<&RefName>, changes: &[Change]) -> Result<Recorded> {
-    let known = name
-        .map(|name| Scopes::load(&session.repo, name))
-        .transpose()?;
+    let known = name.map(|name| Scopes::load(&session.repo, name)).transpose()?;
     let changes = changes.iter().filter(|change| {
         let known = known.as_ref();
         known.is_none_or(|known| has_effect(known, change))
     });
-    Ok(Recorded {
-        scopes: put(changes),
-        ..Recorded::default()
-    })
+    Ok(Recorded { scopes: put(changes), ..Recorded::default() })
 }
 
 /// Applies changes at a ref outside of any operation; returns the scopes with a new record.
@@ -101,10 +96,7 @@ fn record_once(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resu
     if parts.is_empty() {
         return Ok(Recorded::default());
     }
-    let moves = parts
-        .iter()
-        .map(|part| part.write(session))
-        .collect::<Result<Vec<_>>>()?;
+    let moves = parts.iter().map(|part| part.write(session)).collect::<Result<Vec<_>>>()?;
     match Plan::of_refs(session, summary(&parts), moves) {
         // With a sparse index there are no operations, but there may be mappings.
         Err(error) if error.code() == Code::Unsupported => {
@@ -113,10 +105,7 @@ fn record_once(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resu
         }
         plan => {
             let done = operation.commit(plan?)?;
-            Ok(Recorded {
-                op: done.op,
-                ..Recorded::of(&parts)
-            })
+            Ok(Recorded { op: done.op, ..Recorded::of(&parts) })
         }
     }
 }
@@ -202,17 +191,9 @@ fn write_once(session: &Session, scopes: &Scopes, changes: &[Change]) -> Result<
         return Ok(BTreeSet::new());
     }
     let commit = new_version(session, scopes, changes)?;
-    let change = RefChange {
-        name: scopes.name.clone(),
-        old: scopes.tip,
-        new: Some(commit),
-    };
+    let change = RefChange { name: scopes.name.clone(), old: scopes.tip, new: Some(commit) };
     let who = session.record_signature();
-    let why = ReflogReason {
-        text: "git-colony: scopes",
-        who: &who,
-        operation: "scopes",
-    };
+    let why = ReflogReason { text: "git-colony: scopes", who: &who, operation: "scopes" };
     let written = Written {
         what: &scopes.name,
         base: scopes.tree,

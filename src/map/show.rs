@@ -98,11 +98,7 @@ pub fn is_uncommitted(repo: &Repo, state: &MapState) -> Result<bool> {
 /// As [`MapState::place`].
 pub fn show(repo: &Repo, state: &MapState) -> Result<MapShowReport> {
     let (place, commit) = state.place(repo)?;
-    let Loaded {
-        raw,
-        has_file,
-        read,
-    } = load::load(repo, place)?;
+    let Loaded { raw, has_file, read } = load::load(repo, place)?;
     Ok(MapShowReport {
         path: PATH,
         origin_url: None,

@@ -39,20 +39,12 @@ pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Res
     let Some(refused) = submodules.refused.iter().find(is_it) else {
         return Err(none(path, &undeclared(submodules)));
     };
-    let own = refused
-        .pinned
-        .map(|commit| Ok((repo.submodule_url(&refused.name)?, commit)));
+    let own = refused.pinned.map(|commit| Ok((repo.submodule_url(&refused.name)?, commit)));
     match own.transpose()? {
-        Some((Some(url), commit)) => Ok(Pin {
-            name: &refused.name,
-            url,
-            branch: None,
-            commit,
-        }),
-        Some((None, _)) | None => Err(none(
-            path,
-            &format!("'{FILE}' lists it, but {}", refused.reason),
-        )),
+        Some((Some(url), commit)) => Ok(Pin { name: &refused.name, url, branch: None, commit }),
+        Some((None, _)) | None => {
+            Err(none(path, &format!("'{FILE}' lists it, but {}", refused.reason)))
+        }
     }
 }
 
@@ -62,10 +54,7 @@ fn undeclared(submodules: &Submodules) -> String {
         return format!("there is no '{FILE}'");
     }
     let found = submodules.found.iter().map(|found| &found.path);
-    let refused = submodules
-        .refused
-        .iter()
-        .filter_map(|one| one.path.as_ref());
+    let refused = submodules.refused.iter().filter_map(|one| one.path.as_ref());
     let all: Vec<String> = found.chain(refused).map(RepoPath::to_string).collect();
     let named = all.get(..MAX_NAMED).unwrap_or(&all).join(", ");
     match all.len().saturating_sub(MAX_NAMED) {

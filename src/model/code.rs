@@ -379,10 +379,6 @@ mod tests {
     fn codes_are_unique_and_kebab_case() {
         let names: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), Code::ALL.len());
-        assert!(
-            names
-                .iter()
-                .all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'))
-        );
+        assert!(names.iter().all(|n| n.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')));
     }
 }

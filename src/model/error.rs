@@ -53,11 +53,7 @@ impl Error {
             untouched: code.untouched(),
             hint: code.hint().map(str::to_owned),
             detail: Map::new(),
-            verdict: if code == Code::Usage {
-                Verdict::Usage
-            } else {
-                Verdict::Failed
-            },
+            verdict: if code == Code::Usage { Verdict::Usage } else { Verdict::Failed },
             is_full_disk,
             source: None,
         }))
@@ -157,11 +153,7 @@ impl Error {
     /// Returns the message with the chain of causes, in one line, to be put into another text.
     pub fn message(&self) -> String {
         let mut text = self.0.message.clone();
-        let mut cause = self
-            .0
-            .source
-            .as_deref()
-            .map(|s| s as &dyn std::error::Error);
+        let mut cause = self.0.source.as_deref().map(|s| s as &dyn std::error::Error);
         while let Some(error) = cause {
             let more = error.to_string();
             if !text.contains(&more) {
@@ -196,10 +188,7 @@ impl Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}]", self.sentence(), self.0.code.as_str())?;
-        self.0
-            .hint
-            .iter()
-            .try_for_each(|hint| write!(f, " (hint: {hint})"))
+        self.0.hint.iter().try_for_each(|hint| write!(f, " (hint: {hint})"))
     }
 }
 
@@ -239,10 +228,7 @@ mod tests {
         let cause = std::io::Error::other("the disk is on fire");
         let error = Error::io("cannot write", cause).unchanged();
         assert_eq!(error.message(), "cannot write: the disk is on fire");
-        assert_eq!(
-            error.sentence(),
-            "cannot write: the disk is on fire; nothing has changed"
-        );
+        assert_eq!(error.sentence(), "cannot write: the disk is on fire; nothing has changed");
     }
 
     #[test]
@@ -250,10 +236,7 @@ mod tests {
         let error = Error::new(Code::UnmergedPaths, "2 paths in conflict");
         assert_eq!(error.left_untouched(), Some(Untouched::Everything));
         let error = error.untouched(Untouched::History);
-        assert_eq!(
-            error.sentence(),
-            "2 paths in conflict; history has not changed"
-        );
+        assert_eq!(error.sentence(), "2 paths in conflict; history has not changed");
         assert_eq!(error.untouched(None).sentence(), "2 paths in conflict");
     }
 
@@ -266,13 +249,7 @@ mod tests {
 
     #[test]
     fn what_git_or_the_disk_may_cause_halfway_claims_nothing() {
-        for code in [
-            Code::Io,
-            Code::GitFailed,
-            Code::NoSpace,
-            Code::RefMoved,
-            Code::Interrupted,
-        ] {
+        for code in [Code::Io, Code::GitFailed, Code::NoSpace, Code::RefMoved, Code::Interrupted] {
             assert_eq!(code.untouched(), None);
         }
     }

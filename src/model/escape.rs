@@ -6,15 +6,7 @@ pub fn line(text: &str) -> String {
     if !text.chars().any(is_dangerous) {
         return text.to_owned();
     }
-    text.chars()
-        .map(|c| {
-            if is_dangerous(c) {
-                visible(c)
-            } else {
-                c.to_string()
-            }
-        })
-        .collect()
+    text.chars().map(|c| if is_dangerous(c) { visible(c) } else { c.to_string() }).collect()
 }
 
 /// Makes a patch safe: as [`line()`] does, but newlines and tabs stay.

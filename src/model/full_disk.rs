@@ -55,9 +55,7 @@ mod tests {
     #[test]
     fn a_full_disk_has_its_own_code_however_deep() {
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        let error = Err::<(), _>(full)
-            .or_code(Code::Io, || "cannot write")
-            .unwrap_err();
+        let error = Err::<(), _>(full).or_code(Code::Io, || "cannot write").unwrap_err();
         assert_eq!(error.code(), Code::NoSpace);
     }
 

@@ -33,9 +33,7 @@ impl OperationId {
             None => return None,
         };
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        plain
-            .then(|| digits.parse().ok().map(OperationId))
-            .flatten()
+        plain.then(|| digits.parse().ok().map(OperationId)).flatten()
     }
 }
 
@@ -133,10 +131,7 @@ impl SessionId {
     /// Parses an id; `None` if it does not have this form.
     pub fn parse(text: &str) -> Option<SessionId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
-        let begins = text
-            .as_bytes()
-            .first()
-            .is_some_and(u8::is_ascii_alphanumeric);
+        let begins = text.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
         let fits = begins && text.len() <= 128 && text.bytes().all(plain);
         let fits = fits && secrets::redacted(text) == text;
         fits.then(|| SessionId(text.to_owned()))

@@ -101,10 +101,7 @@ impl Interrupt {
 
     /// Returns an interrupt that no signal reaches; while it exists, this one is completing.
     pub(super) fn set_aside(&self) -> Interrupt {
-        Interrupt {
-            _outer: Some(Arc::new(self.complete())),
-            ..Interrupt::default()
-        }
+        Interrupt { _outer: Some(Arc::new(self.complete())), ..Interrupt::default() }
     }
 
     /// Has signals handled from the first child on: until then, one may end the process as it ends any program.
@@ -142,9 +139,7 @@ impl Interrupt {
 
 /// Locks a value that a panic elsewhere leaves valid.
 pub(super) fn unpoisoned<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    value
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    value.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -67,17 +67,12 @@ impl RepoPath {
 
     /// Returns its components; the empty path has none.
     pub fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        self.0
-            .split(|&byte| byte == b'/')
-            .filter(|part| !part.is_empty())
+        self.0.split(|&byte| byte == b'/').filter(|part| !part.is_empty())
     }
 
     /// Returns the last component.
     pub fn name(&self) -> &[u8] {
-        self.0
-            .rsplit(|&byte| byte == b'/')
-            .next()
-            .unwrap_or(&self.0)
+        self.0.rsplit(|&byte| byte == b'/').next().unwrap_or(&self.0)
     }
 
     /// Returns every directory above it, outermost first.
@@ -237,16 +232,7 @@ mod tests {
 
     #[test]
     fn unsafe_components_are_seen() {
-        for bad in [
-            "",
-            "/a",
-            "a//b",
-            "../x",
-            "a/..",
-            ".git/hooks",
-            "a/.GIT",
-            "./a",
-        ] {
+        for bad in ["", "/a", "a//b", "../x", "a/..", ".git/hooks", "a/.GIT", "./a"] {
             assert!(!RepoPath::from(bad).is_safe(), "{bad}");
         }
         assert!(RepoPath::from(".gitignore").is_safe());

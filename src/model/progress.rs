@@ -53,18 +53,12 @@ pub enum Unit {
 impl Progress {
     /// Passes each report to `tell`, which decides what to display.
     pub fn new(tell: impl Fn(&Step<'_>) + Send + Sync + 'static) -> Progress {
-        Progress {
-            tell: Some(Arc::new(tell)),
-            is_unwanted: false,
-        }
+        Progress { tell: Some(Arc::new(tell)), is_unwanted: false }
     }
 
     /// Ignores all reports, as the user asked.
     pub fn unwanted() -> Progress {
-        Progress {
-            tell: None,
-            is_unwanted: true,
-        }
+        Progress { tell: None, is_unwanted: true }
     }
 
     /// Returns `true` if the user asked for no progress reports.
@@ -133,11 +127,7 @@ pub struct FileMeter {
 impl FileMeter {
     /// Starts counting.
     pub fn begin(progress: &Progress, what: String) -> FileMeter {
-        FileMeter {
-            progress: progress.clone(),
-            what,
-            done: AtomicUsize::new(0),
-        }
+        FileMeter { progress: progress.clone(), what, done: AtomicUsize::new(0) }
     }
 
     /// Counts one file.
@@ -163,21 +153,13 @@ pub struct PartMeter {
 impl PartMeter {
     /// Starts reporting.
     pub fn begin(progress: &Progress, unit: Unit) -> PartMeter {
-        PartMeter {
-            progress: progress.clone(),
-            unit,
-        }
+        PartMeter { progress: progress.clone(), unit }
     }
 
     /// Reports the amount that is done, and the total.
     pub fn tell(&self, what: &str, (done, total): (u64, u64)) {
         let unit = self.unit;
-        self.progress.tell(&Step::Part {
-            what,
-            done,
-            total,
-            unit,
-        });
+        self.progress.tell(&Step::Part { what, done, total, unit });
     }
 }
 

@@ -83,10 +83,7 @@ fn is_in_no_word(prefix: &str) -> bool {
 fn find(bytes: &[u8], place: Place) -> Option<Range<usize>> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let mut begins = [false; 256];
-    for first in SECRET_PREFIXES
-        .iter()
-        .filter_map(|(prefix, _)| prefix.bytes().next())
-    {
+    for first in SECRET_PREFIXES.iter().filter_map(|(prefix, _)| prefix.bytes().next()) {
         if let Some(begins) = begins.get_mut(usize::from(first)) {
             *begins = true;
         }
@@ -141,12 +138,8 @@ mod tests {
     fn tokens_are_seen_and_look_alikes_are_not() {
         let token = format!("token = ghp_{}", "a1".repeat(18));
         assert!(contains_secret(token.as_bytes()));
-        assert!(contains_secret(
-            b"x\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc"
-        ));
-        assert!(!contains_secret(
-            b"see ghp_ tokens, AKIA ids and sk-ant- keys"
-        ));
+        assert!(contains_secret(b"x\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc"));
+        assert!(!contains_secret(b"see ghp_ tokens, AKIA ids and sk-ant- keys"));
         assert!(!contains_secret(b"SLOVAKIAABCDEFGHIJKLMNOPQR"));
     }
 
@@ -167,10 +160,7 @@ mod tests {
     fn a_secret_after_a_letter_is_replaced_in_kept_text() {
         let token = format!("ghp_{}", "a1".repeat(18));
         assert_eq!(redacted(&format!("is{token}")), "is[redacted]");
-        for word in [
-            "task-proj-of-a-long-name-indeed",
-            "SLOVAKIAABCDEFGHIJKLMNOPQR",
-        ] {
+        for word in ["task-proj-of-a-long-name-indeed", "SLOVAKIAABCDEFGHIJKLMNOPQR"] {
             assert_eq!(redacted(word), word);
         }
         // Files are left out of checkpoints for it, so it must be certain.

@@ -55,21 +55,13 @@ pub fn words_after_options(words: &[&str]) -> String {
     let is_like_an_option = words.iter().any(|word| word.starts_with('-'));
     let dashes = is_like_an_option.then(|| "--".to_owned());
     let words = words.iter().map(|word| shell_word(word));
-    dashes
-        .into_iter()
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(" ")
+    dashes.into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Like [`shell_word`], but leaves a word unquoted if it needs no quotes.
 pub fn typed_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        shell_word(word)
-    }
+    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { shell_word(word) }
 }
 
 /// Returns values as a choice: `'a', 'b' or 'c'`.
@@ -85,12 +77,7 @@ pub fn either(values: &[&str]) -> String {
 /// Returns `true` if some system reserves the name for a device, regardless of the text after its
 /// first dot: no file or ref can have such a name there.
 pub fn names_device(name: &str) -> bool {
-    let stem = name
-        .split(['.', ':'])
-        .next()
-        .unwrap_or(name)
-        .trim_end()
-        .to_ascii_lowercase();
+    let stem = name.split(['.', ':']).next().unwrap_or(name).trim_end().to_ascii_lowercase();
     let is_numbered = |kind: &str| {
         let number = stem.strip_prefix(kind).unwrap_or_default();
         matches!(number.as_bytes(), [b'1'..=b'9'])
@@ -101,9 +88,7 @@ pub fn names_device(name: &str) -> bool {
 
 /// Returns `1 file`, `2 files`.
 pub fn count(number: usize, noun: &str) -> String {
-    let stem = noun
-        .strip_suffix('y')
-        .filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    let stem = noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
     match (number, stem) {
         (1, _) => format!("1 {noun}"),
         (_, Some(stem)) => format!("{number} {stem}ies"),
@@ -123,9 +108,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         return None;
     }
     let word = word.to_lowercase();
-    let known = known
-        .into_iter()
-        .filter(|known| !known.is_empty() && known.len() <= MAX_BYTES);
+    let known = known.into_iter().filter(|known| !known.is_empty() && known.len() <= MAX_BYTES);
     let near = known.filter_map(|known| {
         let distance = strsim::osa_distance(&word, &known.to_lowercase());
         (distance <= (known.chars().count() / 3).max(1)).then_some((distance, known))

@@ -7,17 +7,12 @@ pub type Moment = DateTime<FixedOffset>;
 
 /// Returns `2026-11-21T10:00:00Z`.
 pub fn rfc3339(moment: &Moment) -> String {
-    moment
-        .with_timezone(&Utc)
-        .to_rfc3339_opts(SecondsFormat::Secs, true)
+    moment.with_timezone(&Utc).to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
 /// Returns `20261121T100000Z`, the form used in ref names.
 pub fn compact(moment: &Moment) -> String {
-    moment
-        .with_timezone(&Utc)
-        .format("%Y%m%dT%H%M%SZ")
-        .to_string()
+    moment.with_timezone(&Utc).format("%Y%m%dT%H%M%SZ").to_string()
 }
 
 /// Parses the format of [`rfc3339`].
@@ -33,9 +28,7 @@ pub fn parse_compact(text: &str) -> Option<Moment> {
 
 /// Converts git's seconds and offset in seconds; `None` when out of range.
 pub fn from_git(seconds: i64, offset_seconds: i32) -> Option<Moment> {
-    FixedOffset::east_opt(offset_seconds)?
-        .timestamp_opt(seconds, 0)
-        .single()
+    FixedOffset::east_opt(offset_seconds)?.timestamp_opt(seconds, 0).single()
 }
 
 /// Returns a rough age for people: `just now`, `5 minutes ago`, `3 days ago`.

@@ -142,10 +142,7 @@ impl World {
     /// Returns the same world without the pending interrupt: for undoing an unfinished change.
     #[must_use]
     pub fn undisturbed(&self) -> World {
-        World {
-            interrupt: self.interrupt.set_aside(),
-            ..self.clone()
-        }
+        World { interrupt: self.interrupt.set_aside(), ..self.clone() }
     }
 
     /// Returns the same world for a repository in another directory: without the variables that
@@ -209,10 +206,7 @@ impl World {
     pub fn reach(&self, step: &'static str) -> Result<()> {
         if self.die_at == Some(step) {
             self.interrupt.die();
-            return Err(Error::new(
-                Code::Interrupted,
-                format!("died at step '{step}'"),
-            ));
+            return Err(Error::new(Code::Interrupted, format!("died at step '{step}'")));
         }
         Ok(())
     }
@@ -274,9 +268,6 @@ impl Changes {
 
     /// Returns the record for another repository that the same run changes.
     fn elsewhere(&self) -> Changes {
-        Changes {
-            workdir: Arc::default(),
-            announced: Arc::clone(&self.announced),
-        }
+        Changes { workdir: Arc::default(), announced: Arc::clone(&self.announced) }
     }
 }

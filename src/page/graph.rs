@@ -129,11 +129,8 @@ impl Graph {
         let mut scope = Scope::read(table, row).map_err(super::listing::unusable)?;
         scope.join_parts();
         scope.join_neighbors();
-        let files: BTreeMap<_, _> = scope
-            .files
-            .iter()
-            .map(|(path, (blob, _))| (path.clone(), *blob))
-            .collect();
+        let files: BTreeMap<_, _> =
+            scope.files.iter().map(|(path, (blob, _))| (path.clone(), *blob)).collect();
         for link in relations::links(source, &files, cache)? {
             let from = scope.page_at(&link.from, link.at);
             let to = scope.first_page(&link.to);
@@ -141,9 +138,7 @@ impl Graph {
         }
         if let Some(commit) = Oid::parse(&row.revision) {
             for pair in relations::together(source, commit, &files, cache)? {
-                let pages = scope
-                    .first_page(&pair.first)
-                    .zip(scope.first_page(&pair.second));
+                let pages = scope.first_page(&pair.first).zip(scope.first_page(&pair.second));
                 let commits = f64::from(pair.commits);
                 let weight = TOGETHER * pair.share;
                 let confidence = commits / (commits + 2.0);
@@ -169,11 +164,8 @@ impl Graph {
         }
         let neighbor = |node: &GraphNode| {
             let edges = found.get(&node.page_id)?;
-            let types: BTreeSet<_> = edges
-                .iter()
-                .flat_map(|edge| &edge.relationship_types)
-                .copied()
-                .collect();
+            let types: BTreeSet<_> =
+                edges.iter().flat_map(|edge| &edge.relationship_types).copied().collect();
             let most =
                 |of: fn(&GraphEdge) -> f64| edges.iter().map(|edge| of(edge)).fold(0.0, f64::max);
             Some(Neighbor {
@@ -206,8 +198,7 @@ impl Graph {
         ranked.sort_by_key(|node| std::cmp::Reverse(degree(node)));
         let kept: BTreeSet<PageId> = ranked.iter().take(most).map(|node| node.page_id).collect();
         self.nodes.retain(|node| kept.contains(&node.page_id));
-        self.edges
-            .retain(|edge| kept.contains(&edge.source) && kept.contains(&edge.target));
+        self.edges.retain(|edge| kept.contains(&edge.source) && kept.contains(&edge.target));
         true
     }
 }
@@ -239,10 +230,7 @@ impl Scope {
         for record in page.records {
             let empty = || (record.blob, Vec::new());
             let (_, parts) = self.files.entry(record.path.clone()).or_insert_with(empty);
-            parts.push(Part {
-                start: record.start,
-                page: at,
-            });
+            parts.push(Part { start: record.start, page: at });
             if files.last() != Some(&record.path) {
                 files.push(record.path);
             }
@@ -256,17 +244,10 @@ impl Scope {
     }
 
     fn join_parts(&mut self) {
-        let all: Vec<Vec<Part>> = self
-            .files
-            .values()
-            .map(|(_, parts)| parts.clone())
-            .collect();
+        let all: Vec<Vec<Part>> = self.files.values().map(|(_, parts)| parts.clone()).collect();
         let pairs = all.iter().flat_map(|parts| parts.windows(2));
         for pair in pairs {
-            let pages = pair
-                .first()
-                .zip(pair.last())
-                .map(|(one, next)| (one.page, next.page));
+            let pages = pair.first().zip(pair.last()).map(|(one, next)| (one.page, next.page));
             self.join(in_order(pages), RelationshipType::SameFile, 1.0, 1.0);
         }
     }
@@ -322,11 +303,8 @@ impl Scope {
         let id = |at: usize| self.nodes.get(at).map(|node| node.page_id);
         // The uncommitted files of a scope share most pages with the committed ones.
         let known: BTreeSet<PageId> = graph.nodes.iter().map(|node| node.page_id).collect();
-        let joined_before: BTreeSet<_> = graph
-            .edges
-            .iter()
-            .map(|edge| (edge.source, edge.target))
-            .collect();
+        let joined_before: BTreeSet<_> =
+            graph.edges.iter().map(|edge| (edge.source, edge.target)).collect();
         for ((from, to), joined) in self.edges {
             let pages = id(from).zip(id(to));
             let Some((source, target)) = pages.filter(|pages| !joined_before.contains(pages))

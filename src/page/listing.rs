@@ -234,11 +234,8 @@ impl Filter {
 /// `page-not-found`, also for an ambiguous abbreviation; `cache-unusable`.
 pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRow, Page)> {
     let none = |why: &str| {
-        Error::new(
-            Code::PageNotFound,
-            format!("no page of this worktree is '{id}'{why}"),
-        )
-        .hint("git colony pages")
+        Error::new(Code::PageNotFound, format!("no page of this worktree is '{id}'{why}"))
+            .hint("git colony pages")
     };
     let Some((from, to)) = pages::range(id) else {
         return Err(none(": an id is of hex digits"));
@@ -254,9 +251,7 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
     let Some(first) = found.into_iter().next() else {
         return Err(none(""));
     };
-    let row = table
-        .directory(&first.scope, &first.directory)
-        .map_err(unusable)?;
+    let row = table.directory(&first.scope, &first.directory).map_err(unusable)?;
     let pages = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
     let page = pages.into_iter().find(|page| page.id.0 == first.id);
     page.map(|page| (first.scope, page)).ok_or_else(|| none(""))
@@ -267,9 +262,7 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
 pub fn unusable(error: Unusable) -> Error {
     if error.is_busy() {
         let message = "another process holds the page table";
-        return Error::new(Code::Locked, message)
-            .unchanged()
-            .hint("git colony map");
+        return Error::new(Code::Locked, message).unchanged().hint("git colony map");
     }
     Error::new(
         Code::CacheUnusable,

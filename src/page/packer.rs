@@ -46,12 +46,7 @@ pub fn pack(items: &[Item<'_>], limits: Limits) -> Vec<Vec<usize>> {
     let mut from = 0;
     for end in ends {
         for to in places::divide(&places, from..end, room) {
-            pages.extend(
-                shared
-                    .get(from..to)
-                    .filter(|page| !page.is_empty())
-                    .map(<[_]>::to_vec),
-            );
+            pages.extend(shared.get(from..to).filter(|page| !page.is_empty()).map(<[_]>::to_vec));
             from = to;
         }
     }
@@ -66,11 +61,7 @@ fn places_between<'a>(items: impl Iterator<Item = &'a Item<'a>>, limits: Limits)
     let mut at = 0_usize;
     let mut places = Vec::new();
     for item in items {
-        let score = if places.is_empty() {
-            Score::default()
-        } else {
-            score(item.name)
-        };
+        let score = if places.is_empty() { Score::default() } else { score(item.name) };
         places.push(Place { at, score });
         at += (item.tokens * limits.records).max(limits.tokens);
     }
@@ -81,14 +72,8 @@ fn places_between<'a>(items: impl Iterator<Item = &'a Item<'a>>, limits: Limits)
 
 fn score(name: &[u8]) -> Score {
     let mut hash = [0; 8];
-    blake3::Hasher::new()
-        .update(name)
-        .finalize_xof()
-        .fill(&mut hash);
-    Score {
-        class: 0,
-        hash: u64::from_be_bytes(hash),
-    }
+    blake3::Hasher::new().update(name).finalize_xof().fill(&mut hash);
+    Score { class: 0, hash: u64::from_be_bytes(hash) }
 }
 
 #[cfg(test)]
@@ -99,10 +84,7 @@ mod tests {
     fn pages(records: &[(String, usize)], limits: Limits) -> Vec<Vec<usize>> {
         let items: Vec<Item<'_>> = records
             .iter()
-            .map(|(name, tokens)| Item {
-                name: name.as_bytes(),
-                tokens: *tokens,
-            })
+            .map(|(name, tokens)| Item { name: name.as_bytes(), tokens: *tokens })
             .collect();
         pack(&items, limits)
     }
@@ -129,20 +111,13 @@ mod tests {
 
     #[test]
     fn a_file_more_moves_the_pages_near_it_only() {
-        let limits = Limits {
-            records: 20,
-            tokens: 4096,
-        };
-        let named: Vec<(String, usize)> = (0..400)
-            .map(|n| (format!("file{n:04}"), 150 + n * 7919 % 500))
-            .collect();
+        let limits = Limits { records: 20, tokens: 4096 };
+        let named: Vec<(String, usize)> =
+            (0..400).map(|n| (format!("file{n:04}"), 150 + n * 7919 % 500)).collect();
         let ids = |records: &[(String, usize)]| -> Vec<Vec<String>> {
             let name = |at: usize| records[at].0.clone();
             let pages = pages(records, limits);
-            pages
-                .into_iter()
-                .map(|page| page.into_iter().map(name).collect())
-                .collect()
+            pages.into_iter().map(|page| page.into_iter().map(name).collect()).collect()
         };
         let before = ids(&named);
         let mut worst = 0;

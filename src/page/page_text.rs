@@ -97,11 +97,7 @@ impl Source {
             _ => (0, 0),
         };
         let between = self.bytes.get(from..place).unwrap_or_default();
-        let newlines = before
-            + between
-                .split(|byte| *byte == b'\n')
-                .count()
-                .saturating_sub(1);
+        let newlines = before + between.split(|byte| *byte == b'\n').count().saturating_sub(1);
         self.counted = (place, newlines);
         newlines
     }
@@ -115,13 +111,7 @@ impl<'a> PageTexts<'a> {
         rendering: Rendering,
         tokenizer: Tokenizer,
     ) -> PageTexts<'a> {
-        PageTexts {
-            library,
-            reader,
-            rendering,
-            tokenizer,
-            last: None,
-        }
+        PageTexts { library, reader, rendering, tokenizer, last: None }
     }
 
     /// Reads a page without printing it.
@@ -178,11 +168,7 @@ impl<'a> PageTexts<'a> {
             |text| text.strip_suffix('\n').unwrap_or(text).to_owned(),
         );
         let plain = heading(&record.path, &place) + &body + "\n";
-        if self.tokenizer.count(&plain) <= record.tokens as usize {
-            plain
-        } else {
-            as_json()
-        }
+        if self.tokenizer.count(&plain) <= record.tokens as usize { plain } else { as_json() }
     }
 
     /// Reads a record: its text, `None` for a binary file, and its lines, if it has any.
@@ -204,9 +190,7 @@ impl<'a> PageTexts<'a> {
         })?;
         let text = file::decode_as(encoding, stretch);
         // The lines of a document with pages are those of its extracted text.
-        let lines = source
-            .lines(start, end)
-            .filter(|_| document_page(record).is_none());
+        let lines = source.lines(start, end).filter(|_| document_page(record).is_none());
         Ok((Some(text), lines))
     }
 

@@ -71,10 +71,7 @@ pub fn pack(scope_id: &str, records: Vec<Record>, limits: Limits) -> Vec<Page> {
     let items: Vec<Item<'_>> = names
         .iter()
         .zip(&records)
-        .map(|(name, record)| Item {
-            name,
-            tokens: record.tokens as usize,
-        })
+        .map(|(name, record)| Item { name, tokens: record.tokens as usize })
         .collect();
     let groups = packer::pack(&items, limits);
     let mut records: Vec<Option<Record>> = records.into_iter().map(Some).collect();

@@ -100,11 +100,7 @@ fn name(record: &Record) -> Option<PartName<'_>> {
 }
 
 fn names(pages: &[Page]) -> BTreeSet<PartName<'_>> {
-    pages
-        .iter()
-        .flat_map(|page| &page.records)
-        .filter_map(name)
-        .collect()
+    pages.iter().flat_map(|page| &page.records).filter_map(name).collect()
 }
 
 /// The starts of the unchanged parts of each file, in order.
@@ -127,8 +123,6 @@ impl<'a> Gaps<'a> {
     /// Counts the unchanged parts before a record of the same file.
     fn before(&self, record: &Record) -> usize {
         let starts = self.0.get(&record.path);
-        starts.map_or(0, |starts| {
-            starts.partition_point(|&start| start < record.start)
-        })
+        starts.map_or(0, |starts| starts.partition_point(|&start| start < record.start))
     }
 }

@@ -81,24 +81,16 @@ pub fn links(
         }
         source.world.interrupt.check()?;
         let key = format!("links 1 {blob}");
-        let known = cache
-            .find(&key)
-            .and_then(|value| serde_json::from_slice(&value).ok());
+        let known = cache.find(&key).and_then(|value| serde_json::from_slice(&value).ok());
         let written: Vec<(usize, String)> = known.unwrap_or_else(|| {
             let written = written_links(source.objects, *blob);
-            learned.push((
-                key,
-                serde_json::to_vec(&written).expect("a link is a number and a text"),
-            ));
+            learned
+                .push((key, serde_json::to_vec(&written).expect("a link is a number and a text")));
             written
         });
         for (at, target) in written {
             let to = resolve(path, &target).filter(|to| to != path && files.contains_key(to));
-            found.extend(to.map(|to| FileLink {
-                from: path.clone(),
-                at: at as u64,
-                to,
-            }));
+            found.extend(to.map(|to| FileLink { from: path.clone(), at: at as u64, to }));
         }
     }
     cache.remember(&learned);
@@ -120,10 +112,8 @@ fn written_links(objects: &Objects, blob: Oid) -> Vec<(usize, String)> {
 fn resolve(from: &RepoPath, target: &str) -> Option<RepoPath> {
     let path = target.split(['#', '?']).next().unwrap_or_default();
     let scheme = path.split_once(':').map_or("", |(scheme, _)| scheme);
-    let is_scheme = |text: &str| {
-        text.chars()
-            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    };
+    let is_scheme =
+        |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if path.is_empty() || path.starts_with("//") || (!scheme.is_empty() && is_scheme(scheme)) {
         return None;
     }
@@ -181,26 +171,20 @@ pub fn together(
     for commit in recent {
         source.world.interrupt.check()?;
         let key = format!("touched 1 {}", commit.id);
-        let known = cache
-            .find(&key)
-            .and_then(|value| serde_json::from_slice(&value).ok());
+        let known = cache.find(&key).and_then(|value| serde_json::from_slice(&value).ok());
         let touched: Vec<RepoPath> = if let Some(touched) = known {
             touched
         } else {
             let touched = source.objects.touched(commit.id, MAX_FILES)?;
-            learned.push((
-                key,
-                serde_json::to_vec(&touched).expect("a path can be written as JSON"),
-            ));
+            learned
+                .push((key, serde_json::to_vec(&touched).expect("a path can be written as JSON")));
             touched
         };
         // Integers: their sum is the same in any order.
         let halvings = commit.age_seconds / (HALF_LIFE_DAYS * day);
         let weight = 16_u32 >> halvings.min(4);
-        let touched: BTreeSet<&RepoPath> = touched
-            .iter()
-            .filter(|path| files.contains_key(path))
-            .collect();
+        let touched: BTreeSet<&RepoPath> =
+            touched.iter().filter(|path| files.contains_key(path)).collect();
         for (at, &first) in touched.iter().enumerate() {
             *single.entry(first.clone()).or_default() += weight;
             for &second in touched.iter().skip(at + 1) {
@@ -212,18 +196,16 @@ pub fn together(
     }
     cache.remember(&learned);
     let weight_of = |path: &RepoPath| single.get(path).copied().unwrap_or_default();
-    let related = pairs
-        .into_iter()
-        .filter_map(|((first, second), (both, commits))| {
-            let either = weight_of(&first) + weight_of(&second) - both;
-            let share = f64::from(both) / f64::from(either.max(1));
-            (share >= MIN_SHARE && commits >= MIN_TOGETHER).then_some(Together {
-                first,
-                second,
-                share,
-                commits,
-            })
-        });
+    let related = pairs.into_iter().filter_map(|((first, second), (both, commits))| {
+        let either = weight_of(&first) + weight_of(&second) - both;
+        let share = f64::from(both) / f64::from(either.max(1));
+        (share >= MIN_SHARE && commits >= MIN_TOGETHER).then_some(Together {
+            first,
+            second,
+            share,
+            commits,
+        })
+    });
     Ok(related.collect())
 }
 

@@ -58,11 +58,7 @@ fn defining(view: &View, segments: &[WordBytes]) -> (usize, Vec<Ranked>) {
         if let Some(document) = view.position(postings.document) {
             count += 1;
             if postings.is_heading() {
-                found.push(Ranked {
-                    document,
-                    passage: postings.passage as usize,
-                    score: 0.0,
-                });
+                found.push(Ranked { document, passage: postings.passage as usize, score: 0.0 });
             }
         }
         if !postings.next_passage() {

@@ -42,10 +42,7 @@ fn long_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
             let length = bytes.iter().take(5).position(|byte| *byte < 0x80)? + 1;
             let (number, rest) = bytes.split_at_checked(length)?;
             let parts = number.iter().zip([0, 7, 14, 21, 28]);
-            Some((
-                parts.fold(0, |sum, (byte, shift)| sum | part(byte, shift)),
-                rest,
-            ))
+            Some((parts.fold(0, |sum, (byte, shift)| sum | part(byte, shift)), rest))
         }
     }
 }

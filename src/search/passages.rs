@@ -112,10 +112,7 @@ pub fn cut(text: &str) -> Vec<Passage> {
         let to = end_of(&lines, from);
         let taken = lines.get(from..to).expect("the end is one of the lines");
         if let (Some(first), Some(last)) = (taken.first(), taken.last()) {
-            passages.push(Passage {
-                range: first.start..last.end,
-                first_line: first.number,
-            });
+            passages.push(Passage { range: first.start..last.end, first_line: first.number });
         }
         from = to.max(from + 1);
     }
@@ -153,11 +150,7 @@ fn lines(text: &str) -> Vec<Line> {
             let begins_page = rest.starts_with(PAGE_BREAK);
             let breaks = rest.match_indices(PAGE_BREAK).map(|(at, _)| at);
             let end = breaks.into_iter().find(|&at| at > 0).unwrap_or(rest.len());
-            let length = if end > LONG_LINE {
-                rest.floor_char_boundary(LONG_LINE)
-            } else {
-                end
-            };
+            let length = if end > LONG_LINE { rest.floor_char_boundary(LONG_LINE) } else { end };
             lines.push(Line {
                 start: at,
                 end: at + length,
@@ -232,10 +225,7 @@ pub fn is_definition(line: &str) -> bool {
 
 /// A function of C: at the left margin, with parentheses, and not a statement or call.
 fn is_c_definition(line: &str) -> bool {
-    let first = line
-        .chars()
-        .next()
-        .is_some_and(|c| c.is_alphabetic() || c == '_');
+    let first = line.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
     first
         && !line.ends_with(';')
         && line.contains('(')

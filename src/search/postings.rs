@@ -77,10 +77,7 @@ struct Word {
 impl Segment {
     /// Returns one for a query, which notes only some words.
     pub fn of_words<'a>(words: impl Iterator<Item = &'a str>) -> Segment {
-        Segment {
-            only: Some(words.map(Box::from).collect()),
-            ..Segment::default()
-        }
+        Segment { only: Some(words.map(Box::from).collect()), ..Segment::default() }
     }
 
     /// Adds a document by its path, or another name, and returns its passages.
@@ -333,10 +330,7 @@ mod tests {
         ] {
             segment.add(name, text);
         }
-        assert_eq!(
-            postings(segment, "undo"),
-            [(0, 0, 2, true), (3, 0, 1, false)]
-        );
+        assert_eq!(postings(segment, "undo"), [(0, 0, 2, true), (3, 0, 1, false)]);
     }
 
     #[test]
@@ -346,10 +340,7 @@ mod tests {
         for &it in numbers {
             write(&mut first, it);
         }
-        let segment = |base, bytes: &[u8]| WordBytes {
-            base,
-            bytes: bytes.to_vec(),
-        };
+        let segment = |base, bytes: &[u8]| WordBytes { base, bytes: bytes.to_vec() };
         let segments = [segment(0, &first), segment(50, &[0, 1, 0, 2])];
         let mut postings = Postings::of(&segments);
         assert_eq!((postings.document, postings.passages()), (3, 2));

@@ -44,10 +44,8 @@ pub struct Query {
 impl Query {
     /// Reads a query.
     pub fn parse(text: &str, syntax: Syntax) -> Query {
-        let mut query = Query {
-            requires_phrases: syntax == Syntax::Expression,
-            ..Query::default()
-        };
+        let mut query =
+            Query { requires_phrases: syntax == Syntax::Expression, ..Query::default() };
         let mut all = Vec::new();
         let parts: Vec<&str> = text.split('"').collect();
         for (index, part) in parts.iter().enumerate() {

@@ -26,12 +26,7 @@ pub struct Best {
 impl Best {
     /// Keeps the best `wanted` passages.
     pub fn new(wanted: usize) -> Best {
-        Best {
-            wanted,
-            kept: Vec::new(),
-            bound: None,
-            total: 0,
-        }
+        Best { wanted, kept: Vec::new(), bound: None, total: 0 }
     }
 
     /// Adds a passage.

@@ -55,10 +55,7 @@ pub fn rank<E>(
     mut each: impl FnMut(Ranked),
 ) -> Result<(), E> {
     let mut found = |word: &str| -> Result<FoundWord, E> {
-        Ok(FoundWord {
-            text: find(word)?,
-            path: find(&format!("{PATH_MARK}{word}"))?,
-        })
+        Ok(FoundWord { text: find(word)?, path: find(&format!("{PATH_MARK}{word}"))? })
     };
     let asked = query.words.iter().map(|it| found(&it.word));
     let words: Vec<FoundWord> = asked.collect::<Result<_, E>>()?;
@@ -149,11 +146,7 @@ struct Damping {
 
 impl Damping {
     fn of(tuning: Tuning, words: u64, count: usize) -> Damping {
-        let mut damping = Damping {
-            tuning,
-            mean: mean(words, count).max(1.0),
-            small: Vec::new(),
-        };
+        let mut damping = Damping { tuning, mean: mean(words, count).max(1.0), small: Vec::new() };
         damping.small = (0..SMALL_LENGTH).map(|it| damping.by(it)).collect();
         damping
     }
@@ -275,10 +268,7 @@ impl Ranking<'_> {
             }
         }
         let path = tuning.path * path;
-        Shared {
-            path,
-            all: path + tuning.document * whole,
-        }
+        Shared { path, all: path + tuning.document * whole }
     }
 
     /// Refuses passages that do not have the words that they must have, or have others.
@@ -371,9 +361,7 @@ mod tests {
         let mut best = Best::new(9);
         let Ok(()) = rank(&view, &query, Tuning::default(), find, |it| best.add(it));
         let ranked = best.into_sorted().into_iter();
-        ranked
-            .map(|it| documents[view.document(it.document).unwrap().id as usize].0)
-            .collect()
+        ranked.map(|it| documents[view.document(it.document).unwrap().id as usize].0).collect()
     }
 
     const DOCUMENTS: &[(&str, &str)] = &[

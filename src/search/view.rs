@@ -115,11 +115,7 @@ impl View {
     #[inline]
     pub fn document(&self, position: usize) -> Option<ViewedDocument<'_>> {
         let mut numbers = Numbers(self.bytes.get(position..)?);
-        Some(ViewedDocument {
-            id: numbers.next()?,
-            passages: numbers.next()?,
-            lengths: numbers,
-        })
+        Some(ViewedDocument { id: numbers.next()?, passages: numbers.next()?, lengths: numbers })
     }
 
     /// Returns the positions of the documents, in order.
@@ -138,8 +134,7 @@ impl View {
 
     /// Returns the documents, in order.
     pub fn documents(&self) -> impl Iterator<Item = ViewedDocument<'_>> {
-        self.positions()
-            .filter_map(|position| self.document(position))
+        self.positions().filter_map(|position| self.document(position))
     }
 
     /// Returns the view in bytes.
@@ -181,10 +176,9 @@ impl View {
         if at >= self.positions.len() {
             self.positions.resize((at + 1).next_multiple_of(1 << 10), 0);
         }
-        if let (Some(noted), Ok(position)) = (
-            self.positions.get_mut(at),
-            u32::try_from(position.saturating_add(1)),
-        ) {
+        if let (Some(noted), Ok(position)) =
+            (self.positions.get_mut(at), u32::try_from(position.saturating_add(1)))
+        {
             *noted = position;
         }
     }
@@ -213,14 +207,7 @@ mod tests {
         let bytes = view.as_bytes().to_vec();
         assert_eq!(View::of_bytes(bytes[..bytes.len() - 1].to_vec()), None);
         assert_eq!(View::of_bytes(bytes), Some(view.clone()));
-        assert_eq!(
-            (
-                view.document_count(),
-                view.passage_count(),
-                view.word_count()
-            ),
-            (3, 3, 304)
-        );
+        assert_eq!((view.document_count(), view.passage_count(), view.word_count()), (3, 3, 304));
         let found = view.position(900).and_then(|at| view.document(at));
         assert_eq!(found.map(|it| it.id), Some(900));
         assert_eq!((view.position(3), view.position(901)), (None, None));

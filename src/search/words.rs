@@ -160,13 +160,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_split_and_also_kept_whole() {
-        for name in [
-            "mergeBase",
-            "merge_base",
-            "MergeBase",
-            "MERGE_BASE",
-            "__merge__base",
-        ] {
+        for name in ["mergeBase", "merge_base", "MergeBase", "MERGE_BASE", "__merge__base"] {
             assert_eq!(of(name), ["merg", "bas", "mergebase"], "{name}");
         }
         assert_eq!(of("HTTPServer2"), ["http", "server", "2", "httpserver2"]);
@@ -188,12 +182,7 @@ mod tests {
         ] {
             assert_eq!(of(one), of(other), "{one} {other}");
         }
-        for (one, other) in [
-            ("status", "stat"),
-            ("bus", "bu"),
-            ("string", "str"),
-            ("red", "r"),
-        ] {
+        for (one, other) in [("status", "stat"), ("bus", "bu"), ("string", "str"), ("red", "r")] {
             assert_ne!(of(one), of(other), "{one} {other}");
         }
     }

@@ -7,42 +7,19 @@ use crate::model::Result;
 
 /// The formats that git-lfs stores, in the groups of the file.
 const FORMATS: [(&str, &[&str]); 7] = [
-    (
-        "Documents",
-        &["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"],
-    ),
-    (
-        "Archives",
-        &[
-            "zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz", "7z", "gz", "bz2", "xz",
-        ],
-    ),
+    ("Documents", &["pdf", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub"]),
+    ("Archives", &["zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz", "7z", "gz", "bz2", "xz"]),
     (
         "Scientific data",
-        &[
-            "h5", "hdf5", "nc", "npy", "npz", "parquet", "feather", "arrow", "zarr", "mat",
-        ],
+        &["h5", "hdf5", "nc", "npy", "npz", "parquet", "feather", "arrow", "zarr", "mat"],
     ),
-    (
-        "Images",
-        &[
-            "png", "jpg", "jpeg", "tiff", "tif", "gif", "bmp", "psd", "webp", "heic",
-        ],
-    ),
+    ("Images", &["png", "jpg", "jpeg", "tiff", "tif", "gif", "bmp", "psd", "webp", "heic"]),
     (
         "CAD and 3D",
-        &[
-            "step", "stp", "iges", "igs", "stl", "dwg", "dxf", "3mf", "obj", "fbx", "glb", "gltf",
-        ],
+        &["step", "stp", "iges", "igs", "stl", "dwg", "dxf", "3mf", "obj", "fbx", "glb", "gltf"],
     ),
-    (
-        "Model weights",
-        &["onnx", "safetensors", "ckpt", "pt", "pth", "bin"],
-    ),
-    (
-        "Audio and video",
-        &["mp3", "wav", "flac", "mp4", "mov", "mkv", "webm"],
-    ),
+    ("Model weights", &["onnx", "safetensors", "ckpt", "pt", "pth", "bin"]),
+    ("Audio and video", &["mp3", "wav", "flac", "mp4", "mov", "mkv", "webm"]),
 ];
 
 /// Records with our merge rules. Git merges them as text where the driver is not configured.
@@ -94,9 +71,7 @@ pub fn file(lines: Lines, exempt: &ExemptLines) -> Result<Vec<u8>> {
 pub fn lines_to_add(exempt: &ExemptLines, theirs: &[u8]) -> Result<Vec<String>> {
     let all = text_of(Lines::WithLfs, exempt);
     let wanted = all.lines().filter(|line| gives_to_lfs(line));
-    let mut bytes: Vec<u8> = wanted
-        .flat_map(|line| [line, "\n"].concat().into_bytes())
-        .collect();
+    let mut bytes: Vec<u8> = wanted.flat_map(|line| [line, "\n"].concat().into_bytes()).collect();
     add_exempt(&mut bytes, exempt, theirs)?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.lines().map(str::to_owned).collect())
@@ -156,10 +131,7 @@ mod tests {
     #[test]
     fn there_are_63_formats_and_each_is_written_once() {
         let text = template(Lines::WithLfs);
-        let lines: Vec<_> = text
-            .lines()
-            .filter(|line| line.contains("filter=lfs"))
-            .collect();
+        let lines: Vec<_> = text.lines().filter(|line| line.contains("filter=lfs")).collect();
         let mut unique = lines.clone();
         unique.sort_unstable();
         unique.dedup();

@@ -44,23 +44,14 @@ impl Edit for Node {
             || format!("{own}{}", style.unit),
             |child| style.indent_of_child(text, child.start, &own),
         );
-        let key = key
-            .map(|key| format!("{}: ", Value::from(key)))
-            .unwrap_or_default();
+        let key = key.map(|key| format!("{}: ", Value::from(key))).unwrap_or_default();
         let value = style.pretty(value, &inner);
         let (at, new) = match children.last() {
             Some(last) => (last.end, format!(",{0}{inner}{key}{value}", style.newline)),
-            None => (
-                self.span.start + 1,
-                format!("{0}{inner}{key}{value}{0}{own}", style.newline),
-            ),
+            None => (self.span.start + 1, format!("{0}{inner}{key}{value}{0}{own}", style.newline)),
         };
         // An empty container has nothing between its brackets.
-        let end = if children.is_empty() {
-            self.span.end - 1
-        } else {
-            at
-        };
+        let end = if children.is_empty() { self.span.end - 1 } else { at };
         splice(text, at..end, &new)
     }
 
@@ -93,9 +84,7 @@ impl Edit for Node {
 /// Returns the places of the members, each with its key, or of the items.
 fn children(node: &Node) -> Vec<Range<usize>> {
     let entries = node.entries().iter();
-    entries
-        .map(|entry| entry.start..entry.value.span.end)
-        .collect()
+    entries.map(|entry| entry.start..entry.value.span.end).collect()
 }
 
 fn splice(text: &str, range: Range<usize>, new: &str) -> String {
@@ -115,22 +104,16 @@ impl Layout {
         let blank = |c: char| c == ' ' || c == '\t';
         let first = text.lines().find(|line| line.starts_with(blank));
         let unit = first.map_or("  ", |line| {
-            line.get(..line.len() - line.trim_start_matches(blank).len())
-                .unwrap_or("  ")
+            line.get(..line.len() - line.trim_start_matches(blank).len()).unwrap_or("  ")
         });
-        Layout {
-            unit: unit.to_owned(),
-            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
-        }
+        Layout { unit: unit.to_owned(), newline: if text.contains("\r\n") { "\r\n" } else { "\n" } }
     }
 
     /// Returns the white space at the beginning of the line of a position.
     fn indent_of(text: &str, at: usize) -> String {
         let before = text.get(..at).expect("the place is in the text");
         let line = before.rsplit('\n').next().unwrap_or_default();
-        line.chars()
-            .take_while(|c| *c == ' ' || *c == '\t')
-            .collect()
+        line.chars().take_while(|c| *c == ' ' || *c == '\t').collect()
     }
 
     /// Returns the indentation of children: that of a child on a line of its own.
@@ -204,10 +187,7 @@ mod tests {
     fn a_replaced_element_is_laid_out_as_its_place() {
         let text = "{\n  \"l\": [\n    1,\n    {\"a\": 2},\n    3\n  ]\n}\n";
         let node = parse(text).unwrap();
-        let replaced = node
-            .member("l")
-            .unwrap()
-            .replaced(text, 1, &json!({"b": 4}));
+        let replaced = node.member("l").unwrap().replaced(text, 1, &json!({"b": 4}));
         let wanted = text.replace("{\"a\": 2}", "{\n      \"b\": 4\n    }");
         assert_eq!(replaced, wanted);
     }
@@ -216,10 +196,7 @@ mod tests {
     fn an_edit_keeps_the_layout_of_the_rest() {
         let text = "{\r\n\t\"n\": 1.0e3,\r\n\t\"list\": [1,2],\r\n\t\"empty\": { }\r\n}\r\n";
         let node = parse(text).unwrap();
-        let added = node
-            .member("empty")
-            .unwrap()
-            .with(text, Some("k"), &json!(["v"]));
+        let added = node.member("empty").unwrap().with(text, Some("k"), &json!(["v"]));
         let wanted = "{\r\n\t\"n\": 1.0e3,\r\n\t\"list\": [1,2],\r\n\t\"empty\": {\r\n\t\t\"k\": \
                       [\r\n\t\t\t\"v\"\r\n\t\t]\r\n\t}\r\n}\r\n";
         assert_eq!(added, wanted);

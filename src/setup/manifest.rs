@@ -130,10 +130,7 @@ impl Manifest {
             default_branch: branch.to_owned(),
             design_repo_url: url.to_owned(),
             imports_tooling_from: Vec::new(),
-            lfs: Lfs {
-                mode,
-                ..Lfs::default()
-            },
+            lfs: Lfs { mode, ..Lfs::default() },
             program: colony.to_owned(),
             schema_version: FORMAT,
             target_system: unspecified(),
@@ -149,10 +146,7 @@ impl Manifest {
     /// `manifest-invalid` with line and column; `newer-format`.
     pub fn parse(bytes: &[u8]) -> Result<Manifest> {
         let invalid = |problem: String| {
-            Error::new(
-                Code::ManifestInvalid,
-                format!("'{PATH}' is not a manifest: {problem}"),
-            )
+            Error::new(Code::ManifestInvalid, format!("'{PATH}' is not a manifest: {problem}"))
         };
         let value: Value =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
@@ -168,9 +162,7 @@ impl Manifest {
         if let Some(kind) = kind {
             return Err(invalid(format!("it is {kind}, expected an object")));
         }
-        let version = value
-            .get("schema_version")
-            .map_or(Some(FORMAT), Value::as_u64);
+        let version = value.get("schema_version").map_or(Some(FORMAT), Value::as_u64);
         match version {
             Some(FORMAT) => {}
             Some(version) if version > FORMAT => {
@@ -184,9 +176,7 @@ impl Manifest {
         let manifest: Manifest =
             serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
         if manifest.lfs.mode == LfsMode::Separate && manifest.lfs.separate_url.is_none() {
-            return Err(invalid(
-                "lfs.mode 'separate' needs lfs.separate_url".to_owned(),
-            ));
+            return Err(invalid("lfs.mode 'separate' needs lfs.separate_url".to_owned()));
         }
         Ok(manifest)
     }
@@ -215,10 +205,7 @@ pub fn with_lfs(bytes: &[u8]) -> Result<Vec<u8>> {
     let text = String::from_utf8_lossy(bytes);
     if text.matches("\"disabled\"").count() == 1 {
         let edited = text.replacen("\"disabled\"", "\"same_remote\"", 1);
-        if Manifest::parse(edited.as_bytes())
-            .and_then(|edited| edited.write())
-            .ok()
-            .as_ref()
+        if Manifest::parse(edited.as_bytes()).and_then(|edited| edited.write()).ok().as_ref()
             == Some(&wanted)
         {
             return Ok(edited.into_bytes());
@@ -233,9 +220,7 @@ mod tests {
 
     #[test]
     fn a_new_manifest_reads_back_and_its_keys_are_sorted() {
-        let bytes = Manifest::new("c", "", "main", LfsMode::Disabled)
-            .write()
-            .unwrap();
+        let bytes = Manifest::new("c", "", "main", LfsMode::Disabled).write().unwrap();
         let value: Value = serde_json::from_slice(&bytes).unwrap();
         let keys: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
         assert!(keys.is_sorted(), "{keys:?}");
@@ -259,11 +244,7 @@ mod tests {
             (r#"{"schema_version": "1"}"#, Code::ManifestInvalid),
             (r#"{"schema_version": 2}"#, Code::NewerFormat),
         ] {
-            assert_eq!(
-                Manifest::parse(text.as_bytes()).unwrap_err().code(),
-                code,
-                "{text}"
-            );
+            assert_eq!(Manifest::parse(text.as_bytes()).unwrap_err().code(), code, "{text}");
         }
     }
 }

@@ -122,9 +122,7 @@ fn is_as_written(bytes: &[u8], name: &str) -> bool {
     let driver = command(name);
     let text = format!("{header}\tname = {label}\n\tdriver = \"{driver}\"\n");
     let section = text.as_bytes();
-    let at = bytes
-        .windows(section.len())
-        .position(|window| window == section);
+    let at = bytes.windows(section.len()).position(|window| window == section);
     let after = at.and_then(|at| bytes.get(at + section.len()..));
     // Another section of that name would be removed with it.
     let headers = bytes.windows(header.len());

@@ -76,9 +76,7 @@ impl TryFrom<String> for Location {
         if path.is_some_and(|path| RepoPath::from(path).is_safe()) {
             return Ok(Location(text));
         }
-        Err(format!(
-            "location '{text}' is neither 'subdir:<path>' nor 'remote:<remote>:<path>'"
-        ))
+        Err(format!("location '{text}' is neither 'subdir:<path>' nor 'remote:<remote>:<path>'"))
     }
 }
 
@@ -99,9 +97,7 @@ fn first_version() -> String {
 fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text.trim().is_empty() {
-        return Err(serde::de::Error::custom(
-            "name, purpose and capability are not empty",
-        ));
+        return Err(serde::de::Error::custom("name, purpose and capability are not empty"));
     }
     Ok(text)
 }

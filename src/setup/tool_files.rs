@@ -93,11 +93,7 @@ fn refuse_too_many(files: &BTreeMap<RepoPath, String>) -> Result<()> {
 }
 
 fn file_refused(path: &str, why: &str) -> Error {
-    refused(
-        format!("cannot create the file '{path}' of a tool: {why}"),
-        "--file",
-        path,
-    )
+    refused(format!("cannot create the file '{path}' of a tool: {why}"), "--file", path)
 }
 
 #[cfg(test)]

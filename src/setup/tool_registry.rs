@@ -84,10 +84,7 @@ fn check_version(bytes: &[u8]) -> Result<Value> {
 }
 
 fn invalid(error: &serde_json::Error) -> Error {
-    let place = Position {
-        line: error.line(),
-        column: error.column(),
-    };
+    let place = Position { line: error.line(), column: error.column() };
     let message = error.to_string();
     let what = message.split(" at line ").next().unwrap_or(&message);
     invalid_at(what, (place.line > 0).then_some(place))
@@ -103,9 +100,7 @@ fn invalid_at(what: &str, place: Option<Position>) -> Error {
     )
     .detail("path", PATH);
     match place {
-        Some(place) => error
-            .detail("line", place.line)
-            .detail("column", place.column),
+        Some(place) => error.detail("line", place.line).detail("column", place.column),
         None => error,
     }
 }
@@ -146,13 +141,10 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
         )
         .detail("location", &other.location));
     }
-    let text = std::str::from_utf8(bytes).or_code(Code::ToolRegistryInvalid, || {
-        format!("'{PATH}' is not UTF-8")
-    })?;
+    let text = std::str::from_utf8(bytes)
+        .or_code(Code::ToolRegistryInvalid, || format!("'{PATH}' is not UTF-8"))?;
     let root = json_text::parse(text).map_err(|error| invalid(&error))?;
-    let tools = root
-        .member("tools")
-        .ok_or_else(|| invalid_at("'tools' is not a list", None))?;
+    let tools = root.member("tools").ok_or_else(|| invalid_at("'tools' is not a list", None))?;
     let text = match at {
         Some(at) => tools.replaced(text, at, &value),
         None => tools.with(text, None, &value),
@@ -196,9 +188,7 @@ mod tests {
 
     fn entry(name: &str) -> ToolEntry {
         let text = ONE.replace("\"a\"", &format!("\"{name}\""));
-        parse(text.replace("/a\"", &format!("/{name}\"")).as_bytes())
-            .unwrap()
-            .remove(0)
+        parse(text.replace("/a\"", &format!("/{name}\"")).as_bytes()).unwrap().remove(0)
     }
 
     #[test]
@@ -207,13 +197,8 @@ mod tests {
         assert_eq!(found.version, "0.1.0");
         assert_eq!(found.headless, "native");
         assert_eq!(found.container_image, None);
-        let keys: Vec<String> = serde_json::to_value(&found)
-            .unwrap()
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect();
+        let keys: Vec<String> =
+            serde_json::to_value(&found).unwrap().as_object().unwrap().keys().cloned().collect();
         assert!(keys.is_sorted(), "{keys:?}");
     }
 
@@ -226,11 +211,7 @@ mod tests {
         };
         for (text, code, line) in [
             (String::new(), Code::ToolRegistryInvalid, Some(1)),
-            (
-                "{\n  \"schema".to_owned(),
-                Code::ToolRegistryInvalid,
-                Some(2),
-            ),
+            ("{\n  \"schema".to_owned(), Code::ToolRegistryInvalid, Some(2)),
             ("[]".to_owned(), Code::ToolRegistryInvalid, None),
             ("{}".to_owned(), Code::ToolRegistryInvalid, None),
             (
@@ -238,11 +219,7 @@ mod tests {
                 Code::ToolRegistryInvalid,
                 None,
             ),
-            (
-                "{\"schema_version\": 2, \"more\": 1}".to_owned(),
-                Code::NewerFormat,
-                None,
-            ),
+            ("{\"schema_version\": 2, \"more\": 1}".to_owned(), Code::NewerFormat, None),
             (
                 "{\"schema_version\": 1,\n\"tools\": {}}".to_owned(),
                 Code::ToolRegistryInvalid,
@@ -268,11 +245,7 @@ mod tests {
                 Code::ToolRegistryInvalid,
                 Some(2),
             ),
-            (
-                tool("\"capability\": \"c\""),
-                Code::ToolRegistryInvalid,
-                Some(2),
-            ),
+            (tool("\"capability\": \"c\""), Code::ToolRegistryInvalid, Some(2)),
         ] {
             let error = parse(text.as_bytes()).unwrap_err();
             assert_eq!(error.code(), code, "{text}");
@@ -295,10 +268,7 @@ mod tests {
         let text = ONE.replace("\n  ]", ",\n    {\"name\": 5}\n  ]");
         let (entries, problems) = parse_imported(text.as_bytes()).unwrap();
         assert_eq!((entries.len(), problems.len()), (1, 1));
-        assert!(
-            problems[0].starts_with("tool 2 is left out"),
-            "{problems:?}"
-        );
+        assert!(problems[0].starts_with("tool 2 is left out"), "{problems:?}");
         parse(text.as_bytes()).unwrap_err();
     }
 
@@ -306,10 +276,7 @@ mod tests {
     fn a_tool_is_added_or_replaced_and_the_rest_stays_as_written() {
         let added = with_entry(Some(ONE.as_bytes()), &entry("b")).unwrap();
         let added = String::from_utf8(added).unwrap();
-        assert!(
-            added.starts_with(&ONE[..ONE.find("\n  ]").unwrap()]),
-            "{added}"
-        );
+        assert!(added.starts_with(&ONE[..ONE.find("\n  ]").unwrap()]), "{added}");
         assert_eq!(parse(added.as_bytes()).unwrap().len(), 2);
         let mut other = entry("a");
         other.capability = "better".to_owned();

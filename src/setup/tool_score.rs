@@ -27,18 +27,14 @@ pub fn score(query: &str, tool: &ToolEntry) -> f64 {
         return BEGINS;
     }
     let description = tool.extra.get("description").and_then(|text| text.as_str());
-    let texts = [capability.as_str(), &tool.name, &tool.purpose]
-        .into_iter()
-        .chain(description);
+    let texts = [capability.as_str(), &tool.name, &tool.purpose].into_iter().chain(description);
     let known: BTreeSet<String> = texts.flat_map(words).collect();
     let asked: BTreeSet<String> = words(&query).collect();
     share(&asked, &known).min(MAX_BY_WORDS)
 }
 
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    let parts = text
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty());
+    let parts = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     parts.map(str::to_ascii_lowercase)
 }
 

@@ -125,9 +125,7 @@ impl ToolSpec {
 
     /// Returns its directory.
     pub fn directory(&self) -> RepoPath {
-        format!("tools/{}/{}", self.wanted.purpose, self.wanted.name)
-            .as_str()
-            .into()
+        format!("tools/{}/{}", self.wanted.purpose, self.wanted.name).as_str().into()
     }
 
     /// Returns its entry in the registry.
@@ -144,11 +142,7 @@ impl ToolSpec {
             location: Location::below(&self.directory()),
             name: self.wanted.name.clone(),
             purpose: self.wanted.purpose.clone(),
-            version: self
-                .variables
-                .value("version")
-                .unwrap_or_default()
-                .to_owned(),
+            version: self.variables.value("version").unwrap_or_default().to_owned(),
         }
     }
 }
@@ -170,11 +164,7 @@ fn check_name(what: &str, value: &str) -> Result<()> {
         return Err(refused(what, value, &wanted));
     }
     if text::names_device(value) {
-        return Err(refused(
-            what,
-            value,
-            "it is the name of a device on some systems",
-        ));
+        return Err(refused(what, value, "it is the name of a device on some systems"));
     }
     Ok(())
 }
@@ -281,10 +271,8 @@ mod tests {
             ("+", false),
             ("-x", false),
         ] {
-            let wanted = WantedTool {
-                license: license.to_owned(),
-                ..wanted(Template::RustCrate, "a")
-            };
+            let wanted =
+                WantedTool { license: license.to_owned(), ..wanted(Template::RustCrate, "a") };
             assert_eq!(ToolSpec::new(wanted).is_ok(), good, "{license}");
         }
     }

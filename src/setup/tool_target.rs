@@ -45,10 +45,9 @@ pub fn resolve(typed: TypedPlace) -> Result<ToolPlace> {
         });
     };
     let place = parse(&target)?;
-    for (option, given, wanted) in [
-        ("--purpose", &typed.purpose, &place.purpose),
-        ("--name", &typed.name, &place.name),
-    ] {
+    for (option, given, wanted) in
+        [("--purpose", &typed.purpose, &place.purpose), ("--name", &typed.name, &place.name)]
+    {
         if given.as_ref().is_some_and(|given| given != wanted) {
             let given = given.as_deref().unwrap_or_default();
             let message = format!(
@@ -78,8 +77,5 @@ fn parse(target: &str) -> Result<ToolPlace> {
         let message = format!("'{target}' cannot be the target of a tool: expected '{SUPPORTED}'");
         refused(message, "--target", target)
     })?;
-    Ok(ToolPlace {
-        purpose: purpose.to_owned(),
-        name: name.to_owned(),
-    })
+    Ok(ToolPlace { purpose: purpose.to_owned(), name: name.to_owned() })
 }

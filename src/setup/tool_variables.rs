@@ -31,11 +31,7 @@ enum Form {
 }
 
 const fn variable(name: &'static str, default: &'static str, form: Form) -> Variable {
-    Variable {
-        name,
-        default,
-        form,
-    }
+    Variable { name, default, form }
 }
 
 const VERSION: Variable = variable("version", "0.1.0", Form::Version);
@@ -46,26 +42,11 @@ const C: &[Variable] = &[
     variable("standard", "99", Form::OneOf(&["99", "11"])),
     VERSION,
 ];
-const CPP: &[Variable] = &[
-    AUTHOR,
-    variable("standard", "17", Form::OneOf(&["17", "20"])),
-    VERSION,
-];
-const JULIA: &[Variable] = &[
-    AUTHOR,
-    variable("julia", "1.6", Form::Release("1")),
-    VERSION,
-];
-const PYTHON: &[Variable] = &[
-    AUTHOR,
-    variable("python", "3.9", Form::Release("3")),
-    VERSION,
-];
-const RUST: &[Variable] = &[
-    AUTHOR,
-    variable("edition", "2021", Form::OneOf(&["2018", "2021", "2024"])),
-    VERSION,
-];
+const CPP: &[Variable] = &[AUTHOR, variable("standard", "17", Form::OneOf(&["17", "20"])), VERSION];
+const JULIA: &[Variable] = &[AUTHOR, variable("julia", "1.6", Form::Release("1")), VERSION];
+const PYTHON: &[Variable] = &[AUTHOR, variable("python", "3.9", Form::Release("3")), VERSION];
+const RUST: &[Variable] =
+    &[AUTHOR, variable("edition", "2021", Form::OneOf(&["2018", "2021", "2024"])), VERSION];
 
 /// The values of a template's variables, checked.
 #[derive(Clone, Debug)]
@@ -83,11 +64,7 @@ impl Variables {
         let mut given: Vec<(&'static str, String)> = Vec::new();
         for assignment in assignments {
             let (name, value) = assignment.split_once('=').ok_or_else(|| {
-                refused(
-                    format!("'{assignment}' is not NAME=VALUE"),
-                    "--var",
-                    assignment,
-                )
+                refused(format!("'{assignment}' is not NAME=VALUE"), "--var", assignment)
             })?;
             let variable = known(template, name)?;
             let value = value.trim();
@@ -108,8 +85,7 @@ impl Variables {
             return Some(value);
         }
         let mut all = of(self.template).iter();
-        all.find(|variable| variable.name == name)
-            .map(|variable| variable.default)
+        all.find(|variable| variable.name == name).map(|variable| variable.default)
     }
 }
 
@@ -126,18 +102,15 @@ pub fn of(template: Template) -> &'static [Variable] {
 
 fn known(template: Template, name: &str) -> Result<Variable> {
     let all = of(template);
-    all.iter()
-        .find(|variable| variable.name == name)
-        .copied()
-        .ok_or_else(|| {
-            let names: Vec<&str> = all.iter().map(|variable| variable.name).collect();
-            let message = format!(
-                "a {} has no variable '{name}', expected {}",
-                template.as_str(),
-                text::either(&names)
-            );
-            refused(message, "--var", name).detail("known", names)
-        })
+    all.iter().find(|variable| variable.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|variable| variable.name).collect();
+        let message = format!(
+            "a {} has no variable '{name}', expected {}",
+            template.as_str(),
+            text::either(&names)
+        );
+        refused(message, "--var", name).detail("known", names)
+    })
 }
 
 impl Variable {
@@ -159,10 +132,9 @@ impl Variable {
                     .is_some_and(|(major, minor)| major == first && is_number(minor)),
                 format!("expected a release, as in '{}'", self.default),
             ),
-            Form::OneOf(values) => (
-                values.contains(&value),
-                format!("expected {}", text::either(values)),
-            ),
+            Form::OneOf(values) => {
+                (values.contains(&value), format!("expected {}", text::either(values)))
+            }
         };
         if good {
             return Ok(());

@@ -70,10 +70,8 @@ impl Import {
 }
 
 fn slug(url: &str) -> String {
-    let words: Vec<&str> = url
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&str> =
+        url.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.join("_")
 }
 
@@ -131,10 +129,7 @@ fn import_one(
         Some((remote, name, id))
     });
     let mut name_problem = |remote: &str, message: String| {
-        problems.push(ImportProblem {
-            remote: Some(remote.to_owned()),
-            message,
-        });
+        problems.push(ImportProblem { remote: Some(remote.to_owned()), message });
     };
     let Some((remote, name, id)) = fetched else {
         let remote = remotes.first().map_or("", String::as_str);
@@ -157,30 +152,22 @@ fn import_one(
     };
     found.extend(entries.into_iter().filter(in_scope).map(|entry| {
         let location = entry.location.seen_through(remote);
-        ImportedTool {
-            remote: remote.clone(),
-            entry: ToolEntry { location, ..entry },
-        }
+        ImportedTool { remote: remote.clone(), entry: ToolEntry { location, ..entry } }
     }));
 }
 
 fn registry_at(repo: &Repo, name: &RefName, id: Oid) -> Result<Vec<u8>> {
     let broken = |message: String| Error::new(Code::ToolRegistryInvalid, message);
-    let commit = repo
-        .peel_to_commit(id)
-        .ok_or_else(|| broken(format!("'{name}' is not a commit")))?;
+    let commit =
+        repo.peel_to_commit(id).ok_or_else(|| broken(format!("'{name}' is not a commit")))?;
     let tree = repo.tree_of(Some(commit))?;
     let path = tool_registry::PATH;
-    let entry = repo
-        .leaf_in(tree, &path.into())?
-        .ok_or_else(|| broken(format!("there is no '{path}'")))?;
+    let entry =
+        repo.leaf_in(tree, &path.into())?.ok_or_else(|| broken(format!("there is no '{path}'")))?;
     if !entry.is_plain_file() {
         return Err(broken(format!("'{path}' is not a plain file")));
     }
-    if repo
-        .object_size(entry.id)
-        .is_some_and(|size| size > MAX_BYTES)
-    {
+    if repo.object_size(entry.id).is_some_and(|size| size > MAX_BYTES) {
         let message = format!("'{path}' is larger than {MAX_BYTES} bytes, and is not read");
         return Err(broken(message));
     }
@@ -197,10 +184,7 @@ mod tests {
         let import = Import::deserialize(&row).unwrap();
         let wanted = ["shared", "imported_https_example_com_a_b_git"];
         assert_eq!(import.remotes(), wanted);
-        assert_eq!(
-            import.ref_of("shared"),
-            RefName::from("refs/remotes/shared/main")
-        );
+        assert_eq!(import.ref_of("shared"), RefName::from("refs/remotes/shared/main"));
         let row = serde_json::json!({ "name": "s", "ref": "tag:v1" });
         let import = Import::deserialize(&row).unwrap();
         assert_eq!(import.ref_of("s"), RefName::from("refs/tags/v1"));

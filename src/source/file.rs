@@ -64,12 +64,7 @@ pub fn read(tokenizer: Tokenizer, bytes: &[u8], budget: usize) -> Content {
         let start = at;
         at += length as u64;
         let digest = if whole { 0 } else { digest(text) };
-        Stretch(
-            start,
-            at,
-            u32::try_from(part.tokens).unwrap_or(u32::MAX),
-            digest,
-        )
+        Stretch(start, at, u32::try_from(part.tokens).unwrap_or(u32::MAX), digest)
     });
     Content::Text(encoding, stretches.collect())
 }
@@ -97,10 +92,7 @@ fn latin1(bytes: &[u8]) -> String {
 fn digest(text: &str) -> u64 {
     let mut digest = [0; 8];
     let mut hasher = blake3::Hasher::new();
-    hasher
-        .update(text.as_bytes())
-        .finalize_xof()
-        .fill(&mut digest);
+    hasher.update(text.as_bytes()).finalize_xof().fill(&mut digest);
     u64::from_be_bytes(digest)
 }
 
@@ -112,18 +104,12 @@ mod tests {
     fn what_git_calls_binary_is_no_text() {
         assert_eq!(read(Tokenizer::Bytes, b"a\0b", 99), Content::Binary(3));
         let late = [vec![b'a'; LOOKED_AT], vec![0]].concat();
-        assert!(matches!(
-            read(Tokenizer::Bytes, &late, 9999),
-            Content::Text(..)
-        ));
+        assert!(matches!(read(Tokenizer::Bytes, &late, 9999), Content::Text(..)));
         let pointer = format!(
             "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12\n",
             "a".repeat(64)
         );
-        assert!(matches!(
-            read(Tokenizer::Bytes, pointer.as_bytes(), 99),
-            Content::Binary(_)
-        ));
+        assert!(matches!(read(Tokenizer::Bytes, pointer.as_bytes(), 99), Content::Binary(_)));
     }
 
     #[test]
@@ -140,10 +126,7 @@ mod tests {
             let at = |place: u64| usize::try_from(place).unwrap();
             let text = decode_as(encoding, &bytes[at(start)..at(end)]);
             let json = crate::text::count::json_string(&text);
-            assert_eq!(
-                Tokenizer::O200k.count(&json),
-                usize::try_from(tokens).unwrap()
-            );
+            assert_eq!(Tokenizer::O200k.count(&json), usize::try_from(tokens).unwrap());
             joined += &text;
         }
         assert_eq!(joined, decode(&bytes).1);

@@ -82,12 +82,7 @@ impl Globs {
             index: 0,
             message: format!("does not compile: {}", error.kind()),
         })?;
-        Ok(Globs {
-            texts: texts.to_vec(),
-            set,
-            negative,
-            made_of,
-        })
+        Ok(Globs { texts: texts.to_vec(), set, negative, made_of })
     }
 
     /// Returns the globs as they were written.
@@ -156,12 +151,7 @@ impl<'a> LineGlob<'a> {
         if body.matches('*').count() > MAX_STARS {
             return Err("has too many stars: at most 32");
         }
-        Ok(LineGlob {
-            body,
-            negative,
-            anchored: rooted || body.contains('/'),
-            directory,
-        })
+        Ok(LineGlob { body, negative, anchored: rooted || body.contains('/'), directory })
     }
 
     /// The equivalent globs of the engine: for the path itself, and for everything below it.
@@ -170,11 +160,7 @@ impl<'a> LineGlob<'a> {
         let body = self.body.replace('{', "[{]").replace('}', "[}]");
         let place = if self.anchored { "" } else { "**/" };
         let below = format!("{place}{body}/**");
-        if self.directory {
-            vec![below]
-        } else {
-            vec![format!("{place}{body}"), below]
-        }
+        if self.directory { vec![below] } else { vec![format!("{place}{body}"), below] }
     }
 }
 
@@ -214,11 +200,7 @@ mod tests {
             ("[ab]c", "bc", true),
             ("[!ab]c", "bc", false),
         ] {
-            let wanted = if covered {
-                GlobVerdict::In
-            } else {
-                GlobVerdict::Silent
-            };
+            let wanted = if covered { GlobVerdict::In } else { GlobVerdict::Silent };
             assert_eq!(verdict(&[glob], path), wanted, "{glob} {path}");
         }
     }
@@ -236,9 +218,7 @@ mod tests {
     fn what_cannot_be_meant_is_refused_with_its_place() {
         let long = "a".repeat(MAX_BYTES + 1);
         let stars = "*a".repeat(MAX_STARS + 1);
-        for glob in [
-            "", " ", "/", "!", "a//b", "../a", "a/./b", "a\nb", "[a", &long, &stars,
-        ] {
+        for glob in ["", " ", "/", "!", "a//b", "../a", "a/./b", "a\nb", "[a", &long, &stars] {
             let texts = ["fine".to_owned(), glob.to_owned()];
             assert_eq!(Globs::parse(&texts).unwrap_err().index, 1, "{glob:?}");
         }

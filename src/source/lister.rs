@@ -104,13 +104,8 @@ pub fn list(
     selection: &Selection,
     visitor: &mut dyn Visitor,
 ) -> Result<()> {
-    let mut lister = Lister {
-        world,
-        objects: listed.objects,
-        selection,
-        visitor,
-        tally: Tally::new(listed),
-    };
+    let mut lister =
+        Lister { world, objects: listed.objects, selection, visitor, tally: Tally::new(listed) };
     let Some((found, rules)) = lister.start(listed.tree)? else {
         return Ok(());
     };
@@ -151,11 +146,7 @@ impl Lister<'_> {
             at = directory.id;
             path = below;
         }
-        let found = FoundDirectory {
-            path,
-            tree: at,
-            rules: rules.digest,
-        };
+        let found = FoundDirectory { path, tree: at, rules: rules.digest };
         Ok(Some((found, rules)))
     }
 
@@ -180,21 +171,13 @@ impl Lister<'_> {
                 continue;
             }
             if entry.is_directory() {
-                below.push(FoundDirectory {
-                    path,
-                    tree: entry.id,
-                    rules: rules.digest,
-                });
+                below.push(FoundDirectory { path, tree: entry.id, rules: rules.digest });
             } else if entry.is_file() && self.takes(&path) {
                 files.push(ListedFile { path, entry });
             }
         }
         let children = below.iter().map(|found| found.path.clone()).collect();
-        self.visitor.directory(Directory {
-            found,
-            files,
-            children,
-        })?;
+        self.visitor.directory(Directory { found, files, children })?;
         for found in below {
             self.walk(found, &rules, depth + 1)?;
         }
@@ -289,11 +272,8 @@ impl<'a> Tally<'a> {
         let mut weight = 0_u64;
         // Missing objects are reported where they are needed.
         for NamedEntry { entry, .. } in self.objects.list(tree).unwrap_or_default() {
-            let below = if entry.is_directory() {
-                self.weigh(entry.id, known, depth + 1)?
-            } else {
-                0
-            };
+            let below =
+                if entry.is_directory() { self.weigh(entry.id, known, depth + 1)? } else { 0 };
             weight = weight.saturating_add(below).saturating_add(1);
         }
         known.insert(tree, weight);

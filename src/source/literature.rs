@@ -99,11 +99,7 @@ impl<'a> Literature<'a> {
     pub fn recipe(&self) -> Result<String> {
         let extractor = self.extractor_id()?.unwrap_or_default();
         let tokenizer = self.tokenizer.name();
-        Ok(format!(
-            "{:?} {tokenizer} {} {extractor}",
-            self.size,
-            chunk::VERSION
-        ))
+        Ok(format!("{:?} {tokenizer} {} {extractor}", self.size, chunk::VERSION))
     }
 
     /// Returns name and version of the program that reads PDF: a part of every cache key for chunks
@@ -147,13 +143,8 @@ impl<'a> Literature<'a> {
         fetch: Option<Fetch<'_>>,
     ) -> Result<std::result::Result<Document, ReadFault>> {
         let source = Source::of(library, blob);
-        if source
-            .size_bytes
-            .is_some_and(|size| size > format.most_bytes())
-        {
-            return Ok(Err(ReadFault::TooLarge {
-                most_bytes: format.most_bytes(),
-            }));
+        if source.size_bytes.is_some_and(|size| size > format.most_bytes()) {
+            return Ok(Err(ReadFault::TooLarge { most_bytes: format.most_bytes() }));
         }
         if format == Format::Pdf {
             let pages = self.pages(library, &source, fetch)?;
@@ -173,23 +164,16 @@ impl<'a> Literature<'a> {
             None => None,
         };
         document.map(|document| document.text).ok_or_else(|| {
-            Error::new(
-                Code::ObjectMissing,
-                format!("'{path}' can no longer be read here"),
-            )
-            .unchanged()
-            .hint("git lfs pull")
+            Error::new(Code::ObjectMissing, format!("'{path}' can no longer be read here"))
+                .unchanged()
+                .hint("git lfs pull")
         })
     }
 
     /// Cuts a document: within its pages, and preferably before its headings.
     pub fn chunks(&self, document: &Document) -> Vec<ChunkRecord> {
         let count = |text: &str| json_tokens(self.tokenizer, text);
-        let mut records = Records {
-            document,
-            found: Vec::new(),
-            times: BTreeMap::new(),
-        };
+        let mut records = Records { document, found: Vec::new(), times: BTreeMap::new() };
         if document.format == Format::Pdf {
             for section in &document.sections {
                 let text = document.text_of(section);
@@ -237,9 +221,7 @@ impl<'a> Literature<'a> {
             Err(fault) => return Ok(Err(fault)),
         };
         let timed_out = self.timed_out.load(Ordering::Relaxed);
-        let pages = extractor
-            .with_less_time(timed_out)
-            .pages(self.world, bytes)?;
+        let pages = extractor.with_less_time(timed_out).pages(self.world, bytes)?;
         if matches!(pages, Err(ReadFault::TimedOut { .. })) {
             self.timed_out.fetch_add(1, Ordering::Relaxed);
         }
@@ -258,11 +240,7 @@ impl<'a> Literature<'a> {
 
     /// Asks the cache; one thread at a time.
     fn cached<T>(&self, library: &Library<'_>, ask: impl FnOnce(&mut UserCache) -> T) -> T {
-        let open = if library.is_dry {
-            UserCache::rehearse
-        } else {
-            UserCache::open
-        };
+        let open = if library.is_dry { UserCache::rehearse } else { UserCache::open };
         let opened = || Mutex::new(open(self.world, UserCacheKind::Texts));
         let cache = self.cache.get_or_init(opened).lock();
         ask(&mut cache.unwrap_or_else(PoisonError::into_inner))
@@ -292,11 +270,7 @@ impl Source {
             Some(pointer) => Some(pointer.size_bytes),
             None => library.objects.size(blob),
         };
-        Source {
-            blob,
-            pointer,
-            size_bytes,
-        }
+        Source { blob, pointer, size_bytes }
     }
 
     /// Returns the id of the bytes: the same for the same content in every clone.
@@ -322,10 +296,7 @@ impl Source {
         }
         Ok(match objects.read(pointer) {
             Content::Here(bytes) => Ok(bytes),
-            Content::Missing => Err(ReadFault::LfsMissing {
-                oid: pointer.oid.to_string(),
-                reason,
-            }),
+            Content::Missing => Err(ReadFault::LfsMissing { oid: pointer.oid.to_string(), reason }),
             Content::Damaged => Err(ReadFault::LfsMissing {
                 oid: pointer.oid.to_string(),
                 reason: Some("the content here does not match its id".to_owned()),

@@ -122,9 +122,7 @@ fn tagged(tags: &[String], text: String) -> Result<String, String> {
     let is_word =
         |tag: &String| (1..=MAX_TAG_BYTES).contains(&tag.len()) && !tag.contains(char::is_control);
     if tags.len() > MAX_TAGS || !tags.iter().all(is_word) {
-        return Err(format!(
-            "expected at most {MAX_TAGS} tags of one printable line each"
-        ));
+        return Err(format!("expected at most {MAX_TAGS} tags of one printable line each"));
     }
     Ok(format!("tags: {}\n\n{text}", tags.join(", ")))
 }

@@ -59,10 +59,7 @@ const CLOSING: usize = 1;
 /// Returns the text before the content of a record.
 pub fn frame(path: &RepoPath, part: Option<&str>) -> String {
     let part = part.map_or_else(|| "null".to_owned(), json_string);
-    format!(
-        "{{\"path\":{},\"part\":{part},\"text\":",
-        json_string(&path.to_string())
-    )
+    format!("{{\"path\":{},\"part\":{part},\"text\":", json_string(&path.to_string()))
 }
 
 /// Counts the tokens of the frame.

@@ -36,10 +36,8 @@ pub struct Selection {
 impl Selection {
     /// Returns `true` if the globs include a file, by its path below `start_dir`.
     pub fn takes(&self, path: &RepoPath) -> bool {
-        let included = self
-            .include
-            .as_ref()
-            .is_none_or(|globs| globs.verdict(path) == GlobVerdict::In);
+        let included =
+            self.include.as_ref().is_none_or(|globs| globs.verdict(path) == GlobVerdict::In);
         included && self.exclude.verdict(path) != GlobVerdict::In
     }
 }

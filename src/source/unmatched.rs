@@ -17,22 +17,15 @@ pub fn find(world: &World, listed: Listed<'_>, selection: &Selection) -> Result<
     let Listed { objects, tree, .. } = listed;
     let mut entries = 0;
     let none = Globs::default();
-    let lists = [
-        selection.include.as_ref().unwrap_or(&none),
-        &selection.exclude,
-    ];
+    let lists = [selection.include.as_ref().unwrap_or(&none), &selection.exclude];
     let all = lists
         .iter()
         .enumerate()
         .flat_map(|(list, globs)| (0..globs.texts().len()).map(move |at| (list, at)));
     let mut left: BTreeSet<(usize, usize)> = all.collect();
-    let start = objects
-        .at(tree, &selection.start_dir)?
-        .filter(TreeEntry::is_directory);
-    let mut waiting: Vec<(RepoPath, Oid)> = start
-        .into_iter()
-        .map(|entry| (RepoPath::default(), entry.id))
-        .collect();
+    let start = objects.at(tree, &selection.start_dir)?.filter(TreeEntry::is_directory);
+    let mut waiting: Vec<(RepoPath, Oid)> =
+        start.into_iter().map(|entry| (RepoPath::default(), entry.id)).collect();
     while let Some((path, tree)) = waiting.pop().filter(|_| !left.is_empty()) {
         world.interrupt.check()?;
         let found = objects.list(tree)?;

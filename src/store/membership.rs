@@ -79,13 +79,7 @@ impl Membership {
         branch: String,
     ) -> Membership {
         let role = agent.as_ref().map_or(Role::Reader, |_| Role::Agent);
-        Membership {
-            role,
-            agent,
-            scope: Some(scope),
-            branch: Some(branch),
-            ..desk
-        }
+        Membership { role, agent, scope: Some(scope), branch: Some(branch), ..desk }
     }
 
     /// Reads the record of a repository; `None` if it is not a member. The clone of an agent is one by its place: there
@@ -99,9 +93,8 @@ impl Membership {
         let is_root = |place: &AgentPlace| {
             place.clone == repo.workdir() || place.clone.join(".git") == repo.common_dir()
         };
-        let mut places = [repo.workdir(), repo.common_dir()]
-            .into_iter()
-            .filter_map(AgentPlace::find);
+        let mut places =
+            [repo.workdir(), repo.common_dir()].into_iter().filter_map(AgentPlace::find);
         match places.find(is_root) {
             Some(place) if !found.as_ref().is_some_and(|found| found.fits(&place)) => {
                 Err(misplaced(&record, &place))
@@ -162,10 +155,7 @@ impl Membership {
         if self.format == FORMAT {
             return Ok(());
         }
-        let renewed = Membership {
-            format: FORMAT,
-            ..self.clone()
-        };
+        let renewed = Membership { format: FORMAT, ..self.clone() };
         renewed.write(common_dir)
     }
 
@@ -208,7 +198,5 @@ pub fn path_in(common_dir: &Path) -> PathBuf {
 pub fn mirror_of(published: &RefName) -> Option<RefName> {
     let name = published.to_string();
     let rest = name.strip_prefix(ref_names::PUBLISHED)?;
-    Some(RefName::from(
-        format!("{}{rest}", ref_names::PRIVATE).as_str(),
-    ))
+    Some(RefName::from(format!("{}{rest}", ref_names::PRIVATE).as_str()))
 }

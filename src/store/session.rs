@@ -37,12 +37,7 @@ impl Session {
         let membership = Membership::find(&repo)?;
         let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
         settings.agent = settings.agent.or(of_clone);
-        Ok(Session {
-            world,
-            repo,
-            settings,
-            membership,
-        })
+        Ok(Session { world, repo, settings, membership })
     }
 
     /// Returns `true` in a dry run: objects stay in memory, and an operation is only planned.
@@ -68,11 +63,7 @@ impl Session {
             Some(trailer) => commit_message::with_trailer(message, &trailer),
             None => message,
         };
-        let person = self
-            .settings
-            .co_author
-            .as_ref()
-            .filter(|_| self.settings.agent.is_some());
+        let person = self.settings.co_author.as_ref().filter(|_| self.settings.agent.is_some());
         match person {
             Some(Identity { name, email }) => {
                 commit_message::with_trailer(message, &format!("Co-authored-by: {name} <{email}>"))
@@ -89,9 +80,7 @@ impl Session {
 
     /// Returns the signature for records of our own, which need no configured user.
     pub fn record_signature(&self) -> Signature {
-        self.identity()
-            .unwrap_or_else(|_| Identity::of_program())
-            .at(&self.world)
+        self.identity().unwrap_or_else(|_| Identity::of_program()).at(&self.world)
     }
 
     /// Fails in a clone that is read only.
@@ -136,9 +125,6 @@ fn refuse_reader(member: &Membership) -> Result<()> {
     if member.role != Role::Reader {
         return Ok(());
     }
-    Err(Error::new(
-        Code::ReadOnlyClone,
-        "this clone is for reading and follows its remote",
-    )
-    .hint("git colony agents new NAME   # creates one to work in"))
+    Err(Error::new(Code::ReadOnlyClone, "this clone is for reading and follows its remote")
+        .hint("git colony agents new NAME   # creates one to work in"))
 }

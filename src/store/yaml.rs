@@ -89,10 +89,7 @@ pub struct Fault {
 /// The fault, for every text that [`find_value`] does not read.
 pub fn read_placed(text: &str) -> Result<Placed, Fault> {
     if text.len() > MAX_BYTES {
-        return Err(Fault {
-            position: None,
-            message: "it is larger than 1 MiB".to_owned(),
-        });
+        return Err(Fault { position: None, message: "it is larger than 1 MiB".to_owned() });
     }
     serde_saphyr::from_str(text).map_err(|error| fault_of(&error))
 }
@@ -106,10 +103,7 @@ pub fn read_placed(text: &str) -> Result<Placed, Fault> {
 /// The fault.
 pub fn read_plain(text: &str) -> Result<Placed, Fault> {
     if text.len() > MAX_BYTES {
-        return Err(Fault {
-            position: None,
-            message: "it is larger than 1 MiB".to_owned(),
-        });
+        return Err(Fault { position: None, message: "it is larger than 1 MiB".to_owned() });
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -146,11 +140,7 @@ fn fault_of(error: &serde_saphyr::Error) -> Fault {
     let is_complex = complex.iter().any(|words| message.starts_with(words));
     Fault {
         position: error.location().map(position),
-        message: if is_complex {
-            "it is too complex".to_owned()
-        } else {
-            message
-        },
+        message: if is_complex { "it is too complex".to_owned() } else { message },
     }
 }
 
@@ -163,19 +153,13 @@ fn first_words(message: &str) -> String {
 
 fn position(location: Location) -> Position {
     let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
-    Position {
-        line: number(location.line()),
-        column: number(location.column()),
-    }
+    Position { line: number(location.line()), column: number(location.column()) }
 }
 
 impl<'de> Deserialize<'de> for Placed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<Node>::deserialize(deserializer)?;
-        Ok(Placed {
-            position: position(spanned.referenced),
-            node: spanned.value,
-        })
+        Ok(Placed { position: position(spanned.referenced), node: spanned.value })
     }
 }
 

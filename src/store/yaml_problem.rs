@@ -25,11 +25,7 @@ pub struct YamlProblem {
 impl YamlProblem {
     /// Creates a problem at a position.
     pub fn at(position: Position, message: impl Into<String>) -> YamlProblem {
-        YamlProblem {
-            line: position.line,
-            column: position.column,
-            message: message.into(),
-        }
+        YamlProblem { line: position.line, column: position.column, message: message.into() }
     }
 
     /// Creates a problem of the whole file.

@@ -100,11 +100,7 @@ impl Reader {
                 }
             }
         }
-        Some(Fields {
-            at: value.position,
-            what,
-            entries,
-        })
+        Some(Fields { at: value.position, what, entries })
     }
 
     /// Returns a value that must exist, even if it is empty.
@@ -160,10 +156,7 @@ impl Reader {
             let near = nearest(word.text, names.iter().copied())
                 .map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
             let (text, names) = (quoted(word.text), one_of(&names));
-            self.problem(
-                word.at,
-                format!("'{key}' is {text}, expected {names}{near}"),
-            );
+            self.problem(word.at, format!("'{key}' is {text}, expected {names}{near}"));
         }
         found.map(|(_, value)| *value)
     }
@@ -189,9 +182,7 @@ impl Reader {
         let value = fields.find(key)?;
         let found = match value.node {
             Node::Integer(number) => {
-                let within = u32::try_from(number)
-                    .ok()
-                    .filter(|number| bounds.contains(number));
+                let within = u32::try_from(number).ok().filter(|number| bounds.contains(number));
                 if within.is_some() {
                     return within;
                 }

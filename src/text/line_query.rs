@@ -80,10 +80,7 @@ impl LineQuery {
         let found = lines.filter_map(|(at, line)| {
             let line = line.strip_suffix('\r').unwrap_or(line);
             let matched = self.regex.find(line)?;
-            Some(FoundLine {
-                number: at + 1,
-                text: shown(line, matched.start()),
-            })
+            Some(FoundLine { number: at + 1, text: shown(line, matched.start()) })
         });
         found.take(most).collect()
     }
@@ -140,37 +137,19 @@ mod tests {
     fn lines_are_matched_one_by_one() {
         let text = "One\r\ntwo one\n\nONE.\n";
         let (insensitive, sensitive) = (Case::Insensitive, Case::Sensitive);
-        assert_eq!(
-            numbers("one", Reading::Literal, insensitive, text),
-            [1, 2, 4]
-        );
+        assert_eq!(numbers("one", Reading::Literal, insensitive, text), [1, 2, 4]);
         assert_eq!(numbers("one", Reading::Literal, sensitive, text), [2]);
-        assert_eq!(
-            numbers("^one$", Reading::Expression, insensitive, text),
-            [1]
-        );
-        assert_eq!(
-            numbers(r"\A\z", Reading::Expression, sensitive, text),
-            [3, 5]
-        );
+        assert_eq!(numbers("^one$", Reading::Expression, insensitive, text), [1]);
+        assert_eq!(numbers(r"\A\z", Reading::Expression, sensitive, text), [3, 5]);
         assert_eq!(numbers("e.*", Reading::Literal, sensitive, text), [0; 0]);
-        assert_eq!(
-            numbers("one\ntwo", Reading::Literal, sensitive, "one\ntwo"),
-            [0; 0]
-        );
-        assert_eq!(
-            numbers("STRASSE", Reading::Literal, insensitive, "strasse"),
-            [1]
-        );
+        assert_eq!(numbers("one\ntwo", Reading::Literal, sensitive, "one\ntwo"), [0; 0]);
+        assert_eq!(numbers("STRASSE", Reading::Literal, insensitive, "strasse"), [1]);
     }
 
     #[test]
     fn an_expression_that_cannot_be_used_is_refused() {
         for bad in ["(", "[", "a{2000}{2000}{2000}", "*", r"\p{Nope}"] {
-            assert!(
-                LineQuery::parse(bad, Reading::Expression, Case::Sensitive).is_err(),
-                "{bad}"
-            );
+            assert!(LineQuery::parse(bad, Reading::Expression, Case::Sensitive).is_err(), "{bad}");
         }
         assert!(LineQuery::parse("", Reading::Literal, Case::Sensitive).is_err());
     }

@@ -55,19 +55,14 @@ fn is_terminator(c: char) -> bool {
 }
 
 fn is_full_width(c: char) -> bool {
-    matches!(
-        c,
-        '\u{3002}' | '\u{ff0e}' | '\u{ff61}' | '\u{ff01}' | '\u{ff1f}'
-    )
+    matches!(c, '\u{3002}' | '\u{ff0e}' | '\u{ff61}' | '\u{ff01}' | '\u{ff1f}')
 }
 
 /// Returns `true` for characters between the end of a sentence and the white space after it; `*`,
 /// `_` and the backtick close emphasis and code in markdown.
 fn is_closer(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\'' | ')' | ']' | '}' | '*' | '_' | '`' | '\u{2019}' | '\u{201d}' | '\u{bb}'
-    ) || matches!(c, '\u{300d}' | '\u{300f}' | '\u{ff09}' | '\u{3011}')
+    matches!(c, '"' | '\'' | ')' | ']' | '}' | '*' | '_' | '`' | '\u{2019}' | '\u{201d}' | '\u{bb}')
+        || matches!(c, '\u{300d}' | '\u{300f}' | '\u{ff09}' | '\u{3011}')
 }
 
 fn ends_here(before: &str, terminator: char, after: &str) -> bool {
@@ -95,10 +90,8 @@ fn is_shortened(before: &str, after: &str) -> bool {
     }
     let indent = |c: char| c.is_whitespace() && c != '\n';
     let starts_line = || {
-        let line = before
-            .get(..before.len() - word.len())
-            .unwrap_or_default()
-            .trim_end_matches(indent);
+        let line =
+            before.get(..before.len() - word.len()).unwrap_or_default().trim_end_matches(indent);
         line.is_empty() || line.ends_with('\n')
     };
     if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) && starts_line() {
@@ -139,10 +132,7 @@ mod tests {
             ("Wait... What?! Yes.", 3),
             ("The following: All of it.", 2),
             ("\u{4e00}\u{3002}\u{4e8c}\u{3002}", 2),
-            (
-                "See Fig. 3 and e.g. Table 2, by J. R. Doe et al. Or not.",
-                1,
-            ),
+            ("See Fig. 3 and e.g. Table 2, by J. R. Doe et al. Or not.", 1),
             ("Made in the U.S. Sold here.", 1),
             ("1. First item. Second sentence.", 2),
             ("Version 1.5 is old, 12:30 is early.", 1),

@@ -40,12 +40,7 @@ pub(super) fn of(
     most: usize,
     count: &dyn Fn(&str) -> usize,
 ) -> Vec<Unit> {
-    let mut cutter = Cutter {
-        text,
-        most: most.max(1),
-        count,
-        units: Vec::new(),
-    };
+    let mut cutter = Cutter { text, most: most.max(1), count, units: Vec::new() };
     let ends = sections.iter().copied().chain([text.len()]);
     let mut at = 0;
     for end in ends {
@@ -88,9 +83,7 @@ struct Cutter<'a> {
 
 impl Cutter<'_> {
     fn slice(&self, start: usize, end: usize) -> &str {
-        self.text
-            .get(start..end)
-            .expect("units begin and end at characters")
+        self.text.get(start..end).expect("units begin and end at characters")
     }
 
     /// Counts a piece without its quotes: the opening quote is a token, the closing one is not if a
@@ -103,11 +96,7 @@ impl Cutter<'_> {
 
     fn paragraph(&mut self, start: usize, end: usize) {
         let text = self.slice(start, end);
-        let last = if sentence::is_closed(text) {
-            Ending::Both
-        } else {
-            Ending::Paragraph
-        };
+        let last = if sentence::is_closed(text) { Ending::Both } else { Ending::Paragraph };
         let mut at = start;
         for place in sentence::ends(text) {
             self.piece(at, start + place, Ending::Sentence);
@@ -161,17 +150,11 @@ impl Cutter<'_> {
             let one = self.slice(start, cut).chars().nth(1).is_none();
             let tokens = self.tokens(start, cut);
             if one || tokens <= self.most {
-                return Part {
-                    end: cut,
-                    ending,
-                    tokens,
-                };
+                return Part { end: cut, ending, tokens };
             }
             // Estimate the limit by the density, minus a margin; the part shrinks every time.
             let length = cut - start;
-            most_bytes = (length * self.most / tokens * 9 / 10)
-                .min(length - 1)
-                .max(1);
+            most_bytes = (length * self.most / tokens * 9 / 10).min(length - 1).max(1);
         }
     }
 }
@@ -186,16 +169,10 @@ struct Part {
 /// Cuts a text that is longer than `most_bytes`: after its last line, or its last word within that
 /// length, if there is one in its second half; otherwise at any character boundary.
 fn cut(text: &str, most_bytes: usize, offset: usize) -> (usize, Ending) {
-    let head = text
-        .get(..text.floor_char_boundary(most_bytes))
-        .unwrap_or_default();
+    let head = text.get(..text.floor_char_boundary(most_bytes)).unwrap_or_default();
     let late = |found: Option<usize>| found.filter(|&at| at > head.len() / 2);
     let trimmed = |at: usize| {
-        let length = head
-            .get(..at)
-            .expect("the place is in the head")
-            .trim_end()
-            .len();
+        let length = head.get(..at).expect("the place is in the head").trim_end().len();
         Some(length).filter(|&length| length > 0)
     };
     if let Some(at) = late(head.rfind('\n')).and_then(trimmed) {

@@ -170,11 +170,7 @@ impl Shown {
     fn sent_line(&self, line: Line) -> Block {
         let text = line.text();
         let sent = self.sent.line(text.clone());
-        if sent == text {
-            Block::Line(line)
-        } else {
-            Block::text(sent)
-        }
+        if sent == text { Block::Line(line) } else { Block::text(sent) }
     }
 }
 
@@ -190,10 +186,7 @@ pub fn print_error(
     error: &Error,
 ) -> io::Result<()> {
     if form != Form::Json {
-        let message = Line(vec![
-            Span::new(Role::Bad, "error: "),
-            error.sentence().into(),
-        ]);
+        let message = Line(vec![Span::new(Role::Bad, "error: "), error.sentence().into()]);
         let usage = usage(error).into_iter().map(|line| Line(vec![line.into()]));
         let hint = error.hint_text().map(hint_line);
         for line in std::iter::once(message).chain(usage).chain(hint) {

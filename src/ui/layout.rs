@@ -88,10 +88,7 @@ fn ended(mut spans: Vec<Span>) -> Line {
 fn shown_table(rows: &[Vec<Span>], palette: Palette, columns: Option<usize>) -> Vec<String> {
     // Escaped text is longer.
     let escaped = |cell: &Span| Span::new(cell.role, escape::line(&cell.text));
-    let rows: Vec<Vec<Span>> = rows
-        .iter()
-        .map(|row| row.iter().map(escaped).collect())
-        .collect();
+    let rows: Vec<Vec<Span>> = rows.iter().map(|row| row.iter().map(escaped).collect()).collect();
     let widths = widths(&rows, columns);
     let row = |row: &Vec<Span>| {
         let last = row.iter().rposition(|cell| !cell.text.is_empty());
@@ -131,10 +128,8 @@ fn widths(rows: &[Vec<Span>], columns: Option<usize>) -> Vec<usize> {
         widths.iter().sum::<usize>() + gaps.saturating_sub(1) * GAP
     };
     while shown(&widths) > columns {
-        let open = widths
-            .iter_mut()
-            .zip(&fixed)
-            .filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
+        let open =
+            widths.iter_mut().zip(&fixed).filter(|(width, fixed)| !**fixed && **width > MIN_CELL);
         let Some((widest, _)) = open.max_by_key(|(width, _)| **width) else {
             break;
         };
@@ -162,11 +157,7 @@ mod tests {
     fn rows() -> Vec<Vec<Span>> {
         let row = |cells: [&str; 3]| cells.map(Span::from).to_vec();
         vec![
-            row([
-                "ada",
-                "1 commit",
-                "conflicts with main: src/deep/folder/file.rs",
-            ]),
+            row(["ada", "1 commit", "conflicts with main: src/deep/folder/file.rs"]),
             row(["bob-the-builder", "", "merges"]),
         ]
     }
@@ -220,10 +211,7 @@ mod tests {
         let shown = Block::text(text).show(Palette::Plain, Some(14));
         assert_eq!(shown, ["  one two", "    three four", "    five"]);
         let command = "next: git colony merge a-long-name-of-a-fork";
-        assert_eq!(
-            Block::text(command).show(Palette::Plain, Some(14)),
-            [command]
-        );
+        assert_eq!(Block::text(command).show(Palette::Plain, Some(14)), [command]);
         assert_eq!(Block::text(text).show(Palette::Plain, None), [text]);
     }
 }

@@ -34,12 +34,7 @@ impl ProgressLine {
             }
             Step::Said(text) => self.shown(now, || (*text).to_owned()),
             Step::Files { what, done } => self.shown(now, || format!("{what}: {done} files")),
-            Step::Part {
-                what,
-                done,
-                total,
-                unit,
-            } => self.shown(now, || {
+            Step::Part { what, done, total, unit } => self.shown(now, || {
                 let part = match unit {
                     Unit::Commits => format!("{done} of {total} commits"),
                     Unit::Bytes => format!("{} of {}", text::size(*done), text::size(*total)),
@@ -52,9 +47,7 @@ impl ProgressLine {
     fn shown(&mut self, now: Instant, text: impl FnOnce() -> String) -> String {
         let began = *self.began.get_or_insert(now);
         let since = |then: Instant| now.saturating_duration_since(then);
-        let is_due = self
-            .shown
-            .is_none_or(|shown| since(shown) >= REDRAW_INTERVAL);
+        let is_due = self.shown.is_none_or(|shown| since(shown) >= REDRAW_INTERVAL);
         if since(began) < SHOW_AFTER || !is_due {
             return String::new();
         }
@@ -87,10 +80,7 @@ mod tests {
         assert_eq!(at(0, Some(1)), "");
         assert_eq!(at(499, Some(2)), "");
         let shown = at(500, Some(3));
-        assert_eq!(
-            shown,
-            format!("{CLEAR}{}", escape::line("map\x1b x: 3 files"))
-        );
+        assert_eq!(shown, format!("{CLEAR}{}", escape::line("map\x1b x: 3 files")));
         assert!(!shown.trim_start_matches(CLEAR).contains('\x1b'));
         assert_eq!(at(599, Some(4)), "");
         assert!(at(600, Some(5)).ends_with(": 5 files"));
@@ -114,19 +104,11 @@ mod tests {
         let start = Instant::now();
         let told = |unit| {
             let mut line = ProgressLine::default();
-            let step = Step::Part {
-                what: "w",
-                done: 2048,
-                total: 4096,
-                unit,
-            };
+            let step = Step::Part { what: "w", done: 2048, total: 4096, unit };
             line.step(&step, start);
             line.step(&step, start + SHOW_AFTER)
         };
-        assert_eq!(
-            told(Unit::Commits),
-            format!("{CLEAR}w: 2048 of 4096 commits")
-        );
+        assert_eq!(told(Unit::Commits), format!("{CLEAR}w: 2048 of 4096 commits"));
         let wanted = format!("{CLEAR}w: {} of {}", text::size(2048), text::size(4096));
         assert_eq!(told(Unit::Bytes), wanted);
     }

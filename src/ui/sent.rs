@@ -74,10 +74,7 @@ impl Sent {
         };
         // A comment is for reading.
         let (commands, comment) = hint.split_once("   # ").unwrap_or((hint, ""));
-        let sent: Vec<_> = commands
-            .split(" && ")
-            .map(|command| send(command, place))
-            .collect();
+        let sent: Vec<_> = commands.split(" && ").map(|command| send(command, place)).collect();
         let comment = Some(comment)
             .filter(|comment| !comment.is_empty())
             .map_or_else(String::new, |comment| format!("   # {comment}"));
@@ -118,10 +115,7 @@ mod tests {
     use super::*;
 
     fn at(place: &str) -> Sent {
-        Sent {
-            places: None,
-            word: OnceCell::from(Some(place.to_owned())),
-        }
+        Sent { places: None, word: OnceCell::from(Some(place.to_owned())) }
     }
 
     #[test]

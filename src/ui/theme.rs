@@ -91,14 +91,7 @@ impl Palette {
 /// Returns `true` if a line is between two files of a patch. A line of a file that begins so is painted wrong, and
 /// nothing else.
 fn is_patch_header(line: &str) -> bool {
-    let headers = [
-        "diff --git ",
-        "index ",
-        "--- a/",
-        "--- /dev/null",
-        "+++ b/",
-        "+++ /dev/null",
-    ];
+    let headers = ["diff --git ", "index ", "--- a/", "--- /dev/null", "+++ b/", "+++ /dev/null"];
     headers.iter().any(|header| line.starts_with(header))
 }
 
@@ -114,10 +107,7 @@ pub struct Span {
 impl Span {
     /// Makes one.
     pub fn new(role: Role, text: impl Into<String>) -> Span {
-        Span {
-            role,
-            text: text.into(),
-        }
+        Span { role, text: text.into() }
     }
 }
 
@@ -138,14 +128,8 @@ impl From<&str> for Span {
 pub struct Line(pub Vec<Span>);
 
 /// The beginnings of lines that need the user.
-const WARNINGS: [&str; 6] = [
-    "attention: ",
-    "clash: ",
-    "left out: ",
-    "left alone: ",
-    "FAIL ",
-    "warn ",
-];
+const WARNINGS: [&str; 6] =
+    ["attention: ", "clash: ", "left out: ", "left alone: ", "FAIL ", "warn "];
 
 impl Line {
     /// Finds the roles in a line that comes without: a warning, a command that is offered, a remark behind it.
@@ -157,13 +141,11 @@ impl Line {
             spans.push(Span::new(Role::Warning, label));
             rest = after;
         }
-        let command = ["git colony", "git -C ", "rm -rf "]
-            .into_iter()
-            .filter_map(|begin| {
-                let at = rest.find(begin)?;
-                let before = rest.get(..at)?;
-                (before.ends_with(": ") || before.trim().is_empty()).then_some(at)
-            });
+        let command = ["git colony", "git -C ", "rm -rf "].into_iter().filter_map(|begin| {
+            let at = rest.find(begin)?;
+            let before = rest.get(..at)?;
+            (before.ends_with(": ") || before.trim().is_empty()).then_some(at)
+        });
         let Some(at) = command.min() else {
             spans.push(rest.into());
             return Line(spans);
@@ -188,9 +170,7 @@ impl Line {
     /// Escapes and paints it.
     pub fn paint(&self, palette: Palette) -> String {
         let spans = self.0.iter();
-        spans
-            .map(|span| palette.paint(span.role, &span.text))
-            .collect()
+        spans.map(|span| palette.paint(span.role, &span.text)).collect()
     }
 
     /// Returns `true` if it contains a command to paste.

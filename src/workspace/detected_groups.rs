@@ -19,16 +19,9 @@ const EVERYTHING: &str = "**/*";
 
 /// Detects the groups; there is always one.
 pub(super) fn detect(files: RootFiles<'_>, layout: &Layout) -> Vec<AffinityGroup> {
-    let root_name = files
-        .root
-        .file_name()
-        .map_or("root".into(), |name| name.to_string_lossy());
+    let root_name = files.root.file_name().map_or("root".into(), |name| name.to_string_lossy());
     let whole = |name: String, source| {
-        vec![AffinityGroup::detected(
-            name,
-            &[EVERYTHING.to_owned()],
-            source,
-        )]
+        vec![AffinityGroup::detected(name, &[EVERYTHING.to_owned()], source)]
     };
     let cargo = members_of(layout, MemberKind::Cargo);
     if !cargo.is_empty() {
@@ -86,10 +79,7 @@ fn of_cargo(members: &[&Member], root_name: &str) -> Vec<AffinityGroup> {
 }
 
 fn of_node(files: RootFiles<'_>, layout: &Layout, root_name: &str) -> Vec<AffinityGroup> {
-    let root = Member {
-        path: RepoPath::from("."),
-        kind: MemberKind::Node,
-    };
+    let root = Member { path: RepoPath::from("."), kind: MemberKind::Node };
     let mut members = members_of(layout, MemberKind::Node);
     if members.is_empty() {
         members.push(&root);
@@ -150,21 +140,14 @@ fn package_name(files: RootFiles<'_>, directory: &RepoPath) -> Option<String> {
 /// Replaces everything but letters, digits, `-` and `_` by `-`.
 fn slug(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let slug: String = name
-        .chars()
-        .take(200)
-        .map(|c| if plain(c) { c } else { '-' })
-        .collect();
+    let slug: String = name.chars().take(200).map(|c| if plain(c) { c } else { '-' }).collect();
     slug.trim_matches('-').to_owned()
 }
 
 /// Returns the last component of the module in `go.mod` that is not a version.
 fn go_name(files: RootFiles<'_>) -> String {
-    let text = files
-        .text(&RepoPath::from("go.mod"), MAX_RECORD_BYTES)
-        .ok()
-        .flatten()
-        .unwrap_or_default();
+    let text =
+        files.text(&RepoPath::from("go.mod"), MAX_RECORD_BYTES).ok().flatten().unwrap_or_default();
     let module = text.lines().find_map(|line| {
         let line = line.split("//").next().unwrap_or_default().trim();
         let rest = line.strip_prefix("module")?;
@@ -230,12 +213,8 @@ mod tests {
 
     #[test]
     fn slugs_are_plain_words() {
-        let cases = [
-            ("@acme/web", "acme-web"),
-            ("a b", "a-b"),
-            ("///", ""),
-            ("\u{e9}x", "\u{e9}x"),
-        ];
+        let cases =
+            [("@acme/web", "acme-web"), ("a b", "a-b"), ("///", ""), ("\u{e9}x", "\u{e9}x")];
         for (name, expected) in cases {
             assert_eq!(slug(name), expected);
         }

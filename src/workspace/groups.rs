@@ -57,14 +57,8 @@ pub struct AffinityGroup {
 impl AffinityGroup {
     /// Makes a detected group.
     pub(super) fn detected(name: String, globs: &[String], source: GroupSource) -> AffinityGroup {
-        let patterns = globs
-            .iter()
-            .filter_map(|glob| PathPattern::parse(glob).ok());
-        AffinityGroup {
-            name,
-            patterns: patterns.collect(),
-            source,
-        }
+        let patterns = globs.iter().filter_map(|glob| PathPattern::parse(glob).ok());
+        AffinityGroup { name, patterns: patterns.collect(), source }
     }
 
     /// Returns `true` if the group has a path: one of its patterns matches, and none that begins with `!` does.
@@ -106,15 +100,9 @@ impl Groups {
             }
             let path = files.root.join(file);
             let groups = rows.into_iter().map(|row| named(row, &path));
-            return Ok(Groups {
-                groups: groups.collect::<Result<_>>()?,
-                warnings: Vec::new(),
-            });
+            return Ok(Groups { groups: groups.collect::<Result<_>>()?, warnings: Vec::new() });
         }
-        Ok(Groups {
-            groups: detected_groups::detect(files, &layout),
-            warnings: layout.warnings,
-        })
+        Ok(Groups { groups: detected_groups::detect(files, &layout), warnings: layout.warnings })
     }
 
     /// Returns the number of the first group that has a path.
@@ -154,12 +142,9 @@ fn named(row: GroupRow, file: &Path) -> Result<AffinityGroup> {
 
 fn invalid(file: &Path, position: Option<Position>, message: &str) -> Error {
     let problem = SettingsProblem::at(file, position, message);
-    Error::new(
-        Code::GroupsInvalid,
-        format!("cannot read the groups: {}", problem.sentence()),
-    )
-    .detail("path", &problem.path)
-    .detail("line", problem.line)
-    .detail("column", problem.column)
-    .hint(look_at(&RepoPath::from(problem.path.as_str())))
+    Error::new(Code::GroupsInvalid, format!("cannot read the groups: {}", problem.sentence()))
+        .detail("path", &problem.path)
+        .detail("line", problem.line)
+        .detail("column", problem.column)
+        .hint(look_at(&RepoPath::from(problem.path.as_str())))
 }

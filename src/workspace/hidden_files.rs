@@ -77,10 +77,7 @@ impl<'a> HiddenFiles<'a> {
     }
 
     fn from(from: IgnoreFiles<'a>) -> HiddenFiles<'a> {
-        let mut hidden = HiddenFiles {
-            from,
-            open: Vec::new(),
-        };
+        let mut hidden = HiddenFiles { from, open: Vec::new() };
         let mut level = Level {
             directory: RepoPath::default(),
             lists: IgnoreLists::default(),
@@ -94,10 +91,7 @@ impl<'a> HiddenFiles<'a> {
     /// Returns `true` if a file is hidden.
     pub fn hides(&mut self, path: &RepoPath) -> bool {
         while self.open.len() > 1
-            && self
-                .open
-                .last()
-                .is_some_and(|level| path.below(&level.directory).is_none())
+            && self.open.last().is_some_and(|level| path.below(&level.directory).is_none())
         {
             self.open.pop();
         }
@@ -122,9 +116,7 @@ impl<'a> HiddenFiles<'a> {
             }
             self.open.push(level);
         }
-        self.open
-            .last()
-            .is_none_or(|level| level.is_hidden || level.lists.ignores(path, false))
+        self.open.last().is_none_or(|level| level.is_hidden || level.lists.ignores(path, false))
     }
 
     /// Adds the ignore files of a directory. One that cannot be read hides all of the directory; behind a symlink

@@ -14,10 +14,7 @@ use super::root_files::RootFiles;
 
 /// The stacks and settings at the root of a checkout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a field of the answer"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the answer")]
 pub struct Capabilities {
     /// `.colony/manifest.json`, `.colony/colony.toml` or `Vox.toml`.
     pub colony_project: bool,
@@ -129,20 +126,15 @@ impl Layout {
         };
         let package = files.parsed("package.json", json, &mut self.warnings);
         let pnpm = files.parsed("pnpm-workspace.yaml", yaml, &mut self.warnings);
-        let workspaces = package
-            .as_ref()
-            .and_then(|package| package.get("workspaces"));
+        let workspaces = package.as_ref().and_then(|package| package.get("workspaces"));
         let packages = |of: &Value| of.get("packages").cloned();
         let mut patterns = texts(workspaces);
         patterns.extend(texts(workspaces.and_then(packages).as_ref()));
         patterns.extend(texts(pnpm.as_ref().and_then(packages).as_ref()));
-        let (excluded, included): (Vec<String>, Vec<String>) = patterns
-            .into_iter()
-            .partition(|pattern| pattern.starts_with('!'));
-        let excluded: Vec<String> = excluded
-            .iter()
-            .map(|pattern| pattern.trim_start_matches('!').to_owned())
-            .collect();
+        let (excluded, included): (Vec<String>, Vec<String>) =
+            patterns.into_iter().partition(|pattern| pattern.starts_with('!'));
+        let excluded: Vec<String> =
+            excluded.iter().map(|pattern| pattern.trim_start_matches('!').to_owned()).collect();
         let mut search = MemberSearch::new(files, "package.json");
         let found = search.find(&included, &excluded);
         self.add(&search, found, MemberKind::Node);
@@ -160,8 +152,7 @@ impl Layout {
         if search.is_cut() {
             let message = "its members are in too many directories; some are left out";
             let path = search.manifest_of_root();
-            self.warnings
-                .push(SettingsProblem::at(&path, None, message));
+            self.warnings.push(SettingsProblem::at(&path, None, message));
         }
     }
 }

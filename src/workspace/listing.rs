@@ -13,10 +13,7 @@ use crate::store::files::tree_folder::SESSIONS;
 /// `bare-repository`, `unsupported`, `repository-broken`, `io`, `interrupted`.
 pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result<WalkedFiles> {
     if !checkout.has_git() {
-        let rules = WalkRules {
-            skips: &is_of_programs,
-            most_files,
-        };
+        let rules = WalkRules { skips: &is_of_programs, most_files };
         return files_below(&world.interrupt, &checkout.root, rules);
     }
     let repo = working_tree(checkout)?;
@@ -47,10 +44,7 @@ pub fn working_tree(checkout: &Checkout) -> Result<&Repo> {
         return Err(Error::new(Code::BareRepository, message));
     }
     checkout.to_read().ok_or_else(|| {
-        Error::new(
-            Code::Unsupported,
-            "its refs are in a format that only git reads",
-        )
+        Error::new(Code::Unsupported, "its refs are in a format that only git reads")
     })
 }
 

@@ -25,11 +25,7 @@ pub(super) struct MemberSearch<'a> {
 
 impl<'a> MemberSearch<'a> {
     pub(super) fn new(files: RootFiles<'a>, manifest: &'static str) -> MemberSearch<'a> {
-        MemberSearch {
-            files,
-            manifest,
-            listed: 0,
-        }
+        MemberSearch { files, manifest, listed: 0 }
     }
 
     /// Returns the path of the manifest at the root.
@@ -114,9 +110,7 @@ fn parts(pattern: &str) -> Option<Vec<&str>> {
     if pattern.is_empty() || pattern.starts_with(separators) || pattern.contains('\0') {
         return None;
     }
-    let parts: Vec<&str> = pattern
-        .split(separators)
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect();
+    let parts: Vec<&str> =
+        pattern.split(separators).filter(|part| !matches!(*part, "" | ".")).collect();
     (!parts.contains(&"..")).then_some(parts)
 }

@@ -18,24 +18,14 @@ fn a_killed_agents_new_made_the_clone_or_did_not() {
         // The next command makes what is not there, and sweeps.
         let again = desk.run_in(&desk.repository.root, &["agents", "new", "ada"]);
         let said = repository::words(&again);
-        assert!(
-            again.status.success() || said.contains("works in"),
-            "{point:?} {said}"
-        );
+        assert!(again.status.success() || said.contains("works in"), "{point:?} {said}");
         desk.colony(&["agents", "new", "bob"]);
         desk.check_swept(&said);
         desk.check_whole(&before);
         let clone = PathBuf::from(desk.colony(&["agents", "path", "ada"]));
         Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
-        assert_eq!(
-            Desk::git_in(&clone, &["status", "--porcelain"]),
-            "",
-            "{point:?}"
-        );
-        assert_eq!(
-            Desk::git_in(&clone, &["branch", "--show-current"]),
-            "fork/ada\n"
-        );
+        assert_eq!(Desk::git_in(&clone, &["status", "--porcelain"]), "", "{point:?}");
+        assert_eq!(Desk::git_in(&clone, &["branch", "--show-current"]), "fork/ada\n");
         fs::write(clone.join("a.txt"), "of ada\n").expect("it is there");
         desk.colony_in(&clone, &["commit", "-m", "edit", "--all"]);
         desk.colony(&["merge", "ada"]);
@@ -61,46 +51,28 @@ fn a_killed_agents_remove_loses_nothing() {
             // It is whole, and what was not saved is in it.
             Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
             assert_eq!(Desk::git_in(&clone, &["rev-parse", "HEAD"]), tip);
-            assert_eq!(
-                fs::read_to_string(clone.join("c.txt")).expect("it is there"),
-                "unsaved\n"
-            );
+            assert_eq!(fs::read_to_string(clone.join("c.txt")).expect("it is there"), "unsaved\n");
         }
         let again = desk.run_in(&desk.repository.root, &["agents", "remove", "ada"]);
         let said = repository::words(&again);
-        assert!(
-            again.status.success() || said.contains("was removed"),
-            "{point:?} {said}"
-        );
+        assert!(again.status.success() || said.contains("was removed"), "{point:?} {said}");
         assert!(!clone.exists());
         desk.check_swept(&format!("{point:?} {said}"));
         let hub = desk.hub().expect("it is there");
         let refs = Desk::git_in(&hub, &["for-each-ref", "--format=%(refname)"]);
         assert!(!refs.contains("refs/colony/agents/"), "{point:?} {refs}");
-        let kept = refs
-            .lines()
-            .filter(|name| name.starts_with("refs/colony/kept/"));
+        let kept = refs.lines().filter(|name| name.starts_with("refs/colony/kept/"));
         let kept: Vec<_> = kept.collect();
         let of = |end: &str| {
-            kept.iter()
-                .find(|name| name.ends_with(end))
-                .unwrap_or_else(|| panic!("{refs}"))
+            kept.iter().find(|name| name.ends_with(end)).unwrap_or_else(|| panic!("{refs}"))
         };
-        assert_eq!(
-            Desk::git_in(&hub, &["rev-parse", of("/heads/fork/ada")]),
-            tip
-        );
-        let saved = kept
-            .iter()
-            .filter(|name| name.contains("/tags/checkpoint/"));
+        assert_eq!(Desk::git_in(&hub, &["rev-parse", of("/heads/fork/ada")]), tip);
+        let saved = kept.iter().filter(|name| name.contains("/tags/checkpoint/"));
         let mut saved = saved.map(|name| {
             let file = format!("{name}^{{commit}}:c.txt");
             repository::run(repository::command("git", &hub).args(["show", &file]))
         });
-        assert!(
-            saved.any(|shown| shown.stdout == b"unsaved\n"),
-            "{point:?} {refs}"
-        );
+        assert!(saved.any(|shown| shown.stdout == b"unsaved\n"), "{point:?} {refs}");
         struck
     });
 }
@@ -116,11 +88,7 @@ fn a_killed_agents_restore_did_all_or_can_be_run_again() {
         desk.colony_in(&clone, &["restore", "kept", "--force"]);
         fs::write(clone.join("c.txt"), "unsaved\n").expect("it is there");
         let tip = Desk::git_in(&clone, &["rev-parse", "HEAD"]);
-        let log = [
-            "for-each-ref",
-            "--format=%(refname)",
-            "refs/colony-local/ops/",
-        ];
+        let log = ["for-each-ref", "--format=%(refname)", "refs/colony-local/ops/"];
         desk.colony(&["agents", "remove", "ada"]);
         let hub = desk.hub().expect("it is there");
         let operations = Desk::git_in(&hub, &log);
@@ -129,10 +97,7 @@ fn a_killed_agents_restore_did_all_or_can_be_run_again() {
         desk.check_whole(&before);
         let again = desk.run_in(&desk.repository.root, &["agents", "restore", "ada"]);
         let said = repository::words(&again);
-        assert!(
-            again.status.success() || said.contains("works in"),
-            "{point:?} {said}"
-        );
+        assert!(again.status.success() || said.contains("works in"), "{point:?} {said}");
         assert_eq!(Desk::git_in(&clone, &["rev-parse", "HEAD"]), tip);
         let unsaved = fs::read_to_string(clone.join("c.txt")).expect("it is there");
         assert_eq!(unsaved, "unsaved\n");
@@ -142,10 +107,7 @@ fn a_killed_agents_restore_did_all_or_can_be_run_again() {
         let kept = clone.join(".git/colony-kept").join(key.trim());
         let found = folders_and_files(&kept);
         let mut found = found.iter().filter_map(|path| fs::read(path).ok());
-        assert!(
-            found.any(|bytes| bytes == b"moved aside\n"),
-            "{point:?} {said}"
-        );
+        assert!(found.any(|bytes| bytes == b"moved aside\n"), "{point:?} {said}");
         Desk::git_in(&clone, &["fsck", "--strict", "--no-dangling"]);
         struck
     });
@@ -162,8 +124,7 @@ fn folders_and_files(folder: &Path) -> Vec<PathBuf> {
 fn elsewhere(desk: &Desk) -> (String, PathBuf) {
     let remote = desk.shared.path().join("remote.git");
     let remote = remote.to_str().expect("our names are UTF-8").to_owned();
-    desk.repository
-        .git(&["clone", "-q", "--bare", ".", &remote]);
+    desk.repository.git(&["clone", "-q", "--bare", ".", &remote]);
     let nowhere = desk.shared.path().join("nowhere");
     fs::create_dir(&nowhere).expect("it is not there");
     (remote, nowhere)
@@ -178,10 +139,7 @@ fn a_killed_clone_was_made_or_was_not(whom: Whom, stride: usize) {
         desk.check_whole(&before);
         let again = desk.run_in(&nowhere, &["clone", &url, "--agent", "ada"]);
         let said = repository::words(&again);
-        assert!(
-            again.status.success() || said.contains("exists already"),
-            "{point:?} {said}"
-        );
+        assert!(again.status.success() || said.contains("exists already"), "{point:?} {said}");
         desk.colony_in(&nowhere, &["clone", &url, "--read-only"]);
         desk.check_swept(&format!("{point:?}"));
         desk.check_whole(&before);
@@ -231,10 +189,7 @@ fn a_killed_clones_remove_loses_nothing() {
         }
         let again = desk.run_in(&desk.repository.root, &["clones", "remove", "ada"]);
         let said = repository::words(&again);
-        assert!(
-            again.status.success() || said.contains("no agent or clone"),
-            "{point:?} {said}"
-        );
+        assert!(again.status.success() || said.contains("no agent or clone"), "{point:?} {said}");
         assert!(!clone.exists());
         desk.check_swept(&format!("{point:?}"));
         let hub = desk.hub().expect("it is there");

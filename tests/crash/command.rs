@@ -111,24 +111,15 @@ pub(crate) const CHECKPOINT_AUTO: ChangingCommand = ChangingCommand {
 };
 
 /// A line of attributes goes along with the file.
-pub(crate) const CHECKPOINT_OF_A_RENAMED_FILE: ChangingCommand = ChangingCommand {
-    name: "checkpoint of a renamed file",
-    scene: Scene::Renamed,
-    ..CHECKPOINT
-};
+pub(crate) const CHECKPOINT_OF_A_RENAMED_FILE: ChangingCommand =
+    ChangingCommand { name: "checkpoint of a renamed file", scene: Scene::Renamed, ..CHECKPOINT };
 
 /// Only a tag is made.
-pub(crate) const CHECKPOINT_OF_A_CLEAN_STATE: ChangingCommand = ChangingCommand {
-    name: "checkpoint of a clean state",
-    scene: Scene::Kept,
-    ..CHECKPOINT
-};
+pub(crate) const CHECKPOINT_OF_A_CLEAN_STATE: ChangingCommand =
+    ChangingCommand { name: "checkpoint of a clean state", scene: Scene::Kept, ..CHECKPOINT };
 
-pub(crate) const TAG: ChangingCommand = ChangingCommand {
-    name: "tag",
-    args: &["tag", "-m", "new"],
-    ..CHECKPOINT
-};
+pub(crate) const TAG: ChangingCommand =
+    ChangingCommand { name: "tag", args: &["tag", "-m", "new"], ..CHECKPOINT };
 
 /// A key of a blackboard that does not exist yet.
 pub(crate) const BLACKBOARD_PUT: ChangingCommand = ChangingCommand {
@@ -162,11 +153,8 @@ pub(crate) const PROMOTE: ChangingCommand = ChangingCommand {
 };
 
 /// There is no catalog yet.
-pub(crate) const CATALOG_ADD: ChangingCommand = ChangingCommand {
-    name: "catalog add",
-    args: &["catalog", "add", "."],
-    ..CHECKPOINT
-};
+pub(crate) const CATALOG_ADD: ChangingCommand =
+    ChangingCommand { name: "catalog add", args: &["catalog", "add", "."], ..CHECKPOINT };
 
 /// The projects of the repository change.
 pub(crate) const PROJECTS_ADD: ChangingCommand = ChangingCommand {
@@ -176,31 +164,19 @@ pub(crate) const PROJECTS_ADD: ChangingCommand = ChangingCommand {
 };
 
 /// No scope is recorded yet.
-pub(crate) const MAP: ChangingCommand = ChangingCommand {
-    name: "map",
-    args: &["map", "--base-scope", "shelf"],
-    ..CHECKPOINT
-};
+pub(crate) const MAP: ChangingCommand =
+    ChangingCommand { name: "map", args: &["map", "--base-scope", "shelf"], ..CHECKPOINT };
 
 /// The record of a scope changes.
-pub(crate) const MAP_AGAIN: ChangingCommand = ChangingCommand {
-    name: "map with other limits",
-    scene: Scene::Mapped,
-    ..MAP
-};
+pub(crate) const MAP_AGAIN: ChangingCommand =
+    ChangingCommand { name: "map with other limits", scene: Scene::Mapped, ..MAP };
 
 /// The only scope.
-pub(crate) const UNMAP: ChangingCommand = ChangingCommand {
-    name: "scopes unmap",
-    args: &["scopes", "unmap", "shelf"],
-    ..MAP_AGAIN
-};
+pub(crate) const UNMAP: ChangingCommand =
+    ChangingCommand { name: "scopes unmap", args: &["scopes", "unmap", "shelf"], ..MAP_AGAIN };
 
-pub(crate) const RESTORE: ChangingCommand = ChangingCommand {
-    name: "restore",
-    args: &["restore", "first"],
-    ..CHECKPOINT
-};
+pub(crate) const RESTORE: ChangingCommand =
+    ChangingCommand { name: "restore", args: &["restore", "first"], ..CHECKPOINT };
 
 pub(crate) const RESTORE_FILES: ChangingCommand = ChangingCommand {
     name: "restore --mode files",
@@ -232,18 +208,12 @@ pub(crate) const REDO: ChangingCommand = ChangingCommand {
 };
 
 /// Refs go that are packed, so that git writes the packed ones anew.
-pub(crate) const UNDO_PACKED: ChangingCommand = ChangingCommand {
-    name: "undo of packed refs",
-    scene: Scene::Packed,
-    ..UNDO
-};
+pub(crate) const UNDO_PACKED: ChangingCommand =
+    ChangingCommand { name: "undo of packed refs", scene: Scene::Packed, ..UNDO };
 
 /// What it lets go of is packed.
-pub(crate) const PRUNE_PACKED: ChangingCommand = ChangingCommand {
-    name: "prune of packed refs",
-    scene: Scene::Packed,
-    ..PRUNE
-};
+pub(crate) const PRUNE_PACKED: ChangingCommand =
+    ChangingCommand { name: "prune of packed refs", scene: Scene::Packed, ..PRUNE };
 
 /// HEAD, index and files go back to the branch that plain git left.
 pub(crate) const UNDO_OF_PLAIN_GIT: ChangingCommand = ChangingCommand {
@@ -278,11 +248,8 @@ pub(crate) const INIT: ChangingCommand = ChangingCommand {
 };
 
 /// Committed files have lines of their own, and hooks of ours keep the one of somebody.
-pub(crate) const INIT_BESIDE: ChangingCommand = ChangingCommand {
-    name: "init beside a hook and large files",
-    scene: Scene::Exempt,
-    ..INIT
-};
+pub(crate) const INIT_BESIDE: ChangingCommand =
+    ChangingCommand { name: "init beside a hook and large files", scene: Scene::Exempt, ..INIT };
 
 pub(crate) const HYDRATE: ChangingCommand = ChangingCommand {
     name: "lfs hydrate",
@@ -341,11 +308,8 @@ pub(crate) const RECOVERY: ChangingCommand = ChangingCommand {
 };
 
 /// The command finds a dead one before it and has to take it back.
-pub(crate) const RECOVERY_BACKWARDS: ChangingCommand = ChangingCommand {
-    name: "recovery that reverts",
-    scene: Scene::Overtaken,
-    ..RECOVERY
-};
+pub(crate) const RECOVERY_BACKWARDS: ChangingCommand =
+    ChangingCommand { name: "recovery that reverts", scene: Scene::Overtaken, ..RECOVERY };
 
 /// Some of what is pending is committed, the rest stays pending.
 pub(crate) const COMMIT: ChangingCommand = ChangingCommand {
@@ -356,15 +320,7 @@ pub(crate) const COMMIT: ChangingCommand = ChangingCommand {
 
 pub(crate) const DECIDE: ChangingCommand = ChangingCommand {
     name: "decide",
-    args: &[
-        "decide",
-        "-m",
-        "Take the new",
-        "--id",
-        "new",
-        "new",
-        "steady",
-    ],
+    args: &["decide", "-m", "Take the new", "--id", "new", "new", "steady"],
     ..CHECKPOINT
 };
 
@@ -390,11 +346,8 @@ pub(crate) const FORK: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
-pub(crate) const FORK_WITHOUT_A_SWITCH: ChangingCommand = ChangingCommand {
-    name: "fork --no-switch",
-    args: &["fork", "new", "--no-switch"],
-    ..FORK
-};
+pub(crate) const FORK_WITHOUT_A_SWITCH: ChangingCommand =
+    ChangingCommand { name: "fork --no-switch", args: &["fork", "new", "--no-switch"], ..FORK };
 
 pub(crate) const CHECKPOINTS_DELETE: ChangingCommand = ChangingCommand {
     name: "checkpoints delete",
@@ -421,11 +374,8 @@ pub(crate) const RESTORE_FORK: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
-pub(crate) const MERGE: ChangingCommand = ChangingCommand {
-    name: "merge",
-    args: &["merge", "fork/other"],
-    ..FORK
-};
+pub(crate) const MERGE: ChangingCommand =
+    ChangingCommand { name: "merge", args: &["merge", "fork/other"], ..FORK };
 
 /// Only a ref moves.
 pub(crate) const MERGE_ELSEWHERE: ChangingCommand = ChangingCommand {
@@ -449,11 +399,8 @@ pub(crate) const MERGE_CONTINUE: ChangingCommand = ChangingCommand {
     ..FORK
 };
 
-pub(crate) const MERGE_ABORT: ChangingCommand = ChangingCommand {
-    name: "merge --abort",
-    args: &["merge", "--abort"],
-    ..MERGE_CONTINUE
-};
+pub(crate) const MERGE_ABORT: ChangingCommand =
+    ChangingCommand { name: "merge --abort", args: &["merge", "--abort"], ..MERGE_CONTINUE };
 
 pub(crate) const PICK: ChangingCommand = ChangingCommand {
     name: "cherry-pick",
@@ -587,11 +534,7 @@ impl Scene {
     }
 }
 
-const HALF_OF_THE_FILES_MOVED: Fault = Fault {
-    blow: Blow::Kill,
-    call: "renameat2",
-    at: 12,
-};
+const HALF_OF_THE_FILES_MOVED: Fault = Fault { blow: Blow::Kill, call: "renameat2", at: 12 };
 
 /// Every file has a content of its own, so that it can be told whether a content was lost.
 fn worked() -> Repository {

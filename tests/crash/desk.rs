@@ -10,16 +10,8 @@ use super::repository::{self, Repository};
 use super::table;
 
 /// The calls by which these commands change what is on the disk.
-pub(crate) const CALLS: [&str; 8] = [
-    "rename",
-    "renameat2",
-    "link",
-    "linkat",
-    "unlink",
-    "unlinkat",
-    "mkdir",
-    "fsync",
-];
+pub(crate) const CALLS: [&str; 8] =
+    ["rename", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdir", "fsync"];
 
 /// The name of a call, and which of its calls from 1.
 pub(crate) type Point = (&'static str, usize);
@@ -55,10 +47,7 @@ impl Desk {
         repository.write("dir/b.txt", "bee\n");
         repository.git(&["add", "-A"]);
         repository.git(&["commit", "-qm", "first"]);
-        Desk {
-            repository,
-            shared: repository::temporary_folder(),
-        }
+        Desk { repository, shared: repository::temporary_folder() }
     }
 
     pub(crate) fn run_in(&self, directory: &Path, args: &[&str]) -> Output {
@@ -81,11 +70,7 @@ impl Desk {
     pub(crate) fn git_in(directory: &Path, args: &[&str]) -> String {
         let output = repository::run(repository::command("git", directory).args(args));
         let said = repository::words(&output);
-        assert!(
-            output.status.success(),
-            "git {args:?} in {}: {said}",
-            directory.display()
-        );
+        assert!(output.status.success(), "git {args:?} in {}: {said}", directory.display());
         said
     }
 
@@ -114,9 +99,7 @@ impl Desk {
         traced.current_dir(directory).env("HOME", directory);
         traced.env("COLONY_SHARED_ROOT", self.shared.path());
         repository::run(traced.args(args));
-        fs::read_to_string(&log)
-            .expect("strace writes it")
-            .contains("killed by SIGKILL")
+        fs::read_to_string(&log).expect("strace writes it").contains("killed by SIGKILL")
     }
 
     /// Runs the program, and kills it with its git at one moment; returns what strace saw of all its gits.
@@ -139,20 +122,14 @@ impl Desk {
     /// What plain git sees of the checkout.
     pub(crate) fn state(&self) -> String {
         let refs = self.repository.git(&["for-each-ref"]);
-        let refs = refs
-            .lines()
-            .filter(|line| !line.contains("refs/colony-local/"));
+        let refs = refs.lines().filter(|line| !line.contains("refs/colony-local/"));
         let status = self.repository.git(&["status", "--porcelain", "--branch"]);
         format!("{status}{}", refs.collect::<Vec<_>>().join("\n"))
     }
 
     pub(crate) fn hub(&self) -> Option<PathBuf> {
         let hubs = fs::read_dir(self.shared.path().join("hubs"));
-        let hubs = hubs
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path());
+        let hubs = hubs.into_iter().flatten().flatten().map(|entry| entry.path());
         let mut hubs = hubs.filter(|path| path.extension().is_some_and(|end| end == "git"));
         hubs.next()
     }
@@ -195,16 +172,10 @@ impl Desk {
             assert!(left.is_empty(), "{left:?} {said}");
         }
         let hubs = fs::read_dir(self.shared.path().join("hubs")).expect("a hub was made");
-        let begun = hubs.flatten().filter(|hub| {
-            hub.path()
-                .extension()
-                .is_some_and(|end| end == "new" || end == "gone")
-        });
-        assert_eq!(
-            begun.count(),
-            0,
-            "a hub that was begun or set aside is left"
-        );
+        let begun = hubs
+            .flatten()
+            .filter(|hub| hub.path().extension().is_some_and(|end| end == "new" || end == "gone"));
+        assert_eq!(begun.count(), 0, "a hub that was begun or set aside is left");
     }
 }
 

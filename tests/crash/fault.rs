@@ -210,29 +210,20 @@ pub(crate) fn calls_made(
         return calls.to_vec();
     }
     let (_, log) = trace(repository, command, blow, &Tracing::watch(calls));
-    let made: BTreeSet<_> = log
-        .lines()
-        .filter_map(|line| line.split_once('('))
-        .map(|(name, _)| name)
-        .collect();
+    let made: BTreeSet<_> =
+        log.lines().filter_map(|line| line.split_once('(')).map(|(name, _)| name).collect();
     let calls = calls.iter().copied();
     calls.filter(|call| made.contains(call)).collect()
 }
 
 /// The calls of git by which it takes, fills, uses and removes its locks.
-const CALLS_OF_A_GROUP: [&str; 7] = [
-    "openat", "write", "close", "rename", "unlink", "mkdir", "rmdir",
-];
+const CALLS_OF_A_GROUP: [&str; 7] =
+    ["openat", "write", "close", "rename", "unlink", "mkdir", "rmdir"];
 
 /// Returns every moment at which a git that moves refs or HEAD may be killed with the program: each of
 /// its calls from where it makes its first file. What it does before leaves nothing.
 pub(crate) fn moments_of_a_group(repository: &Repository, command: &ChangingCommand) -> Vec<Fault> {
-    let (_, log) = trace(
-        repository,
-        command,
-        Blow::KillGroup,
-        &Tracing::of_a_group(None),
-    );
+    let (_, log) = trace(repository, command, Blow::KillGroup, &Tracing::of_a_group(None));
     moments_in(&log)
 }
 
@@ -250,11 +241,7 @@ pub(crate) fn moments_in(logs: &str) -> Vec<Fault> {
         let at = made.entry(call).or_default();
         *at += 1;
         if has_begun {
-            moments.push(Fault {
-                blow: Blow::KillGroup,
-                call,
-                at: *at,
-            });
+            moments.push(Fault { blow: Blow::KillGroup, call, at: *at });
         }
     }
     moments
@@ -316,9 +303,7 @@ pub(crate) fn read_logs(log: &Path) -> String {
         Err(_) => vec![log.to_owned()],
     };
     logs.sort();
-    let texts = logs
-        .iter()
-        .map(|log| fs::read_to_string(log).unwrap_or_default());
+    let texts = logs.iter().map(|log| fs::read_to_string(log).unwrap_or_default());
     texts.collect()
 }
 

@@ -22,18 +22,14 @@ struct Stage {
 fn kill_group(name: &'static str, set: impl Fn() -> Stage, judge: impl Fn(&Stage, &Fault)) {
     fault::require_strace();
     let watched = set();
-    let logs = watched
-        .desk
-        .strike_group(&watched.directory, watched.args, None);
+    let logs = watched.desk.strike_group(&watched.directory, watched.args, None);
     let moments = fault::moments_in(&logs);
     assert!(!moments.is_empty(), "'{name}' moves nothing");
     let stride = stride_of_a_group(moments.len());
     let mut struck = BTreeMap::<_, usize>::new();
     for fault in moments.iter().step_by(stride) {
         let stage = set();
-        let logs = stage
-            .desk
-            .strike_group(&stage.directory, stage.args, Some(fault));
+        let logs = stage.desk.strike_group(&stage.directory, stage.args, Some(fault));
         *struck.entry(fault.call).or_default() += usize::from(logs.contains("killed by SIGKILL"));
         judge(&stage, fault);
         let hub = stage.desk.hub().expect("it was made");
@@ -90,11 +86,7 @@ fn a_group_killed_in_a_publication_is_in_nobodys_way() {
     let set = || {
         let (desk, directory) = apart();
         let args = &["hook", "post-commit"];
-        Stage {
-            desk,
-            directory,
-            args,
-        }
+        Stage { desk, directory, args }
     };
     kill_group("publication", set, |stage, fault| {
         goes_on(stage, &stage.directory, &["tag", "-m", "next"], fault);
@@ -112,11 +104,7 @@ fn a_group_killed_in_agents_new_is_in_nobodys_way() {
         let (desk, _) = apart();
         let directory = desk.repository.root.clone();
         let args = &["agents", "new", "bob"];
-        Stage {
-            desk,
-            directory,
-            args,
-        }
+        Stage { desk, directory, args }
     };
     kill_group("agents new beside others", set, |stage, fault| {
         let said = repository::words(&stage.desk.run_in(&stage.directory, stage.args));
@@ -136,11 +124,7 @@ fn a_group_killed_while_it_copies_published_work_blocks_nothing() {
         desk.colony_in(&clone, &["hook", "post-commit"]);
         let directory = desk.repository.root.clone();
         let args = &["fleet"];
-        Stage {
-            desk,
-            directory,
-            args,
-        }
+        Stage { desk, directory, args }
     };
     kill_group("fleet", set, |stage, fault| {
         goes_on(stage, &stage.directory, &["merge", "ada"], fault);

@@ -13,10 +13,7 @@
     clippy::disallowed_methods,
     reason = "tests start real processes and write files themselves"
 )]
-#![expect(
-    clippy::panic,
-    reason = "a test fails by panicking, with the words of a process"
-)]
+#![expect(clippy::panic, reason = "a test fails by panicking, with the words of a process")]
 
 mod clones;
 mod command;

@@ -33,21 +33,11 @@ const CALLS_OF_READING: &[&str] = &["openat", "read", "getdents64", "statx", "re
 
 /// The calls at which git dies: as it reads `prepare` or `commit`, or waits for them, as it answers,
 /// and at each step of taking, filling, using and removing its locks.
-const CALLS_OF_GIT: &[&str] = &[
-    "read", "write", "openat", "rename", "unlink", "mkdir", "rmdir",
-];
+const CALLS_OF_GIT: &[&str] = &["read", "write", "openat", "rename", "unlink", "mkdir", "rmdir"];
 
 /// The calls at which any git dies: as it changes something, as it answers, and as it ends.
-const CALLS_OF_ANY_GIT: &[&str] = &[
-    "rename",
-    "link",
-    "unlink",
-    "mkdir",
-    "rmdir",
-    "fsync",
-    "write",
-    "exit_group",
-];
+const CALLS_OF_ANY_GIT: &[&str] =
+    &["rename", "link", "unlink", "mkdir", "rmdir", "fsync", "write", "exit_group"];
 
 /// The calls at which git-lfs dies: before a hook is there, and while it is empty.
 const CALLS_OF_LFS: &[&str] = &["openat", "write"];
@@ -117,11 +107,7 @@ pub(crate) fn kill_group(command: &ChangingCommand) {
 
 /// Spreads the moments that are tried over all there are.
 pub(crate) fn stride_of_a_group(moments: usize) -> usize {
-    if is_long() {
-        1
-    } else {
-        moments.div_ceil(MOST_IN_SHORT)
-    }
+    if is_long() { 1 } else { moments.div_ceil(MOST_IN_SHORT) }
 }
 
 /// Kills the program at each of its writes, and its git with it.
@@ -167,11 +153,7 @@ fn run(command: &ChangingCommand, blow: Blow, calls: &[&'static str], depth: Dep
 
 fn require_no_problems(command: &ChangingCommand, problems: &[String]) {
     let (count, problems) = (problems.len(), problems.join("\n\n"));
-    assert!(
-        count == 0,
-        "{count} problems with '{}'\n\n{problems}",
-        command.name
-    );
+    assert!(count == 0, "{count} problems with '{}'\n\n{problems}", command.name);
 }
 
 impl Depth {
@@ -282,10 +264,7 @@ impl<'a> Stage<'a> {
             // so they are reported, and removed by hand.
             state::remove_locks_on_refs(repository);
         }
-        if matches!(
-            self.command.history,
-            History::SettingUp | History::TakingOut
-        ) {
+        if matches!(self.command.history, History::SettingUp | History::TakingOut) {
             let lacking = state::hook_that_filters_lack(repository);
             require_none("a push would leave objects out", lacking.as_slice())?;
         }
@@ -394,9 +373,7 @@ impl<'a> Stage<'a> {
             return Ok(Side::Before);
         }
         let (before, after) = (before.join("\n    "), after.join("\n    "));
-        Err(format!(
-            "neither as before\n    {before}\n  nor as after\n    {after}"
-        ))
+        Err(format!("neither as before\n    {before}\n  nor as after\n    {after}"))
     }
 
     /// What did not happen can be done again, and so can what happened in part; after the rest life

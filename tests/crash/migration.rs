@@ -24,10 +24,7 @@ fn published() -> (Desk, PathBuf) {
     repository.write(".gitattributes", attributes);
     repository.git(&["add", ".gitattributes"]);
     repository.git(&["commit", "--quiet", "-m", "patterns"]);
-    let desk = Desk {
-        repository,
-        shared: repository::temporary_folder(),
-    };
+    let desk = Desk { repository, shared: repository::temporary_folder() };
     let remote = desk.shared.path().join("remote.git");
     let name = remote.to_str().expect("our names are UTF-8");
     desk.repository.git(&["clone", "-q", "--bare", ".", name]);

@@ -8,14 +8,7 @@ use super::desk::{Desk, Point, Whom, each_point_of};
 use super::repository::{self, Repository};
 
 /// The calls by which the database and its folder change, and those between them.
-const CALLS: &[&str] = &[
-    "pwrite64",
-    "ftruncate",
-    "unlink",
-    "mkdir",
-    "openat",
-    "fcntl",
-];
+const CALLS: &[&str] = &["pwrite64", "ftruncate", "unlink", "mkdir", "openat", "fcntl"];
 
 /// What the state has before the command.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,10 +76,7 @@ fn a_killed_lock_is_whole(name: &'static str, before: Before) {
     let pages = [one.as_str(), other.as_str()];
     let lock = ["pages", "lock", &one, &other, "--ttl", "9000"];
     each_point_of((name, Whom::Program), (CALLS, 5), |point| {
-        let desk = Desk {
-            repository: template.copy(),
-            shared: repository::temporary_folder(),
-        };
+        let desk = Desk { repository: template.copy(), shared: repository::temporary_folder() };
         let was = ends(&desk, pages);
         let struck = desk.strike(&lock, point);
         require_whole(&desk, point);

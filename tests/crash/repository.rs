@@ -27,11 +27,9 @@ impl Repository {
     pub(crate) fn new() -> Repository {
         let repository = Repository::without_content();
         repository.git(&["init", "--quiet", "--initial-branch=main", "--template="]);
-        for (name, value) in [
-            ("user.name", "Ada"),
-            ("user.email", "ada@example.com"),
-            ("gc.auto", "0"),
-        ] {
+        for (name, value) in
+            [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")]
+        {
             repository.git(&["config", name, value]);
         }
         repository
@@ -53,10 +51,7 @@ impl Repository {
         let folder = temporary_folder();
         let root = folder.path().join("worktree");
         fs::create_dir(&root).expect("the folder is empty");
-        Repository {
-            _folder: folder,
-            root,
-        }
+        Repository { _folder: folder, root }
     }
 
     /// Writes a file of the worktree, making the folders above it.
@@ -69,11 +64,7 @@ impl Repository {
     /// Removes a file, or a folder with all that is in it.
     pub(crate) fn remove(&self, path: &str) {
         let path = self.root.join(path);
-        let removed = if path.is_dir() {
-            fs::remove_dir_all(path)
-        } else {
-            fs::remove_file(path)
-        };
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         removed.expect("something stands there");
     }
 
@@ -130,14 +121,9 @@ impl Repository {
         shell.args(["-c", r#"exec 9>&1; exec "$@""#, "sh"]);
         shell.args(tracer).arg(PROGRAM);
         let search = std::env::join_paths(
-            [tools.to_owned()]
-                .into_iter()
-                .chain(std::env::split_paths(&search_path())),
+            [tools.to_owned()].into_iter().chain(std::env::split_paths(&search_path())),
         );
-        shell.env(
-            "PATH",
-            search.expect("no colon is in the name of the folder"),
-        );
+        shell.env("PATH", search.expect("no colon is in the name of the folder"));
         shell
     }
 }
@@ -167,9 +153,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, directory: &Path) -> Command {
 /// Runs a command to its end, however it ends.
 pub(crate) fn run(command: &mut Command) -> Output {
     let name = command.get_program().to_owned();
-    command
-        .output()
-        .unwrap_or_else(|error| panic!("cannot start {}: {error}", name.display()))
+    command.output().unwrap_or_else(|error| panic!("cannot start {}: {error}", name.display()))
 }
 
 /// Everything a finished command printed.

@@ -57,13 +57,8 @@ impl State {
             if path.is_dir() {
                 add_files(&git, &path, &mut facts);
             } else {
-                let mode = fs::metadata(&path)
-                    .expect("nobody removes it")
-                    .permissions();
-                facts.insert(
-                    name.into_owned(),
-                    format!("{:o} {}", mode.mode(), read(&path)),
-                );
+                let mode = fs::metadata(&path).expect("nobody removes it").permissions();
+                facts.insert(name.into_owned(), format!("{:o} {}", mode.mode(), read(&path)));
             }
         }
         // Git does not tell an empty folder from none.
@@ -101,20 +96,12 @@ impl State {
     }
 
     fn lines(&self, name: &str) -> BTreeSet<&str> {
-        self.0
-            .get(name)
-            .into_iter()
-            .flat_map(|text| text.lines())
-            .collect()
+        self.0.get(name).into_iter().flat_map(|text| text.lines()).collect()
     }
 }
 
 /// Records that hold the time.
-const TIMED: &[&str] = &[
-    "refs/colony/forks/",
-    "refs/colony/blackboard/",
-    "refs/colony/knowledge",
-];
+const TIMED: &[&str] = &["refs/colony/forks/", "refs/colony/blackboard/", "refs/colony/knowledge"];
 
 /// The records of scopes hold the time, and their subjects are longer than a word.
 const SCOPES: &[&str] = &[SHARED_SCOPES, "refs/colony-local/scopes/"];
@@ -125,13 +112,7 @@ const SHARED_SCOPES: &str = "refs/colony/scopes";
 const MIGRATION: &[&str] = &["refs/colony/migrations", "refs/colony-local/migration"];
 
 /// Takes no lock, and so changes no index.
-const STATUS: &[&str] = &[
-    "--no-optional-locks",
-    "status",
-    "--short",
-    "-uall",
-    "--ignored",
-];
+const STATUS: &[&str] = &["--no-optional-locks", "status", "--short", "-uall", "--ignored"];
 
 /// What of the git folder is told by other facts, or is written along.
 const CONTENT_OF_GIT: &[&str] = &[
@@ -365,9 +346,8 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 /// Lists what is in a folder, in order; a folder that is missing is empty.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(folder).into_iter().flatten();
-    let mut paths: Vec<_> = listed
-        .map(|entry| entry.expect("the folder can be read").path())
-        .collect();
+    let mut paths: Vec<_> =
+        listed.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.sort();
     paths
 }

@@ -73,9 +73,7 @@ fn is_wanted() -> bool {
 /// Writes the file anew, given both tables as they stand in it.
 fn write(make: impl FnOnce(&str, &str) -> String) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME
-        .lock()
-        .expect("a test that fails holds no lock");
+    let _turn = ONE_AT_A_TIME.lock().expect("a test that fails holds no lock");
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/crash-matrix.md");
     let old = fs::read_to_string(&path).expect("the checkout is ours");
     let at = old.find(HEADER_BESIDE).unwrap_or(old.len());
@@ -124,20 +122,14 @@ fn text(rows: &BTreeMap<(Blow, &'static str, &'static str), Row>) -> String {
     let mut total = Row::default();
     for ((blow, command, call), row) in rows.iter().filter(|(_, row)| row.points() > 0) {
         let (points, before, after) = (row.points(), row.before, row.after);
-        writeln!(
-            text,
-            "| {blow} | {command} | {call} | {points} | {before} | {after} |"
-        )
-        .expect("memory takes every line");
+        writeln!(text, "| {blow} | {command} | {call} | {points} | {before} | {after} |")
+            .expect("memory takes every line");
         total.before += before;
         total.after += after;
     }
     let (points, before, after) = (total.points(), total.before, total.after);
-    writeln!(
-        text,
-        "| | **all** | | **{points}** | **{before}** | **{after}** |"
-    )
-    .expect("memory takes every line");
+    writeln!(text, "| | **all** | | **{points}** | **{before}** | **{after}** |")
+        .expect("memory takes every line");
     text
 }
 

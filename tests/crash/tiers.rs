@@ -10,14 +10,7 @@ use super::desk::{Desk, Point, Whom, each_point_of};
 use super::repository;
 
 /// The calls by which the database and its folder change, and those between them.
-const CALLS: &[&str] = &[
-    "pwrite64",
-    "ftruncate",
-    "unlink",
-    "mkdir",
-    "openat",
-    "fcntl",
-];
+const CALLS: &[&str] = &["pwrite64", "ftruncate", "unlink", "mkdir", "openat", "fcntl"];
 
 /// The files, each with other content in the second state.
 const FILES: [&str; 6] = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt", "f.txt"];
@@ -47,10 +40,8 @@ fn write(desk: &Desk, paths: &[&str], content: &str) {
 /// A desk with files of which only some have room in the hot tier.
 fn desk(template: &Desk, before: Before) -> Desk {
     // The id of a checkout is that of its place, so tiers cannot be copied.
-    let desk = Desk {
-        repository: template.repository.copy(),
-        shared: repository::temporary_folder(),
-    };
+    let desk =
+        Desk { repository: template.repository.copy(), shared: repository::temporary_folder() };
     let hot = ["config", "colony.context.hotTokens", "10"];
     desk.repository.git(&hot);
     write(&desk, &FILES, "one two three\n");
@@ -71,13 +62,8 @@ fn tiers(desk: &Desk) -> Vec<String> {
         let value = row.get(name).and_then(Value::as_str);
         value.unwrap_or_default().to_owned()
     };
-    let mut rows: Vec<_> = rows
-        .map(|row| {
-            ["tier", "path", "hash"]
-                .map(|name| text(row, name))
-                .join(" ")
-        })
-        .collect();
+    let mut rows: Vec<_> =
+        rows.map(|row| ["tier", "path", "hash"].map(|name| text(row, name)).join(" ")).collect();
     rows.sort();
     rows
 }

@@ -114,19 +114,14 @@ fn travelers(place: &Path) -> BTreeMap<String, String> {
         ],
     );
     let pairs = listed.lines().filter_map(|line| line.split_once(' '));
-    pairs
-        .map(|(name, id)| (name.to_owned(), id.to_owned()))
-        .collect()
+    pairs.map(|(name, id)| (name.to_owned(), id.to_owned())).collect()
 }
 
 /// Every ref is as it was or as it is to be.
 fn check_old_or_new(found: &Refs, before: &Refs, after: &Refs, point: Point) {
     for name in found.keys().chain(before.keys()).chain(after.keys()) {
         let now = found.get(name);
-        assert!(
-            now == before.get(name) || now == after.get(name),
-            "{point:?} {name} {now:?}"
-        );
+        assert!(now == before.get(name) || now == after.get(name), "{point:?} {name} {now:?}");
     }
 }
 
@@ -166,9 +161,8 @@ fn apart(consent: Consent) -> (Desk, PathBuf, PathBuf) {
 }
 
 /// The calls by which `sync` has gits started, and talks to them: it changes nothing itself.
-pub(crate) const CALLS_OF_SYNC: [&str; 7] = [
-    "clone3", "clone", "vfork", "write", "wait4", "waitid", "mkdir",
-];
+pub(crate) const CALLS_OF_SYNC: [&str; 7] =
+    ["clone3", "clone", "vfork", "write", "wait4", "waitid", "mkdir"];
 
 fn a_killed_sync_converges(whom: Whom, stride: usize) {
     let calls = match whom {
@@ -195,10 +189,7 @@ fn a_killed_sync_converges(whom: Whom, stride: usize) {
         check_old_or_new(&found.1, &before.1, &after.1, point);
         // Both have everything now, and so has the other clone.
         let said = desk.colony(&["sync"]);
-        assert!(
-            said.starts_with("up to date with 'origin'"),
-            "{point:?} {said}"
-        );
+        assert!(said.starts_with("up to date with 'origin'"), "{point:?} {said}");
         desk.colony_in(&other, &["sync"]);
         let shared = |place: &Path| {
             let mut refs = travelers(place);
@@ -240,16 +231,10 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
             Desk::git_in(place, &WHOLE);
         }
         let key = "colony.sync.origin.push";
-        let said = Desk::git_in(
-            &root,
-            &["config", "--local", "--default", "none", "--get", key],
-        );
+        let said = Desk::git_in(&root, &["config", "--local", "--default", "none", "--get", key]);
         let is_given = said.trim_end() != "none";
         let found = travelers(&remote);
-        assert!(
-            is_given || found == before,
-            "{point:?} published without consent: {found:#?}"
-        );
+        assert!(is_given || found == before, "{point:?} published without consent: {found:#?}");
         if whom == Whom::Everybody {
             remove_locks_on_refs(&remote);
             remove_locks_on_refs(&root.join(".git"));
@@ -261,10 +246,7 @@ fn a_killed_consent_is_given_or_not(whom: Whom, stride: usize) {
         assert!(!root.join(".git/config.lock").exists(), "{point:?}");
         let after = travelers(&remote);
         check_old_or_new(&found, &before, &after, point);
-        assert!(
-            after.contains_key("refs/heads/fork/of-ada"),
-            "{point:?} {after:#?}"
-        );
+        assert!(after.contains_key("refs/heads/fork/of-ada"), "{point:?} {after:#?}");
         struck
     });
 }

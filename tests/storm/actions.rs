@@ -113,20 +113,8 @@ const GIT: [Line; 14] = {
 };
 
 const AGENTS_NEW: [Line; 2] = [
-    (
-        1,
-        "agents new",
-        "agents new ada",
-        Nature::Beside,
-        Drops::Nothing,
-    ),
-    (
-        1,
-        "agents new",
-        "agents new ada --with-changes",
-        Nature::Beside,
-        Drops::Nothing,
-    ),
+    (1, "agents new", "agents new ada", Nature::Beside, Drops::Nothing),
+    (1, "agents new", "agents new ada --with-changes", Nature::Beside, Drops::Nothing),
 ];
 
 #[rustfmt::skip]
@@ -186,9 +174,7 @@ impl Names {
         let words = words.split(' ');
         Action {
             name,
-            args: words
-                .map(|word| self.word(word, place.home(), chance))
-                .collect(),
+            args: words.map(|word| self.word(word, place.home(), chance)).collect(),
             place,
             nature,
             drops: drops.spots(place),

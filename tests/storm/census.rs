@@ -41,18 +41,12 @@ pub(crate) fn take(
     shadow: &Shadow,
 ) -> Result<Census, String> {
     let repositories = ground.repositories();
-    let listings: Vec<_> = repositories
-        .iter()
-        .map(|(_, git_dir)| list(ground, git_dir))
-        .collect();
+    let listings: Vec<_> = repositories.iter().map(|(_, git_dir)| list(ground, git_dir)).collect();
     let mut census = Census::new();
     let mut note = |id: &str, spot: Spot| note(&mut census, shadow, (id, spot));
     for (place, worktree) in worktrees {
         for line in &worktree.index {
-            note(
-                line.split(' ').nth(1).unwrap_or_default(),
-                Spot::Index(*place),
-            );
+            note(line.split(' ').nth(1).unwrap_or_default(), Spot::Index(*place));
         }
     }
     for (home, git_dir) in &repositories {

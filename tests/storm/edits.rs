@@ -95,19 +95,14 @@ fn content(path: &str, chance: &mut Chance) -> String {
 }
 
 fn remove(path: &Path, is_folder: bool) {
-    let removed = if is_folder {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     // What is not there is removed.
     removed.ok();
 }
 
 /// Makes the folder that a file is to be in, unless a file stands there.
 fn make_folder_of(path: &Path) -> bool {
-    path.parent()
-        .is_some_and(|folder| fs::create_dir_all(folder).is_ok())
+    path.parent().is_some_and(|folder| fs::create_dir_all(folder).is_ok())
 }
 
 /// The id that git gives a content.
@@ -124,8 +119,5 @@ pub(crate) fn id_of(path: &Path, metadata: &fs::Metadata) -> Option<String> {
         let target = fs::read_link(path).ok()?;
         return Some(blob_id(target.as_os_str().as_bytes()));
     }
-    metadata
-        .is_file()
-        .then(|| fs::read(path).ok())?
-        .map(|bytes| blob_id(&bytes))
+    metadata.is_file().then(|| fs::read(path).ok())?.map(|bytes| blob_id(&bytes))
 }

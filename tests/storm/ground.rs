@@ -49,9 +49,7 @@ pub(crate) struct Ground {
 impl Ground {
     /// Makes everything that the storm goes over.
     pub(crate) fn new() -> Ground {
-        let ground = Ground {
-            folder: repository::temporary_folder(),
-        };
+        let ground = Ground { folder: repository::temporary_folder() };
         for name in ["checkout", "shared", "home", "tmp"] {
             fs::create_dir(ground.path().join(name)).expect("the folder is empty");
         }
@@ -127,9 +125,7 @@ impl Ground {
     pub(crate) fn repositories(&self) -> Vec<(Home, PathBuf)> {
         let all = [Home::Checkout, Home::Clone, Home::Hub];
         let all = all.map(|home| (home, self.repository(home)));
-        let there = all
-            .into_iter()
-            .filter(|(_, path)| path.join("HEAD").exists());
+        let there = all.into_iter().filter(|(_, path)| path.join("HEAD").exists());
         there.collect()
     }
 

@@ -72,9 +72,7 @@ impl Verdict {
 pub(crate) fn judge(case: &Case) -> (Verdict, Option<Look>) {
     let mut verdict = Verdict::default();
     if case.ended.outlived {
-        verdict
-            .broken
-            .push("something that it started goes on".to_owned());
+        verdict.broken.push("something that it started goes on".to_owned());
     }
     verdict.broken.extend(case.refusal());
     case.go_on(&mut verdict);
@@ -99,11 +97,7 @@ impl Case<'_> {
     /// The worktree that the next command runs in.
     fn next_place(&self) -> Place {
         let there = self.ground.places().contains(&self.action.place);
-        if there {
-            self.action.place
-        } else {
-            Place::Checkout
-        }
+        if there { self.action.place } else { Place::Checkout }
     }
 
     /// A panic, or an answer that says that something is broken.
@@ -208,9 +202,7 @@ impl Case<'_> {
             _ => {}
         }
         if operations.len() > 1 {
-            verdict
-                .broken
-                .push(format!("several operations: {operations:?}"));
+            verdict.broken.push(format!("several operations: {operations:?}"));
         }
     }
 
@@ -222,9 +214,7 @@ impl Case<'_> {
             let places = self.ground.places().into_iter();
             let mut places = places.filter(|place| format!("{place:?}") == home);
             let root = self.ground.root(places.next().unwrap_or(Place::Checkout));
-            let record = self
-                .ground
-                .git(&root, &["cat-file", "blob", &format!("{name}:op.json")]);
+            let record = self.ground.git(&root, &["cat-file", "blob", &format!("{name}:op.json")]);
             !record.is_ok_and(|record| record.contains(r#""kind":"external""#))
         });
         ours.cloned().collect()

@@ -53,10 +53,7 @@ impl Look {
                 continue;
             }
             let format = "--format=%(refname) %(objectname)";
-            for line in ground
-                .git(&ground.root(place), &["for-each-ref", format])?
-                .lines()
-            {
+            for line in ground.git(&ground.root(place), &["for-each-ref", format])?.lines() {
                 let (name, id) = line.split_once(' ').unwrap_or((line, ""));
                 if name.starts_with("refs/colony-local/ops/") {
                     operations.insert(format!("{place:?} {name}"));
@@ -67,12 +64,7 @@ impl Look {
         }
         let mut census = census::take(ground, &worktrees, shadow)?;
         census::take_files(&mut census, &worktrees, shadow);
-        Ok(Look {
-            worktrees,
-            refs,
-            operations,
-            census,
-        })
+        Ok(Look { worktrees, refs, operations, census })
     }
 
     /// Looks again at the files, which are all that a user has changed since.
@@ -91,11 +83,7 @@ impl Look {
             // A clone that was taken away is told by those who ask for it.
             if let Some(new) = found.worktrees.get(place) {
                 let differences = old.differences(new);
-                told.extend(
-                    differences
-                        .into_iter()
-                        .map(|one| format!("{place:?} {one}")),
-                );
+                told.extend(differences.into_iter().map(|one| format!("{place:?} {one}")));
             }
         }
         told
@@ -116,11 +104,7 @@ impl Worktree {
     fn differences(&self, found: &Worktree) -> Vec<String> {
         let mut told = map_differences("file", &self.files, &found.files);
         if self.head != found.head {
-            told.push(format!(
-                "HEAD: {} -> {}",
-                self.head.trim(),
-                found.head.trim()
-            ));
+            told.push(format!("HEAD: {} -> {}", self.head.trim(), found.head.trim()));
         }
         let gone = self.index.difference(&found.index);
         let come = found.index.difference(&self.index);
@@ -136,9 +120,7 @@ fn map_differences<T: PartialEq + std::fmt::Debug>(
     new: &BTreeMap<String, T>,
 ) -> Vec<String> {
     let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    let differ = names
-        .into_iter()
-        .filter(|name| old.get(*name) != new.get(*name));
+    let differ = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
     let told =
         differ.map(|name| format!("{what} {name}: {:?} -> {:?}", old.get(name), new.get(name)));
     told.collect()
@@ -162,11 +144,8 @@ fn add_files(root: &Path, folder: &Path, files: &mut BTreeMap<String, File>) {
         if metadata.is_dir() {
             add_files(root, &path, files);
         } else if let Some(id) = edits::id_of(&path, &metadata) {
-            let mode = if metadata.is_symlink() {
-                LINK
-            } else {
-                metadata.permissions().mode() & 0o777
-            };
+            let mode =
+                if metadata.is_symlink() { LINK } else { metadata.permissions().mode() & 0o777 };
             let name = path.strip_prefix(root).unwrap_or(&path);
             files.insert(name.to_string_lossy().into_owned(), File { mode, id });
         }

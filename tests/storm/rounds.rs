@@ -94,11 +94,7 @@ struct Day {
 
 impl<'a> Storm<'a> {
     fn new(shared: &'a Shared, seed: u64) -> Storm<'a> {
-        Storm {
-            shared,
-            chance: Chance::new(seed),
-            rhythm: BTreeMap::new(),
-        }
+        Storm { shared, chance: Chance::new(seed), rhythm: BTreeMap::new() }
     }
 
     fn blow(&mut self) {
@@ -138,8 +134,7 @@ impl<'a> Storm<'a> {
         for place in day.ground.places() {
             day.shadow.edit(&day.ground.root(place), &mut self.chance);
             let label = day.names.new_label(place.home());
-            day.ground
-                .require_colony(place, &["checkpoint", "-m", &label]);
+            day.ground.require_colony(place, &["checkpoint", "-m", &label]);
         }
         day
     }
@@ -148,11 +143,7 @@ impl<'a> Storm<'a> {
     fn round(&mut self, day: &mut Day) -> Result<(), String> {
         let places = day.ground.places();
         let place = *self.chance.pick(&places);
-        let edited = if self.chance.one_in(4) {
-            *self.chance.pick(&places)
-        } else {
-            place
-        };
+        let edited = if self.chance.one_in(4) { *self.chance.pick(&places) } else { place };
         day.shadow.edit(&day.ground.root(edited), &mut self.chance);
         let action = day.names.choose(&day.ground, place, &mut self.chance);
         let blow = *self.chance.pick(&Blow::ALL);
@@ -166,11 +157,7 @@ impl<'a> Storm<'a> {
         if action.program() == "git-colony" {
             command.arg("--json");
         }
-        let ended = strike::run(
-            command.args(&action.args),
-            blow,
-            Duration::from_millis(after_ms),
-        );
+        let ended = strike::run(command.args(&action.args), blow, Duration::from_millis(after_ms));
         self.learn(action.name, &ended);
         let case = Case {
             ground: &day.ground,
@@ -181,10 +168,7 @@ impl<'a> Storm<'a> {
         };
         let (mut verdict, after) = judge::judge(&case);
         let mut last = after;
-        if let Some(after) = last
-            .as_ref()
-            .filter(|_| verdict.is_good() && verdict.happened)
-        {
+        if let Some(after) = last.as_ref().filter(|_| verdict.is_good() && verdict.happened) {
             match self.check_settled(&case, after) {
                 Ok(None) => {}
                 Ok(later) => last = later,
@@ -262,24 +246,14 @@ fn line(action: &Action, blow: Blow, after_ms: u64, ended: &Ended, verdict: &Ver
         (true, _) => format!("{blow} killed after {after_ms} ms"),
         (false, code) => format!("ended with {code:?}"),
     };
-    let side = if verdict.happened {
-        "as after"
-    } else {
-        "as before"
-    };
+    let side = if verdict.happened { "as after" } else { "as before" };
     let words = action.args.join(" ");
-    format!(
-        "in the {place}: {} {words}: {end}, {side}",
-        action.program()
-    )
+    format!("in the {place}: {} {words}: {end}, {side}", action.program())
 }
 
 fn tell(verdict: &Verdict) -> String {
     let lost = verdict.lost.iter().map(|one| format!("LOST: {one}"));
     let stuck = verdict.stuck.iter().map(|one| format!("STUCK LOCK: {one}"));
     let broken = verdict.broken.iter().map(|one| format!("BROKEN: {one}"));
-    lost.chain(stuck)
-        .chain(broken)
-        .collect::<Vec<_>>()
-        .join("\n")
+    lost.chain(stuck).chain(broken).collect::<Vec<_>>().join("\n")
 }

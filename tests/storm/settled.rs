@@ -30,20 +30,13 @@ pub(crate) fn check_restore(ground: &Ground, action: &Action, after: &Look) -> R
     for (name, wanted) in tree.iter().filter(|(name, _)| is_meant(name)) {
         let found = files.get(name);
         if found.is_none_or(|found| !is_same(ground, place, wanted, found)) {
-            return Err(format!(
-                "'{label}' has {wanted:?} at '{name}', and here is {found:?}"
-            ));
+            return Err(format!("'{label}' has {wanted:?} at '{name}', and here is {found:?}"));
         }
     }
     let keeps_others = ["files", "--keep-untracked"];
-    if !action
-        .args
-        .iter()
-        .any(|word| keeps_others.contains(&word.as_str()))
-    {
-        let more = files
-            .keys()
-            .find(|name| !tree.contains_key(*name) && !name.ends_with(".ignored"));
+    if !action.args.iter().any(|word| keeps_others.contains(&word.as_str())) {
+        let more =
+            files.keys().find(|name| !tree.contains_key(*name) && !name.ends_with(".ignored"));
         if let Some(more) = more {
             return Err(format!("'{label}' has no '{more}'"));
         }
@@ -61,22 +54,12 @@ pub(crate) fn check_undo(
 ) -> Result<Option<Look>, String> {
     let is_step = matches!(action.nature, Nature::Operation | Nature::Perhaps);
     // Taking back what takes back is another step, and an init has set up more than an operation.
-    let others = [
-        "undo",
-        "undo --force",
-        "redo",
-        "init",
-        "merge --abort",
-        "cherry-pick --abort",
-    ];
+    let others = ["undo", "undo --force", "redo", "init", "merge --abort", "cherry-pick --abort"];
     if !is_step || others.contains(&action.name) {
         return Ok(None);
     }
     let mut last = None;
-    for (args, wanted) in [
-        (&["undo", "--force"][..], before),
-        (&["redo", "--force"], after),
-    ] {
+    for (args, wanted) in [(&["undo", "--force"][..], before), (&["redo", "--force"], after)] {
         let output = ground.colony(action.place, args);
         if !output.status.success() {
             return Err(format!("{args:?} said: {}", repository::words(&output)));
@@ -105,9 +88,7 @@ fn tree(ground: &Ground, place: Place, commit: &str) -> Result<BTreeMap<String, 
     let entries = listed.split_terminator('\0').map(|entry| {
         let (what, name) = entry.split_once('\t').expect("the format has a tab");
         let mut what = what.split(' ');
-        let mode = what
-            .next()
-            .and_then(|mode| u32::from_str_radix(mode, 8).ok());
+        let mode = what.next().and_then(|mode| u32::from_str_radix(mode, 8).ok());
         let file = File {
             mode: mode.expect("the format has a mode"),
             id: what.nth(1).unwrap_or_default().to_owned(),

@@ -126,9 +126,7 @@ fn listen(child: &mut Child) -> mpsc::Receiver<Vec<u8>> {
 fn kill_descendants(child: &mut Child) -> bool {
     while let Ok(None) = child.try_wait() {
         let below = in_session(child.id());
-        let killed = below
-            .into_iter()
-            .filter(|pid| kill_process(*pid, Signal::KILL).is_ok());
+        let killed = below.into_iter().filter(|pid| kill_process(*pid, Signal::KILL).is_ok());
         if killed.count() > 0 {
             return true;
         }

@@ -33,10 +33,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn new() -> Tally {
-        Tally {
-            rows: BTreeMap::new(),
-            started: Instant::now(),
-        }
+        Tally { rows: BTreeMap::new(), started: Instant::now() }
     }
 
     /// Counts one command.
@@ -72,15 +69,9 @@ impl Tally {
              {} other promises broken\n",
             plan.seed, total.kills, total.spared, total.losses, total.stuck, total.broken
         );
-        let table = if plan.is_long {
-            self.table()
-        } else {
-            String::new()
-        };
+        let table = if plan.is_long { self.table() } else { String::new() };
         // A test that nobody listens to is no failure.
-        std::io::stderr()
-            .write_all(format!("{text}{table}").as_bytes())
-            .ok();
+        std::io::stderr().write_all(format!("{text}{table}").as_bytes()).ok();
     }
 
     /// Writes the file anew where that was asked for.
@@ -111,15 +102,7 @@ impl Tally {
     fn table(&self) -> String {
         let mut text = TABLE.to_owned();
         let mut line = |name: &str, blow: &str, row: &Row| {
-            let Row {
-                kills,
-                before,
-                after,
-                losses,
-                stuck,
-                locks_of_git,
-                ..
-            } = row;
+            let Row { kills, before, after, losses, stuck, locks_of_git, .. } = row;
             writeln!(
                 text,
                 "| {name} | {blow} | {kills} | {before} | {after} | {losses} | {stuck} | {locks_of_git} |"

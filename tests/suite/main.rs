@@ -1,10 +1,7 @@
 //! The tests that run the program in process, on real repositories, against real git.
 
 #![cfg(test)]
-#![expect(
-    clippy::disallowed_methods,
-    reason = "tests start processes and write files themselves"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests start processes and write files themselves")]
 
 mod support;
 

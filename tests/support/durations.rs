@@ -35,7 +35,6 @@ impl Drop for Running {
         let line = format!("{seconds:.2} {}::{name}\n", env!("CARGO_CRATE_NAME"));
         // In one write: tests end at the same time. A list that cannot be written fails no test.
         let file = OpenOptions::new().create(true).append(true).open(file);
-        file.and_then(|mut file| file.write_all(line.as_bytes()))
-            .ok();
+        file.and_then(|mut file| file.write_all(line.as_bytes())).ok();
     }
 }

@@ -131,9 +131,7 @@ pub(in crate::cli) fn find<'a>(grammar: &'a Command, words: &str) -> &'a Command
 
 /// Returns the argument of that name, if the command has it.
 fn argument_of<'a>(command: &'a Command, id: &str) -> Option<&'a Arg> {
-    command
-        .get_arguments()
-        .find(|argument| argument.get_id() == id)
+    command.get_arguments().find(|argument| argument.get_id() == id)
 }
 
 /// Returns the argument of that name.
@@ -154,9 +152,7 @@ pub(super) fn is_flag(argument: &Arg) -> bool {
 
 /// Returns `true` if the argument may have several values.
 pub(super) fn is_list(argument: &Arg) -> bool {
-    let many = argument
-        .get_num_args()
-        .is_some_and(|range| range.max_values() > 1);
+    let many = argument.get_num_args().is_some_and(|range| range.max_values() > 1);
     many || matches!(argument.get_action(), ArgAction::Append)
 }
 
@@ -191,11 +187,8 @@ impl Translation<'_> {
     fn take(&mut self, takes: &Takes, value: Option<&Value>) -> Result<()> {
         match (takes.how, value) {
             (How::Either(yes, no), value) => {
-                let flag = if value.is_none_or(|value| value == &Value::Bool(true)) {
-                    yes
-                } else {
-                    no
-                };
+                let flag =
+                    if value.is_none_or(|value| value == &Value::Bool(true)) { yes } else { no };
                 self.require_bool(takes, value.unwrap_or(&Value::Bool(true)))?;
                 self.flag(flag);
             }
@@ -316,9 +309,7 @@ impl Translation<'_> {
     }
 
     fn require_bool(&self, takes: &Takes, value: &Value) -> Result<bool> {
-        value
-            .as_bool()
-            .ok_or_else(|| self.refuse(takes, "true or false was expected"))
+        value.as_bool().ok_or_else(|| self.refuse(takes, "true or false was expected"))
     }
 
     fn require_object<'v>(
@@ -326,16 +317,11 @@ impl Translation<'_> {
         takes: &Takes,
         value: &'v Value,
     ) -> Result<&'v Map<String, Value>> {
-        value
-            .as_object()
-            .ok_or_else(|| self.refuse(takes, "an object was expected"))
+        value.as_object().ok_or_else(|| self.refuse(takes, "an object was expected"))
     }
 
     fn refuse(&self, takes: &Takes, why: &str) -> Error {
-        let message = format!(
-            "cannot take '{}' of '{}': {why}",
-            takes.name, self.action.name
-        );
+        let message = format!("cannot take '{}' of '{}': {why}", takes.name, self.action.name);
         wrong(self.action, message)
     }
 }

@@ -39,11 +39,7 @@ fn object(command: &Command, all: &[Takes]) -> Map<String, Value> {
         How::As(id) => takes.is_required || argument(command, id).is_required_set(),
         _ => takes.is_required,
     };
-    let required: Vec<_> = all
-        .iter()
-        .filter(is_required)
-        .map(|takes| takes.name)
-        .collect();
+    let required: Vec<_> = all.iter().filter(is_required).map(|takes| takes.name).collect();
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties.into());
@@ -124,16 +120,11 @@ fn of_argument(argument: &Arg) -> Map<String, Value> {
         if !values.is_empty() {
             schema.insert("enum".to_owned(), values.into());
         }
-        if let Some(default) = argument
-            .get_default_values()
-            .first()
-            .and_then(|value| value.to_str())
+        if let Some(default) =
+            argument.get_default_values().first().and_then(|value| value.to_str())
             && !default.is_empty()
         {
-            let number = default
-                .parse::<Number>()
-                .ok()
-                .filter(|_| type_of(argument) != "string");
+            let number = default.parse::<Number>().ok().filter(|_| type_of(argument) != "string");
             let default = number.map_or_else(|| Value::from(default), Value::from);
             schema.insert("default".to_owned(), default);
         }
@@ -168,11 +159,7 @@ fn type_of(argument: &Arg) -> &'static str {
         TypeId::of::<u64>(),
         TypeId::of::<usize>(),
     ];
-    if integers.iter().any(|integer| found == *integer) {
-        "integer"
-    } else {
-        "string"
-    }
+    if integers.iter().any(|integer| found == *integer) { "integer" } else { "string" }
 }
 
 fn text(help: Option<&StyledStr>) -> String {

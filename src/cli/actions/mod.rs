@@ -145,20 +145,12 @@ const fn as_arg(name: &'static str, argument: &'static str) -> Takes {
 
 /// Takes an argument in this way.
 const fn how(name: &'static str, how: How) -> Takes {
-    Takes {
-        name,
-        how,
-        is_required: false,
-        told: None,
-    }
+    Takes { name, how, is_required: false, told: None }
 }
 
 /// Takes an argument that has to be given.
 const fn required(takes: Takes) -> Takes {
-    Takes {
-        is_required: true,
-        ..takes
-    }
+    Takes { is_required: true, ..takes }
 }
 
 /// Takes an argument without a description: its name says enough.
@@ -168,8 +160,5 @@ const fn plain(takes: Takes) -> Takes {
 
 /// Describes an argument.
 const fn told(told: &'static str, takes: Takes) -> Takes {
-    Takes {
-        told: Some(told),
-        ..takes
-    }
+    Takes { told: Some(told), ..takes }
 }

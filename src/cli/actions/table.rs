@@ -23,56 +23,32 @@ fn action(
     command: &'static str,
     takes: &[Takes],
 ) -> Action {
-    Action {
-        name,
-        group,
-        effect,
-        command,
-        takes: takes.to_vec(),
-        told: None,
-    }
+    Action { name, group, effect, command, takes: takes.to_vec(), told: None }
 }
 
 /// Describes an action.
 fn described(told: &'static str, action: Action) -> Action {
-    Action {
-        told: Some(told),
-        ..action
-    }
+    Action { told: Some(told), ..action }
 }
 
 /// Arguments of several actions, in fewer words than the help of a command: an agent reads all of them before it
 /// begins.
-const OTHER_REPOSITORY: Takes = told(
-    "Another repository by its map, at 'branch' or 'commit'",
-    as_arg("origin_url", "url"),
-);
+const OTHER_REPOSITORY: Takes =
+    told("Another repository by its map, at 'branch' or 'commit'", as_arg("origin_url", "url"));
 const ITS_BRANCH: Takes = plain(same("branch"));
 const ITS_COMMIT: Takes = plain(same("commit"));
-const SCOPE: Takes = told(
-    "Its id, a prefix, or the name of its row",
-    as_arg("scope_id", "scope"),
-);
-const SCOPE_ID: Takes = told(
-    "Its id, a prefix, or the name of its row",
-    as_arg("scope_id", "id"),
-);
+const SCOPE: Takes = told("Its id, a prefix, or the name of its row", as_arg("scope_id", "scope"));
+const SCOPE_ID: Takes = told("Its id, a prefix, or the name of its row", as_arg("scope_id", "id"));
 const PAGES: Takes = told("Ids, or prefixes", as_arg("page_ids", "ids"));
-const MAPPED_WORKTREE: Takes = told(
-    "Files of the working tree, as it is mapped",
-    same("worktree"),
-);
+const MAPPED_WORKTREE: Takes = told("Files of the working tree, as it is mapped", same("worktree"));
 const REPOSITORIES: Takes = told("By id, name or path (default: all)", same("repositories"));
 const CONVERSATION: Takes = told("For the trace", as_arg("conversation_id", "conversation"));
 const AT_REVISION: Takes = told("Instead of the working tree", same("revision"));
 
 const FETCH: Takes = told("Fetch mirrors first", same("fetch"));
 
-const HOW_A_REPOSITORY_IS_MAPPED: &[Takes] = &[
-    same("flush_threshold"),
-    same("flush_token_budget"),
-    same("pinned"),
-];
+const HOW_A_REPOSITORY_IS_MAPPED: &[Takes] =
+    &[same("flush_threshold"), same("flush_token_budget"), same("pinned")];
 
 /// Every action, in the order of its group. Built when one is asked for: in the program, the addresses of
 /// all its texts would be filled in by the loader at every start.
@@ -99,10 +75,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         "false: name the present commit only, and leave uncommitted changes out",
                         how("all_changes", OrElse("tag")),
                     ),
-                    told(
-                        "Leave branch, index and HEAD as they are",
-                        same("off_branch"),
-                    ),
+                    told("Leave branch, index and HEAD as they are", same("off_branch")),
                     same("allow_large"),
                 ],
             ),
@@ -112,11 +85,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             States,
             Adds,
             "tag",
-            &[
-                plain(same("label")),
-                same("rationale"),
-                plain(as_arg("sha", "revision")),
-            ],
+            &[plain(same("label")), same("rationale"), plain(as_arg("sha", "revision"))],
         ),
         action(
             "list_checkpoints",
@@ -159,10 +128,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     "replace (the default): branch and files; files: files only; fork: into a new fork",
                     same("mode"),
                 ),
-                told(
-                    "With 'mode' fork: its label",
-                    as_arg("recovery_label", "label"),
-                ),
+                told("With 'mode' fork: its label", as_arg("recovery_label", "label")),
                 same("keep_untracked"),
                 same("force"),
                 told("Only these files, or files below", same("paths")),
@@ -175,10 +141,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 States,
                 DestroysWith("force"),
                 "undo",
-                &[
-                    told("How many, 1 or more", how("steps", Number("steps", None))),
-                    same("force"),
-                ],
+                &[told("How many, 1 or more", how("steps", Number("steps", None))), same("force")],
             ),
         ),
         action(
@@ -186,10 +149,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             States,
             DestroysWith("force"),
             "redo",
-            &[
-                told("How many, 1 or more", how("steps", Number("steps", None))),
-                same("force"),
-            ],
+            &[told("How many, 1 or more", how("steps", Number("steps", None))), same("force")],
         ),
         action(
             "list_operations",
@@ -267,14 +227,8 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 "fork",
                 &[
                     same("label"),
-                    told(
-                        "A branch, fork, checkpoint or commit",
-                        as_arg("from_sha", "from"),
-                    ),
-                    told(
-                        "false: stay on the present branch",
-                        how("checkout", Not("no_switch")),
-                    ),
+                    told("A branch, fork, checkpoint or commit", as_arg("from_sha", "from")),
+                    told("false: stay on the present branch", how("checkout", Not("no_switch"))),
                 ],
             ),
         ),
@@ -310,16 +264,10 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     ),
                     plain(same("message")),
                     same("squash"),
-                    told(
-                        "Paths whose conflicts get the target's version",
-                        same("ours"),
-                    ),
+                    told("Paths whose conflicts get the target's version", same("ours")),
                     told("The source's version", same("theirs")),
                     told("The lines of both, or both files", same("both")),
-                    told(
-                        "Open the remaining conflicts in the working tree",
-                        same("resolve"),
-                    ),
+                    told("Open the remaining conflicts in the working tree", same("resolve")),
                     as_arg("continue", "go_on"),
                     same("abort"),
                 ],
@@ -334,10 +282,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 "cherry-pick",
                 &[
                     as_arg("commit_shas", "what"),
-                    told(
-                        "It need not be checked out",
-                        as_arg("target_branch", "into"),
-                    ),
+                    told("It need not be checked out", as_arg("target_branch", "into")),
                     told(
                         "Also the decisions they depend on and the branch lacks",
                         same("with_dependencies"),
@@ -379,10 +324,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[
                 told("Only newer than this revision", same("since")),
                 told("The newest", same("limit")),
-                told(
-                    "Only with a commit that touched these, or files below",
-                    same("paths"),
-                ),
+                told("Only with a commit that touched these, or files below", same("paths")),
             ],
         ),
         action(
@@ -392,13 +334,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             "decisions show",
             &[told("Or a unique prefix", as_arg("decision_id", "id"))],
         ),
-        action(
-            "show_log",
-            Design,
-            Reads,
-            "log",
-            &[same("name"), plain(same("limit"))],
-        ),
+        action("show_log", Design, Reads, "log", &[same("name"), plain(same("limit"))]),
         described(
             "Show all agents and forks: progress, clashes, and what to merge next",
             action("fleet", Agents, Reads, "fleet", &[]),
@@ -415,10 +351,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     told("Prefixes of keys, or patterns with '*'", same("keys")),
                     told("Only about this branch or scope", same("scope")),
                     told("Your own events, too", as_arg("include_own", "all")),
-                    told(
-                        "Default 100: the newest, or with 'since' the next",
-                        same("limit"),
-                    ),
+                    told("Default 100: the newest, or with 'since' the next", same("limit")),
                 ],
             ),
         ),
@@ -435,10 +368,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         same("since"),
                     ),
                     told("Prefixes of keys, or patterns with '*'", same("keys")),
-                    told(
-                        "Seconds, 30 by default",
-                        how("timeout_s", Number("timeout", None)),
-                    ),
+                    told("Seconds, 30 by default", how("timeout_s", Number("timeout", None))),
                     told("Only about this branch or scope", same("scope")),
                     told("Your own events, too", as_arg("include_own", "all")),
                     told("Default 100", same("limit")),
@@ -459,14 +389,8 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 &[
                     same("name"),
                     same("fork"),
-                    told(
-                        "A branch, fork, checkpoint or commit (default: HEAD)",
-                        same("from"),
-                    ),
-                    told(
-                        "Copy the uncommitted changes from here",
-                        same("with_changes"),
-                    ),
+                    told("A branch, fork, checkpoint or commit (default: HEAD)", same("from")),
+                    told("Copy the uncommitted changes from here", same("with_changes")),
                     same("lfs"),
                     told(
                         "Check out only the files at the top and below these directories",
@@ -477,23 +401,11 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
         ),
         described(
             "Find the path of an agent's clone",
-            action(
-                "agent_path",
-                Agents,
-                Reads,
-                "agents path",
-                &[plain(same("name"))],
-            ),
+            action("agent_path", Agents, Reads, "agents path", &[plain(same("name"))]),
         ),
         described(
             "Remove an agent's clone; its work is kept, restore_agent brings it back",
-            action(
-                "remove_agent",
-                Agents,
-                Destroys,
-                "agents remove",
-                &[same("name")],
-            ),
+            action("remove_agent", Agents, Destroys, "agents remove", &[same("name")]),
         ),
         action(
             "restore_agent",
@@ -503,10 +415,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[
                 plain(same("name")),
                 as_arg("new_name", "other"),
-                told(
-                    "When it was removed, as list_agents has it, if several times",
-                    same("at"),
-                ),
+                told("When it was removed, as list_agents has it, if several times", same("at")),
             ],
         ),
         action(
@@ -514,25 +423,14 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Agents,
             Reads,
             "agents check",
-            &[
-                told("The agent", same("name")),
-                same("paths"),
-                same("staged"),
-                same("range"),
-            ],
+            &[told("The agent", same("name")), same("paths"), same("staged"), same("range")],
         ),
         action("get_guide", Agents, Reads, "agents guide", &[]),
         described(
             "List the clones of this repository, of agents and for reading",
             action("list_clones", Agents, Reads, "clones list", &[]),
         ),
-        action(
-            "refresh_clone",
-            Agents,
-            Adds,
-            "clones refresh",
-            &[as_arg("clone_id", "id")],
-        ),
+        action("refresh_clone", Agents, Adds, "clones refresh", &[as_arg("clone_id", "id")]),
         described(
             "Begin a session, whose file records its work",
             action(
@@ -561,13 +459,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             "session note",
             &[plain(same("text")), plain(as_arg("session", "id"))],
         ),
-        action(
-            "session_end",
-            Agents,
-            Adds,
-            "session end",
-            &[plain(as_arg("session", "id"))],
-        ),
+        action("session_end", Agents, Adds, "session end", &[plain(as_arg("session", "id"))]),
         described(
             "List the colonies and their repositories",
             action("list_colonies", Agents, Reads, "colony list", &[]),
@@ -637,10 +529,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     OTHER_REPOSITORY,
                     ITS_BRANCH,
                     ITS_COMMIT,
-                    told(
-                        "As for materialize_repo_map",
-                        as_arg("base_scope_id", "base_scope"),
-                    ),
+                    told("As for materialize_repo_map", as_arg("base_scope_id", "base_scope")),
                 ],
             ),
         ),
@@ -674,10 +563,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[
                 plain(as_arg("origin_url", "url")),
                 plain(as_arg("local_repo_path", "path")),
-                told(
-                    "Default: main or the remote's; of a directory, its checkout",
-                    same("branch"),
-                ),
+                told("Default: main or the remote's; of a directory, its checkout", same("branch")),
                 told("Default: the tip of the branch", same("commit")),
                 told(
                     "Default: the address of the repository, else its first commit",
@@ -693,10 +579,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             "map blackboard",
             &[
                 same("scope"),
-                told(
-                    "Default: the blackboard, a colon and the namespace",
-                    same("scope_id"),
-                ),
+                told("Default: the blackboard, a colon and the namespace", same("scope_id")),
                 told("Ends the default scope id", same("namespace")),
             ],
         ),
@@ -744,13 +627,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 &[same("scope"), plain(same("key"))],
             ),
         ),
-        action(
-            "blackboard_list",
-            Pages,
-            Reads,
-            "blackboard list",
-            &[same("scope")],
-        ),
+        action("blackboard_list", Pages, Reads, "blackboard list", &[same("scope")]),
         described(
             "Delete a key of a blackboard; undo restores it",
             action(
@@ -784,10 +661,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         same("from"),
                     ),
                     told("Their origin: a URL or another name", same("source_uri")),
-                    told(
-                        "Where these go (default: 'literature/acquired')",
-                        same("to"),
-                    ),
+                    told("Where these go (default: 'literature/acquired')", same("to")),
                 ],
             ),
         ),
@@ -808,33 +682,18 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         "Of paths from the current directory, or as in 'repo:docs/'",
                         same("prefix"),
                     ),
-                    told(
-                        "What this routing row matches, from 1",
-                        how("row", Number("row", None)),
-                    ),
+                    told("What this routing row matches, from 1", how("row", Number("row", None))),
                     told("Known versions that no branch has", same("unused")),
                 ],
             ),
         ),
         described(
             "Move documents from the knowledge base to a literature source of the map, by one commit",
-            action(
-                "promote",
-                Pages,
-                Adds,
-                "promote",
-                &[required(plain(same("paths")))],
-            ),
+            action("promote", Pages, Adds, "promote", &[required(plain(same("paths")))]),
         ),
         described(
             "Move documents from literature sources of the map to the knowledge base, by one commit",
-            action(
-                "demote",
-                Pages,
-                Adds,
-                "demote",
-                &[required(plain(same("paths")))],
-            ),
+            action("demote", Pages, Adds, "demote", &[required(plain(same("paths")))]),
         ),
         described(
             "Watch the files of a scope until unwatch_repo: a change writes events, and may map pages again",
@@ -850,23 +709,14 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         "Write an event; 'invalidate' also marks pages as stale, 'reindex' maps them again",
                         same("on_change"),
                     ),
-                    told(
-                        "Quiet time before it reacts",
-                        as_arg("debounce_seconds", "debounce"),
-                    ),
+                    told("Quiet time before it reacts", as_arg("debounce_seconds", "debounce")),
                     told("Default: a new one", as_arg("watch_id", "id")),
                 ],
             ),
         ),
         described(
             "Stop a watch",
-            action(
-                "unwatch_repo",
-                Pages,
-                Adds,
-                "watches stop",
-                &[plain(as_arg("watch_id", "id"))],
-            ),
+            action("unwatch_repo", Pages, Adds, "watches stop", &[plain(as_arg("watch_id", "id"))]),
         ),
         action("list_watches", Pages, Reads, "watches", &[]),
         described(
@@ -918,10 +768,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                         same("worktree"),
                     ),
                     SCOPE,
-                    told(
-                        "First list related pages, at most five of each",
-                        same("neighbours"),
-                    ),
+                    told("First list related pages, at most five of each", same("neighbours")),
                 ],
             ),
         ),
@@ -947,10 +794,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     plain(same("limit")),
                     SCOPE,
                     told("Of paths", as_arg("globs", "path")),
-                    told(
-                        "Mapped files, the knowledge base, or both",
-                        as_arg("in", "origin"),
-                    ),
+                    told("Mapped files, the knowledge base, or both", as_arg("in", "origin")),
                     told("Only documents of this kind", same("data_type")),
                     MAPPED_WORKTREE,
                     told(
@@ -975,10 +819,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                     told("Print the files of this plan", same("plan")),
                     told("Of the plan", same("view")),
                     told("An outline in this share of the budget", same("skeleton")),
-                    told(
-                        "Leave out the pages of your resident set",
-                        same("exclude_resident"),
-                    ),
+                    told("Leave out the pages of your resident set", same("exclude_resident")),
                     SCOPE,
                     told("Of paths", as_arg("globs", "path")),
                     plain(as_arg("in", "origin")),
@@ -1014,10 +855,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 Pages,
                 Adds,
                 "memory add",
-                &[
-                    required(plain(same("text"))),
-                    told("Beyond 30 days", same("long")),
-                ],
+                &[required(plain(same("text"))), told("Beyond 30 days", same("long"))],
             ),
         ),
         described(
@@ -1057,10 +895,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 Pages,
                 Reads,
                 "pages resident",
-                &[told(
-                    "json: an object for each record; text: as in the files",
-                    same("format"),
-                )],
+                &[told("json: an object for each record; text: as in the files", same("format"))],
             ),
         ),
         described(
@@ -1079,13 +914,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
         ),
         described(
             "Delete your own locks on pages",
-            action(
-                "unlock_pages",
-                Pages,
-                Adds,
-                "pages unlock",
-                &[required(PAGES)],
-            ),
+            action("unlock_pages", Pages, Adds, "pages unlock", &[required(PAGES)]),
         ),
         described(
             "Extend your own lock on a page that is still held",
@@ -1124,10 +953,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 Repository,
                 Reads,
                 "tools find",
-                &[
-                    as_arg("capability_query", "query"),
-                    as_arg("require_writable", "writable"),
-                ],
+                &[as_arg("capability_query", "query"), as_arg("require_writable", "writable")],
             ),
         ),
         described(
@@ -1162,13 +988,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             &[same("remote"), told("Only fetch from it", same("fetch"))],
         ),
         action("lfs_status", Repository, Reads, "lfs status", &[]),
-        action(
-            "lfs_hydrate",
-            Repository,
-            Adds,
-            "lfs hydrate",
-            &[plain(same("paths"))],
-        ),
+        action("lfs_hydrate", Repository, Adds, "lfs hydrate", &[plain(same("paths"))]),
         action(
             "lfs_migrate",
             Repository,
@@ -1193,10 +1013,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Repository,
             Reads,
             "doctor",
-            &[told(
-                "Read every object, operation and kept file, too",
-                same("deep"),
-            )],
+            &[told("Read every object, operation and kept file, too", same("deep"))],
         ),
         action("repo_status", Repository, Reads, "id", &[]),
         described(
@@ -1225,10 +1042,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
                 FETCH,
                 plain(same("regex")),
                 plain(same("case_sensitive")),
-                told(
-                    "Ask the search indexes, for passages about the query",
-                    same("indexed"),
-                ),
+                told("Ask the search indexes, for passages about the query", same("indexed")),
                 told("Of each repository", same("max_matches")),
                 CONVERSATION,
             ],
@@ -1239,10 +1053,7 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Reads,
             "query file",
             &[
-                told(
-                    "From the root of each repository, or absolute",
-                    same("path"),
-                ),
+                told("From the root of each repository, or absolute", same("path")),
                 REPOSITORIES,
                 AT_REVISION,
                 FETCH,
@@ -1302,37 +1113,19 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
             Repository,
             Reads,
             "git status",
-            &[told(
-                "Where a longer answer was cut, in bytes",
-                same("offset"),
-            )],
+            &[told("Where a longer answer was cut, in bytes", same("offset"))],
         ),
         action(
             "git_blame",
             Repository,
             Reads,
             "git blame",
-            &[
-                plain(same("path")),
-                told("Where a longer answer was cut, in bytes", same("offset")),
-            ],
+            &[plain(same("path")), told("Where a longer answer was cut, in bytes", same("offset"))],
         ),
-        action(
-            "validate_file",
-            Repository,
-            Reads,
-            "validate",
-            &[plain(same("path"))],
-        ),
+        action("validate_file", Repository, Reads, "validate", &[plain(same("path"))]),
         described(
             "Run the tests of a package with cargo",
-            action(
-                "run_tests",
-                Repository,
-                Runs,
-                "cargo test",
-                &[same("package")],
-            ),
+            action("run_tests", Repository, Runs, "cargo test", &[same("package")]),
         ),
         described(
             "Check all packages with cargo",
@@ -1344,44 +1137,20 @@ pub(in crate::cli) static ACTIONS: LazyLock<Vec<Action>> = LazyLock::new(|| {
         ),
         described(
             "Build a package with cargo",
-            action(
-                "build_crate",
-                Repository,
-                Runs,
-                "cargo build",
-                &[same("package")],
-            ),
+            action("build_crate", Repository, Runs, "cargo build", &[same("package")]),
         ),
         described(
             "Lint a package with clippy, and find unfinished code",
-            action(
-                "lint_crate",
-                Repository,
-                Runs,
-                "cargo lint",
-                &[same("package")],
-            ),
+            action("lint_crate", Repository, Runs, "cargo lint", &[same("package")]),
         ),
         described(
             "Measure the coverage of tests with cargo-llvm-cov",
-            action(
-                "coverage_report",
-                Repository,
-                Runs,
-                "cargo coverage",
-                &[same("package")],
-            ),
+            action("coverage_report", Repository, Runs, "cargo coverage", &[same("package")]),
         ),
         action("repo_index_status", Repository, Reads, "index", &[]),
         described(
             "Count them again, for repo_index_status",
-            action(
-                "repo_index_refresh",
-                Repository,
-                Adds,
-                "index --refresh",
-                &[],
-            ),
+            action("repo_index_refresh", Repository, Adds, "index --refresh", &[]),
         ),
         action("version", Repository, Reads, "version", &[]),
     ]
@@ -1399,11 +1168,7 @@ mod tests {
         let grammar = crate::cli::grammar::built();
         let mut names = BTreeSet::new();
         for action in ACTIONS.iter() {
-            assert!(
-                names.insert(action.name),
-                "'{}' is there twice",
-                action.name
-            );
+            assert!(names.insert(action.name), "'{}' is there twice", action.name);
             // Both name what the grammar does not have.
             input_schema(&grammar, action);
             assert!(!description(&grammar, action).is_empty(), "{}", action.name);
@@ -1413,27 +1178,17 @@ mod tests {
     #[test]
     fn what_changes_something_can_be_previewed() {
         let grammar = crate::cli::grammar::built();
-        for action in ACTIONS
-            .iter()
-            .filter(|action| action.effect.may_need_preview())
-        {
+        for action in ACTIONS.iter().filter(|action| action.effect.may_need_preview()) {
             let command = super::super::command_line::find(&grammar, action.command);
-            let has_dry_run = command
-                .get_arguments()
-                .any(|argument| argument.get_id() == "dry_run");
+            let has_dry_run =
+                command.get_arguments().any(|argument| argument.get_id() == "dry_run");
             assert!(has_dry_run, "{}", action.name);
         }
     }
 
     #[test]
     fn no_action_takes_what_only_a_person_decides() {
-        let personal = [
-            "approve",
-            "allow_secret",
-            "takeover",
-            "allow_unscoped",
-            "run",
-        ];
+        let personal = ["approve", "allow_secret", "takeover", "allow_unscoped", "run"];
         for action in ACTIONS.iter() {
             for takes in &action.takes {
                 if let How::As(argument) = takes.how {

@@ -37,10 +37,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> std::result::Result<Outcome, Stop> {
     let session = face.session(Run::from(args.dry_run))?;
-    let allowed = args
-        .allow_secret
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let allowed = args.allow_secret.iter().map(|path| typed_path::repo_path(&session, path));
     let request = HydrateRequest {
         what: match args.project {
             Some(project) => Hydrated::Project(project),
@@ -69,20 +66,13 @@ impl Answer for HydrationReport {
             let files = text::count(total.count, "file");
             vec![name.to_owned(), files, format!("{} tokens", total.tokens)]
         };
-        let mut lines = text::table(&[
-            row("hot", &self.hot),
-            row("warm", &self.warm),
-            row("cold", &self.cold),
-        ]);
-        let skipped = self
-            .skipped
-            .iter()
-            .take(MAX_SHOWN)
-            .map(|SkippedFile { path, reason }| {
-                let reason = serde_json::to_value(reason).unwrap_or_default();
-                let word = reason.as_str().unwrap_or_default();
-                vec!["skipped".to_owned(), path.to_string(), word.to_owned()]
-            });
+        let mut lines =
+            text::table(&[row("hot", &self.hot), row("warm", &self.warm), row("cold", &self.cold)]);
+        let skipped = self.skipped.iter().take(MAX_SHOWN).map(|SkippedFile { path, reason }| {
+            let reason = serde_json::to_value(reason).unwrap_or_default();
+            let word = reason.as_str().unwrap_or_default();
+            vec!["skipped".to_owned(), path.to_string(), word.to_owned()]
+        });
         lines.extend(text::table(&skipped.collect::<Vec<_>>()));
         lines
     }
@@ -102,9 +92,7 @@ impl Answer for HydrationReport {
         }));
         if self.dropped > 0 {
             let files = text::count(self.dropped, "file");
-            lines.push(format!(
-                "{files} in no tier: there is no room, or the file is gone"
-            ));
+            lines.push(format!("{files} in no tier: there is no room, or the file is gone"));
         }
         lines
     }

@@ -87,10 +87,7 @@ fn ratio(text: &str) -> Result<f64, String> {
 }
 
 fn budget(text: &str) -> Result<usize, String> {
-    let number = text
-        .parse()
-        .ok()
-        .filter(|number| (1..=MAX_BUDGET).contains(number));
+    let number = text.parse().ok().filter(|number| (1..=MAX_BUDGET).contains(number));
     number.ok_or_else(|| format!("expected a number of tokens from 1 to {MAX_BUDGET}"))
 }
 
@@ -123,10 +120,7 @@ fn print(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
         )?;
         return face.answer(&report);
     }
-    let paths = args
-        .paths
-        .iter()
-        .map(|path| typed_path::repo_path(&session, path));
+    let paths = args.paths.iter().map(|path| typed_path::repo_path(&session, path));
     let about = if args.all {
         About::All
     } else if args.paths.is_empty() {
@@ -174,9 +168,8 @@ impl Answer for ContextReport {
             0 => String::new(),
             some => format!("; {} did not fit", text::count(some, "more passage")),
         };
-        let needed = self
-            .needed_tokens
-            .map(|needed| format!("; '--budget {needed}' has space for one"));
+        let needed =
+            self.needed_tokens.map(|needed| format!("; '--budget {needed}' has space for one"));
         format!(
             "{parts}, {} of {} tokens{left_out}{}",
             self.used_tokens,
@@ -201,10 +194,6 @@ impl Answer for ContextReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.count == 0 {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.count == 0 { Outcome::No } else { Outcome::Yes }
     }
 }

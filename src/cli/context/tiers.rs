@@ -75,11 +75,8 @@ pub(in crate::cli) struct FlushArgs {
 
 pub(super) fn list(face: &mut Face<'_>, args: ListArgs) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let request = ListRequest {
-        tier: args.tier.map(Tier::from),
-        project: args.project,
-        view: args.view,
-    };
+    let request =
+        ListRequest { tier: args.tier.map(Tier::from), project: args.project, view: args.view };
     let report = fragment_list::list(&session, &request)?;
     face.answer(&report)
 }
@@ -142,10 +139,7 @@ impl Answer for FragmentsReport {
 impl Answer for TierStatsReport {
     fn message(&self) -> String {
         let projects = text::count(self.count, "project");
-        format!(
-            "{projects} in tiers; at most {} tokens of each are hot",
-            self.hot_tokens
-        )
+        format!("{projects} in tiers; at most {} tokens of each are hot", self.hot_tokens)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -157,10 +151,7 @@ impl Answer for TierStatsReport {
                 tiers.join(", "),
                 format!("{} tokens", it.tokens),
                 text::count(usize::try_from(it.hits).unwrap_or(usize::MAX), "access"),
-                format!(
-                    "{} up, {} down, {} gone",
-                    it.promotions, it.demotions, it.evictions
-                ),
+                format!("{} up, {} down, {} gone", it.promotions, it.demotions, it.evictions),
             ]
         };
         text::table(&self.projects.iter().map(row).collect::<Vec<_>>())

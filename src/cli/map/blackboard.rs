@@ -29,11 +29,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
-    let request = Request {
-        scope: args.scope,
-        scope_id: args.scope_id,
-        namespace: args.namespace,
-    };
+    let request = Request { scope: args.scope, scope_id: args.scope_id, namespace: args.namespace };
     let report = map_blackboard::map(&session, &request)?;
     residency::warn_of_pins(&session)?;
     face.answer(&report)
@@ -47,16 +43,9 @@ impl Answer for MapBlackboardReport {
         let what = match self.status {
             MapStatus::AlreadyMapped if self.op.is_some() => super::RECORDED.to_owned(),
             MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
-            _ => format!(
-                "{} new, {} gone",
-                self.size.pages_added, self.size.pages_removed
-            ),
+            _ => format!("{} new, {} gone", self.size.pages_added, self.size.pages_removed),
         };
-        let would = if self.dry_run {
-            "; nothing was written"
-        } else {
-            ""
-        };
+        let would = if self.dry_run { "; nothing was written" } else { "" };
         let (scope, tokens) = (&self.scope_id, self.size.tokens);
         format!("'{scope}': {keys}, {pages}, {tokens} tokens, {what}{would}")
     }

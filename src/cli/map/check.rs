@@ -69,11 +69,7 @@ impl Answer for MapCheckReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.problems.is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.problems.is_empty() { Outcome::Yes } else { Outcome::No }
     }
 }
 
@@ -86,11 +82,7 @@ pub(in crate::cli) fn told(
     let problems = problems.iter().map(|problem| ("", problem));
     let warnings = warnings.iter().map(|problem| ("warning: ", problem));
     let line = |(word, problem): (&str, &YamlProblem)| {
-        let YamlProblem {
-            line,
-            column,
-            message,
-        } = problem;
+        let YamlProblem { line, column, message } = problem;
         format!("{path}:{line}:{column}: {word}{message}")
     };
     problems.chain(warnings).map(line).collect()

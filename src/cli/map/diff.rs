@@ -66,19 +66,10 @@ impl Answer for MapDiffReport {
     fn body(&self, _now: &Moment) -> Vec<String> {
         let failed = self.failed.iter();
         let mut lines: Vec<String> = failed
-            .map(|row| {
-                format!(
-                    "{} at {}: error: {}",
-                    row.name,
-                    row.commit.short(),
-                    row.message
-                )
-            })
+            .map(|row| format!("{} at {}: error: {}", row.name, row.commit.short(), row.message))
             .collect();
-        let changed = self
-            .pages_changed
-            .iter()
-            .map(|page| row("~", &short(&page.before), &page.after));
+        let changed =
+            self.pages_changed.iter().map(|page| row("~", &short(&page.before), &page.after));
         let removed = self.pages_removed.iter().map(|page| row("-", "", page));
         let added = self.pages_added.iter().map(|page| row("+", "", page));
         let rows: Vec<_> = changed.chain(removed).chain(added).collect();
@@ -87,11 +78,7 @@ impl Answer for MapDiffReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.failed.is_empty() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.failed.is_empty() { Outcome::Yes } else { Outcome::No }
     }
 }
 

@@ -20,10 +20,7 @@ use super::by_url;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(in crate::cli) struct Args {
     /// Map REVISION (default: HEAD)
     #[arg(long, value_name = "REVISION", conflicts_with = "url")]
@@ -58,11 +55,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(if args.dry_run { Run::Dry } else { Run::ForReal })?;
-    let network = if args.offline {
-        Network::Offline
-    } else {
-        Network::Used
-    };
+    let network = if args.offline { Network::Offline } else { Network::Used };
     let request = Request {
         state: super::state(args.rev.as_ref(), args.worktree),
         by_url: args.of.by_url(network),
@@ -83,11 +76,7 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
             [one] => format!("git colony scopes unmap {}", shell_word(one)),
             _ => "git colony scopes   # lists them; 'scopes unmap SCOPE' unmaps one".to_owned(),
         };
-        let command = if report.worktree {
-            "map --worktree"
-        } else {
-            "map"
-        };
+        let command = if report.worktree { "map --worktree" } else { "map" };
         last_act::note(&session, command.to_owned(), way_back);
     }
     residency::warn_of_pins(&session)?;
@@ -97,21 +86,13 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for MapReport {
     fn message(&self) -> String {
-        let failed = self
-            .results
-            .iter()
-            .filter(|row| row.status == MapStatus::Error)
-            .count();
+        let failed = self.results.iter().filter(|row| row.status == MapStatus::Error).count();
         let sources = text::count(self.count, "source");
         let failed = match failed {
             0 => String::new(),
             some => format!(", {some} could not be mapped"),
         };
-        let would = if self.dry_run {
-            "; nothing was written"
-        } else {
-            ""
-        };
+        let would = if self.dry_run { "; nothing was written" } else { "" };
         let state = if self.worktree {
             format!("in the working tree on {}", self.commit.short())
         } else {
@@ -169,9 +150,8 @@ impl Answer for MapReport {
 /// Names files that have no record and should have one; of very many the first.
 pub(super) fn without_record(files: &[UnmappedFile], count: usize) -> Vec<String> {
     let named = files.iter();
-    let mut lines: Vec<String> = named
-        .map(|file| format!("left out: {} {}", file.path, file.reason.to_text()))
-        .collect();
+    let mut lines: Vec<String> =
+        named.map(|file| format!("left out: {} {}", file.path, file.reason.to_text())).collect();
     let more = count.saturating_sub(files.len());
     lines.extend((more > 0).then(|| format!("left out: {}", text::count(more, "more file"))));
     lines
@@ -181,10 +161,7 @@ pub(super) fn without_record(files: &[UnmappedFile], count: usize) -> Vec<String
 fn knowledge_lines(routed: &RoutedReport) -> Vec<String> {
     let mut lines = Vec::new();
     if !routed.records.is_empty() {
-        lines.push(format!(
-            "knowledge base: {}",
-            ingest::counts(&routed.records)
-        ));
+        lines.push(format!("knowledge base: {}", ingest::counts(&routed.records)));
         lines.extend(ingest::lines(&routed.records));
     }
     let error = routed.error.as_ref();
@@ -222,10 +199,9 @@ fn told(result: &MapResult) -> Vec<String> {
         MapStatus::AlreadyMapped if result.recorded => super::RECORDED.to_owned(),
         MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
         MapStatus::Skipped => format!("skipped: {}", result.message),
-        MapStatus::Mapped => format!(
-            "{} new, {} gone",
-            result.size.pages_added, result.size.pages_removed
-        ),
+        MapStatus::Mapped => {
+            format!("{} new, {} gone", result.size.pages_added, result.size.pages_removed)
+        }
     };
     let size = match result.status {
         MapStatus::Error | MapStatus::Skipped => String::new(),

@@ -78,11 +78,7 @@ impl Answer for PreviewReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.rows.iter().any(|row| row.error.is_some()) {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.rows.iter().any(|row| row.error.is_some()) { Outcome::No } else { Outcome::Yes }
     }
 }
 

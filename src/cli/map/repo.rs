@@ -65,28 +65,15 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 impl Answer for MapRepoReport {
     fn message(&self) -> String {
-        let pages = text::count(
-            usize::try_from(self.size.pages).unwrap_or(usize::MAX),
-            "page",
-        );
+        let pages = text::count(usize::try_from(self.size.pages).unwrap_or(usize::MAX), "page");
         let what = match self.status {
             MapStatus::AlreadyMapped if self.op.is_some() => super::RECORDED.to_owned(),
             MapStatus::AlreadyMapped => super::NOTHING.to_owned(),
-            _ => format!(
-                "{} new, {} gone",
-                self.size.pages_added, self.size.pages_removed
-            ),
+            _ => format!("{} new, {} gone", self.size.pages_added, self.size.pages_removed),
         };
-        let would = if self.dry_run {
-            "; nothing was written"
-        } else {
-            ""
-        };
+        let would = if self.dry_run { "; nothing was written" } else { "" };
         let (scope, commit) = (&self.scope_id, self.commit.short());
-        format!(
-            "'{scope}' at {commit}: {pages}, {} tokens, {what}{would}",
-            self.size.tokens
-        )
+        format!("'{scope}' at {commit}: {pages}, {} tokens, {what}{would}", self.size.tokens)
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
@@ -94,10 +81,6 @@ impl Answer for MapRepoReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.left_out_count > 0 {
-            Outcome::No
-        } else {
-            Outcome::Yes
-        }
+        if self.left_out_count > 0 { Outcome::No } else { Outcome::Yes }
     }
 }

@@ -78,11 +78,7 @@ impl Answer for MapShowReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.parsed.is_some() {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.parsed.is_some() { Outcome::Yes } else { Outcome::No }
     }
 }
 
@@ -97,12 +93,7 @@ fn source(row: &SourceRow) -> Vec<String> {
         .as_ref()
         .filter(|dir| !dir.as_bytes().is_empty())
         .map_or_else(|| "all".to_owned(), |dir| format!("{dir}/"));
-    vec![
-        row.name.clone(),
-        row.kind.name().to_owned(),
-        place,
-        directory,
-    ]
+    vec![row.name.clone(), row.kind.name().to_owned(), place, directory]
 }
 
 fn route(row: &RouteRow) -> Vec<String> {

@@ -34,10 +34,7 @@ pub(in crate::cli) struct Args {
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
     let map = args.of.map(super::state(args.rev.as_ref(), false));
-    let bounds = Bounds {
-        max_depth: args.max_depth.into(),
-        max_nodes: args.max_nodes.into(),
-    };
+    let bounds = Bounds { max_depth: args.max_depth.into(), max_nodes: args.max_nodes.into() };
     let report = if args.tokens {
         map_tree::tree(&session, &map, bounds)?
     } else {
@@ -93,13 +90,6 @@ fn put(entries: &[MapEntry], depth: usize, all: u64, lines: &mut Vec<String>) {
 
 /// Returns a share of all tokens in hundredths, if it is one at least.
 fn share(tokens: u64, all: u64) -> String {
-    let hundredths = tokens
-        .saturating_mul(100)
-        .checked_div(all)
-        .unwrap_or_default();
-    if hundredths == 0 {
-        String::new()
-    } else {
-        format!(", {hundredths} %")
-    }
+    let hundredths = tokens.saturating_mul(100).checked_div(all).unwrap_or_default();
+    if hundredths == 0 { String::new() } else { format!(", {hundredths} %") }
 }

@@ -38,9 +38,7 @@ impl Rests {
     pub(super) fn fit(&mut self, answer: &mut Map<String, Value>, budget: usize, nonce: &str) {
         let mut cut = Vec::new();
         while let Some(over) = excess(answer, budget) {
-            let sizes = answer
-                .iter()
-                .map(|(name, value)| (size(value), name.clone()));
+            let sizes = answer.iter().map(|(name, value)| (size(value), name.clone()));
             let cuttable =
                 sizes.filter(|(_, name)| is_cuttable(answer.get(name)) && !cut.contains(name));
             let Some((whole, member)) = cuttable.max() else {
@@ -109,19 +107,13 @@ impl Rests {
             }
         }
         let part = if rest.is_text {
-            told.iter()
-                .filter_map(Value::as_str)
-                .collect::<String>()
-                .into()
+            told.iter().filter_map(Value::as_str).collect::<String>().into()
         } else {
             Value::Array(told)
         };
         let mut answer = Map::new();
         answer.insert("ok".to_owned(), true.into());
-        let message = format!(
-            "'{}' from {from} to {} of {}",
-            rest.member, rest.told, rest.total
-        );
+        let message = format!("'{}' from {from} to {} of {}", rest.member, rest.told, rest.total);
         answer.insert("message".to_owned(), message.into());
         answer.insert("member".to_owned(), rest.member.clone().into());
         answer.insert(rest.member.clone(), part);
@@ -269,9 +261,7 @@ mod tests {
             let text = serde_json::to_string(&answer).expect("it is JSON");
             assert!(Tokenizer::default().count(&text) <= budget, "{text}");
             all.push(answer.get(member).cloned().expect("it is there"));
-            let next = answer
-                .get("rest")
-                .and_then(|notices| notices[0]["continuation"].as_str());
+            let next = answer.get("rest").and_then(|notices| notices[0]["continuation"].as_str());
             let Some(next) = next.map(str::to_owned) else {
                 return all;
             };
@@ -281,16 +271,13 @@ mod tests {
 
     #[test]
     fn a_long_list_is_told_whole_in_parts_that_fit() {
-        let items: Vec<_> = (0..2000)
-            .map(|n| json!({ "path": format!("a/b/{n}.rs"), "n": n }))
-            .collect();
+        let items: Vec<_> =
+            (0..2000).map(|n| json!({ "path": format!("a/b/{n}.rs"), "n": n })).collect();
         let answer = json!({ "ok": true, "message": "2000 files", "files": items, "count": 2000 });
         let parts = all_of(super::super::run_action::as_object(answer), "files", 1000);
         assert!(parts.len() > 5);
-        let told: Vec<_> = parts
-            .iter()
-            .flat_map(|part| part.as_array().expect("a list").clone())
-            .collect();
+        let told: Vec<_> =
+            parts.iter().flat_map(|part| part.as_array().expect("a list").clone()).collect();
         assert_eq!(told, items);
     }
 
@@ -298,15 +285,8 @@ mod tests {
     fn a_long_text_is_told_whole_in_parts_that_fit() {
         let text = "+a line \u{e9}\u{1f600}\n".repeat(5000);
         let answer = json!({ "ok": true, "message": "a patch", "raw_unified_diff": text });
-        let parts = all_of(
-            super::super::run_action::as_object(answer),
-            "raw_unified_diff",
-            800,
-        );
-        let told: String = parts
-            .iter()
-            .map(|part| part.as_str().expect("a text"))
-            .collect();
+        let parts = all_of(super::super::run_action::as_object(answer), "raw_unified_diff", 800);
+        let told: String = parts.iter().map(|part| part.as_str().expect("a text")).collect();
         assert_eq!(told, text);
     }
 
@@ -315,10 +295,8 @@ mod tests {
         let items = vec![json!({ "text": "word ".repeat(3000) }), json!(1)];
         let answer = json!({ "ok": true, "message": "pages", "pages": items });
         let parts = all_of(super::super::run_action::as_object(answer), "pages", 600);
-        let told: Vec<_> = parts
-            .iter()
-            .flat_map(|part| part.as_array().expect("a list").clone())
-            .collect();
+        let told: Vec<_> =
+            parts.iter().flat_map(|part| part.as_array().expect("a list").clone()).collect();
         let text: String = told.iter().filter_map(Value::as_str).collect();
         assert_eq!(text, items[0].to_string());
         assert_eq!(told.last(), Some(&json!(1)));

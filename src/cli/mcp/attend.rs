@@ -27,9 +27,7 @@ pub(super) fn progress(
                 total: None,
                 what: what.to_owned(),
             },
-            Step::Part {
-                what, done, total, ..
-            } => Told {
+            Step::Part { what, done, total, .. } => Told {
                 done: f64::from(u32::try_from(done).unwrap_or(u32::MAX)),
                 total: Some(f64::from(u32::try_from(total).unwrap_or(u32::MAX))),
                 what: what.to_owned(),

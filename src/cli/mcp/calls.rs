@@ -37,11 +37,7 @@ pub(super) struct Call {
 impl Calls {
     /// Returns an empty list for at most `limit` calls.
     pub(super) fn up_to(limit: usize) -> Calls {
-        Calls {
-            limit,
-            running: Arc::default(),
-            turn: Arc::default(),
-        }
+        Calls { limit, running: Arc::default(), turn: Arc::default() }
     }
 
     /// Begins a call.
@@ -60,11 +56,7 @@ impl Calls {
         running.next += 1;
         let (number, interrupt) = (running.next, Interrupt::default());
         running.interrupts.insert(number, interrupt.clone());
-        Ok(Call {
-            calls: self.clone(),
-            number,
-            interrupt,
-        })
+        Ok(Call { calls: self.clone(), number, interrupt })
     }
 
     /// Waits for the calls before that change something.
@@ -114,8 +106,5 @@ fn stop(interrupt: &Interrupt) {
     let interrupt = interrupt.clone();
     let end = move || end_own_children(&interrupt);
     // Without a thread the call ends when it looks at its interrupt the next time.
-    std::thread::Builder::new()
-        .name("mcp-stop".to_owned())
-        .spawn(end)
-        .ok();
+    std::thread::Builder::new().name("mcp-stop".to_owned()).spawn(end).ok();
 }

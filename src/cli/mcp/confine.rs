@@ -27,13 +27,10 @@ pub(super) fn confine(place: &Place, arguments: &mut Map<String, Value>) -> Resu
     };
     let session = place.look()?;
     let shared = SharedRoot::of(&session.world).ok();
-    let roots = [
-        Some(session.repo.workdir()),
-        shared.as_ref().map(SharedRoot::path),
-    ]
-    .into_iter()
-    .flatten()
-    .filter_map(|root| root.canonicalize().ok());
+    let roots = [Some(session.repo.workdir()), shared.as_ref().map(SharedRoot::path)]
+        .into_iter()
+        .flatten()
+        .filter_map(|root| root.canonicalize().ok());
     let found = place.world.absolute(Path::new(&typed)).canonicalize().ok();
     let inside = found.filter(|found| roots.into_iter().any(|root| found.starts_with(root)));
     // A path that does not exist is answered alike: what there is elsewhere stays unknown.

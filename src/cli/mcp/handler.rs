@@ -45,9 +45,7 @@ impl ServerHandler for Server {
             .build();
         let mut own = Implementation::new("git-colony", env!("CARGO_PKG_VERSION"));
         own.title = Some("git colony".to_owned());
-        ServerConfig::new(capabilities)
-            .with_server_info(own)
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(own).with_instructions(INSTRUCTIONS)
     }
 
     async fn on_custom_request(
@@ -86,8 +84,7 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let (server, cursor) = (self.clone(), request.and_then(|request| request.cursor));
-        self.blocking(move |own| resources::list(&server.place, cursor.as_deref(), &own))
-            .await
+        self.blocking(move |own| resources::list(&server.place, cursor.as_deref(), &own)).await
     }
 
     async fn list_resource_templates(
@@ -95,9 +92,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(
-            resources::templates(),
-        ))
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
     }
 
     async fn read_resource(
@@ -116,8 +111,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscriptions
-            .add(request.uri, &self.place, &context.peer)
+        self.subscriptions.add(request.uri, &self.place, &context.peer)
     }
 
     async fn unsubscribe(
@@ -139,13 +133,8 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let wanted: HashSet<String> = context
-            .accepted()
-            .resource_subscriptions
-            .clone()
-            .into_iter()
-            .flatten()
-            .collect();
+        let wanted: HashSet<String> =
+            context.accepted().resource_subscriptions.clone().into_iter().flatten().collect();
         let mut updates = updates::follow(&self.place)?;
         loop {
             // An update that comes when the client loses interest is lost with it.
@@ -156,13 +145,7 @@ impl ServerHandler for Server {
             let Ok(update) = update else { continue };
             let Some(address) = update else { return Ok(()) };
             let is_wanted = wanted.contains(&address);
-            if is_wanted
-                && context
-                    .sink()
-                    .notify_resource_updated(address)
-                    .await
-                    .is_err()
-            {
+            if is_wanted && context.sink().notify_resource_updated(address).await.is_err() {
                 return Ok(());
             }
         }
@@ -173,11 +156,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let guide = Prompt::new(
-            GUIDE,
-            Some("How to work in this repository as an agent"),
-            None,
-        );
+        let guide = Prompt::new(GUIDE, Some("How to work in this repository as an agent"), None);
         Ok(ListPromptsResult::with_all_items(vec![guide]))
     }
 
@@ -187,20 +166,13 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != GUIDE {
-            return Err(ErrorData::invalid_params(
-                "there is one prompt, 'guide'",
-                None,
-            ));
+            return Err(ErrorData::invalid_params("there is one prompt, 'guide'", None));
         }
         let server = self.clone();
         let words = vec!["agents".into(), "guide".into()];
         let run = move |own| Ok(server.place.run(words, None, own));
         let guide = self.blocking(run).await?;
-        let text = guide
-            .object
-            .get("guide")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let text = guide.object.get("guide").and_then(Value::as_str).unwrap_or_default();
         let result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
         Ok(result.into())
     }
@@ -214,10 +186,7 @@ impl Server {
     ) -> Result<T, ErrorData> {
         let busy = |error: Error| ErrorData::internal_error(error.sentence(), None);
         let call = self.calls.begin().map_err(busy)?;
-        let own = Own {
-            interrupt: call.interrupt.clone(),
-            ..Own::default()
-        };
+        let own = Own { interrupt: call.interrupt.clone(), ..Own::default() };
         let done = tokio::task::spawn_blocking(move || work(own)).await;
         call.end();
         done.unwrap_or_else(|error| Err(ErrorData::internal_error(error.to_string(), None)))

@@ -63,15 +63,10 @@ pub(super) fn serve(env: &mut Env, server: &Server) -> io::Result<()> {
         drop(runtime);
         output.send(Output::End).ok();
     };
-    let thread = std::thread::Builder::new()
-        .name("mcp".to_owned())
-        .spawn(protocol)?;
+    let thread = std::thread::Builder::new().name("mcp".to_owned()).spawn(protocol)?;
     for piece in written {
         let Output::Bytes(bytes) = piece else { break };
-        let sent = env
-            .stdout
-            .write_all(&bytes)
-            .and_then(|()| env.stdout.flush());
+        let sent = env.stdout.write_all(&bytes).and_then(|()| env.stdout.flush());
         if sent.is_err() {
             // Nobody reads: what runs is stopped, and the protocol ends when it writes the next time.
             break;
@@ -92,15 +87,9 @@ async fn protocol(
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let open = Open::default();
     let handle = tokio::runtime::Handle::current();
-    let reader = Reader {
-        lines: ours,
-        output: output.clone(),
-        open: open.clone(),
-        handle,
-    };
-    let started = std::thread::Builder::new()
-        .name("mcp-input".to_owned())
-        .spawn(move || reader.read(input));
+    let reader = Reader { lines: ours, output: output.clone(), open: open.clone(), handle };
+    let started =
+        std::thread::Builder::new().name("mcp-input".to_owned()).spawn(move || reader.read(input));
     if started.is_err() {
         return;
     }
@@ -174,10 +163,7 @@ impl Reader {
             }
             return self.handle.block_on(self.lines.write_all(&line.head));
         }
-        let message = format!(
-            "the message is longer than {} MiB",
-            MAX_LINE_BYTES / 1024 / 1024
-        );
+        let message = format!("the message is longer than {} MiB", MAX_LINE_BYTES / 1024 / 1024);
         let refusal = json!({
             "jsonrpc": "2.0",
             "id": line.id(),
@@ -188,9 +174,7 @@ impl Reader {
 
     fn answer(&self, message: &Value) -> io::Result<()> {
         let bytes = format!("{message}\n").into_bytes();
-        self.output
-            .send(Output::Bytes(bytes))
-            .map_err(io::Error::other)
+        self.output.send(Output::Bytes(bytes)).map_err(io::Error::other)
     }
 
     /// A shell that pipes messages in wants their answers, too.
@@ -251,10 +235,7 @@ impl Open {
     }
 
     fn is_empty(&self) -> bool {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_empty()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
@@ -287,32 +268,20 @@ impl Line {
     /// Returns the id of the message, where it is first or last in it; else null.
     fn id(&self) -> Value {
         const NAME: &str = "\"id\":";
-        let end = if self.is_too_long() {
-            &self.tail
-        } else {
-            &self.head
-        };
+        let end = if self.is_too_long() { &self.tail } else { &self.head };
         let from = end.len().saturating_sub(SEARCHED_BYTES);
         let tail = String::from_utf8_lossy(end.get(from..).unwrap_or_default());
-        let last = tail
-            .trim_end()
-            .strip_suffix('}')
-            .and_then(|text| text.rsplit_once(NAME));
+        let last = tail.trim_end().strip_suffix('}').and_then(|text| text.rsplit_once(NAME));
         let to = self.head.len().min(SEARCHED_BYTES);
         let head = String::from_utf8_lossy(self.head.get(..to).unwrap_or_default());
-        let first = head
-            .split_once(NAME)
-            .filter(|(before, _)| before.len() < 32);
+        let first = head.split_once(NAME).filter(|(before, _)| before.len() < 32);
         let last = last.and_then(|(_, id)| serde_json::from_str(id.trim()).ok());
         let first = first.and_then(|(_, id)| {
             let id = id.split_once([',', '}']).map_or(id, |(id, _)| id);
             serde_json::from_str(id.trim()).ok()
         });
         let is_id = |id: &Value| id.is_number() || id.is_string();
-        first
-            .filter(is_id)
-            .or_else(|| last.filter(is_id))
-            .unwrap_or(Value::Null)
+        first.filter(is_id).or_else(|| last.filter(is_id)).unwrap_or(Value::Null)
     }
 }
 
@@ -333,10 +302,7 @@ impl AsyncWrite for Writer {
         for line in bytes.split(|byte| *byte == b'\n') {
             self.open.note(line);
         }
-        Poll::Ready(
-            sent.map(|()| bytes.len())
-                .map_err(|_| io::ErrorKind::BrokenPipe.into()),
-        )
+        Poll::Ready(sent.map(|()| bytes.len()).map_err(|_| io::ErrorKind::BrokenPipe.into()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -365,19 +331,10 @@ mod tests {
 
     #[test]
     fn a_message_that_is_too_long_is_refused_by_its_id() {
+        assert_eq!(id_of("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"", "\"}\n"), json!(7));
+        assert_eq!(id_of("{\"method\":\"", "\",\"jsonrpc\":\"2.0\",\"id\":\"a\"}\n"), json!("a"));
         assert_eq!(
-            id_of("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"", "\"}\n"),
-            json!(7)
-        );
-        assert_eq!(
-            id_of("{\"method\":\"", "\",\"jsonrpc\":\"2.0\",\"id\":\"a\"}\n"),
-            json!("a")
-        );
-        assert_eq!(
-            id_of(
-                "{\"params\":{\"text\":\"a long beginning, then \\\"id\\\":9",
-                "\"}}\n"
-            ),
+            id_of("{\"params\":{\"text\":\"a long beginning, then \\\"id\\\":9", "\"}}\n"),
             json!(null)
         );
     }

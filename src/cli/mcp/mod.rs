@@ -40,10 +40,7 @@ use server::Server;
 /// The tools are the actions of 'git colony call'. One that could lose something answers with a preview first, and
 /// is done when it is called again with the id of the preview. Agent and repository stay those of the start.
 #[derive(Debug, clap::Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(super) struct Args {
     /// Offer no tool that changes anything
     #[arg(long)]
@@ -124,9 +121,7 @@ fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
     // The server stands where a variable says.
     world.forget_named_root();
     // The client works in the clone, with its servers and its shells; some start each server in a session of its own.
-    world.process = world
-        .process
-        .map(|own| processes::parent_of(own).unwrap_or(own));
+    world.process = world.process.map(|own| processes::parent_of(own).unwrap_or(own));
     let mut place = Place {
         world,
         agent: face.flags.agent.clone(),
@@ -141,17 +136,10 @@ fn place(face: &Face<'_>, args: &Args) -> Result<Place, Error> {
 
 /// Returns the shared clone for reading of this repository, which is made if need be.
 fn reading_clone(place: &Place) -> Result<PathBuf, Error> {
-    let made = place.run(
-        vec!["clone".into(), "--read-only".into()],
-        None,
-        Own::default(),
-    );
+    let made = place.run(vec!["clone".into(), "--read-only".into()], None, Own::default());
     let path = made.object.get("path").and_then(Value::as_str);
     path.map(PathBuf::from).ok_or_else(|| {
-        let message = format!(
-            "cannot make the shared clone for reading: {}",
-            made.message()
-        );
+        let message = format!("cannot make the shared clone for reading: {}", made.message());
         Error::new(Code::CloneNotFound, message).hint("git colony clone --read-only")
     })
 }

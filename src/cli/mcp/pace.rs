@@ -40,10 +40,7 @@ impl Pace {
             total: step.total.map(|total| self.before + total),
             what: step.what.clone(),
         };
-        let is_more = self
-            .last
-            .as_ref()
-            .is_none_or(|(last, _)| told.done > last.done);
+        let is_more = self.last.as_ref().is_none_or(|(last, _)| told.done > last.done);
         is_more.then(|| {
             self.last = Some((told.clone(), now));
             told
@@ -56,11 +53,7 @@ mod tests {
     use super::*;
 
     fn step(what: &str, done: f64) -> Told {
-        Told {
-            done,
-            total: Some(10.0),
-            what: what.to_owned(),
-        }
+        Told { done, total: Some(10.0), what: what.to_owned() }
     }
 
     #[test]
@@ -80,10 +73,8 @@ mod tests {
             let now = start + Duration::from_millis(milliseconds);
             heard.extend(pace.next(&step(what, done), now));
         }
-        let heard: Vec<_> = heard
-            .iter()
-            .map(|told| (told.what.as_str(), told.done, told.total))
-            .collect();
+        let heard: Vec<_> =
+            heard.iter().map(|told| (told.what.as_str(), told.done, told.total)).collect();
         let expected = [
             ("a", 1.0, Some(10.0)),
             ("a", 4.0, Some(10.0)),

@@ -37,7 +37,6 @@ impl Previews {
     /// Takes a preview back: it counts once. Returns `true` if it is of this.
     pub(super) fn redeem(&mut self, id: &str, subject: &Subject) -> bool {
         let at = self.0.iter().position(|(known, _)| known == id);
-        at.and_then(|at| self.0.remove(at))
-            .is_some_and(|(_, known)| known == *subject)
+        at.and_then(|at| self.0.remove(at)).is_some_and(|(_, known)| known == *subject)
     }
 }

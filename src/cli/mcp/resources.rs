@@ -113,10 +113,7 @@ pub(super) fn read(place: &Place, uri: &str, own: Own) -> Result<ReadResourceRes
     let missing = || ErrorData::resource_not_found("no resource has that address", None);
     let rest = uri.strip_prefix("colony://").ok_or_else(missing)?;
     let (name, id) = rest.split_once('/').ok_or_else(missing)?;
-    let kind = KINDS
-        .iter()
-        .find(|kind| kind.name == name)
-        .ok_or_else(missing)?;
+    let kind = KINDS.iter().find(|kind| kind.name == name).ok_or_else(missing)?;
     let id = key::decode(id).ok_or_else(missing)?;
     let mut words: Vec<OsString> = kind.show.iter().map(OsString::from).collect();
     words.extend(["--".into(), id.into()]);
@@ -132,18 +129,12 @@ pub(super) fn read(place: &Place, uri: &str, own: Own) -> Result<ReadResourceRes
 impl Kind {
     fn items(&self, place: &Place, own: &Own) -> Vec<Map<String, Value>> {
         let words = self.list.iter().map(OsString::from).collect();
-        let own = Own {
-            interrupt: own.interrupt.clone(),
-            ..Own::default()
-        };
+        let own = Own { interrupt: own.interrupt.clone(), ..Own::default() };
         let mut listed = place.run(words, None, own).object;
         let Some(Value::Array(items)) = listed.remove(self.member) else {
             return Vec::new();
         };
-        items
-            .into_iter()
-            .map(super::run_action::as_object)
-            .collect()
+        items.into_iter().map(super::run_action::as_object).collect()
     }
 
     fn resource(&self, item: &Map<String, Value>) -> Option<Resource> {

@@ -65,11 +65,7 @@ impl Answered {
             "hint": error.hint_text(),
             "detail": error.details(),
         });
-        Answered {
-            object: as_object(object),
-            exit: 128,
-            notes: Vec::new(),
-        }
+        Answered { object: as_object(object), exit: 128, notes: Vec::new() }
     }
 
     /// Returns `true` if it failed or was refused.
@@ -128,15 +124,8 @@ impl Place {
         let exit = crate::cli::run_words(self.global(words), action, &mut env).0;
         let notes = notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match serde_json::from_slice(&stdout.take()) {
-            Ok(Value::Object(object)) => Answered {
-                object,
-                exit,
-                notes,
-            },
-            _ => Answered::of_error(&Error::new(
-                Code::Io,
-                "the command printed no answer in JSON",
-            )),
+            Ok(Value::Object(object)) => Answered { object, exit, notes },
+            _ => Answered::of_error(&Error::new(Code::Io, "the command printed no answer in JSON")),
         }
     }
 
@@ -145,17 +134,11 @@ impl Place {
     /// # Errors
     /// As [`Session::open`].
     pub(super) fn look(&self) -> Result<Session> {
-        let flags = Flags {
-            agent: self.agent.clone(),
-            timeout_seconds: self.timeout.clone(),
-        };
+        let flags = Flags { agent: self.agent.clone(), timeout_seconds: self.timeout.clone() };
         let world = self.world(Own::default());
         match Session::open(world.clone(), &flags, ObjectWrites::InMemory) {
             Err(error) if error.code() == Code::NotARepository => {
-                let named = self
-                    .agent
-                    .as_deref()
-                    .or(world.text_variable("COLONY_AGENT"));
+                let named = self.agent.as_deref().or(world.text_variable("COLONY_AGENT"));
                 let place = clone_of_agent::of_agent(&world, named.ok_or(error)?)?;
                 Session::open(world.standing_in(&place), &flags, ObjectWrites::InMemory)
             }
@@ -178,10 +161,7 @@ impl Place {
     /// Puts the options that every command takes in front.
     fn global(&self, words: Vec<OsString>) -> Vec<OsString> {
         let agent = self.agent.iter().map(|agent| format!("--agent={agent}"));
-        let timeout = self
-            .timeout
-            .iter()
-            .map(|seconds| format!("--timeout={seconds}"));
+        let timeout = self.timeout.iter().map(|seconds| format!("--timeout={seconds}"));
         let mut all: Vec<OsString> = agent.chain(timeout).map(OsString::from).collect();
         all.push("--json".into());
         all.extend(words);

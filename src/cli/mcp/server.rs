@@ -108,21 +108,12 @@ impl Server {
         }
         // Before the dry run: a later change is no longer what was shown.
         let state = state_digest::of(&self.place.look()?)?;
-        let dry = Own {
-            action: Some(action),
-            interrupt: own.interrupt.clone(),
-            ..Own::default()
-        };
+        let dry = Own { action: Some(action), interrupt: own.interrupt.clone(), ..Own::default() };
         // The answer of the dry run belongs to the state: agents, operations and remotes are in no digest of a repository.
-        let mut shown = self
-            .place
-            .run(line.clone().dry().into_words(), directory, dry);
+        let mut shown = self.place.run(line.clone().dry().into_words(), directory, dry);
         let told = Value::from(shown.object.clone()).to_string();
-        let subject = Subject {
-            action: action.name,
-            state: state_digest::joined(&state, &told),
-            arguments,
-        };
+        let subject =
+            Subject { action: action.name, state: state_digest::joined(&state, &told), arguments };
         let is_shown = preview.map(|id| self.kept().previews.redeem(&id, &subject));
         if is_shown == Some(true) {
             let mut answered = self.place.run(line.into_words(), directory, own);
@@ -141,9 +132,7 @@ impl Server {
         shown.object.insert("applied".to_owned(), false.into());
         if shown.object.contains_key("preview") || !shown.is_failure() {
             let id = format!("preview-{}", self.place.world.nonce8());
-            shown
-                .object
-                .insert("preview_id".to_owned(), id.clone().into());
+            shown.object.insert("preview_id".to_owned(), id.clone().into());
             self.kept().previews.give_out(id, subject);
         }
         Ok(shown)
@@ -179,11 +168,7 @@ impl Server {
         let budget = self.budget();
         let next = token.and_then(|token| self.kept().rests.go_on(token, budget, &nonce));
         match next {
-            Some(object) => Answered {
-                object,
-                exit: 0,
-                notes: Vec::new(),
-            },
+            Some(object) => Answered { object, exit: 0, notes: Vec::new() },
             None => Answered::of_error(&Error::new(
                 Code::AnswerGone,
                 "there is no rest of that continuation",
@@ -237,11 +222,7 @@ impl Server {
             }
         };
         let (progress, told) = progress(context);
-        let own = Own {
-            action: Some(action),
-            interrupt: call.interrupt.clone(),
-            progress,
-        };
+        let own = Own { action: Some(action), interrupt: call.interrupt.clone(), progress };
         let server = self.clone();
         let work = tokio::task::spawn_blocking(move || {
             let answered = server.act(action, arguments, own);

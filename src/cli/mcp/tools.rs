@@ -24,9 +24,7 @@ pub(super) fn is_offered(action: &Action, options: &Options) -> bool {
 /// Returns every tool that is offered.
 pub(super) fn offered(grammar: &Command, options: &Options) -> Vec<Tool> {
     let offered = ACTIONS.iter().filter(|action| is_offered(action, options));
-    let mut tools: Vec<Tool> = offered
-        .map(|action| tool(grammar, action, options))
-        .collect();
+    let mut tools: Vec<Tool> = offered.map(|action| tool(grammar, action, options)).collect();
     tools.push(continue_tool());
     tools
 }
@@ -81,12 +79,8 @@ fn continue_tool() -> Tool {
     let Value::Object(schema) = schema else {
         return Tool::default();
     };
-    Tool::new(
-        CONTINUE,
-        "Tell the next part of an answer that was too long",
-        Arc::new(schema),
-    )
-    .with_annotations(hints(Effect::Reads))
+    Tool::new(CONTINUE, "Tell the next part of an answer that was too long", Arc::new(schema))
+        .with_annotations(hints(Effect::Reads))
 }
 
 /// Takes the id of a preview out of the arguments of an action that may have one; a value that is not an id is one

@@ -63,9 +63,7 @@ fn pass_on(session: &Session, follower: &mut Follower, sender: &Sender<String>) 
     while !sender.is_closed() {
         let found = follower.next(session, Some(Instant::now() + CLIENT_INTERVAL))?;
         for event in found.into_iter().flat_map(|report| report.events) {
-            let scope = OF_SCOPES
-                .iter()
-                .find_map(|prefix| event.key.strip_prefix(prefix));
+            let scope = OF_SCOPES.iter().find_map(|prefix| event.key.strip_prefix(prefix));
             if scope.is_some_and(|scope| sender.blocking_send(of_scope(scope)).is_err()) {
                 return Ok(());
             }

@@ -40,29 +40,18 @@ pub(super) struct Args {
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
     let session = face.session(Run::ForReal)?;
-    let path = args
-        .path
-        .as_ref()
-        .map(|path| typed_path::repo_path(&session, path))
-        .transpose()?;
+    let path = args.path.as_ref().map(|path| typed_path::repo_path(&session, path)).transpose()?;
     let filter = Filter {
         scope: args.scope,
         source: args.source,
-        work: if args.worktree {
-            Work::Worktree
-        } else {
-            Work::Committed
-        },
+        work: if args.worktree { Work::Worktree } else { Work::Committed },
         path,
         limit: args.limit,
         offset: args.offset,
     };
     let mut report = pages::list(&session, &filter)?;
     if args.no_records {
-        report
-            .pages
-            .iter_mut()
-            .for_each(|page| page.records.clear());
+        report.pages.iter_mut().for_each(|page| page.records.clear());
     }
     face.answer(&report)
 }
@@ -112,14 +101,11 @@ impl Answer for PagesReport {
 
 /// Names the particulars of a page.
 fn notes(page: &PageEntry) -> String {
-    let notes = [
-        (page.resident, "resident"),
-        (page.pinned, "pinned"),
-        (is_generated(page), "generated"),
-    ]
-    .into_iter()
-    .filter(|(holds, _)| *holds)
-    .map(|(_, note)| note.to_owned());
+    let notes =
+        [(page.resident, "resident"), (page.pinned, "pinned"), (is_generated(page), "generated")]
+            .into_iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, note)| note.to_owned());
     let locks = page.locks.iter().map(super::lock_note);
     notes.chain(locks).collect::<Vec<_>>().join(", ")
 }
@@ -134,15 +120,13 @@ fn is_generated(page: &PageEntry) -> bool {
 pub(in crate::cli) fn holds(page: &PageEntry) -> String {
     let name = |at: usize| {
         let record = page.records.get(at)?;
-        Some(
-            match (record.part_number, record.part_count, &record.part) {
-                (Some(number), Some(count), _) => {
-                    format!("{} part {number} of {count}", record.path)
-                }
-                (_, _, Some(part)) => format!("{} part {part}", record.path),
-                (_, _, None) => record.path.to_string(),
-            },
-        )
+        Some(match (record.part_number, record.part_count, &record.part) {
+            (Some(number), Some(count), _) => {
+                format!("{} part {number} of {count}", record.path)
+            }
+            (_, _, Some(part)) => format!("{} part {part}", record.path),
+            (_, _, None) => record.path.to_string(),
+        })
     };
     let first = name(0).unwrap_or_default();
     match page.records.len() {

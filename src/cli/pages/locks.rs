@@ -20,20 +20,10 @@ pub(in crate::cli) struct LockArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// For S seconds, at most a year
-    #[arg(
-        long,
-        value_name = "S",
-        default_value_t = 300.0,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "S", default_value_t = 300.0, allow_negative_numbers = true)]
     ttl: f64,
     /// The reason, for those who ask who holds a page
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
     /// Show what would be done, and change nothing
     #[arg(short = 'n', long)]
@@ -108,11 +98,7 @@ fn failed_row(page: &FailedPage) -> Vec<String> {
 }
 
 fn outcome(failed: &[FailedPage]) -> Outcome {
-    if failed.is_empty() {
-        Outcome::Yes
-    } else {
-        Outcome::No
-    }
+    if failed.is_empty() { Outcome::Yes } else { Outcome::No }
 }
 
 impl Answer for LockReport {
@@ -146,11 +132,7 @@ impl Answer for LockReport {
             vec![super::short(page.page_id), until]
         };
         let locked = self.locked.iter().map(row);
-        text::table(
-            &locked
-                .chain(self.failed.iter().map(failed_row))
-                .collect::<Vec<_>>(),
-        )
+        text::table(&locked.chain(self.failed.iter().map(failed_row)).collect::<Vec<_>>())
     }
 
     fn outcome(&self) -> Outcome {
@@ -196,10 +178,6 @@ impl Answer for ExtendReport {
     }
 
     fn outcome(&self) -> Outcome {
-        if self.extended {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.extended { Outcome::Yes } else { Outcome::No }
     }
 }

@@ -23,23 +23,13 @@ pub(in crate::cli) struct Args {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Pages of a lower priority leave first
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 10,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true)]
     priority: i32,
     /// Lock the pages for S seconds, too
     #[arg(long = "lock", value_name = "S", allow_negative_numbers = true)]
     lock_duration: Option<f64>,
     /// The reason for the lock
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     reason: String,
     /// Show what would leave, and change nothing
     #[arg(short = 'n', long)]
@@ -94,20 +84,13 @@ impl Answer for PageRequestReport {
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {
-        let missing = self
-            .missing
-            .iter()
-            .map(|page| vec![page.page_id.clone(), page.why()]);
+        let missing = self.missing.iter().map(|page| vec![page.page_id.clone(), page.why()]);
         let held = self.held.iter().map(held_row);
         text::table(&missing.chain(held).collect::<Vec<_>>())
     }
 
     fn outcome(&self) -> Outcome {
-        if self.loaded {
-            Outcome::Yes
-        } else {
-            Outcome::No
-        }
+        if self.loaded { Outcome::Yes } else { Outcome::No }
     }
 }
 

@@ -36,10 +36,7 @@ impl Answer for ResidentReport {
 
     fn message(&self) -> String {
         let count = text::count(self.count, "resident page");
-        format!(
-            "{count}, {} of {} tokens",
-            self.used_tokens, self.budget_tokens
-        )
+        format!("{count}, {} of {} tokens", self.used_tokens, self.budget_tokens)
     }
 
     fn line(&self) -> String {
@@ -57,9 +54,7 @@ impl Answer for ResidentReport {
             .filter(|page| page.stale == Some(true))
             .filter(|_| self.text.is_some())
             .map(stale_line);
-        stale
-            .chain(self.left_out.iter().map(left_out_line))
-            .collect()
+        stale.chain(self.left_out.iter().map(left_out_line)).collect()
     }
 
     fn body(&self, _now: &Moment) -> Vec<String> {

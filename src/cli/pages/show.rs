@@ -74,20 +74,14 @@ pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
 
 fn shown_by(session: &Session, args: Args) -> Result<ShownBy> {
     let Some(path) = args.path else {
-        let typed = |id: String| TypedId {
-            path: typed_path::repo_path(session, Path::new(&id)).ok(),
-            id,
-        };
+        let typed =
+            |id: String| TypedId { path: typed_path::repo_path(session, Path::new(&id)).ok(), id };
         return Ok(ShownBy::Ids(args.ids.into_iter().map(typed).collect()));
     };
     Ok(ShownBy::Path(Filter {
         path: Some(typed_path::repo_path(session, &path)?),
         scope: args.scope,
-        work: if args.worktree {
-            Work::Worktree
-        } else {
-            Work::Committed
-        },
+        work: if args.worktree { Work::Worktree } else { Work::Committed },
         ..Filter::default()
     }))
 }
@@ -100,9 +94,7 @@ impl Answer for ShownPages {
     fn message(&self) -> String {
         let pages = text::count(self.count, "page");
         let tokens = text::count(self.text_tokens, "token");
-        let stale = stale(&self.pages)
-            .into_iter()
-            .map(|note| format!("; {note}"));
+        let stale = stale(&self.pages).into_iter().map(|note| format!("; {note}"));
         format!("{pages}, {tokens}{}", stale.collect::<String>())
     }
 

@@ -41,12 +41,7 @@ fn notes(scope: &ScopeStats) -> String {
         .filter(|(count, _)| *count > 0);
     let stale = scope.stale.then(|| "stale".to_owned());
     let counts = counts.map(|(count, word)| format!("{count} {word}"));
-    stale
-        .into_iter()
-        .chain(resident(stats))
-        .chain(counts)
-        .collect::<Vec<_>>()
-        .join(", ")
+    stale.into_iter().chain(resident(stats)).chain(counts).collect::<Vec<_>>().join(", ")
 }
 
 fn counted(number: u64, word: &str) -> String {
@@ -70,10 +65,7 @@ impl Answer for PageStatsReport {
             .worktree_total
             .as_ref()
             .map(|total| format!("; in the working tree {}", size(total)));
-        let resident = self
-            .stats
-            .and_then(resident)
-            .map(|resident| format!("; {resident}"));
+        let resident = self.stats.and_then(resident).map(|resident| format!("; {resident}"));
         format!(
             "{}{}{}",
             size(&self.total),

@@ -27,10 +27,7 @@ struct DeskNote {
 
 impl DeskNote {
     fn of(git_dir: &Path) -> Option<DeskNote> {
-        Some(DeskNote {
-            git_dir: git_dir.to_owned(),
-            identity: FileIdentity::of(git_dir)?,
-        })
+        Some(DeskNote { git_dir: git_dir.to_owned(), identity: FileIdentity::of(git_dir)? })
     }
 
     fn read(path: &Path) -> Option<DeskNote> {
@@ -85,9 +82,7 @@ pub(in crate::clones) fn settle(
 pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
     let here = FileIdentity::of(git_dir);
     let entries = fs::read_dir(folder_in(hub)).into_iter().flatten().flatten();
-    let mut notes = entries
-        .filter_map(|entry| DeskNote::read(&entry.path()))
-        .peekable();
+    let mut notes = entries.filter_map(|entry| DeskNote::read(&entry.path())).peekable();
     notes.peek().is_some() && notes.all(|note| Some(note.identity) != here)
 }
 

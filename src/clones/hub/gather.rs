@@ -55,19 +55,12 @@ fn gather_from(session: &Session, member: &Membership, hub: &Hub) -> Result<usiz
             let large = LfsObjects::in_folder(large_objects_of(hub.store.path()));
             large.link_all_into(LfsObjects::of(&session.repo).folder())?;
         }
-        let who = Signature {
-            seconds: session.world.now().timestamp(),
-            ..session.record_signature()
-        };
-        let why = ReflogReason {
-            text: "colony: published by others",
-            who: &who,
-            operation: "gather",
-        };
-        let (gone, rest): (Vec<_>, Vec<_>) = changes
-            .iter()
-            .cloned()
-            .partition(|change| change.new.is_none());
+        let who =
+            Signature { seconds: session.world.now().timestamp(), ..session.record_signature() };
+        let why =
+            ReflogReason { text: "colony: published by others", who: &who, operation: "gather" };
+        let (gone, rest): (Vec<_>, Vec<_>) =
+            changes.iter().cloned().partition(|change| change.new.is_none());
         let move_refs = |changes: &[RefChange]| own_refs::move_copies(session, changes, &why);
         // A name may become a folder of names.
         move_refs(&gone).and_then(|()| move_refs(&rest))?;
@@ -92,20 +85,14 @@ fn changes(session: &Session, member: &Membership, hub: &Hub) -> Result<Vec<RefC
             };
             let old = copies.remove(&name);
             if old != Some(found.id) {
-                changes.push(RefChange {
-                    name,
-                    old,
-                    new: Some(found.id),
-                });
+                changes.push(RefChange { name, old, new: Some(found.id) });
             }
         }
     }
-    let gone = copies
-        .into_iter()
-        .map(|(name, id): (RefName, Oid)| RefChange {
-            name,
-            old: Some(id),
-            new: None,
-        });
+    let gone = copies.into_iter().map(|(name, id): (RefName, Oid)| RefChange {
+        name,
+        old: Some(id),
+        new: None,
+    });
     Ok(gone.chain(changes).collect())
 }

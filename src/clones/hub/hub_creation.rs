@@ -107,13 +107,7 @@ pub(in crate::clones) fn make_from_url(world: &World, url: &RemoteUrl, new: &Pat
 /// Returns the changes that delete the branches git created.
 fn gone(store: &BareRepo) -> Result<Vec<RefChange>> {
     let heads = store.refs_below("refs/heads/")?.into_iter();
-    Ok(heads
-        .map(|found| RefChange {
-            name: found.name,
-            old: Some(found.id),
-            new: None,
-        })
-        .collect())
+    Ok(heads.map(|found| RefChange { name: found.name, old: Some(found.id), new: None }).collect())
 }
 
 fn configure(new: &Path, url: Option<&str>) -> Result<BareRepo> {

@@ -130,10 +130,7 @@ pub fn move_away(
         place.restore()?;
         return Err(Error::new(
             Code::Locked,
-            format!(
-                "a clone of '{}' was just made: the hub stays",
-                hub.display()
-            ),
+            format!("a clone of '{}' was just made: the hub stays", hub.display()),
         )
         .hint("git colony clones"));
     }

@@ -52,14 +52,11 @@ fn publish_copies(session: &Session, hub: &Hub) -> Result<()> {
         for found in session.repo.refs_below(prefix)? {
             let name = found.name.to_string();
             let rest = name.strip_prefix(ref_names::PRIVATE);
-            changes.extend(
-                rest.filter(|_| hub.store.has(found.id))
-                    .map(|rest| RefChange {
-                        name: RefName::from(format!("{}{rest}", ref_names::PUBLISHED).as_str()),
-                        old: None,
-                        new: Some(found.id),
-                    }),
-            );
+            changes.extend(rest.filter(|_| hub.store.has(found.id)).map(|rest| RefChange {
+                name: RefName::from(format!("{}{rest}", ref_names::PUBLISHED).as_str()),
+                old: None,
+                new: Some(found.id),
+            }));
         }
     }
     hub.move_refs(&session.world, &changes)

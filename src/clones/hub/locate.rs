@@ -27,23 +27,15 @@ pub fn address_of(session: &Session) -> Result<String> {
 /// # Errors
 /// `url-refused`.
 pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
-    let configured = session
-        .repo
-        .config("remote.origin.url")
-        .filter(|url| !url.is_empty());
+    let configured = session.repo.config("remote.origin.url").filter(|url| !url.is_empty());
     let base = session.repo.workdir();
-    configured
-        .map(|url| RemoteUrl::parse(&url, Provenance::User, base))
-        .transpose()
+    configured.map(|url| RemoteUrl::parse(&url, Provenance::User, base)).transpose()
 }
 
 /// Returns the push URL of a repository, without credentials, where its configuration has one: it may be a
 /// URL that nothing can be pushed to.
 pub fn push_url_of(session: &Session) -> Option<String> {
-    let configured = session
-        .repo
-        .config("remote.origin.pushurl")
-        .filter(|url| !url.is_empty())?;
+    let configured = session.repo.config("remote.origin.pushurl").filter(|url| !url.is_empty())?;
     let base = session.repo.workdir();
     let parsed = RemoteUrl::parse(&configured, Provenance::User, base);
     // An unusable URL is configured on purpose, to prevent pushes.
@@ -93,10 +85,7 @@ pub fn place_of_url(root: &SharedRoot, url: &RemoteUrl) -> PathBuf {
 
 /// Lists all hubs, by name.
 pub fn all(root: &SharedRoot) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(root.hubs())
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = std::fs::read_dir(root.hubs()).into_iter().flatten().flatten();
     let mut hubs: Vec<_> = entries
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "git"))

@@ -40,10 +40,7 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
         atomic::remove_file(&hub.path().join("objects").join(left))?;
     }
     let run = |args: &[&str]| {
-        hub.git(world)
-            .keep_open(lock.file())?
-            .args(args)
-            .run_checked("compact the hub")
+        hub.git(world).keep_open(lock.file())?.args(args).run_checked("compact the hub")
     };
     // Without -a and -d: packs are only added here.
     run(&["repack", "-q"])?;
@@ -59,14 +56,8 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
 fn is_due(hub: &Path) -> bool {
     let count = |folder: &str, end: &str| {
         let entries = std::fs::read_dir(hub.join("objects").join(folder));
-        let names = entries
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.file_name());
-        names
-            .filter(|name| name.to_string_lossy().ends_with(end))
-            .count()
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(end)).count()
     };
     count("17", "") > MANY_IN_A_FOLDER || count("pack", ".pack") >= MANY_PACKS
 }

@@ -57,9 +57,7 @@ impl Hub {
             )
             .hint(hint));
         }
-        Ok(Hub {
-            store: BareRepo::open(path)?,
-        })
+        Ok(Hub { store: BareRepo::open(path)? })
     }
 
     /// Returns the branches of the remote as last fetched: short names and tips.
@@ -86,12 +84,7 @@ impl Hub {
         own_refs::in_hub(world, self.store.path(), |lock| {
             let mut network = Network::new(world, self.store.git(world), Some(&url))?;
             let git = network.git().keep_open(lock)?;
-            git.args([
-                "fetch",
-                "-q",
-                "--no-write-fetch-head",
-                "--no-auto-maintenance",
-            ]);
+            git.args(["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance"]);
             git.args(args);
             network.run_checked(wanted).map(drop)
         })
@@ -146,19 +139,13 @@ impl Hub {
         let of_remote = self.store.symbolic_target(&head);
         let configured = self.store.config("init.defaultBranch");
         for branch in usual_default_branches(of_remote, configured) {
-            if self
-                .find_ref(&format!("refs/remotes/origin/{branch}"))?
-                .is_some()
-            {
+            if self.find_ref(&format!("refs/remotes/origin/{branch}"))?.is_some() {
                 return Ok(branch);
             }
         }
-        Err(Error::new(
-            Code::RevisionNotFound,
-            "the remote has no branch to start on",
-        )
-        .unchanged()
-        .hint("git colony clone URL --branch BRANCH"))
+        Err(Error::new(Code::RevisionNotFound, "the remote has no branch to start on")
+            .unchanged()
+            .hint("git colony clone URL --branch BRANCH"))
     }
 
     /// Returns the commit of a ref of the hub.

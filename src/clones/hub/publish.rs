@@ -80,10 +80,8 @@ pub fn withdraw(session: &Session) -> Result<()> {
 
 /// Moves refs of the hub: deletions first, because a name may become a folder of names.
 fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
-    let (gone, rest): (Vec<_>, Vec<_>) = changes
-        .iter()
-        .cloned()
-        .partition(|change| change.new.is_none());
+    let (gone, rest): (Vec<_>, Vec<_>) =
+        changes.iter().cloned().partition(|change| change.new.is_none());
     hub.move_refs(world, &gone)?;
     hub.move_refs(world, &rest)
 }
@@ -91,16 +89,10 @@ fn move_refs(world: &World, hub: &Hub, changes: &[RefChange]) -> Result<()> {
 /// Compares the refs here with their copies in the hub.
 fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<Vec<RefChange>> {
     let in_hub = |name: RefName| RefName::new([below.as_bytes(), name.as_bytes()].concat());
-    let wanted: BTreeMap<RefName, Oid> = wanted(repo, member)?
-        .into_iter()
-        .map(|(name, id)| (in_hub(name), id))
-        .collect();
-    let published: BTreeMap<RefName, Oid> = hub
-        .store
-        .refs_below(below)?
-        .into_iter()
-        .map(|found| (found.name, found.id))
-        .collect();
+    let wanted: BTreeMap<RefName, Oid> =
+        wanted(repo, member)?.into_iter().map(|(name, id)| (in_hub(name), id)).collect();
+    let published: BTreeMap<RefName, Oid> =
+        hub.store.refs_below(below)?.into_iter().map(|found| (found.name, found.id)).collect();
     let branches = in_hub(RefName::from("heads/"));
     let mut changed = wanted.clone();
     changed.retain(|name, id| {
@@ -114,11 +106,7 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
     let gone = published
         .iter()
         .filter(|(name, _)| !wanted.contains_key(name))
-        .map(|(name, id)| RefChange {
-            name: name.clone(),
-            old: Some(*id),
-            new: None,
-        });
+        .map(|(name, id)| RefChange { name: name.clone(), old: Some(*id), new: None });
     let changed = changed.into_iter().map(|(name, id)| RefChange {
         old: published.get(&name).copied(),
         name,
@@ -231,12 +219,8 @@ pub(in crate::clones) fn copy_objects(
     if link_objects(&from, &to, &tips)? == Linked::All {
         return Ok(());
     }
-    let mut known: Vec<Oid> = hub
-        .store
-        .refs_below("refs/")?
-        .into_iter()
-        .map(|found| found.id)
-        .collect();
+    let mut known: Vec<Oid> =
+        hub.store.refs_below("refs/")?.into_iter().map(|found| found.id).collect();
     known.sort_unstable();
     known.dedup();
     known.retain(|id| repo.object_size(*id).is_some());

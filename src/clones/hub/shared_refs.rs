@@ -35,11 +35,8 @@ pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
 /// `object-missing`, `git-failed`, `no-space`, `io`.
 pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
-    let missing: Vec<Oid> = tips
-        .iter()
-        .copied()
-        .filter(|id| repo.object_size(*id).is_none())
-        .collect();
+    let missing: Vec<Oid> =
+        tips.iter().copied().filter(|id| repo.object_size(*id).is_none()).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -38,9 +38,8 @@ pub struct Brought {
 /// `no-space`, `io`, `interrupted`.
 pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) -> Result<Brought> {
     let relative = Path::new(path);
-    let plain = relative
-        .components()
-        .all(|part| matches!(part, Component::Normal(name) if name != ".git"));
+    let plain =
+        relative.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
     if path.is_empty() || !plain || !leads_inside(from, relative) {
         return Ok(Brought::default());
     }
@@ -63,9 +62,7 @@ pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) ->
             files.push((relative, metadata));
         } else if make_folder(&to.join(&relative)).map_err(cannot)? {
             let entries = fs::read_dir(&source).map_err(cannot)?.flatten();
-            let names = entries
-                .map(|entry| entry.file_name())
-                .filter(|name| name != ".git");
+            let names = entries.map(|entry| entry.file_name()).filter(|name| name != ".git");
             open.extend(names.map(|name| relative.join(name)));
         }
     }
@@ -99,10 +96,7 @@ fn by_two(work: impl Fn() -> Result<Brought> + Sync) -> Option<Result<Brought>> 
         let other = other.join().ok()?;
         Some(mine.and_then(|mine| {
             let other = other?;
-            Ok(Brought {
-                files: mine.files + other.files,
-                bytes: mine.bytes + other.bytes,
-            })
+            Ok(Brought { files: mine.files + other.files, bytes: mine.bytes + other.bytes })
         }))
     })
 }
@@ -115,10 +109,7 @@ fn make_folder(path: &Path) -> std::io::Result<bool> {
 
 /// Returns `true` if no symlink is on the way to a path: it would lead elsewhere.
 fn leads_inside(from: &Path, relative: &Path) -> bool {
-    let mut above = relative
-        .ancestors()
-        .skip(1)
-        .filter(|path| !path.as_os_str().is_empty());
+    let mut above = relative.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
     above.all(|path| fs::symlink_metadata(from.join(path)).is_ok_and(|metadata| metadata.is_dir()))
 }
 

@@ -97,10 +97,8 @@ pub(in crate::clones) fn link(
     for file in repo.list_tree(tree)? {
         let wanted = paths.is_empty() || paths.iter().any(|path| file.path.is_at_or_below(path));
         let entry = file.new.filter(|entry| wanted && entry.is_file());
-        let small = entry.filter(|entry| {
-            repo.object_size(entry.id)
-                .is_some_and(|size| size < MAX_BYTES)
-        });
+        let small =
+            entry.filter(|entry| repo.object_size(entry.id).is_some_and(|size| size < MAX_BYTES));
         if let Some(pointer) = small.and_then(|entry| Pointer::of_blob(repo, entry.id))
             && !hub.link_into(&pointer, own.folder())?
         {
@@ -163,9 +161,7 @@ fn attributes_name_lfs(repo: &Repo, tree: Oid) -> Result<bool> {
         path.as_bytes() == b".gitattributes" || path.as_bytes().ends_with(b"/.gitattributes")
     };
     for file in repo.list_tree(tree)? {
-        let entry = file
-            .new
-            .filter(|entry| entry.is_file() && is_attributes(&file.path));
+        let entry = file.new.filter(|entry| entry.is_file() && is_attributes(&file.path));
         let Some(entry) = entry else { continue };
         let text = repo.read_blob(entry.id)?;
         if names_filter(&String::from_utf8_lossy(&text), "lfs") {

@@ -145,12 +145,8 @@ impl WantedClone<'_> {
             .and_then(|file| file.try_lock().map(|()| file).map_err(Into::into))
             .map_err(|e| Error::io("cannot lock the folder of a new clone", e))?;
         drop(turn);
-        let desk = Membership::of_desk(
-            nonce,
-            self.hub.store.path().to_owned(),
-            self.url.clone(),
-            now,
-        );
+        let desk =
+            Membership::of_desk(nonce, self.hub.store.path().to_owned(), self.url.clone(), now);
         let agent = self.agent.map(str::to_owned);
         let branch = self.start.branch.clone();
         let mut staged = Staged {
@@ -213,28 +209,21 @@ impl WantedClone<'_> {
     /// Returns the first refs of a clone: its branch, its remote-tracking branches, tags, and the checkpoints
     /// of the team.
     fn refs(&self, branch: &RefName) -> Result<Vec<FoundRef>> {
-        let own = FoundRef {
-            name: branch.clone(),
-            id: self.start.commit,
-        };
+        let own = FoundRef { name: branch.clone(), id: self.start.commit };
         let mut refs = vec![own];
         refs.extend(self.refs.iter().cloned());
         for found in self.hub.store.refs_below(&self.remote)? {
             let name = found.name.to_string();
             let rest = name.strip_prefix(&self.remote).unwrap_or(&name);
             if rest != "HEAD" && remote(rest).is_valid() {
-                refs.push(FoundRef {
-                    name: remote(rest),
-                    id: found.id,
-                });
+                refs.push(FoundRef { name: remote(rest), id: found.id });
             }
         }
         refs.extend(self.hub.store.refs_below("refs/tags/")?);
         let checkpoints = of_team(self.hub)?.into_iter();
-        refs.extend(checkpoints.map(|(name, id)| FoundRef {
-            name: ref_names::checkpoint(&name),
-            id,
-        }));
+        refs.extend(
+            checkpoints.map(|(name, id)| FoundRef { name: ref_names::checkpoint(&name), id }),
+        );
         let mut known = BTreeSet::new();
         refs.retain(|found| known.insert(found.name.clone()));
         Ok(refs)
@@ -244,10 +233,7 @@ impl WantedClone<'_> {
     fn remote_head(&self) -> Vec<(RefName, RefName)> {
         let head = RefName::from(format!("{}HEAD", self.remote).as_str());
         let target = self.hub.store.symbolic_target(&head);
-        target
-            .map(|target| (remote("HEAD"), target))
-            .into_iter()
-            .collect()
+        target.map(|target| (remote("HEAD"), target)).into_iter().collect()
     }
 
     /// Returns the branches that track those of the remote: all but forks, which belong to this clone.

@@ -59,12 +59,10 @@ fn read(objects: &Objects, commit: Oid, into: &mut ObjectMap) -> Result<()> {
         if !named.entry.is_directory() {
             continue;
         }
-        let map = objects
-            .at(named.entry.id, &RepoPath::from(migration::MAP))?
-            .filter(|map| {
-                let size = objects.size(map.id);
-                map.is_file() && size.is_some_and(|size| size <= migration::MAX_BYTES)
-            });
+        let map = objects.at(named.entry.id, &RepoPath::from(migration::MAP))?.filter(|map| {
+            let size = objects.size(map.id);
+            map.is_file() && size.is_some_and(|size| size <= migration::MAX_BYTES)
+        });
         if let Some(map) = map {
             into.read_into(&objects.blob(map.id)?);
         }

@@ -23,11 +23,8 @@ pub(in crate::clones) const UNCOMMITTED: &str = "uncommitted";
 const FOLDERS: usize = 1_000;
 
 /// The files in which git records the commit of an autostash while it works.
-const AUTOSTASHES: [&str; 3] = [
-    "rebase-merge/autostash",
-    "rebase-apply/autostash",
-    "MERGE_AUTOSTASH",
-];
+const AUTOSTASHES: [&str; 3] =
+    ["rebase-merge/autostash", "rebase-apply/autostash", "MERGE_AUTOSTASH"];
 
 /// Copies the published refs of a clone to names that no clone owns; returns their prefix, and whether there
 /// are any. The commit with the uncommitted work of the clone, if any, gets a name of its own.
@@ -135,11 +132,8 @@ fn attempt_beside(
     if wanted.is_empty() {
         return Ok(0);
     }
-    let prefix = if kept.is_empty() {
-        below.to_owned()
-    } else {
-        format!("{below}{AGAIN}{}/", rounds + 1)
-    };
+    let prefix =
+        if kept.is_empty() { below.to_owned() } else { format!("{below}{AGAIN}{}/", rounds + 1) };
     copy_all_objects(world, repo, hub, &prefix, &wanted)?;
     hub.move_refs(world, &creations(&prefix, &wanted))?;
     Ok(wanted.len())
@@ -180,11 +174,7 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     let tags = repo.refs_below("refs/tags/")?;
     if !tags.is_empty() {
         let mut known = hub.store.refs_below("refs/remotes/")?;
-        for prefix in [
-            "refs/tags/",
-            ref_names::PUBLISHED_DESKS,
-            ref_names::KEPT_WORK,
-        ] {
+        for prefix in ["refs/tags/", ref_names::PUBLISHED_DESKS, ref_names::KEPT_WORK] {
             known.extend(hub.store.refs_below(prefix)?);
         }
         for tag in tags {
@@ -193,12 +183,8 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
             let name = tag.name.to_string();
             // A branch may hold the commit of a lightweight tag, but does not keep its name.
             let is_it = |found: &FoundRef| {
-                let is_same_name = || {
-                    found
-                        .name
-                        .to_string()
-                        .ends_with(name.trim_start_matches("refs"))
-                };
+                let is_same_name =
+                    || found.name.to_string().ends_with(name.trim_start_matches("refs"));
                 found.id == tag.id && (!is_commit || is_same_name())
             };
             if known.iter().any(is_it) {
@@ -213,10 +199,7 @@ fn unpublished(repo: &Repo, hub: &Hub) -> Result<Vec<(RefName, Oid)>> {
     // All stashes but the newest are only in its reflog.
     let path = repo.common_dir().join("logs/refs/stash");
     let log = plain_file::read_text(path).unwrap_or_default();
-    let ids = log
-        .lines()
-        .filter_map(|line| line.split(' ').nth(1))
-        .filter_map(Oid::parse);
+    let ids = log.lines().filter_map(|line| line.split(' ').nth(1)).filter_map(Oid::parse);
     let stashed = ids.filter(|id| repo.object_size(*id).is_some());
     found.extend(stashed.enumerate().map(|(at, id)| {
         let name = format!("stash/{}", at + 1);
@@ -241,11 +224,7 @@ fn beside_branches(repo: &Repo) -> Result<Vec<(RefName, Oid)>> {
     ];
     let mut found = Vec::new();
     for own in repo.refs_below("refs/")? {
-        let rest = own
-            .name
-            .as_bytes()
-            .strip_prefix(b"refs/")
-            .unwrap_or_default();
+        let rest = own.name.as_bytes().strip_prefix(b"refs/").unwrap_or_default();
         if !KNOWN.iter().any(|known| rest.starts_with(known.as_bytes())) {
             found.push((RefName::new([b"other/", rest].concat()), own.id));
         }
@@ -326,14 +305,10 @@ fn whose(below: &str) -> String {
 
 /// Lists the refs below a prefix by what follows it.
 pub(in crate::clones) fn refs_in(hub: &Hub, prefix: &str) -> Result<BTreeMap<RefName, Oid>> {
-    let refs = hub
-        .store
-        .refs_below(prefix)?
-        .into_iter()
-        .filter_map(|found| {
-            let rest = found.name.as_bytes().get(prefix.len()..)?;
-            Some((RefName::new(rest.to_owned()), found.id))
-        });
+    let refs = hub.store.refs_below(prefix)?.into_iter().filter_map(|found| {
+        let rest = found.name.as_bytes().get(prefix.len()..)?;
+        Some((RefName::new(rest.to_owned()), found.id))
+    });
     Ok(refs.collect())
 }
 

@@ -69,9 +69,7 @@ fn is_younger(metadata: &Metadata, since: SystemTime) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let written = metadata.modified().is_ok_and(|at| at >= since);
     let nanos = |at: Duration| i128::try_from(at.as_nanos()).unwrap_or(i128::MAX);
-    let since = since
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .map_or(0, nanos);
+    let since = since.duration_since(SystemTime::UNIX_EPOCH).map_or(0, nanos);
     let changed = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
     written || (metadata.nlink() == 1 && changed >= since)
 }

@@ -46,11 +46,7 @@ pub(in crate::clones) fn keep_operations(
     for found in log {
         let old = hub.store.find_ref(&found.name)?;
         if old != Some(found.id) {
-            changes.push(RefChange {
-                name: found.name,
-                old,
-                new: Some(found.id),
-            });
+            changes.push(RefChange { name: found.name, old, new: Some(found.id) });
         }
     }
     if changes.is_empty() {
@@ -98,21 +94,14 @@ pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
     let main = Places::find(repo)?.map(|places| places.key);
     let operations = repo.refs_below(ref_names::OPERATIONS)?;
-    let in_refs = operations
-        .iter()
-        .filter_map(|found| ref_names::parse_operation(&found.name));
+    let in_refs = operations.iter().filter_map(|found| ref_names::parse_operation(&found.name));
     let in_folders = moved_aside::worktrees(&kept).into_iter();
-    let mut keys: Vec<_> = in_refs
-        .map(|(key, _)| key)
-        .chain(in_folders.map(|(key, _)| key))
-        .collect();
+    let mut keys: Vec<_> =
+        in_refs.map(|(key, _)| key).chain(in_folders.map(|(key, _)| key)).collect();
     keys.sort();
     keys.dedup();
     for key in keys {
-        let note = RemovedNote {
-            clone: clone.clone(),
-            is_main: main.as_ref() == Some(&key),
-        };
+        let note = RemovedNote { clone: clone.clone(), is_main: main.as_ref() == Some(&key) };
         note.write_into(&kept.join(key.as_str()))?;
     }
     Ok(())

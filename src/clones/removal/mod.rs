@@ -28,10 +28,7 @@ use kept_refs::{is_kept, keep_published};
 /// # Errors
 /// `clone-in-use`.
 pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
-    let here = world
-        .cwd
-        .canonicalize()
-        .unwrap_or_else(|_| world.cwd.clone());
+    let here = world.cwd.canonicalize().unwrap_or_else(|_| world.cwd.clone());
     if !here.starts_with(&clone.path) {
         return Ok(());
     }

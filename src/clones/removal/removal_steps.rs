@@ -98,10 +98,7 @@ impl Leaving {
         repo: &Repo,
         work: UnsavedWork,
     ) -> Result<(Leaving, bool)> {
-        let UnsavedWork {
-            lets_go,
-            uncommitted,
-        } = work;
+        let UnsavedWork { lets_go, uncommitted } = work;
         let hub = Hub::open(&clone.member.hub)?;
         let below = clone.member.published_below();
         let (kept, mut has_kept) = keep_published(world, &hub, &below, uncommitted)?;
@@ -109,19 +106,11 @@ impl Leaving {
             has_kept |= keep_beside(world, repo, &clone.member, &kept)? > 0;
         }
         // Problems with that are reported while the clone is still at its path.
-        let broken = if lets_go {
-            Broken::LeaveOut
-        } else {
-            Broken::Refuse
-        };
+        let broken = if lets_go { Broken::LeaveOut } else { Broken::Refuse };
         log_transfer::keep_operations(world, repo, &clone.member.hub, broken)?;
         world.reach("clone-kept")?;
-        let note = LeavingNote {
-            place: clone.path.clone(),
-            kept: kept.clone(),
-            lets_go,
-            is_kept: false,
-        };
+        let note =
+            LeavingNote { place: clone.path.clone(), kept: kept.clone(), lets_go, is_kept: false };
         note.write(&clone.path)?;
         let aside = root.leaving();
         atomic::make_directory(&aside)?;
@@ -196,10 +185,7 @@ impl Leaving {
         let below = self.member.published_below();
         let remaining = clones(root, Some(hub.store.path()));
         // A new clone with this name publishes there by now, and corrects what it finds.
-        if !remaining
-            .iter()
-            .any(|clone| clone.member.published_below() == below)
-        {
+        if !remaining.iter().any(|clone| clone.member.published_below() == below) {
             hub.delete_refs_below(world, &below)?;
         }
         remove_empty_folders(root, &self.place);
@@ -212,11 +198,7 @@ impl Leaving {
     /// As [`crate::clones::hub::publish::publish`].
     pub fn keep_again(&self, world: &World, repo: &Repo) -> Result<()> {
         keep_beside(world, repo, &self.member, &self.kept)?;
-        let broken = if self.lets_go {
-            Broken::LeaveOut
-        } else {
-            Broken::Refuse
-        };
+        let broken = if self.lets_go { Broken::LeaveOut } else { Broken::Refuse };
         log_transfer::keep_operations(world, repo, &self.member.hub, broken)?;
         let clone = RemovedClone {
             clone: self.member.id.clone(),
@@ -310,9 +292,7 @@ pub fn hubs(root: &SharedRoot) -> Vec<PathBuf> {
 
 /// Lists the folders of files that operations moved aside, in clones of a hub that are being removed.
 pub(in crate::clones) fn kept_of(root: &SharedRoot, hub: &Path) -> Vec<PathBuf> {
-    let own = git_directories(root)
-        .into_iter()
-        .filter(|(_, member)| member.hub == hub);
+    let own = git_directories(root).into_iter().filter(|(_, member)| member.hub == hub);
     own.map(|(git_dir, _)| Places::kept_in(&git_dir)).collect()
 }
 

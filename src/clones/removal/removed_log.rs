@@ -57,10 +57,7 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
                 continue;
             };
             let place = Places::of_removed(key, kept);
-            match found
-                .iter_mut()
-                .find(|log| log.clone.clone == note.clone.clone)
-            {
+            match found.iter_mut().find(|log| log.clone.clone == note.clone.clone) {
                 Some(log) if note.is_main => {
                     log.worktrees.insert(0, place);
                     log.has_main = true;
@@ -168,13 +165,11 @@ pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Re
     }
     // It is durable there before it is deleted here.
     atomic::sync_file_system(clone)?;
-    let gone = refs_of(hub, &places.key)?
-        .into_iter()
-        .map(|found| RefChange {
-            name: found.name,
-            old: Some(found.id),
-            new: None,
-        });
+    let gone = refs_of(hub, &places.key)?.into_iter().map(|found| RefChange {
+        name: found.name,
+        old: Some(found.id),
+        new: None,
+    });
     hub.move_refs(world, &gone.collect::<Vec<_>>())?;
     atomic::remove_folder(&places.kept)
 }
@@ -298,9 +293,7 @@ impl Expired {
         let kept = Places::kept_in(hub.store.path());
         let log = Log::read_all(&hub.store.to_read()?)?;
         for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
-            let one = Log {
-                entries: entries.to_vec(),
-            };
+            let one = Log { entries: entries.to_vec() };
             for entry in prune::expired(&one, now, limits.days, limits.operations) {
                 let (key, op) = (&entry.worktree, entry.record.op);
                 expired.refs.push(RefChange {
@@ -308,9 +301,7 @@ impl Expired {
                     old: Some(entry.commit),
                     new: None,
                 });
-                expired
-                    .folders
-                    .push(kept.join(key.as_str()).join(op.digits()));
+                expired.folders.push(kept.join(key.as_str()).join(op.digits()));
             }
         }
         for (key, folder) in moved_aside::worktrees(&kept) {
@@ -329,9 +320,7 @@ impl Expired {
 
 fn known(hub: &Hub, key: &WorktreeKey) -> Result<Vec<OperationId>> {
     let refs = hub.store.refs_below(&ref_names::operations_of(key))?;
-    let ids = refs
-        .iter()
-        .filter_map(|found| ref_names::parse_operation(&found.name));
+    let ids = refs.iter().filter_map(|found| ref_names::parse_operation(&found.name));
     Ok(ids.map(|(_, id)| id).collect())
 }
 

@@ -148,9 +148,7 @@ impl RemovedWork {
         let mut rounds: BTreeMap<u32, BTreeMap<String, Oid>> = BTreeMap::new();
         for (name, id) in refs_in(hub, &self.kept_as)? {
             let name = name.to_string();
-            let again = name
-                .strip_prefix(AGAIN)
-                .and_then(|name| name.split_once('/'));
+            let again = name.strip_prefix(AGAIN).and_then(|name| name.split_once('/'));
             let round =
                 again.and_then(|(round, rest)| Some((round.parse().ok()?, rest.to_owned())));
             let (round, rest) = round.unwrap_or((0, name));
@@ -202,11 +200,7 @@ impl RemovedWork {
 pub fn command(agent: &str) -> String {
     // The name may be any valid part of a ref.
     let is_plain = Identity::of_agent(agent).is_ok();
-    let name = if is_plain {
-        agent.to_owned()
-    } else {
-        shell_word(agent)
-    };
+    let name = if is_plain { agent.to_owned() } else { shell_word(agent) };
     format!("git colony agents restore {name}")
 }
 

@@ -69,9 +69,7 @@ const fn row(name: &'static str, kind: Kind, noted: &'static str) -> Traveler {
 
 /// Returns the prefixes of all exchanged refs, for a scan of those here.
 pub fn prefixes() -> impl Iterator<Item = String> {
-    TRAVELERS
-        .iter()
-        .map(|traveler| format!("{}/", traveler.name))
+    TRAVELERS.iter().map(|traveler| format!("{}/", traveler.name))
 }
 
 /// Returns the exchanged refs that have a full name of their own, with nothing below.
@@ -192,27 +190,17 @@ mod tests {
         }
         let long = format!("refs/colony/forks/{}", "x".repeat(201));
         assert_eq!(kind(&long), None);
-        assert_eq!(
-            kind_of(&RefName::new(b"refs/colony/forks/\xff".to_vec())),
-            None
-        );
+        assert_eq!(kind_of(&RefName::new(b"refs/colony/forks/\xff".to_vec())), None);
     }
 
     #[test]
     fn notes_never_collide() {
-        let note = |name: &str| {
-            note_of("or/igin", &RefName::from(name))
-                .unwrap()
-                .to_string()
-        };
+        let note = |name: &str| note_of("or/igin", &RefName::from(name)).unwrap().to_string();
         assert_eq!(
             note("refs/colony/forks/a/b"),
             "refs/colony-local/remotes/or%2Figin/forks/a%2Fb"
         );
-        assert_eq!(
-            note("refs/colony/scopes"),
-            "refs/colony-local/remotes/or%2Figin/scopes/%"
-        );
+        assert_eq!(note("refs/colony/scopes"), "refs/colony-local/remotes/or%2Figin/scopes/%");
         assert!(RefName::from(note("refs/colony/scopes").as_str()).is_valid());
     }
 }

@@ -133,11 +133,8 @@ impl<B: PartialEq> Fork<B> {
             SyncVerdict::NotOwned
         };
         let same = self.branch.ours == self.branch.theirs;
-        let branch = if same {
-            SyncVerdict::Nothing
-        } else {
-            self.only_here(SyncVerdict::NotOwned)
-        };
+        let branch =
+            if same { SyncVerdict::Nothing } else { self.only_here(SyncVerdict::NotOwned) };
         (record, branch)
     }
 
@@ -235,19 +232,12 @@ mod tests {
     ) -> (SyncVerdict, SyncVerdict) {
         let record = |(digit, owner): (u8, &str)| {
             let id = Oid::parse(&format!("{digit}").repeat(40)).unwrap();
-            let version = Version {
-                updated_at: None,
-                blob: id,
-                id,
-            };
+            let version = Version { updated_at: None, blob: id, id };
             let owner = owner.to_owned();
             ForkSummary { version, owner }
         };
-        let fork = Fork {
-            record: sides(records, record),
-            branch: sides(tips, |tip| tip),
-            standing,
-        };
+        let fork =
+            Fork { record: sides(records, record), branch: sides(tips, |tip| tip), standing };
         fork.decide(Some("me"))
     }
 
@@ -273,19 +263,10 @@ mod tests {
         let of = |tips, standing| decide([MINE; 3], tips, standing).1;
         assert_eq!(of([Some(1), Some(2), Some(1)], Ahead), SyncVerdict::Push);
         assert_eq!(of([Some(1), Some(2), Some(1)], Diverged), SyncVerdict::Push);
-        assert_eq!(
-            of([Some(1), Some(2), Some(3)], Diverged),
-            SyncVerdict::Rejected
-        );
-        assert_eq!(
-            of([None, Some(2), Some(3)], Diverged),
-            SyncVerdict::Rejected
-        );
+        assert_eq!(of([Some(1), Some(2), Some(3)], Diverged), SyncVerdict::Rejected);
+        assert_eq!(of([None, Some(2), Some(3)], Diverged), SyncVerdict::Rejected);
         assert_eq!(of([Some(1), Some(1), Some(3)], Behind), SyncVerdict::Behind);
-        assert_eq!(
-            of([Some(1), Some(1), None], Diverged),
-            SyncVerdict::KeptHere
-        );
+        assert_eq!(of([Some(1), Some(1), None], Diverged), SyncVerdict::KeptHere);
     }
 
     #[test]

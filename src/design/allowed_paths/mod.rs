@@ -86,10 +86,7 @@ pub(super) fn violations(
             },
             reason => reason,
         };
-        found.extend(reason.map(|reason| Violation {
-            path: change.path.clone(),
-            reason,
-        }));
+        found.extend(reason.map(|reason| Violation { path: change.path.clone(), reason }));
     }
     Ok(found)
 }
@@ -104,11 +101,7 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn of(repo: &'a Repo, before: Oid, changes: &'a [TreeChange]) -> View<'a> {
         let changes = changes.iter().map(|change| (&change.path, change));
-        View {
-            repo,
-            before,
-            changes: changes.collect(),
-        }
+        View { repo, before, changes: changes.collect() }
     }
 
     /// Returns the file, link or submodule at a path.

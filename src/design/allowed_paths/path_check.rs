@@ -128,9 +128,7 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
         )
         .detail("agent", agent)
         .detail("path", path)
-        .hint(format!(
-            "git colony commit -m 'allowed paths of {agent}' {file}"
-        ));
+        .hint(format!("git colony commit -m 'allowed paths of {agent}' {file}"));
     }
     Error::new(
         Code::ScopeMissing,
@@ -149,9 +147,7 @@ fn missing(repo: &Repo, agent: &str, from: Option<Oid>) -> Error {
 pub(in crate::design) fn staged(session: &Session, head_tree: Oid) -> Result<Vec<TreeChange>> {
     let (repo, world) = (&session.repo, &session.world);
     // git shows a hook the index of the future commit.
-    let shown = world
-        .variable("GIT_INDEX_FILE")
-        .map(|file| world.absolute(Path::new(&file)));
+    let shown = world.variable("GIT_INDEX_FILE").map(|file| world.absolute(Path::new(&file)));
     let mut changes = repo.staged_against(world, head_tree, shown.as_deref())?;
     let heads = StateName::MergeHead.read(repo)?.unwrap_or_default();
     for theirs in String::from_utf8_lossy(&heads).lines() {
@@ -196,12 +192,7 @@ impl Range {
                 format!("the ends of '{typed}' have no merge base in this shallow history"),
             ));
         }
-        Ok(Range {
-            from,
-            tree: repo.tree_of(Some(from))?,
-            to_tree: repo.tree_of(Some(to))?,
-            bases,
-        })
+        Ok(Range { from, tree: repo.tree_of(Some(from))?, to_tree: repo.tree_of(Some(to))?, bases })
     }
 
     /// Lists the changes of the range, compared with its merge base. With several merge bases a
@@ -259,9 +250,7 @@ fn reason_for(
         return Ok(Some(reason));
     }
     for above in path.ancestors() {
-        let tracked = view
-            .leaf(&above)?
-            .is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
+        let tracked = view.leaf(&above)?.is_some_and(|leaf| leaf.is_link() || leaf.is_submodule());
         if tracked || is_link(&above.under(session.repo.workdir())) {
             return Ok(Some(RefusalReason::ThroughLink));
         }
@@ -276,18 +265,13 @@ fn reason_for(
 }
 
 fn is_link(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_symlink())
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
 }
 
 /// Returns the path in the repository.
 fn place_of(session: &Session, typed: &Path) -> Result<RepoPath, RefusalReason> {
     let root = session.repo.workdir();
-    let cwd = session
-        .world
-        .cwd
-        .canonicalize()
-        .unwrap_or_else(|_| session.world.cwd.clone());
+    let cwd = session.world.cwd.canonicalize().unwrap_or_else(|_| session.world.cwd.clone());
     let mut absolute = PathBuf::new();
     for part in cwd.join(typed).components() {
         match part {

@@ -177,21 +177,16 @@ impl OthersRules {
             return error;
         };
         let why = reason.to_text();
-        error
-            .detail("acting", json!({ "agent": agent, "because": why }))
-            .hint(format!(
-                "--force is for a person, and this counts as agent '{agent}', because {why}"
-            ))
+        error.detail("acting", json!({ "agent": agent, "because": why })).hint(format!(
+            "--force is for a person, and this counts as agent '{agent}', because {why}"
+        ))
     }
 }
 
 /// Returns the agent whose fork or branch a name stands for, if one is known.
 pub(in crate::design) fn owner_of(session: &Session, named: &Named) -> Option<String> {
     if let Some(published) = &named.published {
-        let owner = published
-            .record
-            .as_ref()
-            .map(|record| record.owner.as_str());
+        let owner = published.record.as_ref().map(|record| record.owner.as_str());
         let agent = published.agent.as_deref().and_then(known);
         return agent.or_else(|| owner.and_then(agent_of));
     }

@@ -18,10 +18,7 @@ pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     let by_mail = || fork.owner.as_deref().and_then(agent_of);
     let agent = fork.agent.clone().or_else(by_mail);
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(
-            into.outcome,
-            MergeOutcome::UpToDate | MergeOutcome::Unrelated
-        );
+        let is_open = !matches!(into.outcome, MergeOutcome::UpToDate | MergeOutcome::Unrelated);
         is_open && fork.ahead > 0
     });
     let Some((agent, into)) = agent.zip(into) else {

@@ -30,10 +30,7 @@ pub fn kept_at(repo: &Repo, scan: &Scan) -> Result<Option<Moment>> {
         return Ok(None);
     };
     let differing = repo.diff_trees(scan.head_tree, tree)?;
-    if !differing
-        .iter()
-        .all(|change| uncommitted.contains(&change.path))
-    {
+    if !differing.iter().all(|change| uncommitted.contains(&change.path)) {
         return Ok(None);
     }
     for path in uncommitted {

@@ -87,18 +87,10 @@ impl Draft {
         session: &Session,
         places: &Places,
     ) -> Result<()> {
-        let newest = session
-            .repo
-            .refs_below(&ref_names::automatic_of(&places.key))?
-            .pop();
-        let name = newest
-            .map(|found| found.name.to_string())
-            .unwrap_or_default();
+        let newest = session.repo.refs_below(&ref_names::automatic_of(&places.key))?.pop();
+        let name = newest.map(|found| found.name.to_string()).unwrap_or_default();
         let last = name.rsplit('/').next().and_then(|id| id.split_once('-'));
-        let own = self
-            .short_id
-            .split_once('-')
-            .map(|(time, nonce)| (time.to_owned(), nonce));
+        let own = self.short_id.split_once('-').map(|(time, nonce)| (time.to_owned(), nonce));
         if let (Some((last_time, last_nonce)), Some((time, nonce))) = (last, own)
             && last_time == time
             && last_nonce >= nonce
@@ -156,14 +148,7 @@ impl Draft {
         };
         let commit = self.write_commit(session, new)?;
         let name = kept.scan.head.moving_ref();
-        Ok((
-            commit,
-            Some(RefChange {
-                name,
-                old: head,
-                new: Some(commit),
-            }),
-        ))
+        Ok((commit, Some(RefChange { name, old: head, new: Some(commit) })))
     }
 
     fn write_commit(&self, session: &Session, commit: NewCommit<'_>) -> Result<Oid> {
@@ -197,11 +182,7 @@ impl Draft {
         if session.settings.checkpoint_git_tags {
             names.push(ref_names::checkpoint_tag(&self.short_id));
         }
-        let made = |name| RefChange {
-            name,
-            old: None,
-            new: Some(tag),
-        };
+        let made = |name| RefChange { name, old: None, new: Some(tag) };
         Ok(names.into_iter().map(made).collect())
     }
 
@@ -247,14 +228,7 @@ impl Draft {
 }
 
 fn first_line(label: &str) -> String {
-    let line: String = label
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let line: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let shown = line.trim();
-    if shown.is_empty() {
-        "(no label)".to_owned()
-    } else {
-        shown.to_owned()
-    }
+    if shown.is_empty() { "(no label)".to_owned() } else { shown.to_owned() }
 }

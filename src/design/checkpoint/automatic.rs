@@ -52,10 +52,7 @@ pub fn create_for(
     if session.is_dry() {
         return preview(session, &request);
     }
-    let inside = session
-        .world
-        .variable(process::OPERATION_VARIABLE)
-        .is_some();
+    let inside = session.world.variable(process::OPERATION_VARIABLE).is_some();
     let lock = match WorktreeLock::take(&session.world, &session.repo, LOCK_TIMEOUT) {
         Ok(lock) if !inside => lock,
         Err(error) if error.code() != Code::Locked => return Err(error),
@@ -134,12 +131,7 @@ fn announce_quiescence(session: &Session, draft: &Draft, report: &CheckpointRepo
 /// Looks at the current state; `None` if it need not be kept.
 fn look(session: &Session, places: Option<&Places>, request: &Request) -> Result<Option<Kept>> {
     let unignored = unignored::current(session)?;
-    let kept = Kept::look(
-        session,
-        &request.allowances,
-        Unstorable::NameUnreadable,
-        &unignored,
-    )?;
+    let kept = Kept::look(session, &request.allowances, Unstorable::NameUnreadable, &unignored)?;
     let is_needed = needs_keeping(session, &kept, places)?;
     Ok(is_needed.then_some(kept))
 }
@@ -156,10 +148,7 @@ fn preview(session: &Session, request: &Request) -> Result<CheckpointReport> {
 
 fn request_for(session: &Session, rationale: &str) -> Request {
     Request {
-        label: Some(format!(
-            "auto_quiescence_{}",
-            time::compact(&session.world.now())
-        )),
+        label: Some(format!("auto_quiescence_{}", time::compact(&session.world.now()))),
         rationale: rationale.to_owned(),
         off_branch: true,
         allowances: Allowances::default(),
@@ -190,11 +179,7 @@ fn nothing_to_do(session: &Session, request: &Request, reason: &'static str) -> 
         created_at: time::rfc3339(&session.world.now()),
         changed: false,
         branch_moved: false,
-        branch: session
-            .repo
-            .head()
-            .map(|head| head.label())
-            .unwrap_or_default(),
+        branch: session.repo.head().map(|head| head.label()).unwrap_or_default(),
         files_changed: 0,
         left_out: Vec::new(),
         without_filter: Vec::new(),

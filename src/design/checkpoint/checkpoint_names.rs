@@ -105,10 +105,7 @@ impl Checkpoint {
         };
         // The name of a published checkpoint begins with the agent.
         let of_agent = name.split_once('/').is_some_and(|(agent, rest)| {
-            let id = self
-                .checkpoint_id
-                .strip_prefix(agent)
-                .and_then(|id| id.strip_prefix('/'));
+            let id = self.checkpoint_id.strip_prefix(agent).and_then(|id| id.strip_prefix('/'));
             id.is_some_and(|id| is_whole(id, rest))
         });
         parse_position(name).is_some() || is_whole(&self.checkpoint_id, name) || of_agent
@@ -162,37 +159,28 @@ fn parse_position(name: &str) -> Option<(Which, usize)> {
 }
 
 fn not_found(name: &str) -> Error {
-    Error::new(
-        Code::CheckpointNotFound,
-        format!("no checkpoint or revision is named '{name}'"),
-    )
-    .detail("name", name)
+    Error::new(Code::CheckpointNotFound, format!("no checkpoint or revision is named '{name}'"))
+        .detail("name", name)
 }
 
 fn ambiguous(name: &str, fitting: &[Checkpoint]) -> Error {
     // Within a second the order of the list decides which is newer.
     let mut fitting: Vec<_> = fitting.iter().rev().collect();
     fitting.sort_by_key(|checkpoint| std::cmp::Reverse(checkpoint.moment));
-    let of_one_id = fitting
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.checkpoint_id == b.checkpoint_id));
+    let of_one_id =
+        fitting.windows(2).all(|pair| matches!(pair, [a, b] if a.checkpoint_id == b.checkpoint_id));
     if of_one_id {
         return two_objects(name, &fitting);
     }
     let ids: Vec<_> = fitting.iter().map(|c| c.checkpoint_id.as_str()).collect();
     let newest = ids.first().copied().unwrap_or_default();
     let shown: Vec<&str> = ids.iter().take(5).copied().collect();
-    let message = format!(
-        "{} checkpoints fit '{name}', the newest first: {}",
-        ids.len(),
-        shown.join(", ")
-    );
+    let message =
+        format!("{} checkpoints fit '{name}', the newest first: {}", ids.len(), shown.join(", "));
     Error::new(Code::CheckpointAmbiguous, message)
         .detail("name", name)
         .detail("candidates", &ids)
-        .hint(format!(
-            "git colony checkpoints show {newest}   # the newest of them"
-        ))
+        .hint(format!("git colony checkpoints show {newest}   # the newest of them"))
 }
 
 /// Makes the error for an id whose refs in the two places hold different objects.
@@ -200,10 +188,7 @@ fn two_objects(name: &str, fitting: &[&Checkpoint]) -> Error {
     let refs: Vec<_> = fitting.iter().map(|c| c.git_ref.as_str()).collect();
     Error::new(
         Code::CheckpointAmbiguous,
-        format!(
-            "'{name}' is two different checkpoints: {}",
-            refs.join(" and ")
-        ),
+        format!("'{name}' is two different checkpoints: {}", refs.join(" and ")),
     )
     .detail("name", name)
     .detail("candidates", &refs)

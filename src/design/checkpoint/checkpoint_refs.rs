@@ -74,10 +74,7 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
             None
         };
         if let Some(reason) = reason {
-            moves.left.push(StayingTag {
-                checkpoint_id,
-                reason,
-            });
+            moves.left.push(StayingTag { checkpoint_id, reason });
             continue;
         }
         let keeps_tag = session.settings.checkpoint_git_tags;
@@ -101,15 +98,9 @@ pub fn plan_moves(session: &Session) -> Result<Moves> {
 
 /// Returns `true` if git-colony made a checkpoint: a tag of a person may have the name of one.
 pub fn is_own(repo: &Repo, found: &FoundRef) -> bool {
-    let in_our_place = found
-        .name
-        .as_bytes()
-        .starts_with(ref_names::CHECKPOINTS.as_bytes());
+    let in_our_place = found.name.as_bytes().starts_with(ref_names::CHECKPOINTS.as_bytes());
     let is_ours = |message: &[u8]| TagMessage::is_ours(&String::from_utf8_lossy(message));
-    in_our_place
-        || repo
-            .find_tag(found.id)
-            .is_some_and(|tag| is_ours(&tag.message))
+    in_our_place || repo.find_tag(found.id).is_some_and(|tag| is_ours(&tag.message))
 }
 
 fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefChange {
@@ -132,10 +123,8 @@ pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
     if moves.refs.is_empty() {
         return Ok((moves, None));
     }
-    let summary = format!(
-        "move {} out of the tags of git",
-        text::count(moves.moved.len(), "checkpoint")
-    );
+    let summary =
+        format!("move {} out of the tags of git", text::count(moves.moved.len(), "checkpoint"));
     let op = commit(session, operation, summary, moves.refs.clone())?;
     Ok((moves, Some(op)))
 }
@@ -204,10 +193,7 @@ pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<Operation
 }
 
 fn begin(session: &Session, kind: Kind) -> Result<Operation<'_>> {
-    let intent = Intent {
-        kind,
-        touches: Touches::Refs,
-    };
+    let intent = Intent { kind, touches: Touches::Refs };
     Operation::begin(session, intent)
 }
 

@@ -108,10 +108,7 @@ pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
     let mut listed = list(repo, Which::Named)?;
     listed.sound.extend(list(repo, Which::Automatic)?.sound);
     let id = |one: &Checkpoint| Some(one.session.as_ref()?.as_str().to_owned());
-    let is_whole = listed
-        .sound
-        .iter()
-        .any(|one| id(one).is_some_and(|id| id == name));
+    let is_whole = listed.sound.iter().any(|one| id(one).is_some_and(|id| id == name));
     listed.sound.retain(|one| {
         id(one)
             .is_some_and(|id| id == name || !is_whole && !name.is_empty() && id.starts_with(name))
@@ -142,9 +139,7 @@ pub fn newest(repo: &Repo, which: Which, limit: usize) -> Vec<Checkpoint> {
 /// automatic ones of the given worktree count. Opens no object.
 pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
     let automatic = key.map(|key| repo.ref_names_below(&ref_names::automatic_of(key)));
-    let names = names_in(repo, Which::Named)
-        .into_iter()
-        .chain(automatic.into_iter().flatten());
+    let names = names_in(repo, Which::Named).into_iter().chain(automatic.into_iter().flatten());
     let moment = |name: &RefName| time::parse_compact(last_part(name).split('-').next()?);
     names.filter_map(|name| moment(&name)).max()
 }
@@ -152,9 +147,7 @@ pub fn newest_moment(repo: &Repo, key: Option<&WorktreeKey>) -> Option<Moment> {
 /// Returns the ref names of checkpoints, for named ones of both places; opens none.
 pub fn names_in(repo: &Repo, which: Which) -> Vec<RefName> {
     let places = places_of(which).iter();
-    places
-        .flat_map(|place| repo.ref_names_below(place))
-        .collect()
+    places.flat_map(|place| repo.ref_names_below(place)).collect()
 }
 
 fn places_of(which: Which) -> &'static [&'static str] {
@@ -232,11 +225,7 @@ pub(in crate::design) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoin
     for (_, mut group) in groups {
         group.sort_by(|a, b| {
             let key = |c: &Checkpoint| {
-                (
-                    c.operation.as_ref().map(|(_, id)| *id),
-                    c.moment,
-                    c.checkpoint_id.clone(),
-                )
+                (c.operation.as_ref().map(|(_, id)| *id), c.moment, c.checkpoint_id.clone())
             };
             key(a).cmp(&key(b))
         });

@@ -35,11 +35,7 @@ pub struct DroppedCommits {
 const MAX_NAMED: usize = 20;
 
 /// The refs that prune may delete.
-const PRUNED: [&str; 3] = [
-    ref_names::OPERATIONS,
-    ref_names::BACKUPS,
-    ref_names::AUTOMATIC,
-];
+const PRUNED: [&str; 3] = [ref_names::OPERATIONS, ref_names::BACKUPS, ref_names::AUTOMATIC];
 
 /// Finds the commits that nothing keeps once the operations and `refs` are deleted.
 ///
@@ -52,33 +48,22 @@ pub fn find(
 ) -> Result<DroppedCommits> {
     let repo = &session.repo;
     let commits = left_by_refs(session, operations);
-    let named = operations
-        .iter()
-        .map(|entry| ref_names::operation(&entry.worktree, entry.record.op));
+    let named =
+        operations.iter().map(|entry| ref_names::operation(&entry.worktree, entry.record.op));
     let mut gone: BTreeSet<RefName> = named.collect();
     gone.extend(refs.iter().map(|(name, _)| name.clone()));
     let mut also = Vec::new();
     for prefix in PRUNED {
         let found = repo.refs_below(prefix)?.into_iter();
-        also.extend(
-            found
-                .filter(|found| !gone.contains(&found.name))
-                .map(|found| found.id),
-        );
+        also.extend(found.filter(|found| !gone.contains(&found.name)).map(|found| found.id));
     }
-    let keeping = Keeping {
-        except_below: &PRUNED,
-        also: &also,
-    };
+    let keeping = Keeping { except_below: &PRUNED, also: &also };
     let dropped = repo.kept_by_nothing(&session.world, &commits, keeping)?;
     let named = dropped.iter().take(MAX_NAMED).map(|&sha| {
         let subject = repo.read_commit(sha)?.subject;
         Ok(DroppedCommit { sha, subject })
     });
-    Ok(DroppedCommits {
-        named: named.collect::<Result<_>>()?,
-        count: dropped.len(),
-    })
+    Ok(DroppedCommits { named: named.collect::<Result<_>>()?, count: dropped.len() })
 }
 
 /// Lists the commits that branches, tags and HEAD moved from or to, each once.
@@ -91,12 +76,7 @@ fn left_by_refs(session: &Session, operations: &[&LogEntry]) -> Vec<Oid> {
         .iter()
         .flat_map(|entry| &entry.record.refs)
         .filter(|change| is_of_user(&change.name));
-    let ids: BTreeSet<Oid> = moves
-        .flat_map(|change| [change.old, change.new])
-        .flatten()
-        .collect();
-    let commits = ids
-        .into_iter()
-        .filter_map(|id| session.repo.peel_to_commit(id));
+    let ids: BTreeSet<Oid> = moves.flat_map(|change| [change.old, change.new]).flatten().collect();
+    let commits = ids.into_iter().filter_map(|id| session.repo.peel_to_commit(id));
     commits.collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -74,27 +74,19 @@ pub fn split<'a>(
     allowances: &Allowances,
     unignored: &[RepoPath],
 ) -> Split<'a> {
-    let mut unignored: BTreeMap<_, _> = unignored
-        .iter()
-        .filter(|_| !allowances.unignored)
-        .map(|path| (path, false))
-        .collect();
+    let mut unignored: BTreeMap<_, _> =
+        unignored.iter().filter(|_| !allowances.unignored).map(|path| (path, false)).collect();
     let mut split = Split::default();
     for untracked in &scan.untracked {
         if let Some(top) = entry_above(&unignored, &untracked.path) {
             let told = unignored.insert(top, true);
-            split
-                .left_out
-                .extend((told == Some(false)).then(|| LeftOut {
-                    path: top.clone(),
-                    reason: LeaveOutReason::Unignored,
-                }));
+            split.left_out.extend(
+                (told == Some(false))
+                    .then(|| LeftOut { path: top.clone(), reason: LeaveOutReason::Unignored }),
+            );
             continue;
         }
-        let allowed = allowances
-            .secrets
-            .iter()
-            .any(|path| untracked.path.is_at_or_below(path));
+        let allowed = allowances.secrets.iter().any(|path| untracked.path.is_at_or_below(path));
         let reason = if untracked.kind == UntrackedKind::Refused {
             Some(LeaveOutReason::RefusedName)
         } else if untracked.kind == UntrackedKind::Repository {
@@ -104,18 +96,13 @@ pub fn split<'a>(
         } else if untracked.size_bytes > max_new_file_size_bytes && !allowances.large {
             Some(LeaveOutReason::Large)
         } else if looks_secret(repo, untracked) {
-            split
-                .secrets
-                .extend(allowed.then(|| untracked.path.clone()));
+            split.secrets.extend(allowed.then(|| untracked.path.clone()));
             (!allowed).then_some(LeaveOutReason::Secret)
         } else {
             None
         };
         match reason {
-            Some(reason) => split.left_out.push(LeftOut {
-                path: untracked.path.clone(),
-                reason,
-            }),
+            Some(reason) => split.left_out.push(LeftOut { path: untracked.path.clone(), reason }),
             None => split.taken.push(untracked),
         }
     }

@@ -147,12 +147,7 @@ fn attempt(session: &Session, request: &Request) -> Result<CheckpointReport> {
     } else {
         Some(new_index(session, &kept, &moved_lines)?)
     };
-    let files = place(
-        session,
-        &operation,
-        kept.snapshot.worktree_tree,
-        moved_lines.to_place(),
-    )?;
+    let files = place(session, &operation, kept.snapshot.worktree_tree, moved_lines.to_place())?;
     let done = operation.commit(Plan {
         summary: format!("checkpoint '{}'", draft.message.label),
         head: kept.scan.head.clone(),
@@ -184,15 +179,8 @@ fn refuse_protected(session: &Session, request: &Request, kept: &Kept) -> Result
 }
 
 fn intent(request: &Request) -> Intent {
-    let touches = if request.off_branch {
-        Touches::Refs
-    } else {
-        Touches::Worktree
-    };
-    Intent {
-        kind: Kind::Checkpoint,
-        touches,
-    }
+    let touches = if request.off_branch { Touches::Refs } else { Touches::Worktree };
+    Intent { kind: Kind::Checkpoint, touches }
 }
 
 /// Scans the files to keep. A checkpoint on the branch also moves attribute lines.
@@ -221,10 +209,7 @@ fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result
     index.add_snapshot(&kept.snapshot);
     moved_lines.put_into_index(&mut index);
     index.set_tree(&session.repo, tree, &before)?;
-    Ok(NewIndex {
-        target: IndexTarget::Tree { tree },
-        index,
-    })
+    Ok(NewIndex { target: IndexTarget::Tree { tree }, index })
 }
 
 /// Names an existing commit as a checkpoint; in a dry run, says which.
@@ -240,10 +225,7 @@ pub fn tag(session: &Session, request: &Request, revision: &str) -> Result<Check
     let mut report = draft.report_on(&head, 0, Vec::new());
     report.sha = Some(commit);
     report.kind = Kind::Tag;
-    let intent = Intent {
-        kind: Kind::Tag,
-        touches: Touches::Refs,
-    };
+    let intent = Intent { kind: Kind::Tag, touches: Touches::Refs };
     let operation = Operation::begin(session, intent)?;
     if operation.is_planned() {
         return report.into_dry_run().with_label_uses(session, request);

@@ -44,10 +44,7 @@ pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoi
     let Some((agent, rest)) = name.split_once('/') else {
         return Ok(None);
     };
-    let all: Vec<_> = read_of(repo, agent)?
-        .into_iter()
-        .map(|(_, checkpoint)| checkpoint)
-        .collect();
+    let all: Vec<_> = read_of(repo, agent)?.into_iter().map(|(_, checkpoint)| checkpoint).collect();
     let found = checkpoint_names::pick(&all, rest)?;
     Ok(found.map(|found| of_agent(found, agent)))
 }
@@ -67,10 +64,7 @@ fn read_of(repo: &Repo, agent: &str) -> Result<Vec<(FoundRef, Checkpoint)>> {
         let Some((_, published)) = name.split_once("/tags/checkpoint/") else {
             continue;
         };
-        let as_here = FoundRef {
-            name: ref_names::checkpoint(published),
-            id: found.id,
-        };
+        let as_here = FoundRef { name: ref_names::checkpoint(published), id: found.id };
         // A damaged checkpoint of an agent is not listed here.
         let Ok(mut checkpoint) = checkpoints::read(repo, &as_here, Which::Named) else {
             continue;

@@ -192,16 +192,9 @@ fn search(session: &Session, tips: &[Oid], said: Vec<Find>, published: &[Oid]) -
         let lacking = repo.lacking(world, tips, published)?;
         let brought = brought_by(&lacking, &finds);
         let of = |tip: &Oid| brought.get(tip).map(|list| list.to_vec());
-        tips.iter()
-            .map(|tip| (*tip, of(tip).unwrap_or_default()))
-            .collect()
+        tips.iter().map(|tip| (*tip, of(tip).unwrap_or_default())).collect()
     };
-    let after = Searched {
-        tips: all,
-        published: published.to_vec(),
-        finds,
-        brought,
-    };
+    let after = Searched { tips: all, published: published.to_vec(), finds, brought };
     if after != before && !repo.is_shallow() {
         cache.write(&after);
     }
@@ -232,10 +225,7 @@ fn unpublished(
     if finds.is_empty() || published == before {
         return Ok(finds);
     }
-    let files: HashSet<_> = finds
-        .iter()
-        .map(|find| (find.path.clone(), find.blob))
-        .collect();
+    let files: HashSet<_> = finds.iter().map(|find| (find.path.clone(), find.blob)).collect();
     let had = repo.had_once(world, &files, (published, before))?;
     finds.retain(|find| !had.contains(&(find.path.clone(), find.blob)));
     Ok(finds)
@@ -287,9 +277,8 @@ impl<'a> Look<'a> {
         let tree = staged.filter(|_| is_index).unwrap_or(past.tree);
         let mut parents = past.parents.iter();
         let first = self.repo.tree_of(parents.next().copied())?;
-        let others: Vec<Oid> = parents
-            .map(|parent| self.repo.tree_of(Some(*parent)))
-            .collect::<Result<_>>()?;
+        let others: Vec<Oid> =
+            parents.map(|parent| self.repo.tree_of(Some(*parent))).collect::<Result<_>>()?;
         let mut finds = Vec::new();
         for (path, new) in self.repo.new_files(first, tree)? {
             let came_along = |tree: &Oid| {
@@ -317,11 +306,7 @@ impl<'a> Look<'a> {
         }
         self.has_read = true;
         let found = holds_secret(self.repo, file.id);
-        let known = if found {
-            &mut blobs.secret
-        } else {
-            &mut blobs.clean
-        };
+        let known = if found { &mut blobs.secret } else { &mut blobs.clean };
         known.insert(file.id);
         found
     }

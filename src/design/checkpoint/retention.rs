@@ -116,9 +116,7 @@ pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<
         prune::remove(session, &places, &expired)?;
         let mut folders = orphans.iter().map(|id| places.kept_by(*id));
         folders.try_for_each(|folder| atomic::remove_folder(&folder))?;
-        removed
-            .iter()
-            .try_for_each(|one| one.remove(session, &places))?;
+        removed.iter().try_for_each(|one| one.remove(session, &places))?;
         recover::delete_refs(session, &places, &automatic, "prune")?;
         retained_objects::forget_unheld(session)?;
     }
@@ -181,12 +179,7 @@ fn take_out(
 
 impl PruneReport {
     fn nothing(lost: Vec<LostRef>, damaged: Vec<DamagedRef>, dry_run: bool) -> PruneReport {
-        PruneReport {
-            lost,
-            damaged,
-            dry_run,
-            ..PruneReport::default()
-        }
+        PruneReport { lost, damaged, dry_run, ..PruneReport::default() }
     }
 }
 
@@ -209,9 +202,7 @@ pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> 
 
 /// Finds automatic checkpoints that are too old, or too many for their branch.
 fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Vec<(RefName, Oid)>> {
-    let days = i64::try_from(session.settings.keep_auto_days)
-        .unwrap_or(36_500)
-        .min(36_500);
+    let days = i64::try_from(session.settings.keep_auto_days).unwrap_or(36_500).min(36_500);
     let oldest = *now - Duration::days(days);
     let keep = usize::try_from(session.settings.keep_auto_per_branch).unwrap_or(usize::MAX);
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
@@ -219,19 +210,14 @@ fn expired_automatic(session: &Session, prefix: &str, now: &Moment) -> Result<Ve
     // Names begin with the time, so the reverse order is newest first.
     for found in session.repo.refs_below(prefix)?.into_iter().rev() {
         let tag = session.repo.find_tag(found.id);
-        let message = tag
-            .as_ref()
-            .map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
-        let branch = message
-            .and_then(|message| message.branch)
-            .unwrap_or_default();
+        let message =
+            tag.as_ref().map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
+        let branch = message.and_then(|message| message.branch).unwrap_or_default();
         let name = found.name.to_string();
         let worktree = name.rsplit_once('/').map_or("", |(worktree, _)| worktree);
         let count = seen.entry(format!("{worktree}\0{branch}")).or_default();
         *count += 1;
-        let made = tag
-            .and_then(|tag| tag.tagger)
-            .and_then(|tagger| tagger.moment());
+        let made = tag.and_then(|tag| tag.tagger).and_then(|tagger| tagger.moment());
         if *count > keep || made.is_some_and(|made| made < oldest) {
             expired.push((found.name, found.id));
         }

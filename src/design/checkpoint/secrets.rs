@@ -116,13 +116,7 @@ mod tests {
         ] {
             assert!(is_secret(path), "{path}");
         }
-        for path in [
-            "config.json",
-            "kube/config",
-            "docker/config.json",
-            "credentials",
-            "x.tf",
-        ] {
+        for path in ["config.json", "kube/config", "docker/config.json", "credentials", "x.tf"] {
             assert!(!is_secret(path), "{path}");
         }
     }

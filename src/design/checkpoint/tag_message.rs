@@ -40,9 +40,7 @@ impl Mode {
     }
 
     fn parse(text: &str) -> Option<Mode> {
-        [Mode::Branch, Mode::OffBranch, Mode::Auto]
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
+        [Mode::Branch, Mode::OffBranch, Mode::Auto].into_iter().find(|mode| mode.as_str() == text)
     }
 }
 
@@ -80,11 +78,7 @@ impl TagMessage {
     /// Writes the message.
     pub fn write(&self) -> String {
         let plain = is_plain_line(&self.label);
-        let first = if plain {
-            self.label.clone()
-        } else {
-            escaped(&self.label)
-        };
+        let first = if plain { self.label.clone() } else { escaped(&self.label) };
         let mut text = first;
         if !self.rationale.trim().is_empty() {
             text.push_str("\n\n");
@@ -147,14 +141,11 @@ impl TagMessage {
             left_out: Vec::new(),
             secrets: Vec::new(),
         };
-        trailers
-            .lines()
-            .filter_map(|line| line.strip_prefix("Colony-"))
-            .for_each(|line| {
-                if let Some((name, value)) = line.split_once(": ") {
-                    read.take(name, value);
-                }
-            });
+        trailers.lines().filter_map(|line| line.strip_prefix("Colony-")).for_each(|line| {
+            if let Some((name, value)) = line.split_once(": ") {
+                read.take(name, value);
+            }
+        });
         read
     }
 
@@ -175,12 +166,8 @@ impl TagMessage {
                     Some((WorktreeKey::parse(key)?, OperationId::parse(digits)?))
                 });
             }
-            "Left-Out" => self
-                .left_out
-                .extend(serde_json::from_str::<LeftOut>(value).ok()),
-            "Secret" => self
-                .secrets
-                .extend(serde_json::from_str::<RepoPath>(value).ok()),
+            "Left-Out" => self.left_out.extend(serde_json::from_str::<LeftOut>(value).ok()),
+            "Secret" => self.secrets.extend(serde_json::from_str::<RepoPath>(value).ok()),
             _ => {}
         }
     }
@@ -192,11 +179,7 @@ fn is_plain_line(label: &str) -> bool {
 
 fn escaped(label: &str) -> String {
     let shown: String = label.chars().flat_map(char::escape_debug).collect();
-    if shown.trim().is_empty() {
-        "(no label)".to_owned()
-    } else {
-        shown.trim().to_owned()
-    }
+    if shown.trim().is_empty() { "(no label)".to_owned() } else { shown.trim().to_owned() }
 }
 
 fn json(value: &(impl serde::Serialize + ?Sized)) -> String {
@@ -218,10 +201,7 @@ mod tests {
             operation: WorktreeKey::parse("00112233445566aa").zip(Some(OperationId(7))),
             session: SessionId::parse("a-1"),
             left_out: Vec::new(),
-            secrets: vec![
-                RepoPath::from(".env"),
-                RepoPath::new(b"k\xff\n.pem".to_vec()),
-            ],
+            secrets: vec![RepoPath::from(".env"), RepoPath::new(b"k\xff\n.pem".to_vec())],
         }
     }
 

@@ -53,29 +53,17 @@ pub(in crate::design) fn after_restore(
     changes: &[TreeChange],
     before: &[RepoPath],
 ) -> Result<Unignored> {
-    if !changes
-        .iter()
-        .any(|change| change.path.name() == b".gitignore")
-    {
+    if !changes.iter().any(|change| change.path.name() == b".gitignore") {
         let all = before.to_vec();
-        return Ok(Unignored {
-            all,
-            new: Vec::new(),
-        });
+        return Ok(Unignored { all, new: Vec::new() });
     }
     let (repo, world) = (&session.repo, &session.world);
     let edits = changes.iter().map(|change| (&change.path, change.new));
     let tree = repo.edit_tree(kept.snapshot.worktree_tree, edits)?;
     let new = folded(repo.unignored_by(world, &kept.scan, tree)?);
-    let mut all: BTreeSet<_> = repo
-        .retain_visible(world, tree, before)?
-        .into_iter()
-        .collect();
+    let mut all: BTreeSet<_> = repo.retain_visible(world, tree, before)?.into_iter().collect();
     all.extend(new.iter().cloned());
-    Ok(Unignored {
-        all: all.into_iter().collect(),
-        new,
-    })
+    Ok(Unignored { all: all.into_iter().collect(), new })
 }
 
 /// Returns the list after a checkpoint on the branch: the paths that it left out, and those that do

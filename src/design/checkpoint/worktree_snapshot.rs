@@ -45,24 +45,14 @@ impl Kept {
         let limit = session.settings.max_new_file_size_bytes;
         let split = left_out::split(&session.repo, &scan, limit, allowances, unignored);
         let snapshot =
-            session
-                .repo
-                .write_snapshot(&session.world, &scan, &split.taken, unstorable)?;
+            session.repo.write_snapshot(&session.world, &scan, &split.taken, unstorable)?;
         let new_files = split.taken.len() - snapshot.unreadable.len();
         let (mut left_out, secrets) = (split.left_out, split.secrets);
         let unreadable = snapshot.unreadable.iter().cloned();
-        left_out.extend(unreadable.map(|path| LeftOut {
-            path,
-            reason: LeaveOutReason::Unreadable,
-        }));
+        left_out
+            .extend(unreadable.map(|path| LeftOut { path, reason: LeaveOutReason::Unreadable }));
         left_out.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Kept {
-            scan,
-            snapshot,
-            left_out,
-            secrets,
-            new_files,
-        })
+        Ok(Kept { scan, snapshot, left_out, secrets, new_files })
     }
 
     /// Returns the state of HEAD and the index that it found.
@@ -121,20 +111,10 @@ impl Kept {
         if !plain || self.snapshot.index_tree != self.scan.head_tree {
             let tree = repo.write_index_state(&index, self.snapshot.index_tree)?;
             let message = "index as it was".to_owned();
-            let commit = NewCommit {
-                tree,
-                parents: parents.clone(),
-                signature,
-                message,
-            };
+            let commit = NewCommit { tree, parents: parents.clone(), signature, message };
             parents.push(repo.write_commit(commit)?);
         }
         let tree = self.snapshot.worktree_tree;
-        Ok(NewCommit {
-            tree,
-            parents,
-            signature,
-            message,
-        })
+        Ok(NewCommit { tree, parents, signature, message })
     }
 }

@@ -54,11 +54,8 @@ impl MovedLines {
         let is_edited = objects.at(tree, &path)? != Some(standing)
             || objects.at(index_tree, &path)? != Some(standing)
             || with_newlines(repo.root_attributes().as_bytes()) != with_newlines(&bytes);
-        let (goes, stays) = if is_edited {
-            (Vec::new(), renamed)
-        } else {
-            split(&objects, tree, &bytes, renamed)?
-        };
+        let (goes, stays) =
+            if is_edited { (Vec::new(), renamed) } else { split(&objects, tree, &bytes, renamed)? };
         moved.told = stays.iter().map(Renamed::attention).collect();
         let mut text = bytes;
         for Renamed { from, to, .. } in &goes {

@@ -51,11 +51,7 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     };
     let attributes = repo.read_blob(*attributes)?;
     let head = repo.tree_of(repo.head()?.commit())?;
-    let look = Look {
-        session,
-        objects: repo.objects(),
-        head,
-    };
+    let look = Look { session, objects: repo.objects(), head };
     let now = |path: &RepoPath| Ok(staged.get(path.as_bytes()).copied());
     let all = staged.iter().map(|(path, id)| (RepoPath::new(*path), *id));
     look.find(&attributes, now, all)
@@ -73,11 +69,7 @@ pub fn between(
     index: Oid,
     tree: Oid,
 ) -> Result<Vec<Renamed>> {
-    let look = Look {
-        session,
-        objects: session.repo.objects(),
-        head,
-    };
+    let look = Look { session, objects: session.repo.objects(), head };
     let changes = session.repo.diff_trees(head, tree)?.into_iter();
     let new = changes.filter_map(|change| {
         let entry = change.new.filter(TreeEntry::is_file)?;

@@ -72,13 +72,8 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     refuse_in_progress(session, command)?;
     let message = cleaned(&request.message)?;
     let signature = session.identity()?.at(&session.world);
-    let operation = Operation::begin(
-        session,
-        Intent {
-            kind: Kind::Commit,
-            touches: Touches::Worktree,
-        },
-    )?;
+    let operation =
+        Operation::begin(session, Intent { kind: Kind::Commit, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
     let chosen = Chosen::look(session, &request.choice, &operation.unignored)?;
     let tree = chosen.tree(session, &[])?;
@@ -108,10 +103,7 @@ pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
         head: chosen.scan.head.clone(),
         refs: vec![branch_change(&chosen, commit)],
         index_before: (before, chosen.index_tree),
-        index: Some(NewIndex {
-            target: IndexTarget::State { state },
-            index,
-        }),
+        index: Some(NewIndex { target: IndexTarget::State { state }, index }),
         files,
         snapshot: None,
         inverts: None,
@@ -195,9 +187,7 @@ impl<'a> Hooks<'a> {
         atomic::make_directory(&folder)?;
         let path = folder.join("index");
         // The stat data of the files is copied: no hook has to read them all again.
-        let index = session
-            .repo
-            .index_of_tree(tree, &chosen.index(session)?.0)?;
+        let index = session.repo.index_of_tree(tree, &chosen.index(session)?.0)?;
         let cannot = |e| Error::io("cannot write the index that hooks see", e);
         let mut file = atomic::create_new(&path).map_err(cannot)?;
         index.write_into(&mut file, operation.began)?;
@@ -225,11 +215,7 @@ impl<'a> Hooks<'a> {
     }
 
     fn run_one(&self, name: &str, args: &[String]) -> Result<()> {
-        let hook = CommitHook {
-            name,
-            args,
-            index: &self.path,
-        };
+        let hook = CommitHook { name, args, index: &self.path };
         let output = process::run_commit_hook(&self.session.repo, &self.session.world, &hook)?;
         if output.success() {
             return Ok(());
@@ -238,13 +224,11 @@ impl<'a> Hooks<'a> {
             || "was killed by a signal".to_owned(),
             |code| format!("exited with {code}"),
         );
-        Err(
-            Error::new(Code::HookRefused, format!("the {name} hook {code}"))
-                .untouched(Untouched::Only("nothing was committed"))
-                .detail("hook", name)
-                .detail("stderr", &output.stderr)
-                .hint("fix the problem that the hook reports, then run the command again"),
-        )
+        Err(Error::new(Code::HookRefused, format!("the {name} hook {code}"))
+            .untouched(Untouched::Only("nothing was committed"))
+            .detail("hook", name)
+            .detail("stderr", &output.stderr)
+            .hint("fix the problem that the hook reports, then run the command again"))
     }
 
     /// Returns the tree of the index after the hooks.
@@ -289,16 +273,10 @@ pub(super) fn cleaned(message: &str) -> Result<String> {
     }
     let text = lines.join("\n").trim_end().to_owned();
     if text.is_empty() || text.contains('\0') {
-        let what = if text.is_empty() {
-            "is empty"
-        } else {
-            "holds a NUL"
-        };
-        return Err(
-            Error::new(Code::InvalidValue, format!("the message {what}"))
-                .unchanged()
-                .hint("git colony commit -m MESSAGE --all"),
-        );
+        let what = if text.is_empty() { "is empty" } else { "holds a NUL" };
+        return Err(Error::new(Code::InvalidValue, format!("the message {what}"))
+            .unchanged()
+            .hint("git colony commit -m MESSAGE --all"));
     }
     Ok(text + "\n")
 }

@@ -111,14 +111,7 @@ impl Chosen {
         let edits: Vec<_> = staged.chain(files).collect();
         let tree = edited(session, scan.head_tree, &edits)?;
         let moved_lines = MovedLines::find(session, (scan.head_tree, index_tree), tree)?;
-        Ok(Chosen {
-            scan,
-            index_tree,
-            edits,
-            left_out,
-            moved_lines,
-            stored,
-        })
+        Ok(Chosen { scan, index_tree, edits, left_out, moved_lines, stored })
     }
 
     /// Writes HEAD's tree with the changes, and with `more` added.
@@ -174,10 +167,7 @@ fn refuse_conflicts<'a>(conflicts: impl Iterator<Item = &'a RepoPath>) -> Result
 fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<()> {
     let below = |found: &RepoPath| found.is_at_or_below(path);
     let known = path.as_bytes().is_empty()
-        || session
-            .repo
-            .entry_in(scan.head_tree, path.as_path())?
-            .is_some()
+        || session.repo.entry_in(scan.head_tree, path.as_path())?.is_some()
         || scan.is_tracked(path)
         || scan.staged.iter().any(|change| below(&change.path))
         || scan.untracked.iter().any(|found| below(&found.path));
@@ -188,9 +178,8 @@ fn require_something(session: &Session, scan: &Scan, path: &RepoPath) -> Result<
     let error = |message| Error::new(Code::PathNotFound, message).detail("path", path);
     if stands {
         let message = format!("nothing at '{path}' can be committed: it is ignored or empty");
-        return Err(error(message).hint(format!(
-            "git check-ignore -v '{path}'   # prints the line that ignores it"
-        )));
+        return Err(error(message)
+            .hint(format!("git check-ignore -v '{path}'   # prints the line that ignores it")));
     }
     let message = format!("'{path}' is neither tracked nor in the working tree");
     Err(error(message).hint("git colony diff   # lists the changes"))

@@ -97,21 +97,11 @@ pub fn commit_files(
     plan: impl FnOnce() -> Result<Option<Request>>,
 ) -> Result<Option<Committed>> {
     let signature = session.identity()?.at(&session.world);
-    let operation = Operation::begin(
-        session,
-        Intent {
-            kind,
-            touches: Touches::Worktree,
-        },
-    )?;
+    let operation = Operation::begin(session, Intent { kind, touches: Touches::Worktree })?;
     let Some(request) = &plan()? else {
         return Ok(None);
     };
-    check(
-        session,
-        kind.as_str(),
-        request.files.iter().map(|(path, _)| path),
-    )?;
+    check(session, kind.as_str(), request.files.iter().map(|(path, _)| path))?;
     let repo = &session.repo;
     let scan = repo.scan(&session.world)?;
     let entries = write_blobs(session, request, scan.head_tree)?;
@@ -141,19 +131,13 @@ pub fn commit_files(
         head: scan.head.clone(),
         refs: vec![branch_change(&scan.head, commit)],
         index_before: (before, index_tree),
-        index: Some(NewIndex {
-            target: IndexTarget::State { state },
-            index: after,
-        }),
+        index: Some(NewIndex { target: IndexTarget::State { state }, index: after }),
         files,
         snapshot: None,
         inverts: None,
     })?;
     tell_late(session, &done.late);
-    Ok(Some(Committed {
-        commit,
-        op: done.record.op,
-    }))
+    Ok(Some(Committed { commit, op: done.record.op }))
 }
 
 /// Completes or cancels an operation that was left unfinished, so that its files do not count as edits of the user; not
@@ -182,10 +166,7 @@ pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Re
     let word = shell_word(&path.to_string());
     if !is_untracked && !changed.any(|changed| changed == path) {
         let (repo, world) = (&session.repo, &session.world);
-        if repo
-            .hidden_edits(world, scan, |hidden| hidden == path)?
-            .is_empty()
-        {
+        if repo.hidden_edits(world, scan, |hidden| hidden == path)?.is_empty() {
             return Ok(());
         }
         let message = format!(
@@ -200,9 +181,7 @@ pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Re
     }
     let message = format!("cannot change '{path}': it has uncommitted edits");
     Err(Error::new(Code::UncommittedEdits, message)
-        .hint(format!(
-            "git add -A -- {word} && git commit -m 'Edit {path}' -- {word}"
-        ))
+        .hint(format!("git add -A -- {word} && git commit -m 'Edit {path}' -- {word}"))
         .detail("path", path)
         .unchanged())
 }
@@ -246,9 +225,5 @@ fn edit(session: &Session, tree: Oid, entries: &[(RepoPath, TreeEntry)]) -> Resu
 }
 
 fn branch_change(head: &Head, commit: Oid) -> RefChange {
-    RefChange {
-        name: head.moving_ref(),
-        old: head.commit(),
-        new: Some(commit),
-    }
+    RefChange { name: head.moving_ref(), old: head.commit(), new: Some(commit) }
 }

@@ -52,10 +52,7 @@ pub struct Request {
 
 /// The decision that was recorded.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a field of the published answer"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the published answer")]
 pub struct DecideReport {
     /// The decision.
     #[serde(flatten)]
@@ -94,13 +91,8 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let command = Kind::Decide.as_str();
     refuse_in_progress(session, command)?;
     let signature = session.identity()?.at(&session.world);
-    let operation = Operation::begin(
-        session,
-        Intent {
-            kind: Kind::Decide,
-            touches: Touches::Worktree,
-        },
-    )?;
+    let operation =
+        Operation::begin(session, Intent { kind: Kind::Decide, touches: Touches::Worktree })?;
     refuse_in_progress(session, command)?;
     let record = NewRecord::plan(session, request)?;
     let made = Made::write(session, request, record, &operation.unignored)?;
@@ -126,10 +118,7 @@ pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
         head: chosen.scan.head.clone(),
         refs: vec![branch_change(&chosen, commit)],
         index_before: (before, chosen.index_tree),
-        index: Some(NewIndex {
-            target: IndexTarget::State { state },
-            index,
-        }),
+        index: Some(NewIndex { target: IndexTarget::State { state }, index }),
         files,
         snapshot: None,
         inverts: None,
@@ -204,10 +193,7 @@ impl NewRecord {
             next_version: existing.is_some(),
             taken_id,
             commits,
-            item: Item {
-                object,
-                names_itself: true,
-            },
+            item: Item { object, names_itself: true },
             id,
             path,
             bytes,
@@ -229,11 +215,7 @@ fn references(repo: &Repo, known: &Known, request: &Request) -> Result<Reference
     Ok(References {
         supersedes: request.supersedes.as_ref().map(find).transpose()?,
         depends_on: request.depends_on.iter().map(find).collect::<Result<_>>()?,
-        implements: request
-            .implements
-            .iter()
-            .map(commit)
-            .collect::<Result<_>>()?,
+        implements: request.implements.iter().map(commit).collect::<Result<_>>()?,
     })
 }
 
@@ -271,11 +253,9 @@ fn one_line(title: &str) -> Result<String> {
     if !title.is_empty() && !title.contains(char::is_control) {
         return Ok(title.to_owned());
     }
-    Err(
-        Error::new(Code::InvalidValue, "a title is one line of text")
-            .unchanged()
-            .hint("git colony decide -m TITLE --summary TEXT --rationale TEXT"),
-    )
+    Err(Error::new(Code::InvalidValue, "a title is one line of text")
+        .unchanged()
+        .hint("git colony decide -m TITLE --summary TEXT --rationale TEXT"))
 }
 
 /// Makes an id from the title that is still free.
@@ -299,10 +279,7 @@ fn free_id(session: &Session, known: &Known, title: &str) -> Result<(String, Rep
 
 fn read_old(path: &RepoPath, bytes: &[u8], id: &str) -> Result<Map<String, Value>> {
     let items = decision::read(path, bytes).map_err(|problem| unusable(path, &problem))?;
-    Ok(items
-        .get(id)
-        .map(|item| item.object.clone())
-        .unwrap_or_default())
+    Ok(items.get(id).map(|item| item.object.clone()).unwrap_or_default())
 }
 
 fn unusable(path: &RepoPath, problem: &str) -> Error {
@@ -322,12 +299,9 @@ fn refuse_edits(repo: &Repo, path: &RepoPath, old: Option<&[u8]>) -> Result<()> 
         Err(Fault::Interrupted(error)) => return Err(error),
         Ok(_) | Err(_) => {}
     }
-    Err(Error::new(
-        Code::UncommittedEdits,
-        format!("'{path}' has uncommitted edits"),
-    )
-    .detail("path", path)
-    .hint(format!("git colony commit -m 'Edit a decision' {path}")))
+    Err(Error::new(Code::UncommittedEdits, format!("'{path}' has uncommitted edits"))
+        .detail("path", path)
+        .hint(format!("git colony commit -m 'Edit a decision' {path}")))
 }
 
 /// A decision as unreferenced objects.
@@ -394,13 +368,7 @@ fn message(decision: &Decision) -> Result<String> {
     trailers.extend(implements.map(|id| format!("Colony-Implements: {id}")));
     // A record may come from anybody.
     let plain = |line: String| line.replace(char::is_control, " ");
-    parts.push(
-        trailers
-            .into_iter()
-            .map(plain)
-            .collect::<Vec<_>>()
-            .join("\n"),
-    );
+    parts.push(trailers.into_iter().map(plain).collect::<Vec<_>>().join("\n"));
     parts.retain(|part| !part.trim().is_empty());
     cleaned(&parts.join("\n\n"))
 }

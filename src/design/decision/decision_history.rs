@@ -224,11 +224,7 @@ impl<'a> Reader<'a> {
                     unreadable.insert(path.clone());
                     continue;
                 };
-                side.extend(
-                    items
-                        .into_iter()
-                        .map(|(id, item)| (id, (item, path.clone()))),
-                );
+                side.extend(items.into_iter().map(|(id, item)| (id, (item, path.clone()))));
             }
         }
         let mut changes = Vec::new();
@@ -247,12 +243,7 @@ impl<'a> Reader<'a> {
         }
         for (id, new) in after {
             if before.get(&id).is_none_or(|(old, _)| *old != new.0) {
-                changes.push(Change {
-                    commit,
-                    decision_id: id,
-                    new: Some(new),
-                    renamed: false,
-                });
+                changes.push(Change { commit, decision_id: id, new: Some(new), renamed: false });
             }
         }
         Ok(changes)

@@ -32,9 +32,8 @@ impl Known {
         }
         let mut known = Known::default();
         let problems = history.problems.iter().cloned();
-        known.problems = problems
-            .map(|(path, message)| DecisionProblem { path, message })
-            .collect();
+        known.problems =
+            problems.map(|(path, message)| DecisionProblem { path, message }).collect();
         let mut dated = Vec::new();
         for (id, changes) in &newest {
             let Some(found) = Version::of(&history, id, changes) else {
@@ -52,10 +51,7 @@ impl Known {
     }
 
     fn mark_superseded(&mut self) {
-        let standing = self
-            .decisions
-            .iter()
-            .filter(|one| one.status != Status::Reverted);
+        let standing = self.decisions.iter().filter(|one| one.status != Status::Reverted);
         let replaced: BTreeSet<_> = standing
             .filter(|one| one.supersedes.as_ref() != Some(&one.decision_id))
             .filter_map(|one| one.supersedes.clone())
@@ -83,11 +79,8 @@ impl Known {
             [] => Err(self.not_found(name)),
             _ => {
                 let ids: Vec<_> = fitting.iter().map(|one| one.decision_id.as_str()).collect();
-                let message = format!(
-                    "{} decisions begin with '{name}': {}",
-                    ids.len(),
-                    ids.join(", ")
-                );
+                let message =
+                    format!("{} decisions begin with '{name}': {}", ids.len(), ids.join(", "));
                 Err(Error::new(Code::DecisionNotFound, message).detail("candidates", &ids))
             }
         }
@@ -102,12 +95,9 @@ impl Known {
         });
         let nearest = beginning.or_else(|| text::nearest(name, ids));
         let also = nearest.map_or_else(String::new, |id| format!("; the nearest is '{id}'"));
-        Error::new(
-            Code::DecisionNotFound,
-            format!("no decision is called '{name}'{also}"),
-        )
-        .detail("name", name)
-        .detail("nearest", nearest)
+        Error::new(Code::DecisionNotFound, format!("no decision is called '{name}'{also}"))
+            .detail("name", name)
+            .detail("nearest", nearest)
     }
 }
 
@@ -177,11 +167,7 @@ impl<'a> Version<'a> {
         let reverted = gone || history.is_reverted(self.commit);
         let mut decision = decision_of(self.id, self.item, self.path);
         decision.sha = Some(self.commit);
-        decision.status = if reverted {
-            Status::Reverted
-        } else {
-            Status::Active
-        };
+        decision.status = if reverted { Status::Reverted } else { Status::Active };
         decision.authored_at = moment.as_ref().map(time::rfc3339).unwrap_or_default();
         decision.author = format!("{} <{}>", past.author.name, past.author.email);
         for hex in &mut decision.implements {
@@ -190,9 +176,8 @@ impl<'a> Version<'a> {
             }
         }
         let implements = decision.implements.iter();
-        let mut commits: Vec<Oid> = implements
-            .filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?))
-            .collect();
+        let mut commits: Vec<Oid> =
+            implements.filter_map(|hex| repo.peel_to_commit(Oid::parse(hex)?)).collect();
         let named = history.named.get(self.id).into_iter().flatten().rev();
         let versions = changes.iter().rev().filter(|change| change.new.is_some());
         for commit in versions.map(|change| &change.commit).chain(named) {
@@ -201,11 +186,7 @@ impl<'a> Version<'a> {
             }
         }
         decision.commits = commits;
-        Ok(DatedDecision {
-            seconds: past.author.seconds,
-            age: self.age,
-            decision,
-        })
+        Ok(DatedDecision { seconds: past.author.seconds, age: self.age, decision })
     }
 }
 

@@ -39,17 +39,11 @@ pub(in crate::design) fn commits(
     let cache = Cache::of(repo, FILE);
     // A shallow history may grow at its end.
     let is_whole = !repo.is_shallow();
-    let known: Remembered = if is_whole {
-        cache.read()
-    } else {
-        Remembered::default()
-    };
+    let known: Remembered = if is_whole { cache.read() } else { Remembered::default() };
     if known.tip == Some(tip) {
         return Ok(known.commits);
     }
-    let there = known
-        .tip
-        .filter(|known| repo.peel_to_commit(*known) == Some(*known));
+    let there = known.tip.filter(|known| repo.peel_to_commit(*known) == Some(*known));
     let new = repo.history_beyond(tip, there.as_slice())?;
     let mut counting = Vec::new();
     // Oldest first: the trees of a parent are cached when its child is read.
@@ -68,10 +62,7 @@ pub(in crate::design) fn commits(
         commits = in_order(repo, commits, old)?;
     }
     if is_whole {
-        cache.write(&Remembered {
-            tip: Some(tip),
-            commits: commits.clone(),
-        });
+        cache.write(&Remembered { tip: Some(tip), commits: commits.clone() });
     }
     Ok(commits)
 }

@@ -121,29 +121,19 @@ pub struct DecisionRef {
 /// `revision-not-found`, `object-missing`.
 pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     let repo = &session.repo;
-    let since = filter
-        .since
-        .as_ref()
-        .map(|name| repo.resolve_commit(name))
-        .transpose()?;
+    let since = filter.since.as_ref().map(|name| repo.resolve_commit(name)).transpose()?;
     let tip = repo.head()?.commit();
     let mut known = match tip {
         Some(tip) => Known::at(repo, tip)?,
         None => Known::default(),
     };
     if let (Some(since), Some(tip)) = (since, tip) {
-        let newer: HashSet<_> = repo
-            .commits_between(tip, &[since], usize::MAX)?
-            .into_iter()
-            .collect();
+        let newer: HashSet<_> =
+            repo.commits_between(tip, &[since], usize::MAX)?.into_iter().collect();
         let ends = &known.ends;
         known.decisions.retain(|decision| {
             let end = ends.get(&decision.decision_id);
-            decision
-                .sha
-                .iter()
-                .chain(end)
-                .any(|sha| newer.contains(sha))
+            decision.sha.iter().chain(end).any(|sha| newer.contains(sha))
         });
     }
     if !filter.paths.is_empty() {
@@ -152,12 +142,7 @@ pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     let total = known.decisions.len();
     let limit = filter.limit.unwrap_or(total);
     let decisions = known.decisions.split_off(total.saturating_sub(limit));
-    Ok(DecisionsReport {
-        count: decisions.len(),
-        decisions,
-        total,
-        problems: known.problems,
-    })
+    Ok(DecisionsReport { count: decisions.len(), decisions, total, problems: known.problems })
 }
 
 /// Returns one decision of HEAD, by its id or a unique prefix of it.
@@ -205,11 +190,7 @@ pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>
             let told = |one: &DecisionRef| one.decision_id == decision_id && one.sha == sha;
             if !found.iter().any(told) {
                 let title = title.unwrap_or_else(|| decision_id.clone());
-                found.push(DecisionRef {
-                    decision_id,
-                    title,
-                    sha,
-                });
+                found.push(DecisionRef { decision_id, title, sha });
             }
         }
     }
@@ -220,9 +201,7 @@ pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>
 fn touched(repo: &Repo, decisions: Vec<Decision>, paths: &[RepoPath]) -> Result<Vec<Decision>> {
     let mut kept = Vec::new();
     for decision in decisions {
-        let own = paths
-            .iter()
-            .any(|path| decision.relative_path.is_at_or_below(path));
+        let own = paths.iter().any(|path| decision.relative_path.is_at_or_below(path));
         let mut touches = own;
         for commit in decision.commits.iter().filter(|_| !own) {
             let past = repo.read_past(*commit)?;

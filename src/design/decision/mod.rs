@@ -43,10 +43,9 @@ impl Item {
     pub(super) fn texts(&self, key: &str) -> Vec<String> {
         match self.object.get(key) {
             Some(Value::String(one)) if !one.is_empty() => vec![one.clone()],
-            Some(Value::Array(all)) => all
-                .iter()
-                .filter_map(|one| one.as_str().map(str::to_owned))
-                .collect(),
+            Some(Value::Array(all)) => {
+                all.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -98,13 +97,8 @@ pub(super) fn read_usable(
         let own = object.get("decision_id").and_then(Value::as_str);
         let names_itself = own.is_some_and(|id| !id.is_empty());
         let own = own.filter(|id| !id.is_empty()).map(str::to_owned);
-        let id = own
-            .or(fallback)
-            .ok_or("holds a decision without 'decision_id'")?;
-        let item = Item {
-            object,
-            names_itself,
-        };
+        let id = own.or(fallback).ok_or("holds a decision without 'decision_id'")?;
+        let item = Item { object, names_itself };
         if items.contains_key(&id) {
             return Err(format!("holds decision '{id}' twice"));
         }
@@ -151,8 +145,7 @@ fn shape(object: &Map<String, Value>) -> Shape {
 
 fn stem(path: &RepoPath) -> String {
     let name = String::from_utf8_lossy(path.name()).into_owned();
-    name.strip_suffix(".json")
-        .map_or(name.clone(), str::to_owned)
+    name.strip_suffix(".json").map_or(name.clone(), str::to_owned)
 }
 
 /// Returns the bytes of a file with one decision added or replaced; the others stay as they are.
@@ -221,11 +214,7 @@ pub(super) fn slug(title: &str) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
-    if slug.is_empty() {
-        "decision".to_owned()
-    } else {
-        slug.to_owned()
-    }
+    if slug.is_empty() { "decision".to_owned() } else { slug.to_owned() }
 }
 
 /// Returns the values of a trailer, anywhere in the message: a squash may have moved it.
@@ -254,11 +243,7 @@ pub(super) fn reverts(message: &str) -> Vec<&str> {
 /// Returns text of a user without lines that could be taken for trailers of ours.
 pub(super) fn without_trailers(text: &str) -> String {
     let line = |line: &str| {
-        if line.trim_start().starts_with("Colony-") {
-            format!("> {line}")
-        } else {
-            line.to_owned()
-        }
+        if line.trim_start().starts_with("Colony-") { format!("> {line}") } else { line.to_owned() }
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -269,13 +254,7 @@ mod tests {
 
     #[test]
     fn slugs_are_valid_ids() {
-        for title in [
-            "Use SQLite, not files!",
-            "  ",
-            "../../etc",
-            "Füße",
-            &"x y".repeat(99),
-        ] {
+        for title in ["Use SQLite, not files!", "  ", "../../etc", "Füße", &"x y".repeat(99)] {
             let slug = slug(title);
             assert!(check_id(&slug).is_ok(), "{slug}");
         }
@@ -284,18 +263,7 @@ mod tests {
 
     #[test]
     fn ids_are_one_harmless_component() {
-        for bad in [
-            "",
-            ".",
-            "..",
-            ".git",
-            "-x",
-            "a/b",
-            "a\nb",
-            "a b",
-            "x.",
-            &"x".repeat(101),
-        ] {
+        for bad in ["", ".", "..", ".git", "-x", "a/b", "a\nb", "a b", "x.", &"x".repeat(101)] {
             assert!(check_id(bad).is_err(), "{bad:?}");
         }
     }
@@ -312,18 +280,11 @@ mod tests {
         assert_eq!(ids(by_id), ["a", "c"]);
         let new = json!({"decision_id": "a", "title": "new"});
         let written = write(Some(list), "a", new.as_object().unwrap().clone()).unwrap();
-        assert_eq!(
-            read(&path, &written).unwrap()["a"].text("title").unwrap(),
-            "new"
-        );
+        assert_eq!(read(&path, &written).unwrap()["a"].text("title").unwrap(), "new");
         assert_eq!(ids(&written), ["a", "b"]);
-        for bad in [
-            &b"{"[..],
-            b"7",
-            b"[7]",
-            b"[{}]",
-            b"[{\"decision_id\":\"a\"},{\"decision_id\":\"a\"}]",
-        ] {
+        for bad in
+            [&b"{"[..], b"7", b"[7]", b"[{}]", b"[{\"decision_id\":\"a\"},{\"decision_id\":\"a\"}]"]
+        {
             assert!(read(&path, bad).is_err());
         }
     }

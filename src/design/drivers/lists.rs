@@ -31,10 +31,7 @@ pub(super) enum Sorting {
 
 impl<'n> Keyed<'n> {
     pub(super) fn new(pairs: impl Iterator<Item = (String, &'n Entry)>) -> Keyed<'n> {
-        let mut keyed = Keyed {
-            order: Vec::new(),
-            entries: HashMap::new(),
-        };
+        let mut keyed = Keyed { order: Vec::new(), entries: HashMap::new() };
         for (key, entry) in pairs {
             keyed.order.push(key.clone());
             keyed.entries.insert(key, entry);
@@ -157,11 +154,7 @@ fn sides_of<'n>(
     keyed: impl Fn(Option<&'n Node>) -> Keyed<'n>,
 ) -> Sides<'n> {
     let [base, ours, theirs] = *all;
-    Sides {
-        base: keyed(base),
-        ours: keyed(ours),
-        theirs: keyed(theirs),
-    }
+    Sides { base: keyed(base), ours: keyed(ours), theirs: keyed(theirs) }
 }
 
 /// Keys items by their value; equal ones get a running number.
@@ -172,14 +165,7 @@ fn by_value(node: Option<&Node>, name: impl Fn(&Node) -> String) -> Keyed<'_> {
         let key = name(&entry.value);
         let count = seen.entry(key.clone()).or_default();
         *count += 1;
-        (
-            if *count > 1 {
-                format!("{key}#{count}")
-            } else {
-                key
-            },
-            entry,
-        )
+        (if *count > 1 { format!("{key}#{count}") } else { key }, entry)
     }))
 }
 

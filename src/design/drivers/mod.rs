@@ -68,13 +68,8 @@ impl Conflicted {
 
 impl Driver {
     /// Every driver.
-    pub const ALL: [Driver; 5] = [
-        Driver::Graph,
-        Driver::Decisions,
-        Driver::Budget,
-        Driver::PageGraph,
-        Driver::Config,
-    ];
+    pub const ALL: [Driver; 5] =
+        [Driver::Graph, Driver::Decisions, Driver::Budget, Driver::PageGraph, Driver::Config];
 
     /// Returns the name in attributes and in git's configuration.
     pub fn name(self) -> &'static str {
@@ -109,10 +104,8 @@ impl Driver {
         if base == Some(ours) {
             return DriverOutcome::Clean(theirs.to_vec());
         }
-        let base = base
-            .filter(|base| !base.trim_ascii().is_empty())
-            .map(std::str::from_utf8)
-            .transpose();
+        let base =
+            base.filter(|base| !base.trim_ascii().is_empty()).map(std::str::from_utf8).transpose();
         let (Ok(base), Ok(ours), Ok(theirs)) =
             (base, std::str::from_utf8(ours), std::str::from_utf8(theirs))
         else {
@@ -124,8 +117,7 @@ impl Driver {
             Driver::Config if path.as_bytes().ends_with(b".json") => json::parse,
             Driver::Budget | Driver::Config => yaml::parse,
         };
-        self.merge_text(parse, base, ours, theirs)
-            .unwrap_or(DriverOutcome::NotUnderstood)
+        self.merge_text(parse, base, ours, theirs).unwrap_or(DriverOutcome::NotUnderstood)
     }
 
     fn merge_text(
@@ -192,20 +184,14 @@ impl Driver {
             triples: Triples::AsLists,
         };
         match self {
-            Driver::Graph => Rules {
-                triples: Triples::AsSets,
-                ..generic
-            },
+            Driver::Graph => Rules { triples: Triples::AsSets, ..generic },
             Driver::Decisions => Rules {
                 identity: &["decision_id", "id"],
                 record: Some("decision_id"),
                 plain_lists: PlainLists::Atomic,
                 ..generic
             },
-            Driver::Budget => Rules {
-                numbers: policy(base, ours, theirs),
-                ..generic
-            },
+            Driver::Budget => Rules { numbers: policy(base, ours, theirs), ..generic },
             Driver::Config | Driver::PageGraph => generic,
         }
     }
@@ -271,9 +257,5 @@ pub fn valid_page_graph<'b>(ours: &'b [u8], theirs: &'b [u8]) -> &'b [u8] {
             bytes.len() >= 12 && bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1");
         is_parquet || bytes.starts_with(b"version https://git-lfs.github.com/spec/")
     };
-    if !is_valid(ours) && is_valid(theirs) {
-        theirs
-    } else {
-        ours
-    }
+    if !is_valid(ours) && is_valid(theirs) { theirs } else { ours }
 }

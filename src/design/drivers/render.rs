@@ -41,14 +41,8 @@ impl Renderer<'_> {
     pub(super) fn document(&self, merged: &Merged<'_>) -> Option<String> {
         let around = |document: &Document<'_>| {
             let span = document.root.span.clone();
-            let (head, tail) = (
-                document.text.get(..span.start),
-                document.text.get(span.end..),
-            );
-            (
-                head.unwrap_or_default().to_owned(),
-                tail.unwrap_or_default().to_owned(),
-            )
+            let (head, tail) = (document.text.get(..span.start), document.text.get(span.end..));
+            (head.unwrap_or_default().to_owned(), tail.unwrap_or_default().to_owned())
         };
         let (ours, theirs) = (around(self.ours), around(self.theirs));
         let base = self.base.map(around).unwrap_or_default();
@@ -127,11 +121,7 @@ impl Renderer<'_> {
     /// Returns the whitespace between the entries of a frame.
     fn leads(&self, frame: &Node, places: &[EntryPlace<'_>]) -> Leads {
         let line = self.ours.indentation(frame.span.start);
-        let after_comma = if self.ours.text.contains(": ") {
-            " "
-        } else {
-            ""
-        };
+        let after_comma = if self.ours.text.contains(": ") { " " } else { "" };
         let next_of = |first: &str, second: Option<&str>| match second {
             Some(second) => second.to_owned(),
             None if first.contains('\n') => first.to_owned(),
@@ -234,10 +224,7 @@ impl Renderer<'_> {
             Settled::Theirs(node) => {
                 let theirs = place.theirs?;
                 let is_inline = |text: &str| !text.is_empty() && !text.contains('\n');
-                let (old, new) = (
-                    self.ours.at(span.clone()),
-                    self.theirs.at(node.span.clone()),
-                );
+                let (old, new) = (self.ours.at(span.clone()), self.theirs.at(node.span.clone()));
                 if is_inline(old) && is_inline(new) && !entry.value.is_block() && !node.is_block() {
                     format!("{lead}{name}{new}{}", self.rest_of(place, entry))
                 } else {
@@ -272,18 +259,13 @@ impl Renderer<'_> {
         };
         let before = lead(base.0, base.1).0;
         let (their, from) = lead(self.theirs, theirs);
-        self.comment(
-            [&before, &own, &self.moved(&their, from, column)],
-            &entry.key,
-        )
+        self.comment([&before, &own, &self.moved(&their, from, column)], &entry.key)
     }
 
     /// Returns the text behind the value on its line.
     fn rest_of(&self, place: &EntryPlace<'_>, entry: &Entry) -> String {
         let rest = |document: &Document<'_>, entry: &Entry| {
-            document
-                .at(entry.value.span.end..entry.whole.end)
-                .to_owned()
+            document.at(entry.value.span.end..entry.whole.end).to_owned()
         };
         let own = rest(self.ours, entry);
         let (Some((document, base)), Some(theirs)) = (self.base.zip(place.base), place.theirs)
@@ -305,10 +287,7 @@ impl Renderer<'_> {
             return ours.clone();
         }
         if one != before {
-            self.clashes.borrow_mut().push(Conflict {
-                at: key.to_owned(),
-                clash: Clash::Comment,
-            });
+            self.clashes.borrow_mut().push(Conflict { at: key.to_owned(), clash: Clash::Comment });
             if self.side == Side::Ours {
                 return ours.clone();
             }
@@ -319,11 +298,7 @@ impl Renderer<'_> {
     // Text of the other file.
 
     fn line_end(&self) -> &'static str {
-        if self.ours.text.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        }
+        if self.ours.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
     /// Returns text of the other file with the line endings of ours.

@@ -20,11 +20,7 @@ pub struct Marks {
 
 impl Default for Marks {
     fn default() -> Self {
-        Marks {
-            ours: "ours".to_owned(),
-            theirs: "theirs".to_owned(),
-            length: 7,
-        }
+        Marks { ours: "ours".to_owned(), theirs: "theirs".to_owned(), length: 7 }
     }
 }
 
@@ -40,16 +36,11 @@ struct Change<'t> {
 
 fn changes<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<Change<'t>> {
     let operations = capture_diff_slices(Algorithm::Myers, old, new);
-    let changed = operations
-        .iter()
-        .filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
+    let changed = operations.iter().filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
     changed
         .map(|operation| Change {
             old: operation.old_range(),
-            new: new
-                .get(operation.new_range())
-                .expect("the operations cover the lines")
-                .to_vec(),
+            new: new.get(operation.new_range()).expect("the operations cover the lines").to_vec(),
         })
         .collect()
 }
@@ -105,12 +96,8 @@ pub(super) fn marked(ours: &str, theirs: &str, marks: &Marks) -> String {
         }
     };
     for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
-        let one = old
-            .get(operation.old_range())
-            .expect("the operations cover the lines");
-        let other = new
-            .get(operation.new_range())
-            .expect("the operations cover the lines");
+        let one = old.get(operation.old_range()).expect("the operations cover the lines");
+        let other = new.get(operation.new_range()).expect("the operations cover the lines");
         if matches!(operation, DiffOp::Equal { .. }) {
             out.extend(one.iter().copied());
             continue;
@@ -130,10 +117,7 @@ mod tests {
 
     #[test]
     fn changes_that_touch_are_not_merged() {
-        assert_eq!(
-            merge("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n").as_deref(),
-            Some("A\nb\nC\n")
-        );
+        assert_eq!(merge("a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n").as_deref(), Some("A\nb\nC\n"));
         assert_eq!(merge("a\nb\n", "A\nb\n", "a\nB\n"), None);
         assert_eq!(merge("a\n", "a\nb\n", "a\nc\n"), None);
         assert_eq!(merge("a\n", "a\nb\n", "a\nb\n").as_deref(), Some("a\nb\n"));

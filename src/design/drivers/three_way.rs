@@ -128,11 +128,7 @@ pub(super) struct Merge<'r> {
 
 impl<'r> Merge<'r> {
     pub(super) fn new(rules: Rules<'r>) -> Merge<'r> {
-        Merge {
-            rules,
-            conflicts: Vec::new(),
-            path: Vec::new(),
-        }
+        Merge { rules, conflicts: Vec::new(), path: Vec::new() }
     }
 
     /// Merges two values that both exist.
@@ -178,8 +174,7 @@ impl<'r> Merge<'r> {
         if kept {
             return Merged::Theirs(theirs);
         }
-        self.number(base, ours, theirs)
-            .unwrap_or_else(|| self.both(base, ours, theirs))
+        self.number(base, ours, theirs).unwrap_or_else(|| self.both(base, ours, theirs))
     }
 
     fn both<'n>(&mut self, base: Option<&'n Node>, ours: &'n Node, theirs: &'n Node) -> Merged<'n> {
@@ -251,11 +246,7 @@ impl<'r> Merge<'r> {
         let mut places = Vec::new();
         for key in order {
             self.path.push(key.clone());
-            let place = self.place(
-                sides.base.get(key),
-                sides.ours.get(key),
-                sides.theirs.get(key),
-            );
+            let place = self.place(sides.base.get(key), sides.ours.get(key), sides.theirs.get(key));
             places.extend(place);
             self.path.pop();
         }
@@ -288,12 +279,7 @@ impl<'r> Merge<'r> {
                 }
             }
         };
-        Some(EntryPlace {
-            base,
-            ours,
-            theirs,
-            state,
-        })
+        Some(EntryPlace { base, ours, theirs, state })
     }
 
     /// Merges a number that both changed, if there is a rule for it.
@@ -326,21 +312,14 @@ impl<'r> Merge<'r> {
             _ => return None,
         };
         let is_ours = (one >= other) == takes_larger || one.total_cmp(&other).is_eq();
-        Some(if is_ours {
-            Merged::Ours(ours)
-        } else {
-            Merged::Theirs(theirs)
-        })
+        Some(if is_ours { Merged::Ours(ours) } else { Merged::Theirs(theirs) })
     }
 }
 
 impl Style {
     /// Returns `true` if entries of one style can be put among entries of the other.
     fn joins(self, other: Style) -> bool {
-        matches!(
-            (self, other),
-            (Style::Flow, Style::Flow) | (Style::Block(_), Style::Block(_))
-        )
+        matches!((self, other), (Style::Flow, Style::Flow) | (Style::Block(_), Style::Block(_)))
     }
 }
 
@@ -378,17 +357,14 @@ impl Merged<'_> {
             | (Merged::Both(node, _), Side::Ours)
             | (Merged::Both(_, node), Side::Theirs) => node.canonical(),
             (Merged::Joined(frame, places), _) => {
-                let there = places
-                    .iter()
-                    .filter(|place| place.is_on(side))
-                    .filter_map(|place| {
-                        let entry = place.ours.or(place.theirs)?;
-                        let value = match place.merged() {
-                            Some(merged) => merged.canonical(side),
-                            None => entry.value.canonical(),
-                        };
-                        Some((entry.key.as_str(), value))
-                    });
+                let there = places.iter().filter(|place| place.is_on(side)).filter_map(|place| {
+                    let entry = place.ours.or(place.theirs)?;
+                    let value = match place.merged() {
+                        Some(merged) => merged.canonical(side),
+                        None => entry.value.canonical(),
+                    };
+                    Some((entry.key.as_str(), value))
+                });
                 let mut out = String::new();
                 match frame.data {
                     Data::Map(..) => data_tree::write_map(&mut out, there.collect()),

@@ -72,11 +72,7 @@ pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     let mut pairs = Vec::new();
     for (at, a) in open.iter().enumerate() {
         let others = open.iter().skip(at + 1);
-        pairs.extend(
-            others
-                .map(|b| (*a, *b))
-                .filter(|(a, b)| a.head_sha != b.head_sha),
-        );
+        pairs.extend(others.map(|b| (*a, *b)).filter(|(a, b)| a.head_sha != b.head_sha));
     }
     let cache = Cache::of(repo, CACHE);
     let old: BTreeMap<String, Known> = cache.read();
@@ -138,12 +134,7 @@ fn ask(
     for ((key, (ours, theirs)), bases) in keys.into_iter().zip(pairs).zip(bases) {
         if !bases.is_empty() {
             related.push(key);
-            asked.push(Pair {
-                bases,
-                is_base_given: false,
-                ours,
-                theirs,
-            });
+            asked.push(Pair { bases, is_base_given: false, ours, theirs });
         }
     }
     let previews = repo.preview_pairs(&session.world, &asked)?;
@@ -155,10 +146,8 @@ fn ask(
 fn clash_of(repo: &Repo, preview: &Preview) -> Known {
     let conflicts = conflicts::list(repo, &preview.stages, &preview.notes);
     let is_opaque = |kind| matches!(kind, ConflictKind::Binary | ConflictKind::LfsPointer);
-    let mut paths: Vec<_> = conflicts
-        .into_iter()
-        .map(|conflict| (!is_opaque(conflict.kind), conflict.path))
-        .collect();
+    let mut paths: Vec<_> =
+        conflicts.into_iter().map(|conflict| (!is_opaque(conflict.kind), conflict.path)).collect();
     paths.sort();
     Known {
         binary: paths.first().is_some_and(|(is_text, _)| !is_text),
@@ -170,9 +159,7 @@ fn order(forks: &[&Fork], clashes: &[Clash]) -> Vec<String> {
     let mut rows: Vec<_> = forks
         .iter()
         .map(|fork| {
-            let of_fork = clashes
-                .iter()
-                .filter(|c| c.a == fork.name || c.b == fork.name);
+            let of_fork = clashes.iter().filter(|c| c.a == fork.name || c.b == fork.name);
             let paths: BTreeSet<_> = of_fork.clone().flat_map(|clash| &clash.paths).collect();
             (of_fork.count(), paths.len(), fork.name.clone())
         })
@@ -239,10 +226,7 @@ pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
                 continue;
             }
         };
-        let paths: Vec<_> = theirs
-            .into_iter()
-            .filter(|path| mine.contains(path))
-            .collect();
+        let paths: Vec<_> = theirs.into_iter().filter(|path| mine.contains(path)).collect();
         if !paths.is_empty() {
             let fork = fork.name.short();
             found.others.push(TouchedBy { fork, paths });

@@ -38,10 +38,7 @@ pub fn delete(session: &Session, label: &str, force: bool) -> Result<DeleteRepor
     let repo = &session.repo;
     let label = label.strip_prefix("fork/").unwrap_or(label);
     let branch = ref_names::fork_branch(label);
-    let tip = branch
-        .is_valid()
-        .then(|| repo.find_ref(&branch))
-        .transpose()?;
+    let tip = branch.is_valid().then(|| repo.find_ref(&branch)).transpose()?;
     let Some(tip) = tip.flatten() else {
         return Err(no_fork_here(repo, label)?);
     };
@@ -56,17 +53,10 @@ pub fn delete(session: &Session, label: &str, force: bool) -> Result<DeleteRepor
     if !report.unmerged.is_empty() && !force {
         return Err(refuse_unmerged(&report));
     }
-    let intent = Intent {
-        kind: Kind::ForkDelete,
-        touches: Touches::Refs,
-    };
+    let intent = Intent { kind: Kind::ForkDelete, touches: Touches::Refs };
     let operation = Operation::begin(session, intent)?;
     refuse_checked_out(repo, &branch)?;
-    let gone = |(name, id)| RefChange {
-        name,
-        old: Some(id),
-        new: None,
-    };
+    let gone = |(name, id)| RefChange { name, old: Some(id), new: None };
     let record = fork_record::ref_of(repo, label);
     let refs = [(branch, tip)].into_iter().chain(record).map(gone);
     let summary = format!("delete fork '{label}'");
@@ -81,9 +71,8 @@ fn is_remote(fork: &RemoteFork) -> Error {
     let message = format!("'{name}' is a fork of '{}', and not here", fork.remote);
     let [remote, branch] = [fork.remote.clone(), format!("fork/{}", fork.label)];
     let [remote, branch] = [remote, branch].map(|word| text::shell_word(&word));
-    Error::new(Code::ForkNotFound, message).hint(format!(
-        "git push {remote} --delete {branch}   # deletes it there"
-    ))
+    Error::new(Code::ForkNotFound, message)
+        .hint(format!("git push {remote} --delete {branch}   # deletes it there"))
 }
 
 /// Makes the error for a fork that is not here: it may be in the clone of an agent.
@@ -102,17 +91,12 @@ fn no_fork_here(repo: &Repo, label: &str) -> Result<Error> {
         [one] => {
             format!("'fork/{label}' is the fork of agent {one}, in its clone")
         }
-        all => format!(
-            "'fork/{label}' is in the clones of the agents {}",
-            all.join(", ")
-        ),
+        all => format!("'fork/{label}' is in the clones of the agents {}", all.join(", ")),
     };
     let first = text::typed_word(first);
     Ok(Error::new(Code::ForkNotFound, message)
         .detail("agents", &agents)
-        .hint(format!(
-            "git colony agents remove {first}   # its work is kept"
-        )))
+        .hint(format!("git colony agents remove {first}   # its work is kept")))
 }
 
 fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
@@ -122,22 +106,16 @@ fn refuse_checked_out(repo: &Repo, branch: &RefName) -> Result<()> {
         None if here => repo.workdir().display().to_string(),
         None => return Ok(()),
     };
-    Err(Error::new(
-        Code::BranchInUse,
-        format!("'{}' is checked out in '{place}'", branch.short()),
-    )
-    .detail("branch", branch)
-    .hint("git switch BRANCH   # there; then run it again"))
+    Err(Error::new(Code::BranchInUse, format!("'{}' is checked out in '{place}'", branch.short()))
+        .detail("branch", branch)
+        .hint("git switch BRANCH   # there; then run it again"))
 }
 
 /// Lists commits that only this branch has.
 fn unmerged(repo: &Repo, branch: &RefName, tip: Oid) -> Result<Vec<Oid>> {
     let mut others = Vec::new();
     for prefix in ["refs/heads/", "refs/remotes/"] {
-        let found = repo
-            .refs_below(prefix)?
-            .into_iter()
-            .filter(|found| found.name != *branch);
+        let found = repo.refs_below(prefix)?.into_iter().filter(|found| found.name != *branch);
         others.extend(found.filter_map(|found| repo.peel_to_commit(found.id)));
     }
     if let Some((_, target)) = forks::into_of(repo, branch)? {
@@ -151,10 +129,7 @@ fn refuse_unmerged(report: &DeleteReport) -> Error {
     let label = name.strip_prefix("fork/").unwrap_or(name);
     Error::new(
         Code::UnmergedCommits,
-        format!(
-            "'{name}' has {} that no other branch has",
-            text::count(count, "commit")
-        ),
+        format!("'{name}' has {} that no other branch has", text::count(count, "commit")),
     )
     .detail("unmerged", &report.unmerged)
     .hint(format!(

@@ -30,10 +30,7 @@ impl ForkProblem {
 
     /// Turns any error into a problem.
     pub fn told(error: &Error) -> ForkProblem {
-        ForkProblem {
-            code: error.code().as_str(),
-            reason: error.message(),
-        }
+        ForkProblem { code: error.code().as_str(), reason: error.message() }
     }
 
     /// Separates a result from a problem.

@@ -123,11 +123,7 @@ pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     }
     let others = published_forks::checked_out(repo)?.into_iter();
     lines.extend(others.map(|line| FoundFork {
-        name: format!(
-            "{}/{}",
-            line.agent.as_deref().unwrap_or_default(),
-            line.branch
-        ),
+        name: format!("{}/{}", line.agent.as_deref().unwrap_or_default(), line.branch),
         branch: None,
         agent: line.agent,
         tip: line.commit,
@@ -154,10 +150,7 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
     let (mut pairs, mut merging) = (Vec::new(), Vec::new());
     let mut squashes = Squashes::default();
     for found in lines {
-        let base = found
-            .record
-            .as_ref()
-            .and_then(|record| record.base_branch.as_deref());
+        let base = found.record.as_ref().and_then(|record| record.base_branch.as_deref());
         let into = standing(repo, base)?
             .or_else(|| default.clone())
             .filter(|(branch, _)| Some(branch) != found.branch.as_ref());
@@ -215,9 +208,7 @@ pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oi
     }
     let here = repo.find_ref(&branch)?;
     // Checkouts whose branches have diverged cannot be compared with.
-    let desk = published_forks::of_desk(repo, &branch.short())
-        .ok()
-        .flatten();
+    let desk = published_forks::of_desk(repo, &branch.short()).ok().flatten();
     let tip = desk.map(|desk| desk.commit).or(here);
     Ok(tip.map(|tip| (branch, tip)))
 }
@@ -274,17 +265,8 @@ fn compare(
     if outcome == MergeOutcome::FastForward {
         repo.require_comparable(repo.tree_of(Some(target))?, repo.tree_of(Some(tip))?)?;
     }
-    fork.into = Some(Into {
-        branch: branch.short(),
-        outcome,
-        paths: Vec::new(),
-    });
-    let pair = Pair {
-        bases,
-        is_base_given,
-        ours: target,
-        theirs: tip,
-    };
+    fork.into = Some(Into { branch: branch.short(), outcome, paths: Vec::new() });
+    let pair = Pair { bases, is_base_given, ours: target, theirs: tip };
     Ok(Some(pair).filter(|_| outcome == MergeOutcome::Merged))
 }
 
@@ -310,10 +292,7 @@ pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
     let Some(base) = base.filter(|_| fork.ahead > 0) else {
         return Ok(BTreeSet::new());
     };
-    let (old, new) = (
-        repo.tree_of(Some(base))?,
-        repo.tree_of(Some(fork.head_sha))?,
-    );
+    let (old, new) = (repo.tree_of(Some(base))?, repo.tree_of(Some(fork.head_sha))?);
     let changes = repo.diff_trees(old, new)?.into_iter();
     Ok(changes.map(|change| change.path).collect())
 }

@@ -26,32 +26,27 @@ pub(in crate::design) struct FoundFork {
 
 /// Finds the forks of this repository, and those that others have published.
 pub(in crate::design) fn found(repo: &Repo) -> Result<Vec<FoundFork>> {
-    let own = repo
-        .refs_below(ref_names::FORKS)?
-        .into_iter()
-        .filter_map(|found| {
-            let label = label_of(&found.name)?;
-            Some(FoundFork {
-                name: found.name.short(),
-                tip: repo.peel_to_commit(found.id)?,
-                record: fork_record::of_branch(repo, &label),
-                branch: Some(found.name),
-                agent: None,
-                is_in_use: true,
-                remote: None,
-            })
-        });
-    let published = published_forks::forks(repo)?
-        .into_iter()
-        .map(|fork| FoundFork {
-            name: fork.branch,
-            branch: None,
-            is_in_use: fork.agent.is_none() || fork.is_checked_out,
-            agent: fork.agent,
-            tip: fork.commit,
-            record: fork.record,
+    let own = repo.refs_below(ref_names::FORKS)?.into_iter().filter_map(|found| {
+        let label = label_of(&found.name)?;
+        Some(FoundFork {
+            name: found.name.short(),
+            tip: repo.peel_to_commit(found.id)?,
+            record: fork_record::of_branch(repo, &label),
+            branch: Some(found.name),
+            agent: None,
+            is_in_use: true,
             remote: None,
-        });
+        })
+    });
+    let published = published_forks::forks(repo)?.into_iter().map(|fork| FoundFork {
+        name: fork.branch,
+        branch: None,
+        is_in_use: fork.agent.is_none() || fork.is_checked_out,
+        agent: fork.agent,
+        tip: fork.commit,
+        record: fork.record,
+        remote: None,
+    });
     Ok(own.chain(published).collect())
 }
 

@@ -47,10 +47,7 @@ pub fn of_forks(
         let paths = changes(repo, fork)?.into_iter().map(|change| change.path);
         changed.push((fork.name.clone(), known.among(paths)));
     }
-    Ok(Locked {
-        locked: known.meeting(&changed),
-        locks_known_at: known.asked_at,
-    })
+    Ok(Locked { locked: known.meeting(&changed), locks_known_at: known.asked_at })
 }
 
 /// Finds the locked files among changes that come from `source`.
@@ -62,10 +59,7 @@ pub fn of_changes(known: &KnownLocks, source: &str, changes: &[TreeChange]) -> V
 /// Lists the changes that a fork brings into its target branch.
 fn changes(repo: &Repo, fork: &Fork) -> Result<Vec<TreeChange>> {
     let into = fork.into.as_ref().filter(|into| {
-        let is_open = !matches!(
-            into.outcome,
-            MergeOutcome::UpToDate | MergeOutcome::Unrelated
-        );
+        let is_open = !matches!(into.outcome, MergeOutcome::UpToDate | MergeOutcome::Unrelated);
         is_open && fork.ahead > 0
     });
     let Some(into) = into else {

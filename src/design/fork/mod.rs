@@ -85,27 +85,15 @@ pub struct ForkReport {
 /// anything.
 pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
     let start = Start::find(session, request)?;
-    let touches = if request.switch {
-        Touches::Worktree
-    } else {
-        Touches::Refs
-    };
-    let intent = Intent {
-        kind: Kind::Fork,
-        touches,
-    };
+    let touches = if request.switch { Touches::Worktree } else { Touches::Refs };
+    let intent = Intent { kind: Kind::Fork, touches };
     let mut operation = Operation::begin(session, intent)?;
     refuse_clash(&session.repo, &start.record.label)?;
     let work = Work::plan(session, start, &operation.unignored)?;
     if operation.is_planned() {
         return Ok(work.report);
     }
-    let Work {
-        start,
-        kept,
-        switch,
-        mut report,
-    } = work;
+    let Work { start, kept, switch, mut report } = work;
     let record = start.write_record(session)?;
     if switch.is_some() {
         operation.head_after = Some(start.head());
@@ -228,10 +216,7 @@ impl Start {
 
     /// Returns HEAD on the fork.
     pub(super) fn head(&self) -> HeadRecord {
-        HeadRecord {
-            name: self.branch.clone(),
-            commit: Some(self.commit),
-        }
+        HeadRecord { name: self.branch.clone(), commit: Some(self.commit) }
     }
 
     /// Returns the refs that are created.
@@ -239,16 +224,8 @@ impl Start {
         let name = ref_names::fork_record(&self.record.label);
         // Replaces the record of a fork whose branch git has deleted.
         let stale = repo.find_ref(&name)?;
-        let branch = RefChange {
-            name: self.branch.clone(),
-            old: None,
-            new: Some(self.commit),
-        };
-        let record = RefChange {
-            name,
-            old: stale,
-            new: Some(record),
-        };
+        let branch = RefChange { name: self.branch.clone(), old: None, new: Some(self.commit) };
+        let record = RefChange { name, old: stale, new: Some(record) };
         Ok(vec![branch, record])
     }
 }
@@ -285,24 +262,14 @@ impl Work {
         let mut switch = None;
         if start.switch {
             let tree = repo.tree_of(Some(start.commit))?;
-            let plan = Switch::plan(
-                session,
-                &kept,
-                (kept.scan.head_tree, tree),
-                &BTreeMap::new(),
-            )?;
+            let plan = Switch::plan(session, &kept, (kept.scan.head_tree, tree), &BTreeMap::new())?;
             report.files_changed = plan.files_changed;
             report.ignored_kept.clone_from(&plan.ignored_kept);
             let edits = repo.diff_trees(kept.scan.head_tree, kept.snapshot.worktree_tree)?;
             report.carried = edits.into_iter().map(|change| change.path).collect();
             switch = Some(plan);
         }
-        Ok(Work {
-            start,
-            kept,
-            switch,
-            report,
-        })
+        Ok(Work { start, kept, switch, report })
     }
 }
 
@@ -327,13 +294,10 @@ pub fn parse_label(typed: &str) -> Result<String> {
     if plain && ref_names::fork_branch(label).is_valid() {
         return Ok(label.to_owned());
     }
-    Err(Error::new(
-        Code::InvalidValue,
-        format!("'{typed}' cannot be the name of a branch"),
-    )
-    .unchanged()
-    .detail("label", typed)
-    .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"))
+    Err(Error::new(Code::InvalidValue, format!("'{typed}' cannot be the name of a branch"))
+        .unchanged()
+        .detail("label", typed)
+        .hint("git colony fork LABEL   # as in 'try-2' or 'ada/parser'"))
 }
 
 /// Refuses a label whose branch exists, or cannot exist beside an existing one.
@@ -343,9 +307,7 @@ fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     };
     let mut clash = taken(&ref_names::fork_branch(label))?;
     // A ref cannot be a file and a directory at once.
-    let parents = label
-        .match_indices('/')
-        .filter_map(|(at, _)| label.get(..at));
+    let parents = label.match_indices('/').filter_map(|(at, _)| label.get(..at));
     for parent in parents {
         if clash.is_none() {
             clash = taken(&ref_names::fork_branch(parent))?;
@@ -364,11 +326,9 @@ fn refuse_clash(repo: &Repo, label: &str) -> Result<()> {
     } else {
         format!("cannot exist beside '{clash}'")
     };
-    Err(
-        Error::new(Code::BranchExists, format!("'fork/{label}' {because}"))
-            .detail("branch", clash)
-            .hint("git colony forks"),
-    )
+    Err(Error::new(Code::BranchExists, format!("'fork/{label}' {because}"))
+        .detail("branch", clash)
+        .hint("git colony forks"))
 }
 
 fn branch_of(head: &Head) -> Option<String> {

@@ -25,12 +25,7 @@ pub struct Named {
 
 impl Named {
     fn commit(commit: Oid, name: String) -> Named {
-        Named {
-            commit,
-            branch: None,
-            name,
-            published: None,
-        }
+        Named { commit, branch: None, name, published: None }
     }
 
     fn published(published: Published) -> Named {
@@ -96,11 +91,7 @@ pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     let exact = typed.strip_prefix("refs/heads/").unwrap_or(typed);
     let is_spelled_out = exact.len() != typed.len();
     if let Some(here) = find_branch(repo, exact)? {
-        let other = if is_spelled_out {
-            None
-        } else {
-            published_beside(repo, typed, &here)?
-        };
+        let other = if is_spelled_out { None } else { published_beside(repo, typed, &here)? };
         return Ok(other.unwrap_or(here));
     }
     if let Some(desk) = published_forks::of_desk(repo, typed)? {
@@ -168,11 +159,7 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
     if other.commit == here.commit && !gives_way {
         return Ok(None);
     }
-    if gives_way
-        && repo
-            .commits_between(here.commit, &[other.commit], 1)?
-            .is_empty()
-    {
+    if gives_way && repo.commits_between(here.commit, &[other.commit], 1)?.is_empty() {
         return Ok(Some(Named::published(other)));
     }
     let names = [format!("refs/heads/{}", here.name), other.spelled_out()];
@@ -199,19 +186,12 @@ pub fn of_desk(repo: &Repo, branch: &str) -> Result<String> {
         return Ok(branch.to_owned());
     };
     let is_it = find_line(repo, branch).is_ok_and(|found| found.commit == desk.commit);
-    Ok(if is_it {
-        branch.to_owned()
-    } else {
-        desk.spelled_out()
-    })
+    Ok(if is_it { branch.to_owned() } else { desk.spelled_out() })
 }
 
 /// Finds an ancestor of the published work of an agent, as in `ada~2`.
 fn before_published(repo: &Repo, typed: &str) -> Result<Option<Oid>> {
-    let Some((name, way)) = typed
-        .find(['~', '^'])
-        .and_then(|at| typed.split_at_checked(at))
-    else {
+    let Some((name, way)) = typed.find(['~', '^']).and_then(|at| typed.split_at_checked(at)) else {
         return Ok(None);
     };
     let found = published_forks::find(repo, name)?
@@ -274,10 +254,7 @@ fn fork_of_remote(repo: &Repo, typed: &str) -> Result<Option<Named>> {
 
 /// Returns the label of a fork from its branch; `None` for another branch.
 pub fn label_of(branch: &RefName) -> Option<String> {
-    branch
-        .to_string()
-        .strip_prefix(ref_names::FORKS)
-        .map(str::to_owned)
+    branch.to_string().strip_prefix(ref_names::FORKS).map(str::to_owned)
 }
 
 /// Makes the error for a fork that does not exist.

@@ -234,15 +234,8 @@ pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<Publish
         copies.iter().filter(is_it).collect::<Vec<_>>()
     });
     let by_fork = || copies.iter().filter(|copy| copy.rest == fork).collect();
-    let ways = [
-        copies.iter().filter(is_on).collect(),
-        of_agent.unwrap_or_default(),
-        by_fork(),
-    ];
-    let fitting: Vec<&Copy> = ways
-        .into_iter()
-        .find(|way| !way.is_empty())
-        .unwrap_or_default();
+    let ways = [copies.iter().filter(is_on).collect(), of_agent.unwrap_or_default(), by_fork()];
+    let fitting: Vec<&Copy> = ways.into_iter().find(|way| !way.is_empty()).unwrap_or_default();
     one_of(repo, typed, &fitting)
 }
 
@@ -266,12 +259,9 @@ fn ambiguous(typed: &str, many: &[&Copy]) -> Error {
         agent.map_or_else(full, |agent| format!("{agent}/{branch}"))
     };
     let names: Vec<_> = many.iter().map(name).collect();
-    Error::new(
-        Code::NameAmbiguous,
-        format!("'{typed}' may be any of {}", names.join(", ")),
-    )
-    .detail("names", names)
-    .hint("git colony forks   # lists them all")
+    Error::new(Code::NameAmbiguous, format!("'{typed}' may be any of {}", names.join(", ")))
+        .detail("names", names)
+        .hint("git colony forks   # lists them all")
 }
 
 fn branch_of(copy: &Copy) -> Option<String> {

@@ -48,10 +48,7 @@ impl Computed {
         let (ours, theirs) = (sides.goal.tip, sides.source.commit);
         let mut bases = repo.merge_bases(ours, theirs)?;
         let squashed = Squashes::default().merged(repo, ours, theirs)?;
-        let given = squashed
-            .first()
-            .copied()
-            .filter(|_| !bases.is_empty() && squashed.len() == 1);
+        let given = squashed.first().copied().filter(|_| !bases.is_empty() && squashed.len() == 1);
         if let Some(base) = given {
             bases = vec![base];
         }
@@ -222,12 +219,8 @@ fn merge_trees(
     let repo = &session.repo;
     let (ours, theirs) = (sides.goal.tip, sides.source.commit);
     let our_tree = repo.tree_of(Some(ours))?;
-    let undecided = |conflicts, stages| Settled {
-        tree: our_tree,
-        open: conflicts,
-        stages,
-        paths: Vec::new(),
-    };
+    let undecided =
+        |conflicts, stages| Settled { tree: our_tree, open: conflicts, stages, paths: Vec::new() };
     let settles = !request.choices.is_empty() || request.resolve;
     let merged = match certain {
         Some(certain) if certain.is_clean() => certain.write(repo, our_tree)?,
@@ -258,10 +251,7 @@ fn merge_by_git(session: &Session, sides: &Sides, given: Option<Oid>) -> Result<
         let commits = (sides.goal.tip, sides.source.commit);
         return session.repo.merge_from(&session.world, base, commits);
     }
-    let side = |commit, name: &str| MergeSide {
-        commit,
-        name: name.to_owned(),
-    };
+    let side = |commit, name: &str| MergeSide { commit, name: name.to_owned() };
     let ours = side(sides.goal.tip, &sides.target_name());
     let theirs = side(sides.source.commit, &sides.source.name);
     session.repo.merge_commits(&session.world, &ours, &theirs)

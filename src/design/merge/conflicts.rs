@@ -83,10 +83,7 @@ type Staged = BTreeMap<RepoPath, Stages>;
 /// Lists the conflicts of a merge, by path, from the index stages and the messages of git.
 pub fn list(repo: &Repo, staged: &Staged, notes: &[MergeNote]) -> Vec<Conflict> {
     let groups = groups(staged, notes);
-    let mut conflicts: Vec<_> = groups
-        .iter()
-        .map(|group| describe(repo, staged, group))
-        .collect();
+    let mut conflicts: Vec<_> = groups.iter().map(|group| describe(repo, staged, group)).collect();
     conflicts.sort_by(|a, b| a.path.cmp(&b.path));
     conflicts
 }
@@ -107,14 +104,8 @@ fn groups<'a>(staged: &Staged, notes: &'a [MergeNote]) -> Vec<Group<'a>> {
     for (paths, kind) in told.chain(staged) {
         let shares = |group: &Group<'_>| group.paths.iter().any(|path| paths.contains(path));
         let (touching, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(shares);
-        let mut joined = Group {
-            paths: Vec::new(),
-            kinds: Vec::new(),
-        };
-        let new = Group {
-            paths,
-            kinds: kind.into_iter().collect(),
-        };
+        let mut joined = Group { paths: Vec::new(), kinds: Vec::new() };
+        let new = Group { paths, kinds: kind.into_iter().collect() };
         for group in touching.into_iter().chain([new]) {
             for path in group.paths {
                 if !joined.paths.contains(&path) {

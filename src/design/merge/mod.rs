@@ -161,10 +161,7 @@ fn attempt(session: &Session, request: &Request) -> Result<MergeReport> {
     let work = Work::plan(session, &sides, computed, &operation.unignored)?;
     let computed = work.computed;
     let mut report = computed.report;
-    let mut step = Step {
-        summary: sides.summary(!report.conflicts.is_empty()),
-        refs: Vec::new(),
-    };
+    let mut step = Step { summary: sides.summary(!report.conflicts.is_empty()), refs: Vec::new() };
     if report.conflicts.is_empty() {
         let commit = match computed.commit {
             Some(commit) => commit,
@@ -234,16 +231,10 @@ impl MergeReport {
         if self.conflicts.is_empty() {
             return self;
         }
-        let message = request
-            .message
-            .as_deref()
-            .map(typed_word)
-            .map(|message| format!("-m {message}"));
+        let message =
+            request.message.as_deref().map(typed_word).map(|message| format!("-m {message}"));
         let mut words = vec![typed_word(&request.source)];
-        words.extend(next_step::option_words(
-            request.into.as_deref(),
-            request.others_rules,
-        ));
+        words.extend(next_step::option_words(request.into.as_deref(), request.others_rules));
         words.extend(message);
         words.extend(next_step::choice_words(&request.choices));
         let stuck = Stuck {
@@ -304,11 +295,6 @@ impl Work {
         let way = (kept.scan.head_tree, computed.tree);
         let plan = Switch::plan(session, &kept, way, &computed.stages)?;
         computed.report.ignored_kept.clone_from(&plan.ignored_kept);
-        Ok(Work {
-            before: kept.index_look(),
-            kept: Some(kept),
-            switch: Some(plan),
-            computed,
-        })
+        Ok(Work { before: kept.index_look(), kept: Some(kept), switch: Some(plan), computed })
     }
 }

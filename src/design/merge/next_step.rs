@@ -51,10 +51,7 @@ impl Stuck<'_> {
                 Some(branch) => format!("git switch {branch} && {again}"),
             }
         };
-        WayOn {
-            code: Some(Code::Conflicted.as_str()),
-            hint: Some(hint),
-        }
+        WayOn { code: Some(Code::Conflicted.as_str()), hint: Some(hint) }
     }
 }
 

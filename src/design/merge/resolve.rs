@@ -62,10 +62,7 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     if repo.in_progress() != Some("merge") {
         return Err(nothing("merge"));
     }
-    let intent = Intent {
-        kind: Kind::Merge,
-        touches: Touches::Worktree,
-    };
+    let intent = Intent { kind: Kind::Merge, touches: Touches::Worktree };
     let mut operation = Operation::begin(session, intent)?;
     let (kept, merge) = look(session)?;
     protected_branches::require(session, [&kept.scan.head.moving_ref()])?;
@@ -83,11 +80,7 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
         message: merge.message.clone(),
     };
     let commit = write_commit(session, new)?;
-    let names = [
-        StateName::MergeHead,
-        StateName::MergeMode,
-        StateName::MergeMsg,
-    ];
+    let names = [StateName::MergeHead, StateName::MergeMode, StateName::MergeMsg];
     let gone = names.map(|name| StateFile::becoming(repo, name, None));
     operation.state_files = gone.into_iter().collect::<Result<_>>()?;
     let head = kept.scan.head.clone();
@@ -95,11 +88,7 @@ pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     let snapshot = snapshot_commit(session, &kept, &summary)?;
     let done = operation.commit(Plan {
         summary,
-        refs: vec![RefChange {
-            name: head.moving_ref(),
-            old: Some(merge.head),
-            new: Some(commit),
-        }],
+        refs: vec![RefChange { name: head.moving_ref(), old: Some(merge.head), new: Some(commit) }],
         head,
         index_before: (kept.scan.index(), kept.snapshot.index_tree),
         index: None,
@@ -148,13 +137,7 @@ fn look(session: &Session) -> Result<(Kept, UnderWay)> {
     let changes = repo.diff_trees(before, after)?;
     let changed = changes.len();
     let names = theirs.iter().map(|id| name_of(repo, *id));
-    let merge = UnderWay {
-        head,
-        names: names.collect::<Result<_>>()?,
-        theirs,
-        message,
-        changed,
-    };
+    let merge = UnderWay { head, names: names.collect::<Result<_>>()?, theirs, message, changed };
     Ok((kept, merge))
 }
 
@@ -167,11 +150,7 @@ fn name_of(repo: &Repo, id: Oid) -> Result<String> {
         }
     }
     let others = published_forks::forks(repo)?.into_iter();
-    names.extend(
-        others
-            .filter(|fork| fork.commit == id)
-            .map(|fork| fork.branch),
-    );
+    names.extend(others.filter(|fork| fork.commit == id).map(|fork| fork.branch));
     names.sort_by_key(|name| !name.starts_with("fork/"));
     Ok(names.into_iter().next().unwrap_or_else(|| id.short()))
 }
@@ -238,9 +217,6 @@ fn is_next_to_go(session: &Session) -> Result<bool> {
 
 /// Makes the error for continuing something that is not in progress.
 pub(in crate::design) fn nothing(what: &str) -> Error {
-    Error::new(
-        Code::NothingToResolve,
-        format!("no {what} is in progress here"),
-    )
-    .hint("git colony status")
+    Error::new(Code::NothingToResolve, format!("no {what} is in progress here"))
+        .hint("git colony status")
 }

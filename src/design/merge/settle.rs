@@ -95,10 +95,8 @@ impl Settling<'_> {
     /// Puts our version of every git-lfs pointer that is still in conflict into the tree: a pointer
     /// with conflict markers in it would be useless.
     pub(in crate::design) fn choose_pointers(&self, mut left: Settled) -> Result<Settled> {
-        let pointers = left
-            .open
-            .iter()
-            .filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
+        let pointers =
+            left.open.iter().filter(|conflict| conflict.kind == ConflictKind::LfsPointer);
         let ours = pointers.filter_map(|conflict| {
             let stages = left.stages.get(&conflict.path)?;
             Some((&conflict.path, stages[1]))
@@ -241,22 +239,16 @@ impl Settling<'_> {
                 return Ok(name);
             }
         }
-        Err(Error::new(
-            Code::InvalidValue,
-            format!("there is no free name beside '{path}'"),
-        )
-        .unchanged())
+        Err(Error::new(Code::InvalidValue, format!("there is no free name beside '{path}'"))
+            .unchanged())
     }
 }
 
 fn not_both(path: &RepoPath, what: &str) -> Error {
-    Error::new(
-        Code::InvalidValue,
-        format!("cannot keep both versions of '{path}' ({what})"),
-    )
-    .unchanged()
-    .detail("path", path)
-    .hint("choose one with --ours or --theirs")
+    Error::new(Code::InvalidValue, format!("cannot keep both versions of '{path}' ({what})"))
+        .unchanged()
+        .detail("path", path)
+        .hint("choose one with --ours or --theirs")
 }
 
 /// Returns where the extension of a file name begins, `.tar.gz` as a whole; the length if there is
@@ -326,9 +318,8 @@ fn unmet(conflicts: &[Conflict], choice: &Choice) -> Error {
     );
     let message = format!("'{path}' is not in conflict; {found}");
     let has_none = paths.is_empty();
-    let error = Error::new(Code::PathNotFound, message)
-        .detail("path", path)
-        .detail("conflicts", paths);
+    let error =
+        Error::new(Code::PathNotFound, message).detail("path", path).detail("conflicts", paths);
     if has_none {
         return error.hint("git colony merge SOURCE   # without --ours, --theirs and --both");
     }

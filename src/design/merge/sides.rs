@@ -132,11 +132,7 @@ impl Sides {
 
     /// Returns git's own message for the merge.
     pub(super) fn message(&self) -> String {
-        let what = if self.source.is_branch() {
-            "branch"
-        } else {
-            "commit"
-        };
+        let what = if self.source.is_branch() { "branch" } else { "commit" };
         let into = self.target_name();
         let suffix = if matches!(into.as_str(), "main" | "master" | "HEAD") {
             String::new()
@@ -152,17 +148,10 @@ impl Sides {
 fn stand_in(source: Result<Named>, other: &StandIn) -> Result<Named> {
     let (commit, name) = (other.commit, other.name.clone());
     match source {
-        Ok(source) => Ok(Named {
-            commit,
-            name,
-            ..source
-        }),
-        Err(error) if error.code() == Code::RevisionNotFound => Ok(Named {
-            commit,
-            branch: None,
-            name,
-            published: None,
-        }),
+        Ok(source) => Ok(Named { commit, name, ..source }),
+        Err(error) if error.code() == Code::RevisionNotFound => {
+            Ok(Named { commit, branch: None, name, published: None })
+        }
         Err(error) => Err(error),
     }
 }
@@ -189,10 +178,7 @@ fn usual(repo: &Repo, source: &Named, base: String) -> Result<(RefName, Oid)> {
     let other = default.unwrap_or(repo.head()?.moving_ref()).short();
     Err(Error::new(
         Code::RevisionNotFound,
-        format!(
-            "'{}' was created from '{base}', which is not a branch here any more",
-            source.name
-        ),
+        format!("'{}' was created from '{base}', which is not a branch here any more", source.name),
     )
     .unchanged()
     .detail("branch", base)
@@ -220,9 +206,9 @@ fn way_on(repo: &Repo, source: &Named, error: Error) -> Error {
     let map = migration::known(repo);
     let now = map.map(|map| map.current(repo, source.commit));
     match now {
-        Ok(now) if now != source.commit => error.hint(format!(
-            "git colony merge {now}   # the same commit, rewritten"
-        )),
+        Ok(now) if now != source.commit => {
+            error.hint(format!("git colony merge {now}   # the same commit, rewritten"))
+        }
         _ => error,
     }
 }

@@ -46,10 +46,7 @@ impl Switch {
         let repo = &session.repo;
         let changes = repo.diff_trees(from, tree)?;
         let edits = Edits::find(session, kept, from)?;
-        let edited = changes
-            .iter()
-            .map(|change| &change.path)
-            .chain(conflicts.keys());
+        let edited = changes.iter().map(|change| &change.path).chain(conflicts.keys());
         let in_the_way = edits.among(edited, &changes);
         let mut outside = outside_sparse(session, &changes)?;
         outside.retain(|path| !conflicts.contains_key(path));
@@ -66,9 +63,8 @@ impl Switch {
         let moves = plan_known_moves(session, &moving, kept)?;
         let (ignored_kept, untracked) = aside(&moves, &moving, kept);
         let stops: BTreeSet<_> = in_the_way.into_iter().chain(untracked).collect();
-        let (edited, untracked): (BTreeSet<_>, BTreeSet<_>) = stops
-            .into_iter()
-            .partition(|path| kept.scan.is_tracked(path));
+        let (edited, untracked): (BTreeSet<_>, BTreeSet<_>) =
+            stops.into_iter().partition(|path| kept.scan.is_tracked(path));
         refuse_edits(&edited)?;
         refuse_untracked(&untracked)?;
         Ok(Switch {
@@ -77,13 +73,7 @@ impl Switch {
             index: new_index(
                 session,
                 kept,
-                &Staging {
-                    from,
-                    tree,
-                    changes: &changes,
-                    conflicts,
-                    outside: &outside,
-                },
+                &Staging { from, tree, changes: &changes, conflicts, outside: &outside },
             )?,
             ignored_kept,
             files_changed: changes.len(),
@@ -152,11 +142,7 @@ struct Edits {
 impl Edits {
     fn find(session: &Session, kept: &Kept, from: Oid) -> Result<Edits> {
         let edits_of = |tree, counts: fn(&TreeChange) -> bool| -> Result<BTreeMap<_, _>> {
-            let changes = session
-                .repo
-                .diff_trees(from, tree)?
-                .into_iter()
-                .filter(counts);
+            let changes = session.repo.diff_trees(from, tree)?.into_iter().filter(counts);
             Ok(changes.map(|change| (change.path, change.new)).collect())
         };
         Ok(Edits {
@@ -220,11 +206,8 @@ pub(in crate::design) fn refuse_unmerged(kept: &Kept) -> Result<()> {
 /// Splits the paths that are moved aside although HEAD does not have them into ignored files and
 /// all others.
 fn aside(moves: &FileMoves, changes: &[TreeChange], kept: &Kept) -> (Vec<RepoPath>, Vec<RepoPath>) {
-    let known: BTreeSet<_> = changes
-        .iter()
-        .filter(|change| change.old.is_some())
-        .map(|change| &change.path)
-        .collect();
+    let known: BTreeSet<_> =
+        changes.iter().filter(|change| change.old.is_some()).map(|change| &change.path).collect();
     let foreign = moves.aside.iter().filter(|path| !known.contains(path));
     foreign.cloned().partition(|path| {
         let untracked =
@@ -280,13 +263,7 @@ struct Staging<'a> {
 }
 
 fn new_index(session: &Session, kept: &Kept, staging: &Staging<'_>) -> Result<Option<NewIndex>> {
-    let Staging {
-        from,
-        tree,
-        changes,
-        conflicts,
-        outside,
-    } = *staging;
+    let Staging { from, tree, changes, conflicts, outside } = *staging;
     if changes.is_empty() && conflicts.is_empty() {
         return Ok(None);
     }

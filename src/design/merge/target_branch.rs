@@ -95,12 +95,7 @@ impl Goal {
             (None, Some(usual)) if named.is_none() => usual,
             (None, _) => (here.clone(), head.commit().ok_or_else(unborn)?),
         };
-        Ok(Goal {
-            is_here: branch == here,
-            checked_out: head.label(),
-            branch,
-            tip,
-        })
+        Ok(Goal { is_here: branch == here, checked_out: head.label(), branch, tip })
     }
 
     /// Refuses a branch that cannot be changed now, or by an agent; conflicts can only be opened in a worktree.
@@ -118,20 +113,14 @@ impl Goal {
         if self.is_here {
             return refuse_in_progress(session, what);
         }
-        if !matches!(
-            session.repo.in_progress(),
-            None | Some("merge" | "cherry-pick")
-        ) {
+        if !matches!(session.repo.in_progress(), None | Some("merge" | "cherry-pick")) {
             // A rebase may be about to move this branch.
             refuse_in_progress(session, what)?;
         }
         if let Some(other) = session.repo.other_worktree_on(&self.branch) {
             return Err(Error::new(
                 Code::BranchInUse,
-                format!(
-                    "'{branch}' is checked out in another worktree ('{}')",
-                    other.display()
-                ),
+                format!("'{branch}' is checked out in another worktree ('{}')", other.display()),
             )
             .detail("branch", &self.branch));
         }
@@ -141,10 +130,7 @@ impl Goal {
                 format!("conflicts are opened in a worktree, and '{branch}' is not checked out"),
             )
             .unchanged()
-            .hint(format!(
-                "git switch {}   # then run it again",
-                text::shell_word(&branch)
-            )));
+            .hint(format!("git switch {}   # then run it again", text::shell_word(&branch))));
         }
         Ok(())
     }
@@ -158,11 +144,7 @@ impl Goal {
         session: &'a Session,
         kind: Kind,
     ) -> Result<Operation<'a>> {
-        let touches = if self.is_here {
-            Touches::Worktree
-        } else {
-            Touches::Refs
-        };
+        let touches = if self.is_here { Touches::Worktree } else { Touches::Refs };
         let operation = Operation::begin(session, Intent { kind, touches })?;
         if self.is_here {
             refuse_in_progress(session, kind.as_str())?;
@@ -176,28 +158,18 @@ impl Goal {
 
     /// Returns the move of the branch to its new tip.
     pub(in crate::design) fn change(&self, new: Oid) -> RefChange {
-        RefChange {
-            name: self.branch.clone(),
-            old: Some(self.tip),
-            new: Some(new),
-        }
+        RefChange { name: self.branch.clone(), old: Some(self.tip), new: Some(new) }
     }
 }
 
 fn no_branch(name: &str) -> Error {
-    Error::new(
-        Code::RevisionNotFound,
-        format!("'{name}' is not a local branch"),
-    )
-    .unchanged()
-    .hint("git branch --list")
+    Error::new(Code::RevisionNotFound, format!("'{name}' is not a local branch"))
+        .unchanged()
+        .hint("git branch --list")
 }
 
 fn unborn() -> Error {
-    Error::new(
-        Code::RevisionNotFound,
-        "the current branch has no commit yet",
-    )
-    .unchanged()
-    .hint("git colony checkpoint -m 'first state'   # makes the first one")
+    Error::new(Code::RevisionNotFound, "the current branch has no commit yet")
+        .unchanged()
+        .hint("git colony checkpoint -m 'first state'   # makes the first one")
 }

@@ -47,11 +47,7 @@ pub(in crate::design) fn changes_from_here(
     let mut changes = repo.diff_trees(kept.snapshot.worktree_tree, tree)?;
     for path in &kept.snapshot.unstored {
         if repo.leaf_in(tree, path)?.is_none() {
-            changes.push(TreeChange {
-                path: path.clone(),
-                old: None,
-                new: None,
-            });
+            changes.push(TreeChange { path: path.clone(), old: None, new: None });
         }
     }
     Ok(changes)
@@ -82,12 +78,7 @@ pub(in crate::design) fn plan_moves(
         wants.insert(change.path.clone(), want);
     }
     let files = open_worktree(session)?;
-    moves::plan(
-        &files,
-        &wants,
-        &Emptied::All,
-        cwd_in_worktree(session).as_ref(),
-    )
+    moves::plan(&files, &wants, &Emptied::All, cwd_in_worktree(session).as_ref())
 }
 
 /// Plans the moves for the changes, and refuses to change paths that the scan could not read, or a
@@ -103,11 +94,8 @@ pub(in crate::design) fn plan_known_moves(
     refuse_unreadable(changes.iter().map(|change| &change.path), kept)?;
     let moves = plan_moves(session, changes)?;
     let placed = moves.place.iter().map(|place| &place.path);
-    let folders = moves
-        .remove_directories
-        .iter()
-        .chain(&moves.make_directories)
-        .map(|folder| &folder.path);
+    let folders =
+        moves.remove_directories.iter().chain(&moves.make_directories).map(|folder| &folder.path);
     refuse_unreadable(moves.aside.iter().chain(placed).chain(folders), kept)?;
     refuse_nested(session, &moves, kept)?;
     Ok(moves)
@@ -115,10 +103,7 @@ pub(in crate::design) fn plan_known_moves(
 
 /// Refuses to move a file of a nested repository, even if it is ignored.
 fn refuse_nested(session: &Session, moves: &FileMoves, kept: &Kept) -> Result<()> {
-    let mut foreign = moves
-        .aside
-        .iter()
-        .filter(|path| !kept.scan.is_tracked(path));
+    let mut foreign = moves.aside.iter().filter(|path| !kept.scan.is_tracked(path));
     let found = foreign.find_map(|path| {
         let repository = session.repo.repository_around(path)?;
         Some((path, repository))
@@ -164,22 +149,10 @@ fn refuse_unreadable<'a>(mut paths: impl Iterator<Item = &'a RepoPath>, kept: &K
 /// this time.
 pub(in crate::design) fn ignored_among(moves: &FileMoves, kept: &Kept) -> Vec<RepoPath> {
     let visible = |path: &RepoPath| {
-        let left_out = kept
-            .left_out
-            .iter()
-            .any(|left| path.is_at_or_below(&left.path));
-        let untracked = kept
-            .scan
-            .untracked
-            .binary_search_by(|u| u.path.cmp(path))
-            .is_ok();
+        let left_out = kept.left_out.iter().any(|left| path.is_at_or_below(&left.path));
+        let untracked = kept.scan.untracked.binary_search_by(|u| u.path.cmp(path)).is_ok();
         let is_stored = !kept.snapshot.unstored.contains(path);
         is_stored && (kept.scan.is_tracked(path) || (untracked && !left_out))
     };
-    moves
-        .aside
-        .iter()
-        .filter(|path| !visible(path))
-        .cloned()
-        .collect()
+    moves.aside.iter().filter(|path| !visible(path)).cloned().collect()
 }

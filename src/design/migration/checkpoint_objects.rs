@@ -29,10 +29,7 @@ pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
         let Some((key, checkpoint)) = automatic.and_then(|rest| rest.split_once('/')) else {
             continue;
         };
-        let kept = Places::kept_in(repo.common_dir())
-            .join(key)
-            .join("large")
-            .join(checkpoint);
+        let kept = Places::kept_in(repo.common_dir()).join(key).join("large").join(checkpoint);
         for file in repo.list_tree(repo.tree_of(repo.peel_to_commit(tag))?)? {
             let entry = file.new.filter(TreeEntry::is_file);
             if let Some(pointer) = entry.and_then(|entry| Pointer::of_blob(repo, entry.id)) {

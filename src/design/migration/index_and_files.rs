@@ -92,31 +92,20 @@ pub fn refuse_hidden_edits(
 pub(super) fn plan(session: &Session, scan: &Scan, tree: Oid, stage: &Path) -> Result<Switched> {
     let repo = &session.repo;
     let changes = repo.diff_trees(scan.head_tree, tree)?;
-    let (stays, differs): (Vec<_>, Vec<_>) = changes
-        .into_iter()
-        .partition(|change| converted(session, change).is_some());
+    let (stays, differs): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|change| converted(session, change).is_some());
     let mut index = scan.index();
-    let entries = stays
-        .iter()
-        .filter_map(|change| Some((&change.path, change.new?)));
+    let entries = stays.iter().filter_map(|change| Some((&change.path, change.new?)));
     index.replace_blobs(entries);
     index.set_entries(differs.iter().map(|change| (&change.path, change.new)));
     let state = repo.write_index_state(&index, tree)?;
-    let differs: Vec<TreeChange> = differs
-        .into_iter()
-        .filter(|change| !scan.is_skipped(&change.path))
-        .collect();
+    let differs: Vec<TreeChange> =
+        differs.into_iter().filter(|change| !scan.is_skipped(&change.path)).collect();
     refuse_untracked(session, &differs)?;
     let moves = plan_moves(session, &differs)?;
     let staged = moves.place.iter().map(|place| place.path.clone());
     retained_objects::stage(session, tree, &staged.collect(), stage)?;
-    Ok(Switched {
-        index: NewIndex {
-            target: IndexTarget::State { state },
-            index,
-        },
-        moves,
-    })
+    Ok(Switched { index: NewIndex { target: IndexTarget::State { state }, index }, moves })
 }
 
 /// Returns the entry of a pointer to exactly the content that was there before.

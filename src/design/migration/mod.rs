@@ -73,13 +73,8 @@ pub struct HeardMigration {
 /// `ref-moved`, `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `locked`, `no-space`;
 /// none of them changes anything.
 pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
-    let operation = Operation::begin(
-        session,
-        Intent {
-            kind: Kind::LfsMigrate,
-            touches: Touches::Worktree,
-        },
-    )?;
+    let operation =
+        Operation::begin(session, Intent { kind: Kind::LfsMigrate, touches: Touches::Worktree })?;
     refuse_in_the_middle(session)?;
     refuse_moved(&session.repo, request.recorded)?;
     let repo = &session.repo;
@@ -133,10 +128,7 @@ pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
     let Some(first) = others.first() else {
         return Ok(());
     };
-    let names: Vec<_> = others
-        .iter()
-        .map(|other| other.root.display().to_string())
-        .collect();
+    let names: Vec<_> = others.iter().map(|other| other.root.display().to_string()).collect();
     let (is, it) = match others.len() {
         1 => ("is", "it"),
         _ => ("are", "them"),
@@ -165,10 +157,9 @@ fn way_on(repo: &Repo, other: &OtherWorktree) -> String {
         WorktreeSort::GoneAndLocked => {
             format!("git worktree unlock {root} && git worktree prune   # its files are gone")
         }
-        WorktreeSort::Main => format!(
-            "git -C {root} worktree remove {}   # then migrate there",
-            word(repo.workdir())
-        ),
+        WorktreeSort::Main => {
+            format!("git -C {root} worktree remove {}   # then migrate there", word(repo.workdir()))
+        }
     }
 }
 
@@ -176,9 +167,7 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     let now = movable(repo)?;
     let is_same = |one: &FoundRef, other: &FoundRef| one.name == other.name && one.id == other.id;
     let differs = |list: &[FoundRef], from: &[FoundRef]| -> Vec<RefName> {
-        let missing = list
-            .iter()
-            .filter(|found| !from.iter().any(|other| is_same(found, other)));
+        let missing = list.iter().filter(|found| !from.iter().any(|other| is_same(found, other)));
         missing.map(|found| found.name.clone()).collect()
     };
     let mut moved = differs(&now, recorded);
@@ -188,13 +177,10 @@ fn refuse_moved(repo: &Repo, recorded: &[FoundRef]) -> Result<()> {
     let Some(first) = moved.first() else {
         return Ok(());
     };
-    Err(Error::new(
-        Code::RefMoved,
-        format!("'{first}' moved while history was rewritten"),
-    )
-    .unchanged()
-    .detail("refs", &moved)
-    .hint("git colony lfs migrate   # starts again from the current state"))
+    Err(Error::new(Code::RefMoved, format!("'{first}' moved while history was rewritten"))
+        .unchanged()
+        .detail("refs", &moved)
+        .hint("git colony lfs migrate   # starts again from the current state"))
 }
 
 /// Brings objects and large files into this repository; nothing points to them yet.
@@ -262,23 +248,13 @@ fn plan_refs(
         files: request.files,
         is_followed: request.follows.is_some(),
         // If the other repository undoes it while unpublished, it is undone here, too.
-        published_at: request
-            .follows
-            .filter(|told| told.is_published)
-            .map(|_| now),
+        published_at: request.follows.filter(|told| told.is_published).map(|_| now),
     }
     .write(repo, &who)?;
-    for (name, new) in [
-        (ref_names::MIGRATIONS, map),
-        (ref_names::MIGRATION_JOURNAL, journal),
-    ] {
+    for (name, new) in [(ref_names::MIGRATIONS, map), (ref_names::MIGRATION_JOURNAL, journal)] {
         let name = RefName::from(name);
         let old = repo.find_ref(&name)?;
-        changes.push(RefChange {
-            name,
-            old,
-            new: Some(new),
-        });
+        changes.push(RefChange { name, old, new: Some(new) });
     }
     Ok(changes)
 }

@@ -61,10 +61,7 @@ pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
     let mut found = repo.refs_below("refs/")?;
     found.retain(|found| kind_of(&found.name).is_some());
     if let Head::Detached { commit } = repo.head()? {
-        found.push(FoundRef {
-            name: RefName::from("HEAD"),
-            id: commit,
-        });
+        found.push(FoundRef { name: RefName::from("HEAD"), id: commit });
     }
     Ok(found)
 }
@@ -77,9 +74,7 @@ pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
         matches!(kind, Some(Holds::History | Holds::Checkpoint))
     };
     let commits = refs.iter().filter(is_history);
-    commits
-        .filter_map(|found| repo.peel_to_commit(found.id))
-        .collect()
+    commits.filter_map(|found| repo.peel_to_commit(found.id)).collect()
 }
 
 /// Returns the tips of the history that must be rewritten.
@@ -164,11 +159,7 @@ fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
         return Ok(tip);
     }
     let tree = repo.edit_tree(tree, edits.iter().map(|(path, entry)| (path, *entry)))?;
-    let again = Again {
-        original: tip,
-        tree,
-        parents: &[tip],
-    };
+    let again = Again { original: tip, tree, parents: &[tip] };
     repo.write_commit_again(&again, |_| {
         b"Notes of rewritten commits under their new names\n".to_vec()
     })
@@ -178,9 +169,7 @@ fn notes(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
 fn renamed(map: &ObjectMap, path: &RepoPath) -> Option<RepoPath> {
     let bytes = path.as_bytes();
     let hex: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != b'/').collect();
-    let new = map
-        .get(Oid::parse(std::str::from_utf8(&hex).ok()?)?)?
-        .to_string();
+    let new = map.get(Oid::parse(std::str::from_utf8(&hex).ok()?)?)?.to_string();
     let mut digits = new.bytes();
     let place = |byte: &u8| match byte {
         b'/' => Some(b'/'),
@@ -210,11 +199,7 @@ fn records(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<Oid> {
     if tree == before && !is_about_history {
         return Ok(tip);
     }
-    let again = Again {
-        original: tip,
-        tree,
-        parents: &parents,
-    };
+    let again = Again { original: tip, tree, parents: &parents };
     repo.write_commit_again(&again, |message| map.translate(message))
 }
 
@@ -248,10 +233,7 @@ fn texts(repo: &Repo, tree: Oid) -> Result<Vec<(RepoPath, Vec<u8>)>> {
         let Some(entry) = file.new.filter(TreeEntry::is_file) else {
             continue;
         };
-        if repo
-            .object_size(entry.id)
-            .is_some_and(|size| size <= MAX_BYTES)
-        {
+        if repo.object_size(entry.id).is_some_and(|size| size <= MAX_BYTES) {
             found.push((file.path, repo.read_blob(entry.id)?));
         }
     }

@@ -30,10 +30,7 @@ const STAGE_0: &str = "0";
 pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
     let mut found: Vec<Beside> = Vec::new();
     for reference in refs {
-        let is_automatic = reference
-            .name
-            .as_bytes()
-            .starts_with(ref_names::AUTOMATIC.as_bytes());
+        let is_automatic = reference.name.as_bytes().starts_with(ref_names::AUTOMATIC.as_bytes());
         if !is_automatic && ref_names::parse_checkpoint(&reference.name).is_none() {
             continue;
         }
@@ -89,11 +86,7 @@ pub(super) fn rebuild_indexes(repo: &Repo, besides: &[Beside], map: &mut ObjectM
         let state = repo.tree_of(Some(beside.index))?;
         let state = repo.edit_tree(state, [(&RepoPath::from(STAGE_0), Some(stage_0))])?;
         let of_index = new_parents(repo, map, beside.index)?;
-        let again = Again {
-            original: beside.index,
-            tree: state,
-            parents: &of_index,
-        };
+        let again = Again { original: beside.index, tree: state, parents: &of_index };
         let index = repo.write_commit_again(&again, plain)?;
         map.insert(beside.index, index);
         let made = map.get(beside.checkpoint).unwrap_or(beside.checkpoint);

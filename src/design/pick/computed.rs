@@ -56,12 +56,7 @@ impl Computed {
         wanted: &[WantedCommit],
         overrides: &Overrides,
     ) -> Result<Computed> {
-        let mut computed = Computed {
-            applied: Vec::new(),
-            empty: Vec::new(),
-            stuck: None,
-            tree,
-        };
+        let mut computed = Computed { applied: Vec::new(), empty: Vec::new(), stuck: None, tree };
         let mut certain = repo.certain_merges(world);
         for (at, one) in wanted.iter().enumerate() {
             let (by_us, is_certain);
@@ -88,11 +83,7 @@ impl Computed {
                 continue;
             }
             computed.tree = merged.tree;
-            computed.applied.push(Applied {
-                from: one.clone(),
-                tree: merged.tree,
-                is_certain,
-            });
+            computed.applied.push(Applied { from: one.clone(), tree: merged.tree, is_certain });
         }
         Ok(computed)
     }
@@ -113,15 +104,8 @@ fn apply(
     }
     let theirs = repo.name_for_markers(picked)?;
     let parent = format!("parent of {theirs}");
-    let names = SideNames {
-        base: &parent,
-        ours: "HEAD",
-        theirs: &theirs,
-    };
-    Ok((
-        repo.merge_on_trees(base, (tree, commit.tree), names)?,
-        false,
-    ))
+    let names = SideNames { base: &parent, ours: "HEAD", theirs: &theirs };
+    Ok((repo.merge_on_trees(base, (tree, commit.tree), names)?, false))
 }
 
 /// Labels the sides in conflict markers as git does in a pick.
@@ -130,19 +114,10 @@ fn labeled(repo: &Repo, picked: Oid, merged: &Merged) -> Result<Oid> {
     let parent = repo.read_commit(picked)?.parents.first().copied();
     let mut labels: Vec<_> = parent
         .into_iter()
-        .map(|commit| Label {
-            commit,
-            name: format!("parent of {theirs}"),
-        })
+        .map(|commit| Label { commit, name: format!("parent of {theirs}") })
         .collect();
-    labels.push(Label {
-        commit: picked,
-        name: theirs,
-    });
-    labels.extend(merged.ours.map(|commit| Label {
-        commit,
-        name: "HEAD".to_owned(),
-    }));
+    labels.push(Label { commit: picked, name: theirs });
+    labels.extend(merged.ours.map(|commit| Label { commit, name: "HEAD".to_owned() }));
     repo.label_markers(merged.tree, &merged.stages, &labels)
 }
 
@@ -164,9 +139,7 @@ fn agrees(
     trial: &Trial<'_>,
     overrides: &mut Overrides,
 ) -> Result<bool> {
-    let Trial {
-        computed, written, ..
-    } = trial;
+    let Trial { computed, written, .. } = trial;
     let mut ours = trial.tip;
     let mut cases = Vec::new();
     let applied = computed.applied.iter().rev().take(written.len()).rev();
@@ -188,12 +161,7 @@ fn agrees(
     if let (None, Some(stuck)) = (open, &computed.stuck) {
         let theirs = stuck.at.commit;
         let base = repo.read_commit(theirs)?.parents.first().copied();
-        open = base.map(|base| MergeCase {
-            base,
-            ours,
-            theirs,
-            expected: stuck.tree,
-        });
+        open = base.map(|base| MergeCase { base, ours, theirs, expected: stuck.tree });
     }
     let Some(case) = open.filter(|case| !overrides.contains_key(&case.theirs)) else {
         return Ok(true);
@@ -270,24 +238,12 @@ impl Agreed {
             };
             let trial = write(world, &scratch, tip, &computed.applied, unsigned)?;
             // git does not check the commits that a person settled.
-            let own = trial
-                .get(before.len()..)
-                .expect("the earlier ones come first");
+            let own = trial.get(before.len()..).expect("the earlier ones come first");
             let from = before.len().checked_sub(1).and_then(|at| trial.get(at));
-            let settled = Trial {
-                computed: &computed,
-                written: own,
-                tip: from.map_or(tip, |(_, new)| *new),
-            };
+            let settled =
+                Trial { computed: &computed, written: own, tip: from.map_or(tip, |(_, new)| *new) };
             if agrees(world, &scratch, &settled, &mut overrides)? {
-                return Ok(Agreed {
-                    computed,
-                    scratch,
-                    trial,
-                    tip,
-                    committer,
-                    trailer,
-                });
+                return Ok(Agreed { computed, scratch, trial, tip, committer, trailer });
             }
         }
     }

@@ -57,17 +57,11 @@ struct Made {
 
 impl Named {
     fn of(wanted: &WantedCommit) -> Named {
-        Named {
-            commit: wanted.commit,
-            decision_id: wanted.decision_id.clone(),
-        }
+        Named { commit: wanted.commit, decision_id: wanted.decision_id.clone() }
     }
 
     fn wanted(&self) -> WantedCommit {
-        WantedCommit {
-            commit: self.commit,
-            decision_id: self.decision_id.clone(),
-        }
+        WantedCommit { commit: self.commit, decision_id: self.decision_id.clone() }
     }
 }
 
@@ -79,10 +73,7 @@ pub(super) fn open(
     stuck: &Stuck,
 ) -> Result<Vec<StateFile>> {
     let repo = &session.repo;
-    let made = written.iter().map(|(from, to)| Made {
-        from: Named::of(from),
-        to: *to,
-    });
+    let made = written.iter().map(|(from, to)| Made { from: Named::of(from), to: *to });
     let note = PickNote {
         format: FORMAT,
         tip,
@@ -95,11 +86,7 @@ pub(super) fn open(
     let mut files = sequence::files(session, tip, stuck)?;
     files.extend([
         StateFile::becoming(repo, StateName::ColonyResolve, Some(&json))?,
-        StateFile::becoming(
-            repo,
-            StateName::MergeMsg,
-            Some(note.message(session)?.as_bytes()),
-        )?,
+        StateFile::becoming(repo, StateName::MergeMsg, Some(note.message(session)?.as_bytes()))?,
         StateFile::becoming(repo, StateName::CherryPickHead, Some(head.as_bytes()))?,
     ]);
     Ok(files)
@@ -118,10 +105,7 @@ pub fn continue_pick(session: &Session) -> Result<PickReport> {
 
 fn go_on(session: &Session) -> Result<PickReport> {
     let under_way = sequence::read(session)?;
-    let intent = Intent {
-        kind: Kind::CherryPick,
-        touches: Touches::Worktree,
-    };
+    let intent = Intent { kind: Kind::CherryPick, touches: Touches::Worktree };
     let operation = Operation::begin_after(session, intent, |places, tail| {
         let Some(settled) = &tail.settled else {
             return Ok(None);
@@ -129,9 +113,7 @@ fn go_on(session: &Session) -> Result<PickReport> {
         // A commit by git is an operation of its own, although the pick has not ended.
         let ended = under_way.is_committed.then_some("cherry-pick");
         let found = external_changes::find(session, &settled.record, ended)?;
-        found
-            .map(|found| external_changes::record(session, places, tail.next, found))
-            .transpose()
+        found.map(|found| external_changes::record(session, places, tail.next, found)).transpose()
     })?;
     let kept = look(session, &operation)?;
     refuse_unmerged(&kept)?;
@@ -161,10 +143,7 @@ fn carry_on(
         None => Switch::plan(session, kept, (from, computed.tree), &BTreeMap::new())?,
     };
     report.ignored_kept.clone_from(&way.ignored_kept);
-    let mut step = Step {
-        summary: "continue a pick".to_owned(),
-        refs: Vec::new(),
-    };
+    let mut step = Step { summary: "continue a pick".to_owned(), refs: Vec::new() };
     if let Some(stuck) = &computed.stuck {
         operation.state_files = open(session, tip, &written, stuck)?;
         report.resolving = true;
@@ -232,11 +211,8 @@ impl PickNote {
     fn go_on(&self, session: &Session, tree: Oid) -> Result<GoingOn> {
         let parent = self.done.last().map_or(self.tip, |made| made.to);
         let is_empty = tree == session.repo.tree_of(Some(parent))?;
-        let settled = (!is_empty).then(|| Applied {
-            from: self.at.wanted(),
-            tree,
-            is_certain: false,
-        });
+        let settled =
+            (!is_empty).then(|| Applied { from: self.at.wanted(), tree, is_certain: false });
         let before: Vec<_> = settled.into_iter().collect();
         let rest: Vec<_> = self.rest.iter().map(Named::wanted).collect();
         let done = self.done.iter().map(|made| (made.from.wanted(), made.to));
@@ -299,9 +275,7 @@ fn report(
     PickReport {
         picked: picked.collect(),
         skipped: dropped.into_iter().chain(empty).collect(),
-        conflicts: stuck
-            .map(|stuck| stuck.conflicts.clone())
-            .unwrap_or_default(),
+        conflicts: stuck.map(|stuck| stuck.conflicts.clone()).unwrap_or_default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         is_here: true,
         ..PickReport::default()
@@ -314,24 +288,18 @@ fn rehearsed(session: &Session, kept: &Kept, going_on: GoingOn) -> Result<PickRe
     let (computed, _) = going_on.agreed.keep(session)?;
     path_gate::require_step(session, session.repo.tree_of(Some(tip))?, computed.tree)?;
     let mut report = report(&going_on.done, dropped, &computed);
-    report
-        .picked
-        .extend(computed.applied.iter().map(|one| Picked {
-            from: one.from.commit,
-            to: None,
-            decision_id: one.from.decision_id.clone(),
-        }));
+    report.picked.extend(computed.applied.iter().map(|one| Picked {
+        from: one.from.commit,
+        to: None,
+        decision_id: one.from.decision_id.clone(),
+    }));
     report.into = kept.scan.head.label();
     report.dry_run = true;
     Ok(report)
 }
 
 fn close(session: &Session) -> Result<Vec<StateFile>> {
-    let names = [
-        StateName::CherryPickHead,
-        StateName::MergeMsg,
-        StateName::ColonyResolve,
-    ];
+    let names = [StateName::CherryPickHead, StateName::MergeMsg, StateName::ColonyResolve];
     let gone = names.map(|name| StateFile::becoming(&session.repo, name, None));
     let mut files: Vec<_> = gone.into_iter().collect::<Result<_>>()?;
     files.extend(sequence::none(session)?);

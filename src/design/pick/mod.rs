@@ -121,14 +121,8 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
     allowed::require(session, request, &goal, &computed)?;
     let mut report = report_of(session, &goal, &computed)?;
     let mut operation = goal.begin(session, Kind::CherryPick)?;
-    let kept = goal
-        .is_here
-        .then(|| look(session, &operation))
-        .transpose()?;
-    let switch = kept
-        .as_ref()
-        .map(|kept| plan_switch(session, kept, &computed))
-        .transpose()?;
+    let kept = goal.is_here.then(|| look(session, &operation)).transpose()?;
+    let switch = kept.as_ref().map(|kept| plan_switch(session, kept, &computed)).transpose()?;
     if let Some(switch) = &switch {
         report.ignored_kept.clone_from(&switch.ignored_kept);
     }
@@ -137,10 +131,7 @@ fn attempt(session: &Session, request: &Request) -> Result<PickReport> {
         Some(kept) => kept.index_look(),
         None => session.repo.look_at_index()?,
     };
-    let mut step = Step {
-        summary: summary(&wanted, &goal),
-        refs: Vec::new(),
-    };
+    let mut step = Step { summary: summary(&wanted, &goal), refs: Vec::new() };
     if let Some(stuck) = &computed.stuck {
         operation.state_files = continue_pick::open(session, goal.tip, &written, stuck)?;
         step.summary = format!("open the pick of {}", stuck.at.commit.short());
@@ -193,11 +184,7 @@ fn look_ahead(session: &Session, request: &Request) -> Result<PickReport> {
 }
 
 fn wanted_by(session: &Session, request: &Request, goal: &Goal) -> Result<Vec<WantedCommit>> {
-    let finder = Finder {
-        session,
-        tip: goal.tip,
-        with_dependencies: request.with_dependencies,
-    };
+    let finder = Finder { session, tip: goal.tip, with_dependencies: request.with_dependencies };
     finder.resolve(&request.what)
 }
 
@@ -236,17 +223,12 @@ fn report_of(session: &Session, goal: &Goal, computed: &Computed) -> Result<Pick
     let files_changed = match stuck {
         Some(_) => 0,
         None if before == computed.tree => 0,
-        None => session
-            .repo
-            .diff_trees(before, computed.tree)
-            .map_or(0, |c| c.len()),
+        None => session.repo.diff_trees(before, computed.tree).map_or(0, |c| c.len()),
     };
     Ok(PickReport {
         picked: picked.collect(),
         skipped: computed.empty.iter().map(|one| one.commit).collect(),
-        conflicts: stuck
-            .map(|stuck| stuck.conflicts.clone())
-            .unwrap_or_default(),
+        conflicts: stuck.map(|stuck| stuck.conflicts.clone()).unwrap_or_default(),
         stopped_at: stuck.map(|stuck| stuck.at.commit),
         into: goal.branch.short(),
         files_changed,
@@ -264,20 +246,9 @@ impl PickReport {
         let resolving = self.resolving || request.is_none();
         let none = Request::default();
         let request = request.unwrap_or(&none);
-        let mut words: Vec<_> = request
-            .what
-            .iter()
-            .map(|word| text::typed_word(word))
-            .collect();
-        words.extend(next_step::option_words(
-            request.into.as_deref(),
-            request.others_rules,
-        ));
-        words.extend(
-            request
-                .with_dependencies
-                .then(|| "--with-dependencies".to_owned()),
-        );
+        let mut words: Vec<_> = request.what.iter().map(|word| text::typed_word(word)).collect();
+        words.extend(next_step::option_words(request.into.as_deref(), request.others_rules));
+        words.extend(request.with_dependencies.then(|| "--with-dependencies".to_owned()));
         let stuck = Stuck {
             command: "cherry-pick",
             words,

@@ -83,10 +83,7 @@ impl Finder<'_> {
     /// branches last.
     fn known_to(&self, id: &str) -> Result<Option<Known>> {
         let repo = &self.session.repo;
-        let branches = repo
-            .refs_below("refs/heads/")?
-            .into_iter()
-            .map(|branch| branch.id);
+        let branches = repo.refs_below("refs/heads/")?.into_iter().map(|branch| branch.id);
         let of_others = published_forks::tips(repo)?;
         let here = repo.head()?.commit().into_iter().chain(branches);
         let mut tips: Vec<_> = here.chain(of_others).collect();
@@ -113,9 +110,7 @@ impl Finder<'_> {
         taken.push(id.to_owned());
         let has = |id: &str| here.decisions.iter().any(|one| one.decision_id == id);
         let needed = decision.depends_on.iter();
-        let missing: Vec<_> = needed
-            .filter(|id| !has(id) && !taken.contains(id))
-            .collect();
+        let missing: Vec<_> = needed.filter(|id| !has(id) && !taken.contains(id)).collect();
         if !missing.is_empty() && !self.with_dependencies {
             return Err(missing_for(id, &all_missing(decision, known, &has)));
         }
@@ -129,10 +124,7 @@ impl Finder<'_> {
         for commit in &decision.commits {
             let repo = &self.session.repo;
             if !repo.commits_between(*commit, &[self.tip], 1)?.is_empty() {
-                wanted.push(WantedCommit {
-                    commit: *commit,
-                    decision_id: Some(id.to_owned()),
-                });
+                wanted.push(WantedCommit { commit: *commit, decision_id: Some(id.to_owned()) });
             }
         }
         Ok(wanted)
@@ -158,17 +150,10 @@ fn all_missing(decision: &Decision, known: &Known, has: &dyn Fn(&str) -> bool) -
 
 fn missing_for(id: &str, missing: &[String]) -> Error {
     let count = missing.len();
-    let them = if count == 1 {
-        "a decision"
-    } else {
-        "decisions"
-    };
+    let them = if count == 1 { "a decision" } else { "decisions" };
     Error::new(
         Code::MissingDependencies,
-        format!(
-            "'{id}' needs {them} that the branch does not have ('{}')",
-            missing.join("', '")
-        ),
+        format!("'{id}' needs {them} that the branch does not have ('{}')", missing.join("', '")),
     )
     .detail("decisions", missing)
     .hint("run it again with --with-dependencies")
@@ -176,30 +161,21 @@ fn missing_for(id: &str, missing: &[String]) -> Error {
 
 fn resolve_one(session: &Session, name: &str) -> Result<Vec<WantedCommit>> {
     let repo = &session.repo;
-    let plain = |commit| WantedCommit {
-        commit,
-        decision_id: None,
-    };
+    let plain = |commit| WantedCommit { commit, decision_id: None };
     let Some((from, to)) = name.split_once("..").filter(|_| !name.contains("...")) else {
         return Ok(vec![plain(names::find(repo, name)?.commit)]);
     };
     let or_head = |name: &str| {
-        if name.is_empty() {
-            "HEAD".to_owned()
-        } else {
-            name.to_owned()
-        }
+        if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() }
     };
     let from = names::find(repo, &or_head(from))?.commit;
     let to = names::find(repo, &or_head(to))?.commit;
     let mut commits = repo.commits_between(to, &[from], MAX_COMMITS)?;
     commits.reverse();
     if commits.is_empty() {
-        return Err(
-            Error::new(Code::RevisionNotFound, format!("'{name}' holds no commit"))
-                .unchanged()
-                .hint(format!("git colony log {}", typed_word(name))),
-        );
+        return Err(Error::new(Code::RevisionNotFound, format!("'{name}' holds no commit"))
+            .unchanged()
+            .hint(format!("git colony log {}", typed_word(name))));
     }
     Ok(commits.into_iter().map(plain).collect())
 }

@@ -31,10 +31,7 @@ pub(super) fn files(session: &Session, tip: Oid, stuck: &Stuck) -> Result<Vec<St
     let repo = &session.repo;
     let mut todo = String::new();
     for one in [&stuck.at].into_iter().chain(&stuck.rest) {
-        let subject = repo
-            .read_commit(one.commit)?
-            .subject
-            .replace(char::is_control, " ");
+        let subject = repo.read_commit(one.commit)?.subject.replace(char::is_control, " ");
         // Writing to a string cannot fail.
         writeln!(todo, "pick {} {subject}", one.commit).ok();
     }
@@ -94,10 +91,8 @@ fn read_note(repo: &Repo) -> Result<Option<PickNote>> {
     let Some(bytes) = StateName::ColonyResolve.read(repo)? else {
         return Ok(None);
     };
-    let note: PickNote = serde_json::from_slice(&bytes).or_code(
-        Code::RepositoryBroken,
-        || "cannot read the state of the pick",
-    )?;
+    let note: PickNote = serde_json::from_slice(&bytes)
+        .or_code(Code::RepositoryBroken, || "cannot read the state of the pick")?;
     Ok(Some(note).filter(|note| note.format == FORMAT))
 }
 
@@ -144,19 +139,13 @@ pub fn is_committed_by_git(session: &Session) -> bool {
 }
 
 fn begun_by_git() -> Error {
-    Error::new(
-        Code::OperationInProgress,
-        "git itself continues this cherry-pick",
-    )
-    .hint("git cherry-pick --continue")
+    Error::new(Code::OperationInProgress, "git itself continues this cherry-pick")
+        .hint("git cherry-pick --continue")
 }
 
 pub(super) fn branch_moved() -> Error {
-    Error::new(
-        Code::OperationInProgress,
-        "the branch has moved since the pick began",
-    )
-    .hint("git colony cherry-pick --abort")
+    Error::new(Code::OperationInProgress, "the branch has moved since the pick began")
+        .hint("git colony cherry-pick --abort")
 }
 
 pub(super) fn dropped_by_git(note: &PickNote) -> Error {

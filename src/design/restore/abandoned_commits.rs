@@ -40,10 +40,10 @@ impl LeavingCommits {
         branch: String,
         all: &[Oid],
     ) -> Option<LeavingCommits> {
-        let newest = all.iter().take(MAX_NAMED).map(|sha| NamedCommit {
-            sha: *sha,
-            subject: subject(repo, *sha),
-        });
+        let newest = all
+            .iter()
+            .take(MAX_NAMED)
+            .map(|sha| NamedCommit { sha: *sha, subject: subject(repo, *sha) });
         (!all.is_empty()).then(|| LeavingCommits {
             branch,
             count: all.len(),
@@ -69,9 +69,7 @@ pub(in crate::design) fn by_moves(
         let Some(tip) = change.old else { continue };
         // If a whole branch is deleted, the commits of HEAD afterward do not leave.
         let staying: Vec<Oid> = change.new.or(head_after.commit).into_iter().collect();
-        let all = repo
-            .commits_between(tip, &staying, MAX_COUNTED)
-            .unwrap_or_default();
+        let all = repo.commits_between(tip, &staying, MAX_COUNTED).unwrap_or_default();
         found.extend(LeavingCommits::of(repo, change.name.short(), &all));
     }
     found

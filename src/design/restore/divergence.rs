@@ -113,16 +113,9 @@ fn published_among(
         return Ok(Vec::new());
     }
     let mut hidden = staying.to_vec();
-    hidden.extend(
-        remote
-            .iter()
-            .filter_map(|found| session.repo.peel_to_commit(found.id)),
-    );
-    let private: BTreeSet<_> = session
-        .repo
-        .commits_between(tip, &hidden, leaving.len())?
-        .into_iter()
-        .collect();
+    hidden.extend(remote.iter().filter_map(|found| session.repo.peel_to_commit(found.id)));
+    let private: BTreeSet<_> =
+        session.repo.commits_between(tip, &hidden, leaving.len())?.into_iter().collect();
     let published = leaving.iter().filter(|id| !private.contains(id));
     Ok(published.copied().collect())
 }

@@ -63,10 +63,7 @@ impl Request {
     }
 }
 
-const INTENT: Intent = Intent {
-    kind: Kind::Restore,
-    touches: Touches::Worktree,
-};
+const INTENT: Intent = Intent { kind: Kind::Restore, touches: Touches::Worktree };
 
 /// Restores a state; in a dry run, says what would change.
 ///
@@ -91,16 +88,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
         retained_objects::link_for_index(session, work.target.tree, index)?;
     }
     let (old, new) = (work.kept.scan.head.commit(), work.branch_after());
-    let Work {
-        target,
-        kept,
-        moves,
-        index,
-        mut report,
-        unignored,
-        start,
-        ..
-    } = work;
+    let Work { target, kept, moves, index, mut report, unignored, start, .. } = work;
     operation.unignored = unignored;
     if report.in_progress.is_some() {
         operation.state_files = state_files(&session.repo, &target)?;
@@ -151,9 +139,5 @@ fn state_files(repo: &Repo, target: &Target) -> Result<Vec<StateFile>> {
 
 fn branch_change(head: &Head, new: Option<Oid>) -> Option<RefChange> {
     let old = head.commit();
-    (old != new).then(|| RefChange {
-        name: head.moving_ref(),
-        old,
-        new,
-    })
+    (old != new).then(|| RefChange { name: head.moving_ref(), old, new })
 }

@@ -56,11 +56,9 @@ impl<'a> Work<'a> {
             divergence::compare(session, request, &target, &kept.scan.head, &mut report)?;
         }
         let start = match request.mode {
-            RestoreMode::Fork => Some(Start::of_target(
-                session,
-                request.fork_label.as_deref(),
-                &target,
-            )?),
+            RestoreMode::Fork => {
+                Some(Start::of_target(session, request.fork_label.as_deref(), &target)?)
+            }
             RestoreMode::Replace | RestoreMode::Files => None,
         };
         if let Some(start) = &start {
@@ -93,19 +91,8 @@ impl<'a> Work<'a> {
         report.ignored_kept = ignored_among(&moves, &kept);
         let unignored = unignored::after_restore(session, &kept, &changes, unignored)?;
         report.unignored = unignored.new;
-        report
-            .left_alone
-            .retain(|left| !report.ignored_kept.contains(&left.path));
-        Ok(Work {
-            request,
-            target,
-            kept,
-            moves,
-            index,
-            unignored: unignored.all,
-            start,
-            report,
-        })
+        report.left_alone.retain(|left| !report.ignored_kept.contains(&left.path));
+        Ok(Work { request, target, kept, moves, index, unignored: unignored.all, start, report })
     }
 
     /// Returns the tip of the branch afterward.
@@ -131,11 +118,7 @@ impl<'a> Work<'a> {
 
     /// Lists the paths of the files to write.
     pub(in crate::design) fn staged_paths(&self) -> BTreeSet<RepoPath> {
-        self.moves
-            .place
-            .iter()
-            .map(|place| place.path.clone())
-            .collect()
+        self.moves.place.iter().map(|place| place.path.clone()).collect()
     }
 }
 
@@ -179,20 +162,12 @@ fn refuse_unknown_paths(
 ) -> Result<()> {
     for path in &request.paths {
         let in_target = path.as_bytes().is_empty()
-            || session
-                .repo
-                .entry_in(target.tree, path.as_path())?
-                .is_some();
-        let here = session
-            .repo
-            .entry_in(kept.snapshot.worktree_tree, path.as_path())?;
+            || session.repo.entry_in(target.tree, path.as_path())?.is_some();
+        let here = session.repo.entry_in(kept.snapshot.worktree_tree, path.as_path())?;
         if !in_target && here.is_none() {
             return Err(Error::new(
                 Code::PathNotFound,
-                format!(
-                    "'{path}' is neither in '{}' nor in the working tree",
-                    target.label
-                ),
+                format!("'{path}' is neither in '{}' nor in the working tree", target.label),
             )
             .detail("path", path));
         }
@@ -214,10 +189,7 @@ fn new_index(
         }
     };
     if outside.is_empty() {
-        return Ok(NewIndex {
-            target: target.index.clone(),
-            index,
-        });
+        return Ok(NewIndex { target: target.index.clone(), index });
     }
     index.skip_worktree(outside);
     let stage0 = match &target.index {
@@ -227,10 +199,7 @@ fn new_index(
         }
     };
     let state = session.repo.write_index_state(&index, stage0)?;
-    Ok(NewIndex {
-        target: IndexTarget::State { state },
-        index,
-    })
+    Ok(NewIndex { target: IndexTarget::State { state }, index })
 }
 
 fn refuse_collisions(session: &Session, target: &Target) -> Result<()> {

@@ -144,10 +144,7 @@ pub(in crate::design) fn count(changes: &[TreeChange]) -> FileCounts {
 }
 
 fn concerns_submodule(change: &TreeChange) -> bool {
-    [change.old, change.new]
-        .into_iter()
-        .flatten()
-        .any(|entry| entry.is_submodule())
+    [change.old, change.new].into_iter().flatten().any(|entry| entry.is_submodule())
 }
 
 /// Lists the submodules whose commit changes.

@@ -57,10 +57,7 @@ impl Target {
         }
         let checkpoint = checkpoint_names::find(repo, name)?;
         let is_named_fully = checkpoint.is_named_fully(name);
-        Ok(Target {
-            is_named_fully,
-            ..of_checkpoint(repo, &checkpoint)?
-        })
+        Ok(Target { is_named_fully, ..of_checkpoint(repo, &checkpoint)? })
     }
 
     /// Finds the state to restore: as [`Target::find`] does, or any commit, unless a checkpoint has
@@ -101,9 +98,7 @@ impl Target {
         let message = format!("'{name}' is the label of checkpoint {checkpoint} and a branch");
         Err(Error::new(Code::NameAmbiguous, message)
             .unchanged()
-            .hint(format!(
-                "git colony restore {checkpoint} -n   # or {branch}"
-            ))
+            .hint(format!("git colony restore {checkpoint} -n   # or {branch}"))
             .detail("names", &names))
     }
 
@@ -147,11 +142,7 @@ impl Target {
     /// `object-missing`.
     pub fn of_state(repo: &Repo, name: &str, commit: Oid, base: Option<Oid>) -> Result<Target> {
         let found = repo.read_commit(commit)?;
-        let parents = found
-            .parents
-            .iter()
-            .copied()
-            .filter(|_| base != Some(commit));
+        let parents = found.parents.iter().copied().filter(|_| base != Some(commit));
         let index = parents.rev().find(|parent| Some(*parent) != base);
         Ok(Target {
             id: name.to_owned(),
@@ -170,29 +161,18 @@ impl Target {
 /// Returns the index of a state: from its own index commit, or from the commit below.
 fn index_beside(repo: &Repo, base: Option<Oid>, beside: Option<Oid>) -> Result<IndexTarget> {
     Ok(match beside {
-        Some(index) => IndexTarget::State {
-            state: repo.read_commit(index)?.tree,
-        },
-        None => IndexTarget::Tree {
-            tree: repo.tree_of(base)?,
-        },
+        Some(index) => IndexTarget::State { state: repo.read_commit(index)?.tree },
+        None => IndexTarget::Tree { tree: repo.tree_of(base)? },
     })
 }
 
 fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
     let commit = repo.read_commit(checkpoint.sha)?;
     let (branch, index) = match checkpoint.mode {
-        Mode::Branch => (
-            Some(checkpoint.sha),
-            IndexTarget::Tree { tree: commit.tree },
-        ),
+        Mode::Branch => (Some(checkpoint.sha), IndexTarget::Tree { tree: commit.tree }),
         Mode::OffBranch | Mode::Auto => {
             let base = checkpoint.base;
-            let beside = commit
-                .parents
-                .iter()
-                .copied()
-                .rfind(|parent| Some(*parent) != base);
+            let beside = commit.parents.iter().copied().rfind(|parent| Some(*parent) != base);
             (base, index_beside(repo, base, beside)?)
         }
     };
@@ -211,10 +191,7 @@ fn of_checkpoint(repo: &Repo, checkpoint: &Checkpoint) -> Result<Target> {
 
 fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
     let places = Places::find(repo)?;
-    let log = places
-        .map(|places| Log::read(repo, &places))
-        .transpose()?
-        .unwrap_or_default();
+    let log = places.map(|places| Log::read(repo, &places)).transpose()?.unwrap_or_default();
     let Some(entry) = log.find(id) else {
         return Err(not_found(id));
     };
@@ -241,13 +218,11 @@ fn before_operation(repo: &Repo, id: OperationId) -> Result<Target> {
         sha: snapshot,
         tree,
         branch: record.before.head.commit,
-        index: IndexTarget::State {
-            state: record.index_before,
-        },
-        in_progress: record.in_progress.clone().map(|what| InProgress {
-            what,
-            files: state_files_before(&log, id),
-        }),
+        index: IndexTarget::State { state: record.index_before },
+        in_progress: record
+            .in_progress
+            .clone()
+            .map(|what| InProgress { what, files: state_files_before(&log, id) }),
         left_out: Vec::new(),
         is_named_fully: true,
     })
@@ -263,11 +238,7 @@ fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
             continue;
         }
         for file in &record.state_files {
-            let then = if record.op == id {
-                file.before
-            } else {
-                file.after
-            };
+            let then = if record.op == id { file.before } else { file.after };
             if !known.iter().any(|(name, _)| *name == file.name) {
                 known.push((file.name, then));
             }
@@ -299,16 +270,11 @@ impl Target {
         )
         .unchanged()
         .detail("in_progress", what)
-        .hint(format!(
-            "git colony restore {id} --mode files   # restores the files"
-        )))
+        .hint(format!("git colony restore {id} --mode files   # restores the files")))
     }
 }
 
 /// Makes the error for an operation that does not exist.
 pub fn not_found(id: OperationId) -> Error {
-    Error::new(
-        Code::OperationNotFound,
-        format!("this worktree has no operation {id}"),
-    )
+    Error::new(Code::OperationNotFound, format!("this worktree has no operation {id}"))
 }

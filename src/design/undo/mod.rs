@@ -79,18 +79,13 @@ pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoR
     if let Some(completed) = complete(session, direction)? {
         return Ok(completed);
     }
-    let intent = Intent {
-        kind: direction.kind(),
-        touches: Touches::Worktree,
-    };
+    let intent = Intent { kind: direction.kind(), touches: Touches::Worktree };
     let mut operation = begin(session, intent, direction, force)?;
     let log = Log::read(&session.repo, &operation.places)?;
     let step = Step::plan(session, &operation.places, &log, direction, force)?;
     let entry = &step.entry;
     entry.record.revive_tags(&session.repo, entry.commit)?;
-    operation
-        .unignored
-        .clone_from(&entry.record.before.unignored);
+    operation.unignored.clone_from(&entry.record.before.unignored);
     let repo = &session.repo;
     for file in &entry.record.state_files {
         let before = file.before.map(|blob| repo.read_blob(blob)).transpose()?;
@@ -138,9 +133,7 @@ fn begin(
     Operation::begin_after(session, intent, |places, tail| {
         let log = Log::read(&session.repo, places)?;
         let found = plain_git::unrecorded(session, &log, direction)?.filter(|_| takes_all);
-        found
-            .map(|found| record_external(session, places, tail.next, found))
-            .transpose()
+        found.map(|found| record_external(session, places, tail.next, found)).transpose()
     })
 }
 
@@ -215,11 +208,7 @@ impl Step {
         force: bool,
     ) -> Result<Step> {
         if let Some(found) = plain_git::unrecorded(session, log, direction)? {
-            return Err(plain_git::refuse_unrecorded(
-                session,
-                &found,
-                direction.kind(),
-            )?);
+            return Err(plain_git::refuse_unrecorded(session, &found, direction.kind())?);
         }
         let entry = require_next(session, log, direction)?.clone();
         let record = &entry.record;
@@ -233,12 +222,7 @@ impl Step {
         plain_git::refuse_branch_in_use(&session.repo, record, &refs)?;
         let newest = log.entries.last();
         let unignored = newest.map_or(&[][..], |entry| &entry.record.after.unignored);
-        let kept = Kept::look(
-            session,
-            &Allowances::default(),
-            Unstorable::LeaveOut,
-            unignored,
-        )?;
+        let kept = Kept::look(session, &Allowances::default(), Unstorable::LeaveOut, unignored)?;
         let published = published(session, log, record, &refs)?;
         if !published.is_empty() && !force {
             return Err(refuse_published(record, &published));
@@ -256,23 +240,13 @@ impl Step {
             _ => record.before.head.clone(),
         };
         head.commit = home.or(head.commit);
-        let gone = Gone {
-            published,
-            ..Gone::by_moves(&session.repo, origin, &head, refs)
-        };
+        let gone = Gone { published, ..Gone::by_moves(&session.repo, origin, &head, refs) };
         let mut report = UndoReport::of_step((origin, record), direction, gone, &back);
         if direction == Direction::Undo {
             report.acts_since = acts_since(session, log, entry.record.op);
             report.not_undone = report.acts_since.first().cloned();
         }
-        Ok(Step {
-            entry,
-            head,
-            kept,
-            back,
-            index,
-            report,
-        })
+        Ok(Step { entry, head, kept, back, index, report })
     }
 }
 
@@ -301,11 +275,5 @@ fn old_index(
         Ok(index) if kept.exists() => index,
         _ => session.repo.index_of_state(state, current)?,
     };
-    Ok(Some(NewIndex {
-        target: IndexTarget::File {
-            operation: record.op,
-            state,
-        },
-        index,
-    }))
+    Ok(Some(NewIndex { target: IndexTarget::File { operation: record.op, state }, index }))
 }

@@ -118,18 +118,15 @@ pub(in crate::design) fn refuse_unrecorded(
         change: &found.change,
         files: followed(&session.repo, &trees, &found.change)?.len(),
     };
-    let start = format!(
-        "something else changed the repository since {} ({})",
-        since.op, since.summary
-    );
+    let start =
+        format!("something else changed the repository since {} ({})", since.op, since.summary);
     let hint = match kind {
         Kind::Redo if since.snapshot.is_none() => {
             "git colony ops   # lists the operations".to_owned()
         }
-        Kind::Redo => format!(
-            "git colony restore {}   # restores the state before that operation",
-            since.op
-        ),
+        Kind::Redo => {
+            format!("git colony restore {}   # restores the state before that operation", since.op)
+        }
         _ if changes_only_records(since) => format!(
             "git colony undo --force   # undoes it; git colony undo {} undoes that operation alone",
             since.op
@@ -151,18 +148,12 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
         refs: &record.refs,
         heads: (&record.before.head, &record.after.head),
         change,
-        files: followed(
-            &session.repo,
-            &IndexTrees::of(&session.repo, record)?,
-            change,
-        )?
-        .len(),
+        files: followed(&session.repo, &IndexTrees::of(&session.repo, record)?, change)?.len(),
     };
     let start = match record.kind {
-        Kind::Redo => format!(
-            "the newest step, {}, redid a change that plain git had made",
-            record.op
-        ),
+        Kind::Redo => {
+            format!("the newest step, {}, redid a change that plain git had made", record.op)
+        }
         _ => format!("the newest step, {}, is not one of git-colony", record.op),
     };
     let hint = format!(
@@ -175,12 +166,10 @@ pub(in crate::design) fn refuse_recorded(session: &Session, record: &Record) -> 
 /// Returns the summary of a change, also where a redo made it again.
 fn own_summary(record: &Record) -> &str {
     let redone = record.summary.strip_prefix("redo ");
-    let inner = redone
-        .filter(|_| record.kind == Kind::Redo)
-        .and_then(|rest| {
-            let (_, summary) = rest.split_once(" (")?;
-            summary.strip_suffix(')')
-        });
+    let inner = redone.filter(|_| record.kind == Kind::Redo).and_then(|rest| {
+        let (_, summary) = rest.split_once(" (")?;
+        summary.strip_suffix(')')
+    });
     inner.unwrap_or(&record.summary)
 }
 
@@ -204,11 +193,8 @@ struct ChangeWords<'a> {
 impl ChangeWords<'_> {
     fn refusal(&self, start: &str) -> Error {
         let changes = self.changes();
-        let listed = if changes.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", changes.join(", "))
-        };
+        let listed =
+            if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
         let message = format!("{start}: {}{listed}", self.summary);
         Error::new(Code::ExternalChange, message)
             .detail("changes", &changes)
@@ -275,11 +261,8 @@ fn followed(
     if change.overwrote {
         // A file that neither the index nor a commit had existed before it was added to the index.
         let head = repo.tree_of(trees.head)?;
-        let committed: BTreeSet<_> = repo
-            .list_tree(head)?
-            .into_iter()
-            .map(|change| change.path)
-            .collect();
+        let committed: BTreeSet<_> =
+            repo.list_tree(head)?.into_iter().map(|change| change.path).collect();
         all.retain(|change| change.old.is_some() || committed.contains(&change.path));
     }
     let all: BTreeSet<_> = all.into_iter().map(|change| change.path).collect();

@@ -48,12 +48,7 @@ impl FilesBack {
         if record.kind == Kind::External {
             let moves = plain_git::plan_files(session, record, kept)?;
             let staged = moves.place.iter().map(|place| place.path.clone()).collect();
-            return Ok(FilesBack {
-                moves,
-                restaged: staged,
-                tree,
-                kept_late: Vec::new(),
-            });
+            return Ok(FilesBack { moves, restaged: staged, tree, kept_late: Vec::new() });
         }
         let files = open_worktree(session)?;
         let cwd = cwd_in_worktree(session);
@@ -67,19 +62,12 @@ impl FilesBack {
         };
         let mut moves = moves::plan_inverse(&files, record, &written, further, cwd.as_ref())?;
         replace_lost_sources(session, places, record, &mut moves)?;
-        let from_blobs = moves
-            .place
-            .iter()
-            .filter(|place| matches!(place.source, Source::Staged { .. }));
+        let from_blobs =
+            moves.place.iter().filter(|place| matches!(place.source, Source::Staged { .. }));
         let restaged = from_blobs.map(|place| place.path.clone()).collect();
         let mut kept_late = written;
         kept_late.retain(|late| !late.is_placed_by(&moves));
-        Ok(FilesBack {
-            moves,
-            restaged,
-            tree,
-            kept_late,
-        })
+        Ok(FilesBack { moves, restaged, tree, kept_late })
     }
 }
 
@@ -162,11 +150,7 @@ fn replace_lost_sources(
         let Some(id) = session.repo.entry_in(snapshot, place.path.as_path())? else {
             return Err(Error::new(
                 Code::ObjectMissing,
-                format!(
-                    "'{}' was kept at '{}' and is gone",
-                    place.path,
-                    kept.display()
-                ),
+                format!("'{}' was kept at '{}' and is gone", place.path, kept.display()),
             )
             .unchanged()
             .detail("path", &place.path));

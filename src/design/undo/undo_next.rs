@@ -88,10 +88,7 @@ pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Resul
 fn after_migration(record: &Record) -> Error {
     Error::new(
         Code::ExternalChange,
-        format!(
-            "{} ({}) was done since the migration",
-            record.op, record.summary
-        ),
+        format!("{} ({}) was done since the migration", record.op, record.summary),
     )
     .detail("op", record.op)
     .hint("git colony undo   # undoes it; then run the command again")

@@ -30,11 +30,7 @@ pub struct UndoStep {
 /// `repository-broken`, `unsupported`.
 pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
     let step = |op, summary: &str, refused: Option<Code>| {
-        Some(UndoStep {
-            op,
-            summary: summary.to_owned(),
-            refused_as: refused.map(Code::as_str),
-        })
+        Some(UndoStep { op, summary: summary.to_owned(), refused_as: refused.map(Code::as_str) })
     };
     if let Some(found) = plain_git::unrecorded(session, log, Direction::Undo)? {
         return Ok(step(None, &found.summary, Some(Code::ExternalChange)));

@@ -42,11 +42,7 @@ pub(in crate::design) fn refs_back(
     let listed = wanted.iter().any(|change| change.name == home.name);
     if record.switches_head() && !listed && home.name.as_bytes() != b"HEAD" {
         // HEAD returns to a branch that the operation left alone: it must still exist.
-        wanted.push(RefChange {
-            name: home.name.clone(),
-            old: home.commit,
-            new: home.commit,
-        });
+        wanted.push(RefChange { name: home.name.clone(), old: home.commit, new: home.commit });
     }
     let mut moved = Vec::new();
     for change in &mut wanted {
@@ -200,17 +196,14 @@ fn remote_tips(session: &Session, branch: &RefName, others: Others) -> Result<Ve
     let repo = &session.repo;
     let all = repo.refs_below("refs/remotes/")?;
     let short = format!("/{}", branch.short());
-    let (same, rest): (Vec<_>, Vec<_>) = all
-        .into_iter()
-        .partition(|found| found.name.to_string().ends_with(&short));
+    let (same, rest): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|found| found.name.to_string().ends_with(&short));
     let counted = match others {
         Others::Counted if same.is_empty() => rest,
         _ => same,
     };
     let tips = counted.iter();
-    Ok(tips
-        .filter_map(|found| repo.peel_to_commit(found.id))
-        .collect())
+    Ok(tips.filter_map(|found| repo.peel_to_commit(found.id)).collect())
 }
 
 /// Lists the former tips of a branch between `before` and `tip`, by first parents, that one of the
@@ -227,14 +220,9 @@ fn published_states(
         return Ok(Vec::new());
     };
     // A tag holds the history of its commit.
-    let staying: Vec<Oid> = before
-        .and_then(|id| repo.peel_to_commit(id))
-        .into_iter()
-        .collect();
-    let leaving: BTreeSet<_> = repo
-        .commits_between(tip, &staying, MAX_COMMITS)?
-        .into_iter()
-        .collect();
+    let staying: Vec<Oid> = before.and_then(|id| repo.peel_to_commit(id)).into_iter().collect();
+    let leaving: BTreeSet<_> =
+        repo.commits_between(tip, &staying, MAX_COMMITS)?.into_iter().collect();
     let hidden: Vec<Oid> = staying.iter().chain(remote).copied().collect();
     let private = repo.commits_between(tip, &hidden, MAX_COMMITS)?;
     let mut states = Vec::new();

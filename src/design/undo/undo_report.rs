@@ -129,9 +129,7 @@ impl Gone {
             let checkpoint_id = format!("checkpoint/{id}");
             let tag = repo.find_tag(tag);
             let message = tag.map(|tag| TagMessage::read(&String::from_utf8_lossy(&tag.message)));
-            let label = message
-                .map(|message| message.label)
-                .filter(|label| !label.is_empty());
+            let label = message.map(|message| message.label).filter(|label| !label.is_empty());
             let gone = GoneCheckpoint {
                 label: label.unwrap_or_else(|| checkpoint_id.clone()),
                 checkpoint_id,
@@ -243,9 +241,7 @@ impl UndoReport {
         direction: Direction,
     ) -> UndoReport {
         let undone = record.inverts.unwrap_or(record.op);
-        let origin = log
-            .find(undone)
-            .map_or(record, |entry| origin_of(log, &entry.record));
+        let origin = log.find(undone).map_or(record, |entry| origin_of(log, &entry.record));
         let gone = Gone::by_moves(repo, origin, &record.after.head, record.refs.clone());
         UndoReport {
             op: Some(record.op),

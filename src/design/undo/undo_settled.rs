@@ -41,13 +41,8 @@ pub(in crate::design) fn settled_since(
         .into_iter()
         .map(|change| change.path)
         .collect();
-    let moved: BTreeSet<_> = record
-        .files
-        .place
-        .iter()
-        .map(|place| &place.path)
-        .chain(&record.files.aside)
-        .collect();
+    let moved: BTreeSet<_> =
+        record.files.place.iter().map(|place| &place.path).chain(&record.files.aside).collect();
     let before = repo.tree_of(Some(before))?;
     for change in repo.diff_trees(kept.snapshot.worktree_tree, before)? {
         let path = &change.path;

@@ -44,11 +44,7 @@ pub struct Request {
 /// an operation that is not the newest step.
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     let force = request.force;
-    let Planned {
-        log,
-        wanted,
-        direction,
-    } = plan(session, request)?;
+    let Planned { log, wanted, direction } = plan(session, request)?;
     let mut report = super::run(session, direction, force)?;
     if session.is_dry() {
         return Ok(with_later(report, &log, direction, wanted));
@@ -84,10 +80,8 @@ fn with_later(
 /// Returns the log, how many steps to go, and which way; if the log shows that a later step would be refused, refuses before the first.
 fn plan(session: &Session, request: Request) -> Result<Planned> {
     let places = Places::find(&session.repo)?;
-    let log = places
-        .map(|places| Log::read(&session.repo, &places))
-        .transpose()?
-        .unwrap_or_default();
+    let log =
+        places.map(|places| Log::read(&session.repo, &places)).transpose()?.unwrap_or_default();
     let (mut wanted, mut direction) = (1, request.direction);
     match request.steps {
         Steps::Newest(count) => wanted = count,
@@ -99,11 +93,7 @@ fn plan(session: &Session, request: Request) -> Result<Planned> {
     if wanted > 1 {
         refuse_later(session, &log, wanted, request)?;
     }
-    Ok(Planned {
-        log,
-        wanted,
-        direction,
-    })
+    Ok(Planned { log, wanted, direction })
 }
 
 /// The steps that are taken.
@@ -114,9 +104,7 @@ struct Planned {
 }
 
 fn refuse_later(session: &Session, log: &Log, wanted: usize, request: Request) -> Result<()> {
-    let Request {
-        direction, force, ..
-    } = request;
+    let Request { direction, force, .. } = request;
     let unrecorded = plain_git::unrecorded(session, log, direction)?;
     let outside = usize::from(unrecorded.is_some());
     let stack = log.steps(direction.kind());
@@ -160,9 +148,7 @@ fn alone(
     let stack = log.steps(direction.kind());
     let is_git = |entry: &&&LogEntry| origin_of(log, &entry.record).kind == Kind::External;
     let above = stack.iter().take_while(is_git).count();
-    let next = stack
-        .get(above)
-        .filter(|entry| origin_of(log, &entry.record).op == operation);
+    let next = stack.get(above).filter(|entry| origin_of(log, &entry.record).op == operation);
     let Some(entry) = next.filter(|entry| changes_only_records(&entry.record)) else {
         return Ok(None);
     };
@@ -174,10 +160,7 @@ fn alone(
 fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Result<()> {
     let verb = direction.kind().as_str();
     let stack = log.steps(direction.kind());
-    let of: Vec<_> = stack
-        .iter()
-        .map(|entry| origin_of(log, &entry.record).op)
-        .collect();
+    let of: Vec<_> = stack.iter().map(|entry| origin_of(log, &entry.record).op).collect();
     match of.iter().position(|op| *op == operation) {
         Some(0) => Ok(()),
         Some(later) => {
@@ -199,9 +182,7 @@ fn require_newest(log: &Log, direction: Direction, operation: OperationId) -> Re
         None if log.find(operation).is_none() => Err(restore_target::not_found(operation)),
         None => {
             let message = format!("{operation} is not a step to {verb} now");
-            Err(Error::new(Code::NothingToUndo, message)
-                .unchanged()
-                .hint("git colony ops"))
+            Err(Error::new(Code::NothingToUndo, message).unchanged().hint("git colony ops"))
         }
     }
 }
@@ -217,9 +198,6 @@ fn stopped(report: &UndoReport, wanted: usize, error: Error) -> Error {
             "undone"
         }
     };
-    let told = format!(
-        "{done} of {wanted} steps {past} ({}); then",
-        list.join(", ")
-    );
+    let told = format!("{done} of {wanted} steps {past} ({}); then", list.join(", "));
     error.after(&told).detail("done", done_ops)
 }

@@ -90,11 +90,7 @@ pub fn take_over(
 ) -> Result<PathReport> {
     let clone = find_anywhere(world, session, name)?;
     let taken_from = lease::take_over(world, &clone.git_dir(), dry_run)?;
-    Ok(PathReport {
-        taken_from,
-        dry_run,
-        ..place(world, session, name)?
-    })
+    Ok(PathReport { taken_from, dry_run, ..place(world, session, name)? })
 }
 
 /// The agents of a repository.
@@ -168,12 +164,7 @@ pub fn removed_names(session: &Session) -> BTreeSet<String> {
 /// Returns the commits that branches, tags and checkpoints of a repository point to.
 fn commits_of(repo: &Repo) -> Result<Vec<Oid>> {
     let mut found = Vec::new();
-    for below in [
-        "refs/heads/",
-        "refs/remotes/",
-        "refs/tags/",
-        ref_names::CHECKPOINTS,
-    ] {
+    for below in ["refs/heads/", "refs/remotes/", "refs/tags/", ref_names::CHECKPOINTS] {
         let refs = repo.refs_below(below)?.into_iter();
         found.extend(refs.filter_map(|found| repo.peel_to_commit(found.id)));
     }
@@ -228,12 +219,11 @@ pub fn explain_unknown(session: &Session, name: &str, error: Error) -> Error {
     }
     match newest_removed(session, name) {
         None => error,
-        Some(work) => Error::new(
-            Code::RevisionNotFound,
-            format!("the clone of agent '{name}' was removed"),
-        )
-        .unchanged()
-        .hint(work.command()),
+        Some(work) => {
+            Error::new(Code::RevisionNotFound, format!("the clone of agent '{name}' was removed"))
+                .unchanged()
+                .hint(work.command())
+        }
     }
 }
 
@@ -278,18 +268,14 @@ pub fn explain_nothing(session: &Session, error: Error) -> Error {
 pub fn explain_unknown_of(session: &Session, typed: &[String], error: Error) -> Error {
     let ends = typed.iter().flat_map(|typed| typed.split(".."));
     let names = ends.map(|end| end.trim_matches('.').split(['~', '^']).next());
-    names
-        .flatten()
-        .fold(error, |error, name| explain_unknown(session, name, error))
+    names.flatten().fold(error, |error, name| explain_unknown(session, name, error))
 }
 
 fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
     let held_by = lease::held_by(&session.world, &clone.git_dir());
     let takeovers = lease::takeovers(&clone.git_dir());
     let agent = clone.member.agent?;
-    let head = Repo::open_foreign(&session.world, &clone.path)
-        .and_then(|repo| repo.head())
-        .ok();
+    let head = Repo::open_foreign(&session.world, &clone.path).and_then(|repo| repo.head()).ok();
     Some(Agent {
         held_by,
         takeovers,

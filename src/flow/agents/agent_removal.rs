@@ -117,14 +117,9 @@ fn taken_meanwhile(clone: &FoundClone) -> Error {
         .member
         .agent
         .as_ref()
-        .map_or("for reading".to_owned(), |agent| {
-            format!("of agent '{agent}'")
-        });
-    Error::new(
-        Code::CloneNotFound,
-        format!("another process removed the clone {whose} meanwhile"),
-    )
-    .detail("path", clone.path.display().to_string())
+        .map_or("for reading".to_owned(), |agent| format!("of agent '{agent}'"));
+    Error::new(Code::CloneNotFound, format!("another process removed the clone {whose} meanwhile"))
+        .detail("path", clone.path.display().to_string())
 }
 
 fn remove_standing(
@@ -150,10 +145,7 @@ fn remove_standing(
     publish::publish(&inside)?;
     report.log = removed_operations::look(&inside)?;
     let root = SharedRoot::of(world)?;
-    let work = UnsavedWork {
-        lets_go: force,
-        uncommitted,
-    };
+    let work = UnsavedWork { lets_go: force, uncommitted };
     let (leaving, has_kept) = Leaving::begin(world, &root, clone, &inside.repo, work)?;
     residency::forget_with_clone(&inside, clone);
     drop(inside);
@@ -239,10 +231,7 @@ fn own_repositories(repo: &Repo) -> Vec<PathBuf> {
 
 fn would_be_lost(report: &RemovedAgent) -> Error {
     let left_out = report.left_out.iter().map(|left| left.path.to_string());
-    let own = report
-        .own_repositories
-        .iter()
-        .map(|path| path.display().to_string());
+    let own = report.own_repositories.iter().map(|path| path.display().to_string());
     let all: Vec<_> = left_out.chain(own).collect();
     let what = match all.as_slice() {
         [] => text::count(report.unsaved, "uncommitted path"),

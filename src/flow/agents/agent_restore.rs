@@ -124,10 +124,7 @@ pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     }
     let approvals = Approvals::of(&root, hub.store.path());
     report.commands = setup_commands::run_new((session, &inside), &approvals, &mut report.setup)?;
-    report.clone = inside
-        .membership
-        .map(|member| member.id)
-        .unwrap_or_default();
+    report.clone = inside.membership.map(|member| member.id).unwrap_or_default();
     Ok(report)
 }
 
@@ -175,13 +172,7 @@ impl<'a> Plan<'a> {
             Some(log) => log.log_to_continue(root, hub.store.path())?.cloned(),
             None => None,
         };
-        Ok(Plan {
-            agent: request.other.as_ref().unwrap_or(&request.name),
-            work,
-            held,
-            start,
-            log,
-        })
+        Ok(Plan { agent: request.other.as_ref().unwrap_or(&request.name), work, held, start, log })
     }
 
     /// Returns the refs of the new clone beside its current branch.
@@ -200,9 +191,7 @@ impl<'a> Plan<'a> {
         });
         Ok(RestoredAgent {
             agent: self.agent.to_owned(),
-            path: root
-                .clones_of(self.agent)
-                .join(crate::store::key::encode(&self.work.scope)),
+            path: root.clones_of(self.agent).join(crate::store::key::encode(&self.work.scope)),
             clone: String::new(),
             scope: self.work.scope.clone(),
             fork: self.held.on.as_ref().map(|on| on.branch.clone()),
@@ -237,19 +226,11 @@ impl<'a> Plan<'a> {
         for stash in &self.held.stashed {
             let subject = inside.repo.read_commit(*stash)?.subject;
             let stash = stash.to_string();
-            run(
-                world,
-                &inside.repo,
-                &["stash", "store", "-q", "-m", &subject, &stash],
-            )?;
+            run(world, &inside.repo, &["stash", "store", "-q", "-m", &subject, &stash])?;
         }
         if let Some(commit) = self.held.detached {
             let commit = commit.to_string();
-            run(
-                world,
-                &inside.repo,
-                &["checkout", "-q", "--detach", &commit],
-            )?;
+            run(world, &inside.repo, &["checkout", "-q", "--detach", &commit])?;
         }
         drop(inside);
         crate::flow::clones::clone::set_up(world, staged, setup)?;
@@ -264,9 +245,7 @@ impl<'a> Plan<'a> {
             ));
         }
         let inside = staged.session(world)?;
-        Ok(crate::flow::reports::status::unsaved(
-            &inside.repo.scan(&inside.world)?,
-        ))
+        Ok(crate::flow::reports::status::unsaved(&inside.repo.scan(&inside.world)?))
     }
 }
 
@@ -296,10 +275,7 @@ fn start(work: &RemovedWork, held: &Held) -> Result<Start> {
     start.ok_or_else(|| {
         Error::new(
             Code::RevisionNotFound,
-            format!(
-                "the kept work of agent '{}' has no branch for a clone",
-                work.agent
-            ),
+            format!("the kept work of agent '{}' has no branch for a clone", work.agent),
         )
         .unchanged()
         .hint("git colony agents   # --json shows the hub, and the prefix of the refs in it")

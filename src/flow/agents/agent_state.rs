@@ -77,15 +77,9 @@ fn agent_of<'a>(repo: &Repo, typed: &'a str) -> Option<&'a str> {
         let name = RefName::from(format!("{below}{typed}").as_str());
         name.is_valid() && repo.find_ref(&name).ok().flatten().is_some()
     };
-    let is_ref = [
-        "",
-        "refs/heads/",
-        "refs/heads/fork/",
-        "refs/tags/",
-        "refs/remotes/",
-    ]
-    .into_iter()
-    .any(exists);
+    let is_ref = ["", "refs/heads/", "refs/heads/fork/", "refs/tags/", "refs/remotes/"]
+        .into_iter()
+        .any(exists);
     (!is_ref).then_some(agent)
 }
 
@@ -143,10 +137,7 @@ impl AgentState {
             Some(base) if base != self.commit => uncommitted::on_base(session, base, self.commit)?,
             _ => self.commit,
         };
-        Ok(StandIn {
-            name: self.name.clone(),
-            commit,
-        })
+        Ok(StandIn { name: self.name.clone(), commit })
     }
 
     /// Returns it as a state to restore.
@@ -155,14 +146,9 @@ impl AgentState {
     /// `object-missing`.
     pub fn to_restore(&self, session: &Session) -> Result<Target> {
         let target = Target::of_state(&session.repo, &self.name, self.commit, self.base)?;
-        let in_progress = self.in_progress.map(|what| InProgress {
-            what: what.to_owned(),
-            files: Vec::new(),
-        });
-        Ok(Target {
-            in_progress,
-            ..target
-        })
+        let in_progress =
+            self.in_progress.map(|what| InProgress { what: what.to_owned(), files: Vec::new() });
+        Ok(Target { in_progress, ..target })
     }
 
     /// Makes the error for merging uncommitted work.
@@ -185,10 +171,7 @@ fn standing(session: &Session, clone: &FoundClone) -> Result<AgentState> {
     let unignored = unignored::of(&other)?;
     let inside = Session {
         world: session.world.standing_in(&clone.path),
-        repo: session
-            .repo
-            .own_config()?
-            .look_into(&session.world, &other)?,
+        repo: session.repo.own_config()?.look_into(&session.world, &other)?,
         settings: session.settings.clone(),
         membership: None,
     };
@@ -223,11 +206,7 @@ fn bring_large_files(
         trees.push(repo.state_tree(repo.read_commit(*index)?.tree)?);
     }
     for tree in trees {
-        for entry in repo
-            .diff_trees(known, tree)?
-            .into_iter()
-            .filter_map(|change| change.new)
-        {
+        for entry in repo.diff_trees(known, tree)?.into_iter().filter_map(|change| change.new) {
             let pointer = Some(entry)
                 .filter(TreeEntry::is_plain_file)
                 .and_then(|entry| Pointer::of_blob(repo, entry.id));

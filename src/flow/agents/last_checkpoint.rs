@@ -41,11 +41,7 @@ pub(in crate::flow) fn see_out(
     let path = leaving.folder.clone();
     match attempt(world, root, leaving) {
         Ok(left) => left,
-        Err(error) => Some(LeftBehind {
-            path,
-            reason: error.message(),
-            pid: None,
-        }),
+        Err(error) => Some(LeftBehind { path, reason: error.message(), pid: None }),
     }
 }
 
@@ -53,18 +49,12 @@ pub(in crate::flow) fn see_out(
 /// that still exist.
 pub(in crate::flow) fn resume(world: &World, root: &SharedRoot) -> Vec<LeftBehind> {
     let found = Leaving::resume(world, root).into_iter();
-    found
-        .filter_map(|leaving| see_out(world, root, leaving))
-        .collect()
+    found.filter_map(|leaving| see_out(world, root, leaving)).collect()
 }
 
 fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<LeftBehind>> {
     let left = |leaving: &Leaving, reason: String, pid| {
-        Ok(Some(LeftBehind {
-            path: leaving.folder.clone(),
-            reason,
-            pid,
-        }))
+        Ok(Some(LeftBehind { path: leaving.folder.clone(), reason, pid }))
     };
     leaving.unpublish(world, root)?;
     for round in 0..ROUNDS {
@@ -103,11 +93,7 @@ fn attempt(world: &World, root: &SharedRoot, leaving: Leaving) -> Result<Option<
             }),
         });
     }
-    left(
-        &leaving,
-        "another process keeps writing into it".to_owned(),
-        None,
-    )
+    left(&leaving, "another process keeps writing into it".to_owned(), None)
 }
 
 /// Keeps the changes since then; returns the reason if something cannot be kept and must not be
@@ -120,11 +106,7 @@ fn keep_again(world: &World, leaving: &Leaving) -> Result<Option<String>> {
     let inside = open(ObjectWrites::Durable)?;
     inside.repo.look_at_hidden_files(&inside.world)?;
     if leaving.member.role == Role::Agent {
-        let last_state = if leaving.kept_until.is_some() {
-            late_state
-        } else {
-            last_state
-        };
+        let last_state = if leaving.kept_until.is_some() { late_state } else { last_state };
         let looking = open(ObjectWrites::InMemory)?;
         let kept = checkpoint::create(&looking, &last_state())?;
         if let Some(lost) = kept.left_out.first().filter(|_| !leaving.lets_go) {

@@ -100,22 +100,11 @@ pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let (member, hub) = joining::join(session)?;
     removal::complete(world, &root, hub.store.path())?;
     last_checkpoint::resume(world, &root);
-    let changes = if request.with_changes {
-        inherited_files::uncommitted(session)?
-    } else {
-        None
-    };
+    let changes = if request.with_changes { inherited_files::uncommitted(session)? } else { None };
     publish::publish_as(world, &session.repo, &member)?;
     say_what_stays(session, request, &hub)?;
-    let wanted = plan.wanted(
-        session,
-        request,
-        CloneHome {
-            root: &root,
-            hub: &hub,
-            member: &member,
-        },
-    )?;
+    let wanted =
+        plan.wanted(session, request, CloneHome { root: &root, hub: &hub, member: &member })?;
     let staged = wanted.stage(world, time::rfc3339(&world.now()))?;
     let mut setup = Vec::new();
     let begun = set_up(session, &plan, &staged, &mut setup)?;
@@ -197,9 +186,7 @@ impl Plan {
         let commands = setup_commands::of_commit(session, Some(self.commit), &approved)?;
         Ok(NewAgent {
             agent: request.name.clone(),
-            path: root
-                .clones_of(&request.name)
-                .join(crate::store::key::encode(&scope)),
+            path: root.clones_of(&request.name).join(crate::store::key::encode(&scope)),
             clone: String::new(),
             scope,
             fork: format!("fork/{}", self.label),
@@ -228,11 +215,7 @@ impl Plan {
                 "uncommitted changes belong to HEAD: --with-changes cannot be combined with --from",
             ));
         }
-        let named = request
-            .from
-            .as_deref()
-            .map(|from| names::find(repo, from))
-            .transpose()?;
+        let named = request.from.as_deref().map(|from| names::find(repo, from)).transpose()?;
         // A detached HEAD is a valid start as well.
         let is_detached = matches!(head, Head::Detached { .. });
         let detached = head.commit().filter(|_| is_detached);
@@ -247,12 +230,7 @@ impl Plan {
         };
         let tree = repo.tree_of(Some(commit))?;
         let sparse = cone.directories(&session.world, repo, repo, tree)?;
-        Ok(Plan {
-            label,
-            start,
-            commit,
-            sparse,
-        })
+        Ok(Plan { label, start, commit, sparse })
     }
 
     fn wanted<'a>(
@@ -294,11 +272,9 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
     }
     let branch = crate::store::refs::ref_names::fork_branch(label);
     if session.repo.find_ref(&branch)?.is_some() {
-        return Err(
-            Error::new(Code::BranchExists, format!("'fork/{label}' exists already")).hint(format!(
-                "git colony agents new {agent} --fork LABEL   # gives its fork another name"
-            )),
-        );
+        return Err(Error::new(Code::BranchExists, format!("'fork/{label}' exists already")).hint(
+            format!("git colony agents new {agent} --fork LABEL   # gives its fork another name"),
+        ));
     }
     refuse_standing(session, agent)
 }
@@ -317,10 +293,7 @@ pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
         None => Ok(()),
         Some(clone) => Err(Error::new(
             Code::AgentExists,
-            format!(
-                "agent '{agent}' works in '{}' already",
-                clone.path.display()
-            ),
+            format!("agent '{agent}' works in '{}' already", clone.path.display()),
         )
         .detail("path", clone.path.display().to_string())
         .hint(format!("git colony agents path {agent}"))),
@@ -338,10 +311,7 @@ fn start(session: &Session, head: &Head, named: Option<RefName>) -> Result<Start
         (None, Head::Detached { .. }) => default_branch::find(repo)?,
     };
     match found {
-        Some((branch, commit)) => Ok(Start {
-            branch: branch.short(),
-            commit,
-        }),
+        Some((branch, commit)) => Ok(Start { branch: branch.short(), commit }),
         None => Err(Error::new(
             Code::RevisionNotFound,
             "there is no branch with a commit from which an agent could be created",
@@ -360,11 +330,7 @@ fn set_up(
 ) -> Result<fork::ForkReport> {
     let inside = staged.session(&session.world)?;
     let from = (plan.commit != plan.start.commit).then(|| plan.commit.to_string());
-    let request = fork::Request {
-        label: plan.label.clone(),
-        from,
-        switch: true,
-    };
+    let request = fork::Request { label: plan.label.clone(), from, switch: true };
     // Before hooks are installed: ours and those of git-lfs have no part in this.
     let begun = fork::create(&inside, &request)?;
     super::clones::clone::set_up(&session.world, staged, setup)?;

@@ -65,11 +65,7 @@ pub(in crate::flow) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> 
     let repo = hub.store.to_read()?;
     let known = known_elsewhere(&repo)?;
     let look = |work: &RemovedWork| look_at(hub, &repo, &known, work, checkout.as_deref());
-    Ok(Some(HeldWork {
-        removals: all.iter().map(look).collect::<Result<_>>()?,
-        hub: path,
-        agents,
-    }))
+    Ok(Some(HeldWork { removals: all.iter().map(look).collect::<Result<_>>()?, hub: path, agents }))
 }
 
 /// Returns a checkout from which a command about the hub can be run.

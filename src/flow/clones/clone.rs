@@ -96,11 +96,7 @@ pub struct CloneReport {
 /// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
 /// `hub-missing`, `locked`, `filter-failed`, `no-space`, and network errors.
 pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
-    request
-        .agent
-        .as_deref()
-        .map(Identity::of_agent)
-        .transpose()?;
+    request.agent.as_deref().map(Identity::of_agent).transpose()?;
     let root = SharedRoot::of(world)?;
     let source = Source::find(world, session, request, &root)?;
     let start = source.start(world, session, request)?;

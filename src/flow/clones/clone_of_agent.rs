@@ -19,10 +19,7 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     if let Some(known) = find_of_agent(world, agent)? {
         return Ok(known);
     }
-    let request = Request {
-        agent: Some(agent.to_owned()),
-        ..Request::default()
-    };
+    let request = Request { agent: Some(agent.to_owned()), ..Request::default() };
     let made = clone::clone(world, None, &request)?;
     for line in setup_commands::advice(&made.commands, agent) {
         (world.narrate)(&line);
@@ -61,9 +58,7 @@ fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
     };
     let url =
         colony.map(|colony| RemoteUrl::parse(&colony.origin_url, Provenance::User, &world.cwd));
-    let hub = url
-        .transpose()?
-        .map(|url| locate::place_of_url(&root, &url));
+    let hub = url.transpose()?.map(|url| locate::place_of_url(&root, &url));
     if !has_any(&root, hub.as_deref(), agent) {
         return Ok(None);
     }
@@ -72,7 +67,5 @@ fn find_of_agent(world: &World, agent: &str) -> Result<Option<PathBuf>> {
 
 fn has_any(root: &SharedRoot, hub: Option<&Path>, agent: &str) -> bool {
     let known = found::clones(root, hub).into_iter();
-    known
-        .filter_map(|clone| clone.member.agent)
-        .any(|name| name == agent)
+    known.filter_map(|clone| clone.member.agent).any(|name| name == agent)
 }

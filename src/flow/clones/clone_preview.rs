@@ -39,11 +39,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let of_hub = || Hub::open(&hub).and_then(|hub| hub.default_branch()).ok();
     let current = head.map(|head| head.moving_ref().short());
     let branch = request.branch.clone().or(current).or_else(of_hub);
-    let scope = request
-        .scope
-        .clone()
-        .or_else(|| branch.clone())
-        .unwrap_or_default();
+    let scope = request.scope.clone().or_else(|| branch.clone()).unwrap_or_default();
     let folder = match &request.agent {
         Some(agent) => root.clones_of(agent),
         None => root.shared_clones(),
@@ -51,11 +47,7 @@ pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> R
     let commands = would_run(here, &root, &hub, request)?;
     let sparse = would_hold(here, request)?;
     Ok(CloneReport {
-        status: would_be(
-            &folder.join(crate::store::key::encode(&scope)),
-            &hub,
-            request,
-        ),
+        status: would_be(&folder.join(crate::store::key::encode(&scope)), &hub, request),
         path: folder.join(crate::store::key::encode(&scope)),
         id: None,
         read_only: request.agent.is_none(),

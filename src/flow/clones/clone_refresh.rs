@@ -81,11 +81,8 @@ pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<R
     if hub.has_remote() {
         hub.fetch(world)?;
     }
-    let inside = Session::open(
-        world.standing_in(&clone.path),
-        &Flags::default(),
-        ObjectWrites::Durable,
-    )?;
+    let inside =
+        Session::open(world.standing_in(&clone.path), &Flags::default(), ObjectWrites::Durable)?;
     let repo = &inside.repo;
     let from = repo.head()?.commit();
     let is_read = clone.member.role == Role::Reader;
@@ -150,11 +147,7 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
     for found in hub.remote_branches()? {
         let old = inside.repo.find_ref(&found.name)?;
         if old != Some(found.id) {
-            changes.push(RefChange {
-                name: found.name,
-                old,
-                new: Some(found.id),
-            });
+            changes.push(RefChange { name: found.name, old, new: Some(found.id) });
         }
     }
     let who = inside.record_signature();
@@ -193,11 +186,8 @@ pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<R
         });
     }
     let hub = Hub::open(&clone.member.hub)?;
-    let inside = Session::open(
-        world.standing_in(&clone.path),
-        &Flags::default(),
-        ObjectWrites::InMemory,
-    )?;
+    let inside =
+        Session::open(world.standing_in(&clone.path), &Flags::default(), ObjectWrites::InMemory)?;
     let repo = &inside.repo;
     let mut moved = Vec::new();
     let mut would_follow = migrate::would_give_up(&inside)?;
@@ -287,11 +277,7 @@ fn follow(inside: &Session, clone: &FoundClone) -> Result<()> {
         return Ok(());
     };
     let remote = format!("refs/remotes/origin/{branch}");
-    if inside
-        .repo
-        .find_ref(&RefName::from(remote.as_str()))?
-        .is_none()
-    {
+    if inside.repo.find_ref(&RefName::from(remote.as_str()))?.is_none() {
         return Ok(());
     }
     own_refs::check_out(inside, || {
@@ -330,15 +316,8 @@ fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
     if paths.is_empty() {
         return Ok(false);
     }
-    let literal: Vec<_> = paths
-        .iter()
-        .map(|path| format!(":(literal){path}"))
-        .collect();
-    let index = inside
-        .repo
-        .git_dir()
-        .join("colony")
-        .join("tmp-index-of-goal");
+    let literal: Vec<_> = paths.iter().map(|path| format!(":(literal){path}")).collect();
+    let index = inside.repo.git_dir().join("colony").join("tmp-index-of-goal");
     let run = |args: &[&str], is_of_goal: bool| {
         let mut git = inside.repo.git(&inside.world);
         git.args(["-c", "core.fsmonitor=false"]).args(args);
@@ -350,16 +329,9 @@ fn take_for_done(inside: &Session, goal: &str, paths: &[&str]) -> Result<bool> {
     };
     let literal: Vec<&str> = literal.iter().map(String::as_str).collect();
     let equal = run(&["read-tree", goal], true)?
-        && run(
-            &[&["diff", "--quiet", "--no-ext-diff", "--"], &literal[..]].concat(),
-            true,
-        )?;
+        && run(&[&["diff", "--quiet", "--no-ext-diff", "--"], &literal[..]].concat(), true)?;
     atomic::remove_file(&index)?;
-    Ok(equal
-        && run(
-            &[&["reset", "-q", goal, "--"], &literal[..]].concat(),
-            false,
-        )?)
+    Ok(equal && run(&[&["reset", "-q", goal, "--"], &literal[..]].concat(), false)?)
 }
 
 /// Explains git's refusal: with the paths it names, else with its first message.

@@ -64,13 +64,7 @@ impl Source {
                 error.message()
             ));
         }
-        Ok(Source {
-            hub,
-            url: url.in_full(),
-            push_url: None,
-            desk: None,
-            colony,
-        })
+        Ok(Source { hub, url: url.in_full(), push_url: None, desk: None, colony })
     }
 
     /// Returns the directories of the clone. In a clone of another repository the settings are read
@@ -105,10 +99,8 @@ impl Source {
         request: &Request,
     ) -> Result<Start> {
         let of_colony = self.colony.as_ref();
-        let branch = request
-            .branch
-            .clone()
-            .or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
+        let branch =
+            request.branch.clone().or_else(|| of_colony.and_then(|colony| colony.branch.clone()));
         let branch = match (branch, session.filter(|_| self.desk.is_some())) {
             (Some(branch), _) => branch,
             (None, Some(session)) => session.repo.head()?.moving_ref().short(),
@@ -120,9 +112,7 @@ impl Source {
             commit = session.repo.find_ref(&name)?;
         }
         if commit.is_none() {
-            commit = self
-                .hub
-                .find_ref(&format!("refs/remotes/origin/{branch}"))?;
+            commit = self.hub.find_ref(&format!("refs/remotes/origin/{branch}"))?;
         }
         let of_colony = of_colony.filter(|_| request.branch.is_none());
         let start = rewritten_start::noted(world, &self.hub, of_colony)?.or(commit);
@@ -132,10 +122,7 @@ impl Source {
                 format!("'{}' has no branch '{branch}' with a commit", self.url),
             )
             .unchanged()
-            .hint(format!(
-                "git ls-remote --heads {}   # lists its branches",
-                self.url
-            ))
+            .hint(format!("git ls-remote --heads {}   # lists its branches", self.url))
         })?;
         Ok(Start { branch, commit })
     }

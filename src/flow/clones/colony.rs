@@ -96,10 +96,7 @@ pub fn gather_state(session: &Session, name: &str) {
 
 /// Makes the error for a name that cannot be looked up in published work.
 fn unseen(name: &str, cause: &Error) -> Error {
-    let message = format!(
-        "cannot read the published work '{name}': {}",
-        cause.message()
-    );
+    let message = format!("cannot read the published work '{name}': {}", cause.message());
     let error = Error::new(cause.code(), message).unchanged();
     match cause.hint_text() {
         Some(hint) => error.hint(hint),
@@ -124,11 +121,8 @@ fn warn_unseen(world: &World, error: &Error) {
 /// is reported, and stops nothing: the next command publishes them too.
 pub fn publish_changes(world: &World) {
     if let Some(workdir) = world.changes.workdir() {
-        let session = Session::open(
-            world.standing_in(&workdir),
-            &Flags::default(),
-            ObjectWrites::Durable,
-        );
+        let session =
+            Session::open(world.standing_in(&workdir), &Flags::default(), ObjectWrites::Durable);
         let published = session.and_then(|session| {
             shared::refresh(&session);
             publish::publish(&session)
@@ -148,9 +142,6 @@ fn publish(world: &World, published: Result<usize>) {
     if let Err(error) = published
         && world.warned.is_first(&error.message())
     {
-        (world.narrate)(&format!(
-            "warning: cannot publish to the hub: {}",
-            error.message()
-        ));
+        (world.narrate)(&format!("warning: cannot publish to the hub: {}", error.message()));
     }
 }

@@ -54,14 +54,12 @@ pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     let made = automatic::create(session, "copied to a new agent")?;
     if made.reason == Some("busy") {
         return Err(
-            Error::new(Code::Locked, "another git-colony command is running here").unchanged(),
+            Error::new(Code::Locked, "another git-colony command is running here").unchanged()
         );
     }
     // Unchanged since the newest checkpoint: that holds the state.
     let known = checkpoints::list(&session.repo, Which::Automatic)?;
-    Ok(made
-        .sha
-        .or_else(|| known.sound.last().map(|newest| newest.sha)))
+    Ok(made.sha.or_else(|| known.sound.last().map(|newest| newest.sha)))
 }
 
 /// Puts the files of a state over those of a staged clone, as uncommitted changes.
@@ -73,15 +71,6 @@ pub(in crate::flow) fn put(world: &World, staged: &Staged, state: Oid) -> Result
     let mut git = inside.repo.git(&inside.world);
     git.env(OPERATION_VARIABLE, "agents new");
     let source = format!("--source={state}");
-    git.args([
-        "restore",
-        "-q",
-        "--worktree",
-        "--no-overlay",
-        &source,
-        "--",
-        ":/",
-    ]);
-    git.run_checked("copy the uncommitted changes into the clone")
-        .map(drop)
+    git.args(["restore", "-q", "--worktree", "--no-overlay", &source, "--", ":/"]);
+    git.run_checked("copy the uncommitted changes into the clone").map(drop)
 }

@@ -25,9 +25,7 @@ pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
     let Some(leaf) = leaf.ok().flatten().filter(TreeEntry::is_plain_file) else {
         return Store::ByAttributes;
     };
-    let small = repo
-        .object_size(leaf.id)
-        .is_some_and(|size| size <= LIMIT_BYTES);
+    let small = repo.object_size(leaf.id).is_some_and(|size| size <= LIMIT_BYTES);
     let bytes = repo.read_blob(leaf.id).ok().filter(|_| small);
     let lfs = match bytes.map(|bytes| Manifest::parse(&bytes)) {
         Some(Ok(manifest)) => manifest.lfs,

@@ -37,9 +37,7 @@ pub(super) fn find(
         Err(error) => error,
     };
     match session {
-        Some(session) => restored(session, name)?
-            .map(|clone| (clone, Record::Lost))
-            .ok_or(error),
+        Some(session) => restored(session, name)?.map(|clone| (clone, Record::Lost)).ok_or(error),
         None => Err(error),
     }
 }
@@ -68,11 +66,7 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
     let [DamagedClone { path, .. }] = lost.as_slice() else {
         return Ok(None);
     };
-    let Some(place) = path
-        .canonicalize()
-        .ok()
-        .and_then(|path| AgentPlace::find(&path))
-    else {
+    let Some(place) = path.canonicalize().ok().and_then(|path| AgentPlace::find(&path)) else {
         return Ok(None);
     };
     let repo = Repo::open(&session.world.standing_in(path), ObjectWrites::InMemory)?;
@@ -94,10 +88,7 @@ fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
     } else {
         let head = repo.head()?.moving_ref();
         let name = head.as_bytes().strip_prefix(b"refs/heads/");
-        name.map_or_else(
-            || scope.clone(),
-            |name| String::from_utf8_lossy(name).into_owned(),
-        )
+        name.map_or_else(|| scope.clone(), |name| String::from_utf8_lossy(name).into_owned())
     };
     Ok(Some(FoundClone {
         path: path.clone(),

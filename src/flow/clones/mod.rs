@@ -79,14 +79,9 @@ pub struct ClonesReport {
 /// `url-refused`, `invalid-value`.
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
-    let hub = session
-        .map(|session| locate::place_of(session, &root))
-        .transpose()?;
+    let hub = session.map(|session| locate::place_of(session, &root)).transpose()?;
     let found = found::clones(&root, hub.as_deref());
-    let clones: Vec<_> = found
-        .into_iter()
-        .map(|clone| describe(world, clone))
-        .collect();
+    let clones: Vec<_> = found.into_iter().map(|clone| describe(world, clone)).collect();
     Ok(ClonesReport {
         count: clones.len(),
         clones,
@@ -96,9 +91,8 @@ pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
 
 fn describe(world: &World, clone: FoundClone) -> Clone {
     let inside = world.standing_in(&clone.path);
-    let head = crate::git::Repo::open(&inside, ObjectWrites::InMemory)
-        .and_then(|repo| repo.head())
-        .ok();
+    let head =
+        crate::git::Repo::open(&inside, ObjectWrites::InMemory).and_then(|repo| repo.head()).ok();
     let member = clone.member;
     Clone {
         id: member.id,
@@ -185,17 +179,12 @@ pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Res
     let RemovalOptions { force, dry_run } = options;
     let root = SharedRoot::of(world)?;
     let here = here.and_then(|session| locate::place_of(session, &root).ok());
-    let mut report = GcReport {
-        dry_run,
-        ..GcReport::default()
-    };
+    let mut report = GcReport { dry_run, ..GcReport::default() };
     if !dry_run {
         hub_folder::restore_all(world, &root)?;
         report.leaving = last_checkpoint::resume(world, &root);
     }
-    let standing = found::clones(&root, None)
-        .into_iter()
-        .map(|clone| clone.member.hub);
+    let standing = found::clones(&root, None).into_iter().map(|clone| clone.member.hub);
     let used: Vec<PathBuf> = standing.chain(removal_steps::hubs(&root)).collect();
     for path in locate::all(&root) {
         if !dry_run {
@@ -210,10 +199,7 @@ pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Res
             let hub = path.clone();
             report.logs.push(HeldLogs { hub, amount });
         }
-        report.work.extend(removed_agents_work::of(
-            &store,
-            here.as_ref() == Some(&path),
-        )?);
+        report.work.extend(removed_agents_work::of(&store, here.as_ref() == Some(&path))?);
         if removed_log::holds_kept_work(&store)? && !force {
             report.kept.push(path);
             continue;

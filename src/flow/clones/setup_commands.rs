@@ -110,12 +110,7 @@ fn plan(
             (true, false) => Status::WouldRun,
         };
         waits |= !may;
-        SetupCommand {
-            id: approved_commands::id_of(&command),
-            command,
-            status,
-            exit_code: None,
-        }
+        SetupCommand { id: approved_commands::id_of(&command), command, status, exit_code: None }
     });
     Ok(planned.collect())
 }
@@ -147,9 +142,7 @@ pub(in crate::flow) fn run_new(
     let mut commands = plan(world, &desk.repo, repo, tree, approvals)?;
     let limit = desk.settings.clone_run_time;
     run(world, repo.workdir(), limit, &mut commands)?;
-    let ran = commands
-        .iter()
-        .filter(|command| command.status == Status::Ran);
+    let ran = commands.iter().filter(|command| command.status == Status::Ran);
     setup.extend(ran.map(|command| format!("ran '{}'", command.command)));
     Ok(commands)
 }
@@ -275,22 +268,14 @@ pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Re
         let limit = inside.settings.clone_run_time;
         run(world, &clone.path, limit, &mut commands)?;
     }
-    Ok(SetupReport {
-        id: clone.member.id,
-        path: clone.path,
-        commands,
-        dry_run: request.dry_run,
-    })
+    Ok(SetupReport { id: clone.member.id, path: clone.path, commands, dry_run: request.dry_run })
 }
 
 fn refuse_agent(world: &World, request: &Request) -> Result<()> {
     if request.approve.is_empty() {
         return Ok(());
     }
-    let named = request
-        .agent
-        .clone()
-        .map(|agent| (agent, AgentReason::Named));
+    let named = request.agent.clone().map(|agent| (agent, AgentReason::Named));
     let from = || acting_agent::by_place_or_session(world).into_iter().next();
     let Some((agent, reason)) = named.or_else(from) else {
         return Ok(());

@@ -95,9 +95,7 @@ fn assemble_trusting(
             Some(_) => Detail::Outline,
         },
     };
-    let budget = request
-        .skeleton
-        .map_or(budget, |share| part_of(budget, share));
+    let budget = request.skeleton.map_or(budget, |share| part_of(budget, share));
     let (text, parts) = assembly.fitted(budget)?;
     let names = assembly.used();
     task_files::note_access(session, &names)?;
@@ -181,11 +179,7 @@ impl Assembly<'_> {
             let (body, parts) = self.written();
             let preamble = self.preamble(&parts);
             let is_small = tokenizer.count(&preamble) * PREAMBLE_SHARE <= budget;
-            let text = if is_small && !parts.is_empty() {
-                preamble + &body
-            } else {
-                body
-            };
+            let text = if is_small && !parts.is_empty() { preamble + &body } else { body };
             if tokenizer.count(&text) <= budget {
                 let parts = parts.into_iter().map(|it| self.with_page(it));
                 return Ok((text, parts.collect::<Result<_>>()?));
@@ -198,13 +192,7 @@ impl Assembly<'_> {
 
     /// Returns the lines about the sources: where parts come from, how well they fit, how much is missing.
     fn preamble(&self, parts: &[Written]) -> String {
-        let TaskFiles {
-            plan,
-            view,
-            skipped,
-            stale,
-            ..
-        } = self.files;
+        let TaskFiles { plan, view, skipped, stale, .. } = self.files;
         let mut sources: BTreeMap<&str, (usize, f64)> = BTreeMap::new();
         for Written { part, .. } in parts {
             let id = part.fragment_id.as_deref().unwrap_or_default();
@@ -229,9 +217,7 @@ impl Assembly<'_> {
     fn with_page(&self, written: Written) -> Result<ContextPart> {
         let Written { file, part } = written;
         let file = self.files.files.get(file);
-        let found = file
-            .map(|file| self.pages.find(file, part.start))
-            .transpose()?;
+        let found = file.map(|file| self.pages.find(file, part.start)).transpose()?;
         Ok(match found.flatten() {
             None => part,
             Some(covering) => ContextPart {
@@ -289,10 +275,7 @@ impl Assembly<'_> {
                 fragment_id: Some(fragment_id(&file.project, &file.name)),
                 tier: file.tier,
             };
-            parts.push(Written {
-                file: *number,
-                part,
-            });
+            parts.push(Written { file: *number, part });
             text.push_str(&written);
         }
         (text, parts)
@@ -303,9 +286,7 @@ impl Assembly<'_> {
         let mut used: BTreeMap<String, BTreeSet<&FragmentName>> = BTreeMap::new();
         for (file, _) in self.choice.chosen.keys() {
             if let Some(file) = self.files.files.get(*file) {
-                used.entry(file.project.clone())
-                    .or_default()
-                    .insert(&file.name);
+                used.entry(file.project.clone()).or_default().insert(&file.name);
             }
         }
         let names = |(project, names): (String, BTreeSet<&FragmentName>)| {

@@ -27,11 +27,7 @@ pub(super) fn root_of(session: &Session, id: &str) -> Result<Option<RepoPath>> {
         Plane::Cli => Reach::Anywhere,
         Plane::Mcp => Reach::Below(session.settings.catalog_roots.clone()),
     };
-    let workspace = Workspace {
-        world: &session.world,
-        checkout: &checkout,
-        reach: &reach,
-    };
+    let workspace = Workspace { world: &session.world, checkout: &checkout, reach: &reach };
     let repositories = resolve(workspace, &loaded.manifest()?)?;
     let found = repositories.into_iter().find(|it| {
         let allows = |needed: &Capability| it.access.capabilities.contains(needed);

@@ -81,13 +81,7 @@ impl Choice {
             room -= tokens + heading;
             let place = (piece.file, piece.number);
             choice.order.push(place);
-            choice.chosen.insert(
-                place,
-                Chosen {
-                    passage,
-                    score: piece.score,
-                },
-            );
+            choice.chosen.insert(place, Chosen { passage, score: piece.score });
         }
         Ok(Some(choice))
     }

@@ -49,10 +49,7 @@ impl CoveringPages {
                 })
             });
             if let Some(page) = page {
-                return Ok(Some(Covering {
-                    scope: scope.scope.clone(),
-                    page: page.id,
-                }));
+                return Ok(Some(Covering { scope: scope.scope.clone(), page: page.id }));
             }
         }
         Ok(None)

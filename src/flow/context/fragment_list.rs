@@ -102,13 +102,7 @@ pub fn list(session: &Session, request: &ListRequest) -> Result<FragmentsReport>
     for project in projects {
         let mut fragments = tiers.fragments(&project)?;
         fragments.retain(|it| request.tier.is_none() || it.tier == request.tier);
-        rows.extend(described(
-            session,
-            &known,
-            &project,
-            &fragments,
-            request.view,
-        )?);
+        rows.extend(described(session, &known, &project, &fragments, request.view)?);
     }
     Ok(FragmentsReport {
         count: rows.len(),
@@ -126,10 +120,7 @@ fn described(
     view: Option<ContextView>,
 ) -> Result<Vec<FragmentRow>> {
     let found = known.project(project).ok();
-    let seen = found
-        .zip(view)
-        .map(|(found, view)| Seen::of(&found.item, view))
-        .transpose()?;
+    let seen = found.zip(view).map(|(found, view)| Seen::of(&found.item, view)).transpose()?;
     // Whether a secret was allowed is not known any more; that file has been read.
     let everything = [RepoPath::default()];
     let reader = ProjectReader::new(session, &everything);
@@ -146,10 +137,7 @@ fn described(
         let name = &it.file.name;
         let place = places.get(name.resource.as_str());
         let path = place.map_or(name.path.clone(), |place| place.shown(&name.path));
-        if seen
-            .as_ref()
-            .is_some_and(|seen| !seen.has(&path, it.file.bytes))
-        {
+        if seen.as_ref().is_some_and(|seen| !seen.has(&path, it.file.bytes)) {
             continue;
         }
         let stale = match place {

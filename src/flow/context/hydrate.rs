@@ -77,10 +77,7 @@ impl TierTotal {
     }
 
     fn plus(self, other: TierTotal) -> TierTotal {
-        TierTotal {
-            count: self.count + other.count,
-            tokens: self.tokens + other.tokens,
-        }
+        TierTotal { count: self.count + other.count, tokens: self.tokens + other.tokens }
     }
 }
 
@@ -162,19 +159,11 @@ pub(super) fn hydrate_project(
 ) -> Result<HydratedProject> {
     let name = &project.item.name;
     let (repository, agent) = (repository_id(session)?, owner(session));
-    let owner = TierOwner {
-        repository: &repository,
-        agent: &agent,
-        project: name,
-    };
+    let owner = TierOwner { repository: &repository, agent: &agent, project: name };
     let mut state = State::open(session).map_err(unusable)?;
     let before = state.fragments(owner).map_err(unusable)?;
     // What was allowed once must not be taken for what the rules allow.
-    let trust = if request.allow_secret.is_empty() {
-        trust
-    } else {
-        Trust::Nothing
-    };
+    let trust = if request.allow_secret.is_empty() { trust } else { Trust::Nothing };
     let mut reading = ProjectReading {
         session,
         project,
@@ -259,12 +248,7 @@ impl HydrationReport {
         let stored = done.fragments.len();
         let bytes = done.fragments.iter().map(|it| it.file.bytes).sum();
         let read: BTreeSet<&FragmentName> = done.files.iter().map(|it| &it.name).collect();
-        let gone = done
-            .changes
-            .evicted
-            .iter()
-            .filter(|name| !read.contains(name))
-            .count();
+        let gone = done.changes.evicted.iter().filter(|name| !read.contains(name)).count();
         self.stored += stored;
         self.changed += done.changes.stored.len();
         self.stopped |= done.stopped;

@@ -55,10 +55,7 @@ pub fn read(session: &Session) -> Result<KnownProjects> {
     let of_repository = of_repository(session)?;
     let mut projects = joined(of_user.projects, of_repository.projects, |it| &it.name);
     if projects.is_empty() {
-        projects.push(Sourced {
-            item: whole_repository(),
-            source: ProjectSource::Default,
-        });
+        projects.push(Sourced { item: whole_repository(), source: ProjectSource::Default });
     }
     let mut plans = joined(of_user.plans, of_repository.plans, |it| &it.name);
     if plans.iter().all(|plan| plan.item.name != DEFAULT) {
@@ -91,15 +88,9 @@ fn joined<T>(of_user: Vec<T>, of_repository: Vec<T>, name: fn(&T) -> &str) -> Ve
     let mut all: Vec<Sourced<T>> = of_repository
         .into_iter()
         .filter(is_new)
-        .map(|item| Sourced {
-            item,
-            source: ProjectSource::Repository,
-        })
+        .map(|item| Sourced { item, source: ProjectSource::Repository })
         .collect();
-    all.extend(of_user.into_iter().map(|item| Sourced {
-        item,
-        source: ProjectSource::User,
-    }));
+    all.extend(of_user.into_iter().map(|item| Sourced { item, source: ProjectSource::User }));
     all.sort_by(|one, other| name(&one.item).cmp(name(&other.item)));
     all
 }
@@ -123,13 +114,7 @@ fn of_repository(session: &Session) -> Result<ProjectTables> {
     let read = session.repo.read_file(&RepoPath::from(PATH), LIMIT_BYTES);
     let bytes = read.map_err(|fault| fault.error(Code::ProjectsInvalid, &RepoPath::from(PATH)))?;
     let text = String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
-        invalid(
-            session,
-            &ProjectFault {
-                position: None,
-                message: "it is not UTF-8".to_owned(),
-            },
-        )
+        invalid(session, &ProjectFault { position: None, message: "it is not UTF-8".to_owned() })
     })?;
     project_tables::read(&text).map_err(|fault| invalid(session, &fault))
 }
@@ -164,14 +149,10 @@ impl KnownProjects {
     /// `plan-not-found`.
     pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
         let name = name.unwrap_or(DEFAULT);
-        let found = self
-            .plans
-            .iter()
-            .find(|it| it.item.name == name)
-            .ok_or_else(|| {
-                let message = format!("no plan is named '{}'", name.escape_debug());
-                Error::new(Code::PlanNotFound, message).hint("git colony plans")
-            });
+        let found = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
+            let message = format!("no plan is named '{}'", name.escape_debug());
+            Error::new(Code::PlanNotFound, message).hint("git colony plans")
+        });
         Ok(&found?.item)
     }
 

@@ -49,23 +49,16 @@ impl<'a> Tiers<'a> {
         project: &str,
         work: impl FnOnce(&mut State, TierOwner<'_>) -> std::result::Result<T, Unusable>,
     ) -> Result<Option<T>> {
-        let owner = TierOwner {
-            repository: &self.repository,
-            agent: &self.agent,
-            project,
-        };
+        let owner = TierOwner { repository: &self.repository, agent: &self.agent, project };
         let state = self.state.as_mut();
-        state
-            .map(|state| work(state, owner).map_err(unusable))
-            .transpose()
+        state.map(|state| work(state, owner).map_err(unusable)).transpose()
     }
 
     /// Returns the fragments of a project as they are by now.
     pub(super) fn fragments(&mut self, project: &str) -> Result<Vec<Fragment>> {
         let (limits, now) = (limits(self.session), now(self.session));
-        let found = self.with(project, |state, owner| {
-            state.aged_fragments(owner, Tier::Cold, limits, now)
-        })?;
+        let found = self
+            .with(project, |state, owner| state.aged_fragments(owner, Tier::Cold, limits, now))?;
         Ok(found.unwrap_or_default())
     }
 }

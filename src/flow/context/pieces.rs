@@ -94,14 +94,8 @@ fn ranks(
     if let Some(question) = question {
         let nothing = RepoPath::default();
         let contents = files.iter().map(|file| match file.tier {
-            None => NamedContent {
-                path: &nothing,
-                hash: "",
-            },
-            Some(_) => NamedContent {
-                path: &file.shown,
-                hash: &file.hash,
-            },
+            None => NamedContent { path: &nothing, hash: "" },
+            Some(_) => NamedContent { path: &file.shown, hash: &file.hash },
         });
         let named: Vec<NamedContent<'_>> = contents.collect();
         let text = |number: usize| match files.get(number) {
@@ -119,10 +113,7 @@ fn ranks(
         };
         passages.push(number);
     }
-    Ok(Some(FileRanks {
-        passages,
-        relevance: BTreeMap::new(),
-    }))
+    Ok(Some(FileRanks { passages, relevance: BTreeMap::new() }))
 }
 
 /// Ranks the passages of texts for a question, each text with its name: the relevance of those that match, up to 1, by

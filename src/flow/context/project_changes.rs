@@ -98,10 +98,7 @@ impl ProjectChange {
     fn words(&self) -> (&'static str, &str) {
         match self {
             ProjectChange::Add(project) => ("Add to", &project.name),
-            ProjectChange::Remove {
-                project,
-                resource: None,
-            } => ("Remove", project),
+            ProjectChange::Remove { project, resource: None } => ("Remove", project),
             ProjectChange::Remove { project, .. } => ("Remove from", project),
         }
     }
@@ -153,10 +150,7 @@ fn plan(session: &Session, change: &ProjectChange) -> Result<Plan> {
                 Some(resource) => ProjectEdit::RemoveResource { project, resource },
                 None => ProjectEdit::Remove(project),
             };
-            let added = Project {
-                resources: found,
-                ..empty(project)
-            };
+            let added = Project { resources: found, ..empty(project) };
             (Some(edit), added)
         }
     };
@@ -191,10 +185,7 @@ struct Places {
 /// Looks at the locations of a project, and refuses those that the repository may not name.
 fn places(session: &Session, project: &Project) -> Result<Places> {
     let reader = ProjectReader::new(session, &[]);
-    let mut places = Places {
-        missing: Vec::new(),
-        has_whole_repository: false,
-    };
+    let mut places = Places { missing: Vec::new(), has_whole_repository: false };
     for resource in &project.resources {
         let place = reader.place(resource, ProjectSource::Repository)?;
         reader.refuse_symlink(&project.name, resource)?;
@@ -232,10 +223,7 @@ fn not_yet_in(tables: &ProjectTables, project: &Project) -> Result<Option<Projec
             }
         }
     }
-    Ok((!added.is_empty()).then(|| Project {
-        resources: added,
-        ..project.clone()
-    }))
+    Ok((!added.is_empty()).then(|| Project { resources: added, ..project.clone() }))
 }
 
 /// Returns the resources that are to be removed.

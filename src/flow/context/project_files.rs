@@ -74,11 +74,7 @@ pub(super) struct ProjectReader<'a> {
 
 impl<'a> ProjectReader<'a> {
     pub(super) fn new(session: &'a Session, allowed: &'a [RepoPath]) -> ProjectReader<'a> {
-        ProjectReader {
-            session,
-            allowed,
-            hidden: RefCell::default(),
-        }
+        ProjectReader { session, allowed, hidden: RefCell::default() }
     }
 
     /// Finds the place of a resource.
@@ -225,11 +221,7 @@ impl<'a> ProjectReader<'a> {
     ) -> Result<FileReading> {
         match place {
             Place::Nowhere => Ok(FileReading::Skipped(SkipReason::NoLocation)),
-            Place::Folder {
-                files,
-                shown,
-                listed,
-            } => {
+            Place::Folder { files, shown, listed } => {
                 if *listed == Listed::Catalog && self.hides(files.top(), path) {
                     return Ok(FileReading::Skipped(SkipReason::Hidden));
                 }
@@ -310,11 +302,8 @@ impl<'a> ProjectReader<'a> {
             self.session.world.interrupt.check()?;
             let size = match place {
                 Place::Folder { files, .. } => {
-                    let stat = files
-                        .stat(&path)
-                        .ok()
-                        .flatten()
-                        .filter(|it| it.kind == EntryKind::File);
+                    let stat =
+                        files.stat(&path).ok().flatten().filter(|it| it.kind == EntryKind::File);
                     stat.map(|stat| stat.size_bytes)
                 }
                 Place::Documents { documents, .. } => {

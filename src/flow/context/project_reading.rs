@@ -57,10 +57,7 @@ impl HydratedFile {
             name,
             shown,
             hash: reading.hash.to_owned(),
-            text: FileText::Known {
-                bytes: reading.bytes,
-                passages: reading.passages,
-            },
+            text: FileText::Known { bytes: reading.bytes, passages: reading.passages },
             tokens,
             is_new: false,
             modified: reading.stat.modified,
@@ -168,10 +165,7 @@ impl ProjectReading<'_> {
         let paths = self.reader.list(place)?;
         let names: Vec<FragmentName> = paths
             .into_iter()
-            .map(|path| FragmentName {
-                resource: resource.to_owned(),
-                path,
-            })
+            .map(|path| FragmentName { resource: resource.to_owned(), path })
             .collect();
         let known: Vec<Option<(Reading<'_>, u64)>> = names
             .iter()
@@ -228,10 +222,7 @@ impl ProjectReading<'_> {
             }
             FileReading::Skipped(reason) => {
                 self.found.stopped |= reason == SkipReason::ProjectFull;
-                self.found.skipped.push(SkippedFile {
-                    path: shown,
-                    reason,
-                });
+                self.found.skipped.push(SkippedFile { path: shown, reason });
             }
         }
         Ok(())
@@ -245,31 +236,17 @@ pub(super) fn store_readings(
     owner: TierOwner<'_>,
     read: &HydratedProject,
 ) -> Result<()> {
-    let now = session
-        .world
-        .now()
-        .timestamp_nanos_opt()
-        .unwrap_or_default();
-    for files in read
-        .files
-        .chunk_by(|one, other| one.name.resource == other.name.resource)
-    {
+    let now = session.world.now().timestamp_nanos_opt().unwrap_or_default();
+    for files in read.files.chunk_by(|one, other| one.name.resource == other.name.resource) {
         let (mut in_tiers, mut rest) = (Readings::default(), Readings::default());
         for file in files {
             let found = find_fragment(&read.fragments, &file.name, &file.hash);
-            let list = if found.is_some() {
-                &mut in_tiers
-            } else {
-                &mut rest
-            };
+            let list = if found.is_some() { &mut in_tiers } else { &mut rest };
             if let Some(reading) = file.reading().filter(|it| it.is_certain(now)) {
                 list.add(reading);
             }
         }
-        for (part, readings) in [
-            (ReadingsPart::InTiers, in_tiers),
-            (ReadingsPart::Rest, rest),
-        ] {
+        for (part, readings) in [(ReadingsPart::InTiers, in_tiers), (ReadingsPart::Rest, rest)] {
             let of = ReadingsOf {
                 repository: owner.repository,
                 project: owner.project,
@@ -299,12 +276,7 @@ impl KnownFiles {
         resource: &str,
     ) -> Result<KnownFiles> {
         let mut of_part = |part| {
-            let of = ReadingsOf {
-                repository,
-                project: &project.item.name,
-                resource,
-                part,
-            };
+            let of = ReadingsOf { repository, project: &project.item.name, resource, part };
             state.readings(of).map_err(unusable)
         };
         Ok(KnownFiles {

@@ -88,19 +88,13 @@ pub fn projects(session: &Session) -> Result<ProjectsReport> {
     let known = known_projects::read(session)?;
     let rows = known.projects.iter().map(|it| row(session, it));
     let projects: Vec<ProjectRow> = rows.collect::<Result<_>>()?;
-    Ok(ProjectsReport {
-        count: projects.len(),
-        projects,
-    })
+    Ok(ProjectsReport { count: projects.len(), projects })
 }
 
 fn row(session: &Session, project: &Sourced<Project>) -> Result<ProjectRow> {
     let reader = ProjectReader::new(session, &[]);
     let item = &project.item;
-    let resources = item
-        .resources
-        .iter()
-        .map(|it| resource_row(&reader, it, project.source));
+    let resources = item.resources.iter().map(|it| resource_row(&reader, it, project.source));
     Ok(ProjectRow {
         name: item.name.clone(),
         description: item.description.clone(),
@@ -149,20 +143,11 @@ pub fn plans(session: &Session) -> Result<PlansReport> {
             name: plan.item.name.clone(),
             source: plan.source,
             projects: plan.item.projects.clone(),
-            missing: plan
-                .item
-                .projects
-                .iter()
-                .filter(is_missing)
-                .cloned()
-                .collect(),
+            missing: plan.item.projects.iter().filter(is_missing).cloned().collect(),
             view: plan.item.view,
             budget_tokens: plan.item.budget_tokens,
         }
     };
     let plans: Vec<PlanRow> = known.plans.iter().map(row).collect();
-    Ok(PlansReport {
-        count: plans.len(),
-        plans,
-    })
+    Ok(PlansReport { count: plans.len(), plans })
 }

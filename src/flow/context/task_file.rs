@@ -59,14 +59,12 @@ impl TaskFile {
             return Ok(None);
         };
         let reader = ProjectReader::new(session, &[]);
-        Ok(
-            match reader.read(place, &self.name.path, MAX_PROJECT_BYTES)? {
-                FileReading::Read(file) if file.hash == self.hash => {
-                    Some(self.text.get_or_init(|| file.text))
-                }
-                _ => None,
-            },
-        )
+        Ok(match reader.read(place, &self.name.path, MAX_PROJECT_BYTES)? {
+            FileReading::Read(file) if file.hash == self.hash => {
+                Some(self.text.get_or_init(|| file.text))
+            }
+            _ => None,
+        })
     }
 
     /// Returns the number of its passages; `None` as [`TaskFile::text`].

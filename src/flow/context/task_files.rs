@@ -166,10 +166,7 @@ impl TaskFiles {
         self.projects.push(name.to_owned());
         self.skipped += read.skipped.len();
         self.stopped |= read.stopped;
-        let room = Room {
-            files: seen.max_files,
-            bytes: seen.max_total_size,
-        };
+        let room = Room { files: seen.max_files, bytes: seen.max_total_size };
         self.limits.insert(name.to_owned(), room);
     }
 }
@@ -179,8 +176,7 @@ impl TaskFiles {
     fn leave_out_older(&mut self) {
         let read_now = self.files.iter().filter(|it| it.tier.is_some());
         let read: BTreeSet<RepoPath> = read_now.map(|it| it.shown.clone()).collect();
-        self.files
-            .retain(|it| it.tier.is_some() || !read.contains(&it.shown));
+        self.files.retain(|it| it.tier.is_some() || !read.contains(&it.shown));
     }
 
     /// Adds the passages of a project's scopes that match, also of files that hydration had no room for.
@@ -206,17 +202,11 @@ impl TaskFiles {
                     continue;
                 }
                 let (number, count) = it.number;
-                let found = Match {
-                    passage: it.passage,
-                    relevance: it.relevance,
-                    is_whole: count == 1,
-                };
+                let found =
+                    Match { passage: it.passage, relevance: it.relevance, is_whole: count == 1 };
                 self.files.push(TaskFile {
                     project: project.name.clone(),
-                    name: FragmentName {
-                        resource: resource.id.clone(),
-                        path: it.path.clone(),
-                    },
+                    name: FragmentName { resource: resource.id.clone(), path: it.path.clone() },
                     shown: it.path,
                     hash: it.blob.to_string(),
                     bytes: it.text.len() as u64,
@@ -246,11 +236,7 @@ fn read_tiers(
 ) -> Result<HydratedProject> {
     let (repository, agent) = (repository_id(session)?, owner(session));
     let project_name = &project.item.name;
-    let owner = TierOwner {
-        repository: &repository,
-        agent: &agent,
-        project: project_name,
-    };
+    let owner = TierOwner { repository: &repository, agent: &agent, project: project_name };
     let mut read = HydratedProject::default();
     let Some(mut state) = State::find(session).map_err(unusable)? else {
         return Ok(read);
@@ -346,11 +332,7 @@ pub(super) fn note_access(
     let (repository, agent) = (repository_id(session)?, owner(session));
     let mut state = State::open(session).map_err(unusable)?;
     for (project, names) in used {
-        let owner = TierOwner {
-            repository: &repository,
-            agent: &agent,
-            project,
-        };
+        let owner = TierOwner { repository: &repository, agent: &agent, project };
         let step = TierStep::Access(names);
         let done = state.tier_step(owner, step, limits(session), now(session));
         announce(session, project, &done.map_err(unusable)?.1);

@@ -73,12 +73,7 @@ pub fn stats(session: &Session) -> Result<TierStatsReport> {
     for project in tiers.projects()? {
         let fragments = tiers.fragments(&project)?;
         let counters = tiers.with(&project, State::tier_counters)?;
-        let TierCounters {
-            hits,
-            promotions,
-            demotions,
-            evictions,
-        } = counters.unwrap_or_default();
+        let TierCounters { hits, promotions, demotions, evictions } = counters.unwrap_or_default();
         rows.push(ProjectTiers {
             entries: fragments.len(),
             tokens: fragments.iter().map(|it| it.file.tokens).sum(),
@@ -110,13 +105,10 @@ pub fn collect(session: &Session) -> Result<TierChangeReport> {
     let mut tiers = Tiers::open(session)?;
     let mut report = TierChangeReport::empty(session);
     for project in tiers.projects()? {
-        let is_gone = known
-            .project(&project)
-            .is_err_and(|error| error.code() == Code::ProjectNotFound);
+        let is_gone =
+            known.project(&project).is_err_and(|error| error.code() == Code::ProjectNotFound);
         if is_gone {
-            report.evicted += tiers
-                .with(&project, State::flush_tiers)?
-                .unwrap_or_default();
+            report.evicted += tiers.with(&project, State::flush_tiers)?.unwrap_or_default();
         } else {
             let (limits, now) = (limits(session), now(session));
             let done = tiers.with(&project, |state, owner| {
@@ -156,11 +148,6 @@ pub fn flush(session: &Session, project: Option<&str>) -> Result<TierChangeRepor
 
 impl TierChangeReport {
     fn empty(session: &Session) -> TierChangeReport {
-        TierChangeReport {
-            projects: Vec::new(),
-            demoted: 0,
-            evicted: 0,
-            dry_run: session.is_dry(),
-        }
+        TierChangeReport { projects: Vec::new(), demoted: 0, evicted: 0, dry_run: session.is_dry() }
     }
 }

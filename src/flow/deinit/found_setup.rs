@@ -80,10 +80,7 @@ impl FoundSetup {
 
     /// Returns the report, with these lines about hooks first.
     pub(super) fn report_with(self, hooks: Vec<String>) -> DeinitReport {
-        DeinitReport {
-            removed: hooks.into_iter().chain(self.removed).collect(),
-            ..self.report
-        }
+        DeinitReport { removed: hooks.into_iter().chain(self.removed).collect(), ..self.report }
     }
 
     fn has_hooks_of_git(&self) -> bool {
@@ -96,14 +93,11 @@ impl FoundSetup {
         let what = format!("{} = {url}", store_url::KEY);
         if self.store_url_goes {
             let record = store_url::RECORD;
-            self.settings
-                .retain(|name| !name.eq_ignore_ascii_case(record));
+            self.settings.retain(|name| !name.eq_ignore_ascii_case(record));
             self.removed.push(what);
         } else {
             let files = text::count(pointers, "file");
-            self.report
-                .stays
-                .push(format!("{what}: {files} of the tree may be there"));
+            self.report.stays.push(format!("{what}: {files} of the tree may be there"));
         }
     }
 
@@ -178,9 +172,7 @@ impl FoundSetup {
             removed.push("settings colony.* of this repository".to_owned());
         }
         if session.repo.workdir().join(".colony").exists() {
-            report
-                .stays
-                .push(".colony/ in the tree: git rm -r .colony removes it".to_owned());
+            report.stays.push(".colony/ in the tree: git rm -r .colony removes it".to_owned());
         }
         report.stays.extend(attribute_lines(session, self.lfs_goes));
     }
@@ -192,9 +184,8 @@ impl FoundSetup {
         for place in ref_names::CHECKPOINT_PLACES {
             tags.extend(repo.refs_below(place)?);
         }
-        let (tags, of_user): (Vec<_>, Vec<_>) = tags
-            .into_iter()
-            .partition(|tag| checkpoint_refs::is_own(repo, tag));
+        let (tags, of_user): (Vec<_>, Vec<_>) =
+            tags.into_iter().partition(|tag| checkpoint_refs::is_own(repo, tag));
         let names = of_user.iter().map(|tag| tag.name.short());
         let stay = names.map(|name| format!("'{name}': git-colony did not create it"));
         self.report.stays.extend(stay);
@@ -213,10 +204,7 @@ impl FoundSetup {
         self.kept_files = kept;
         self.report.needs_force = kept > 0 && !request.force;
         self.removed.extend(words);
-        let member = session
-            .membership
-            .as_ref()
-            .filter(|member| member.role == Role::Desk);
+        let member = session.membership.as_ref().filter(|member| member.role == Role::Desk);
         self.removed.extend(member.map(|member| {
             let hub = member.hub.display();
             format!("the part of this checkout in the hub '{hub}', with its published refs")
@@ -248,9 +236,7 @@ fn installed_hooks(session: &Session) -> Result<Vec<(Target, Vec<String>)>> {
         let servers = servers.iter().map(|_| format!("MCP server of {name}"));
         hooks.into_iter().chain(servers).collect()
     };
-    let listed = Target::ALL
-        .into_iter()
-        .map(|target| (target, lines(target)));
+    let listed = Target::ALL.into_iter().map(|target| (target, lines(target)));
     let is_to_do = |(target, lines): &(Target, Vec<String>)| {
         !lines.is_empty() || hooks::install::is_recorded(session, *target)
     };
@@ -268,11 +254,8 @@ fn settings(session: &Session) -> Result<Vec<String>> {
         .arg("^colony\\.")
         .run_checked("read the settings of git-colony")?;
     let text = String::from_utf8_lossy(&listed).into_owned();
-    let mut keys: Vec<String> = text
-        .split('\0')
-        .filter(|key| !key.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let mut keys: Vec<String> =
+        text.split('\0').filter(|key| !key.is_empty()).map(str::to_owned).collect();
     keys.sort();
     keys.dedup();
     Ok(keys)
@@ -280,12 +263,8 @@ fn settings(session: &Session) -> Result<Vec<String>> {
 
 fn tracked_pointers(session: &Session) -> Result<usize> {
     let index = session.repo.load_index()?;
-    let files = session
-        .repo
-        .filtered_files(&index, "lfs", AttributesOf::Worktree)?;
-    let pointers = files
-        .iter()
-        .filter(|file| Pointer::of_blob(&session.repo, file.id).is_some());
+    let files = session.repo.filtered_files(&index, "lfs", AttributesOf::Worktree)?;
+    let pointers = files.iter().filter(|file| Pointer::of_blob(&session.repo, file.id).is_some());
     Ok(pointers.count())
 }
 

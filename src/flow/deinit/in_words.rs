@@ -19,12 +19,7 @@ pub(super) fn named_checkpoints(repo: &Repo, own: &[FoundRef]) -> Result<Option<
         let name = format!("refs/{}", one.git_ref);
         own.iter().any(|own| own.name.to_string() == name)
     });
-    let labels: Vec<_> = all
-        .iter()
-        .rev()
-        .take(FEW)
-        .map(|one| format!("'{}'", one.label))
-        .collect();
+    let labels: Vec<_> = all.iter().rev().take(FEW).map(|one| format!("'{}'", one.label)).collect();
     let more = match all.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -42,13 +37,10 @@ pub(super) fn attribute_lines(session: &Session, lfs_goes: bool) -> Option<Strin
     let counted = [(lfs, "git-lfs"), (merges.count(), "merges of git-colony")]
         .into_iter()
         .filter(|(count, _)| *count > 0);
-    let parts: Vec<String> = counted
-        .map(|(count, of)| format!("{} for {of}", text::count(count, "line")))
-        .collect();
+    let parts: Vec<String> =
+        counted.map(|(count, of)| format!("{} for {of}", text::count(count, "line"))).collect();
     let told = (!parts.is_empty()).then(|| parts.join(", "))?;
-    Some(format!(
-        ".gitattributes in the tree: {told}; they have no effect now"
-    ))
+    Some(format!(".gitattributes in the tree: {told}; they have no effect now"))
 }
 
 /// Warns that 'git lfs prune' may delete large files of checkpoints from now on: it only protects

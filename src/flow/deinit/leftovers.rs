@@ -69,10 +69,7 @@ fn refs(session: &Session) -> Result<Vec<Leftover>> {
                 what: format!("{} below {folder}", text::count(count, "record")),
                 command: delete_below(&name),
             },
-            _ => Leftover {
-                command: format!("git update-ref -d {name}"),
-                what: folder,
-            },
+            _ => Leftover { command: format!("git update-ref -d {name}"), what: folder },
         }
     };
     Ok(folders.into_iter().map(leftover).collect())
@@ -137,11 +134,7 @@ fn remove_each(program: &str, names: &[&str]) -> String {
     match names {
         [one] => format!("{program} clones remove {}", typed_word(one)),
         all => {
-            let words = all
-                .iter()
-                .map(|name| typed_word(name))
-                .collect::<Vec<_>>()
-                .join(" ");
+            let words = all.iter().map(|name| typed_word(name)).collect::<Vec<_>>().join(" ");
             format!("for name in {words}; do {program} clones remove \"$name\"; done")
         }
     }

@@ -120,9 +120,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     drop(lock);
     // The hooks were removed after the first scan.
     let mut report = found.report_with(hook_lines(&before.hooks));
-    let left = left
-        .iter()
-        .map(|path| format!("{path}: not as we wrote it"));
+    let left = left.iter().map(|path| format!("{path}: not as we wrote it"));
     report.stays.extend(left);
     Ok(report)
 }

@@ -16,14 +16,7 @@ use crate::store::operation::recover;
 use crate::store::{Session, lock, state};
 
 /// Entries of a git directory that hold no refs; our own folder is checked as an operation.
-const BESIDE_REFS: [&str; 6] = [
-    "objects",
-    "lfs",
-    "colony",
-    "colony-kept",
-    "worktrees",
-    "modules",
-];
+const BESIDE_REFS: [&str; 6] = ["objects", "lfs", "colony", "colony-kept", "worktrees", "modules"];
 
 /// A lock of a hub that is younger is in use.
 const STALE_SECONDS: u64 = 60;
@@ -42,9 +35,7 @@ pub(super) fn pages(session: &Session) -> Check {
     };
     let clones = clones_here(session).unwrap_or_default();
     let has_clone = |owner: &String| {
-        let mut agents = clones
-            .iter()
-            .filter_map(|clone| clone.member.agent.as_ref());
+        let mut agents = clones.iter().filter_map(|clone| clone.member.agent.as_ref());
         agents.any(|agent| agent == owner)
     };
     let mut gone: Vec<String> = locks.iter().filter_map(|lock| lock.owner.clone()).collect();
@@ -85,10 +76,7 @@ pub(super) fn locks(session: &Session) -> Result<Vec<Check>> {
     {
         checks.push(Check::ill(
             "pending-operation",
-            format!(
-                "{} is running since {}, or was interrupted",
-                pending.op, pending.started_at
-            ),
+            format!("{} is running since {}, or was interrupted", pending.op, pending.started_at),
             "git colony checkpoint --auto",
         ));
     }
@@ -154,12 +142,8 @@ fn hub_check(session: &Session, path: &Path) -> Result<Option<Check>> {
 }
 
 /// The locks of git for all objects: a killed maintenance run blocks every later one.
-const AMONG_OBJECTS: [&str; 4] = [
-    "objects",
-    "objects/info",
-    "objects/info/commit-graphs",
-    "objects/pack",
-];
+const AMONG_OBJECTS: [&str; 4] =
+    ["objects", "objects/info", "objects/info/commit-graphs", "objects/pack"];
 
 /// Collects the lock files in one folder.
 fn collect_here(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -27,11 +27,7 @@ pub(super) fn checks(session: &Session) -> Vec<Check> {
     let stale = merge_driver::stale(session);
     if let Some(first) = stale.first() {
         let more = stale.len() - 1;
-        let rest = if more == 0 {
-            String::new()
-        } else {
-            format!(" and {more} more")
-        };
+        let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
         let found = format!("'{first}'{rest}: kept unchanged by a merge, must be made again");
         checks.push(Check::well("stale-page-graphs", found));
     }

@@ -47,21 +47,11 @@ pub struct Check {
 
 impl Check {
     fn well(name: &'static str, detail: impl Into<String>) -> Check {
-        Check {
-            name,
-            ok: true,
-            detail: detail.into(),
-            fix: None,
-        }
+        Check { name, ok: true, detail: detail.into(), fix: None }
     }
 
     fn ill(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Check {
-        Check {
-            name,
-            ok: false,
-            detail: detail.into(),
-            fix: Some(fix.into()),
-        }
+        Check { name, ok: false, detail: detail.into(), fix: Some(fix.into()) }
     }
 }
 
@@ -75,10 +65,7 @@ pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     if usable == Usable::Yes {
         checks.extend(beside_git(session, depth)?);
     }
-    Ok(DoctorReport {
-        count: checks.len(),
-        checks,
-    })
+    Ok(DoctorReport { count: checks.len(), checks })
 }
 
 fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {

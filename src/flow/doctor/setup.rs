@@ -25,19 +25,13 @@ const RULE_FILES: [&str; 2] = [".gitattributes", ".gitignore"];
 pub(super) fn mirrors(session: &Session) -> Result<Check> {
     let mut git = session.repo.git(&session.world);
     let pattern = "^remote\\..*\\.(mirror|push)$";
-    let output = git
-        .args(["config", "--null", "--get-regexp", pattern])
-        .run()?;
+    let output = git.args(["config", "--null", "--get-regexp", pattern]).run()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let publishes = |entry: &&str| {
         let Some((key, value)) = entry.split_once('\n') else {
             return false;
         };
-        let source = value
-            .trim_start_matches('+')
-            .split(':')
-            .next()
-            .unwrap_or_default();
+        let source = value.trim_start_matches('+').split(':').next().unwrap_or_default();
         let (_, name) = key.rsplit_once('.').unwrap_or_default();
         let mirror = name == "mirror" && ["true", "yes", "on", "1"].contains(&value);
         mirror || (name == "push" && ["refs/*", "refs/colony-local/*"].contains(&source))
@@ -59,9 +53,7 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
         .filter_map(|path| unreadable(session, "rules", path, MAX_RULES_BYTES))
         .collect();
     let ill = unreadable(session, "manifest", manifest::PATH, MAX_RECORD_BYTES);
-    let read = session
-        .repo
-        .read_file(&manifest::PATH.into(), MAX_RECORD_BYTES);
+    let read = session.repo.read_file(&manifest::PATH.into(), MAX_RECORD_BYTES);
     let Some(bytes) = read.ok().flatten() else {
         let none = || Check::well("manifest", "none: 'git colony init' was not run here");
         checks.push(ill.unwrap_or_else(none));
@@ -69,16 +61,10 @@ pub(super) fn set_up(session: &Session) -> Vec<Check> {
     };
     checks.push(match Manifest::parse(&bytes) {
         Ok(_) => Check::well("manifest", "valid"),
-        Err(error) => Check::ill(
-            "manifest",
-            error.message(),
-            format!("edit {}", manifest::PATH),
-        ),
+        Err(error) => Check::ill("manifest", error.message(), format!("edit {}", manifest::PATH)),
     });
     let text = session.repo.root_attributes();
-    let in_tree = MERGE_LINES
-        .iter()
-        .all(|line| text.lines().any(|found| found == *line));
+    let in_tree = MERGE_LINES.iter().all(|line| text.lines().any(|found| found == *line));
     let wants_lfs = Manifest::parse(&bytes).is_ok_and(|found| found.lfs.mode != LfsMode::Disabled);
     if wants_lfs && !gives_to_lfs(&text) {
         checks.push(Check::ill(
@@ -144,11 +130,7 @@ fn whole_in_git(session: &Session) -> Option<Check> {
     // An unreadable index is reported elsewhere.
     let index = session.repo.load_index().ok()?;
     let files = status::would_dirty(session, &index, AttributesOf::Index).ok()?;
-    let named: Vec<String> = files
-        .iter()
-        .take(FEW)
-        .map(|file| format!("'{file}'"))
-        .collect();
+    let named: Vec<String> = files.iter().take(FEW).map(|file| format!("'{file}'")).collect();
     let more = match files.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -191,20 +173,13 @@ fn large_file_store(session: &Session, manifest: &Manifest) -> Option<Check> {
     match &now {
         _ if now.differs(wanted) => Some(Check::ill(
             NAME,
-            format!(
-                "the manifest keeps large files at {shown}, and '{}' does not",
-                store_url::KEY
-            ),
+            format!("the manifest keeps large files at {shown}, and '{}' does not", store_url::KEY),
             "git colony init",
         )),
         StoreUrl::Theirs(url) if Some(url.as_str()) != wanted && wanted.is_some() => {
             let (key, url) = (store_url::KEY, shown_url(url));
             let found = format!("'{key}' is '{url}', and the manifest names {shown}");
-            Some(Check::ill(
-                NAME,
-                found,
-                format!("git config --unset {key} && git colony init"),
-            ))
+            Some(Check::ill(NAME, found, format!("git config --unset {key} && git colony init")))
         }
         _ => wanted.map(|url| Check::well(NAME, format!("large files are at {url}"))),
     }
@@ -213,10 +188,7 @@ fn large_file_store(session: &Session, manifest: &Manifest) -> Option<Check> {
 /// Returns a URL of the user without credentials.
 fn shown_url(url: &str) -> String {
     let parsed = RemoteUrl::parse(url, Provenance::User, Path::new("/"));
-    parsed.map_or_else(
-        |_| "a URL of its own".to_owned(),
-        |url| url.without_credentials(),
-    )
+    parsed.map_or_else(|_| "a URL of its own".to_owned(), |url| url.without_credentials())
 }
 
 /// Reports a file that exists and cannot be read.
@@ -240,11 +212,7 @@ pub(super) fn hook_checks(session: &Session) -> Result<Vec<Check>> {
             neither our hooks nor the previous ones run",
             status.folder.path.display()
         );
-        return Ok(vec![Check::ill(
-            "hooks",
-            detail,
-            "git colony hooks install",
-        )]);
+        return Ok(vec![Check::ill("hooks", detail, "git colony hooks install")]);
     }
     let tell = |hook: &&HookStatus| {
         let fired = hook.last_fired_at.as_deref().unwrap_or("never");

@@ -66,10 +66,7 @@ pub(super) fn refs(session: &Session) -> Result<Vec<Check>> {
 fn told(all: &[DamagedRef], first: &DamagedRef, whose: &str) -> String {
     let (count, holds) = (text::count(all.len(), "ref"), &first.holds);
     let verb = if all.len() == 1 { "holds" } else { "hold" };
-    format!(
-        "{count}{whose} {verb} no object id, the first: '{}' has '{holds}'",
-        first.name
-    )
+    format!("{count}{whose} {verb} no object id, the first: '{}' has '{holds}'", first.name)
 }
 
 pub(super) fn objects(session: &Session) -> Result<Check> {
@@ -82,12 +79,7 @@ pub(super) fn objects(session: &Session) -> Result<Check> {
     Ok(if output.success() {
         Check::well("objects", "git fsck --strict finds nothing")
     } else {
-        let said = output
-            .stderr
-            .lines()
-            .next()
-            .unwrap_or("git fsck failed")
-            .to_owned();
+        let said = output.stderr.lines().next().unwrap_or("git fsck failed").to_owned();
         Check::ill("objects", said, "git fsck --strict")
     })
 }
@@ -115,16 +107,12 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
     }
     let unreadable = refs.saturating_sub(log.entries.len());
     Ok(match (unreadable, lost.first()) {
-        (0, None) => Check::well(
-            "operations",
-            format!("{} readable", text::count(refs, "operation")),
-        ),
+        (0, None) => {
+            Check::well("operations", format!("{} readable", text::count(refs, "operation")))
+        }
         (0, Some(first)) => Check::ill(
             "operations",
-            format!(
-                "{} gone, the first: {first}",
-                text::count(lost.len(), "kept file")
-            ),
+            format!("{} gone, the first: {first}", text::count(lost.len(), "kept file")),
             "git colony ops   # the snapshots of these operations have their content",
         ),
         (count, _) => Check::ill(

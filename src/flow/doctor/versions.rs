@@ -43,9 +43,8 @@ pub(super) fn git(session: &Session) -> (Check, Usable) {
         let detail = format!("{text} is too old: git {major}.{minor} or newer is needed");
         return (Check::ill("git-version", detail, INSTALL_GIT), Usable::No);
     }
-    let series = FIXED_GIT
-        .iter()
-        .find(|(major, minor, _)| (*major, *minor) == (version.0, version.1));
+    let series =
+        FIXED_GIT.iter().find(|(major, minor, _)| (*major, *minor) == (version.0, version.1));
     let oldest = (2, 43, 7);
     let holes = series.map_or(version < oldest, |fixed| version < *fixed);
     let check = if holes {
@@ -116,10 +115,8 @@ pub(super) fn large_files(session: &Session) -> Result<Vec<Check>> {
 /// a checked out file is a problem.
 fn missing_objects(status: &LfsStatus) -> Option<Check> {
     let pointers = &status.not_hydrated;
-    let (wanted, lost): (Vec<_>, Vec<_>) = status
-        .missing
-        .iter()
-        .partition(|missing| pointers.contains(&missing.path));
+    let (wanted, lost): (Vec<_>, Vec<_>) =
+        status.missing.iter().partition(|missing| pointers.contains(&missing.path));
     if !lost.is_empty() {
         let count = text::count(lost.len(), "object");
         let detail = format!("{count} of git-lfs not here, although the files are");

@@ -89,9 +89,7 @@ pub(super) fn next(desk: &DeskView<'_>, rows: &[Row], order: &[String]) -> Optio
 /// Lists the agents with an operation in progress: merging their work is not suggested before they
 /// have ended it.
 pub(super) fn settling(desk: &DeskView<'_>, rows: &[Row]) -> Vec<Settling> {
-    let others = rows
-        .iter()
-        .filter(|row| !desk.is_own(row) && is_settling(row));
+    let others = rows.iter().filter(|row| !desk.is_own(row) && is_settling(row));
     let told = others.filter_map(|row| {
         let place = typed_word(&row.path.as_ref()?.to_string_lossy());
         Some(Settling {
@@ -115,12 +113,7 @@ fn end(operation: &Operation, ends: Option<&Ends>) -> Next {
         ("merge" | "cherry-pick", 0) => format!("git colony {} --continue", operation.kind),
         _ => "git status".to_owned(),
     };
-    Next {
-        command,
-        paths: Vec::new(),
-        other_way: None,
-        ends: ends.cloned(),
-    }
+    Next { command, paths: Vec::new(), other_way: None, ends: ends.cloned() }
 }
 
 /// In the clone of an agent its own work is not suggested: another user merges it.
@@ -128,16 +121,10 @@ fn clean(desk: &DeskView<'_>, open: &[&Row], order: &[String]) -> Option<Next> {
     let is_ready = |row: &&&Row| {
         let outcome = row.into.as_ref().map(|into| into.outcome);
         !desk.is_own(row)
-            && matches!(
-                outcome,
-                Some(MergeOutcome::FastForward | MergeOutcome::Merged)
-            )
+            && matches!(outcome, Some(MergeOutcome::FastForward | MergeOutcome::Merged))
     };
     let row = order.iter().find_map(|name| {
-        let mut ready = open
-            .iter()
-            .filter(is_ready)
-            .filter(|row| desk.may_merge(row));
+        let mut ready = open.iter().filter(is_ready).filter(|row| desk.may_merge(row));
         ready.find(|row| is_named(row, name))
     })?;
     Some(Next {
@@ -163,10 +150,8 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
     let (row, into) =
         in_conflict.min_by_key(|(row, into)| (into.paths.len(), row.commits, name_of(row)))?;
     let branch = typed_word(&into.branch);
-    let in_clone = format!(
-        "colony merge {} --resolve",
-        typed_word(&(desk.name_in_clone)(row, &into.branch))
-    );
+    let in_clone =
+        format!("colony merge {} --resolve", typed_word(&(desk.name_in_clone)(row, &into.branch)));
     if desk.is_own(row) {
         return Some(Next {
             command: format!("git {in_clone}"),
@@ -196,10 +181,7 @@ fn smallest_conflict(desk: &DeskView<'_>, open: &[&Row]) -> Option<Next> {
 impl DeskView<'_> {
     /// Returns `false` for an agent and a protected target branch.
     fn may_merge(&self, row: &Row) -> bool {
-        let into = row
-            .into
-            .as_ref()
-            .map(|into| format!("refs/heads/{}", into.branch));
+        let into = row.into.as_ref().map(|into| format!("refs/heads/{}", into.branch));
         let is_protected =
             |name: String| self.protected.find(&RefName::from(name.as_str())).is_some();
         self.agent.is_none() || !into.is_some_and(is_protected)
@@ -220,11 +202,7 @@ impl DeskView<'_> {
             let is_one = |own: &RepoPath| own.is_at_or_below(path) || path.is_at_or_below(own);
             self.unsaved.iter().any(is_one)
         };
-        if coming.iter().chain(&into.paths).any(meets) {
-            "git colony checkpoint && "
-        } else {
-            ""
-        }
+        if coming.iter().chain(&into.paths).any(meets) { "git colony checkpoint && " } else { "" }
     }
 
     /// Adds the target branch if a merge would not find it: the branch that the fork was created

@@ -29,11 +29,7 @@ impl Operation {
             "cherry-pick" => commit_in(repo, StateName::CherryPickHead),
             _ => None,
         };
-        Some(Operation {
-            kind,
-            source,
-            conflicts: scan.conflicts.len(),
-        })
+        Some(Operation { kind, source, conflicts: scan.conflicts.len() })
     }
 
     /// Returns the activity, with conflicts left and without: `settling main`, `merging main`.

@@ -74,13 +74,7 @@ pub struct FleetReport {
 /// `repository-broken`, `git-failed`, `interrupted`.
 pub fn fleet(session: &Session) -> Result<FleetReport> {
     let repo = &session.repo;
-    let Desk {
-        scan,
-        forks,
-        matrix,
-        locks,
-        mut rows,
-    } = Desk::look(session)?;
+    let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session)?;
     describe_all(session, &forks, &mut rows)?;
     let protected = ProtectedBranches::read(&session.world, repo);
     for row in &mut rows {
@@ -134,8 +128,7 @@ fn name_in_clone(session: &Session, row: &Row, branch: &str) -> String {
         let clone = Repo::open_foreign(&session.world, path).ok()?;
         Some(published_forks::name_in_clone(repo, desk, &clone, branch))
     });
-    told.or_else(|| names::of_desk(repo, branch).ok())
-        .unwrap_or_else(|| branch.to_owned())
+    told.or_else(|| names::of_desk(repo, branch).ok()).unwrap_or_else(|| branch.to_owned())
 }
 
 /// Fills in the forks of the rows, and adds a row for each fork without one.

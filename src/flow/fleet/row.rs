@@ -151,10 +151,7 @@ impl Row {
     }
 
     fn of(agent: Option<String>) -> Row {
-        Row {
-            agent,
-            ..Row::default()
-        }
+        Row { agent, ..Row::default() }
     }
 
     /// Reads the clone itself. Unreadable parts are left out: a problem in one clone must not stop
@@ -238,16 +235,12 @@ fn state(world: &World, heard: &hooks::Heard) -> Activity {
 pub(super) fn describe(repo: &Repo, row: &mut Row, fork: &Fork) -> Result<()> {
     row.commits = fork.ahead;
     let is_up_to_date = |into: &Into| into.outcome == MergeOutcome::UpToDate;
-    let has_begun = fork
-        .diverged_from_sha
-        .is_some_and(|base| base != fork.head_sha);
+    let has_begun = fork.diverged_from_sha.is_some_and(|base| base != fork.head_sha);
     row.merged = has_begun && fork.into.as_ref().is_some_and(is_up_to_date);
     row.into.clone_from(&fork.into);
     row.problem.clone_from(&fork.problem);
-    row.last_seen_at = [row.last_seen_at.clone(), fork.last_commit_at.clone()]
-        .into_iter()
-        .flatten()
-        .max();
+    row.last_seen_at =
+        [row.last_seen_at.clone(), fork.last_commit_at.clone()].into_iter().flatten().max();
     if row.problem.is_some() {
         return Ok(());
     }

@@ -39,16 +39,8 @@ impl BeforeInit {
         // An interrupted user waits for this; without the lock it is tried nevertheless.
         let undisturbed = session.world.undisturbed();
         let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
-        let lines = if self.has_lines {
-            Ok(())
-        } else {
-            info_attributes::remove(&session.repo)
-        };
-        let drivers = if self.has_drivers {
-            Ok(())
-        } else {
-            merge_drivers::remove(session)
-        };
+        let lines = if self.has_lines { Ok(()) } else { info_attributes::remove(&session.repo) };
+        let drivers = if self.has_drivers { Ok(()) } else { merge_drivers::remove(session) };
         let lfs = self.lfs.restore(session);
         let store_url = match &self.store_url {
             Some(StoreUrl::Unset) => store_url::follow(session, None),
@@ -56,11 +48,8 @@ impl BeforeInit {
             Some(StoreUrl::Theirs(_)) | None => Ok(false),
         };
         drop(lock);
-        let hooks = if self.has_hooks {
-            Ok(())
-        } else {
-            side_effects::take_hooks_out(&undisturbed)
-        };
+        let hooks =
+            if self.has_hooks { Ok(()) } else { side_effects::take_hooks_out(&undisturbed) };
         for undone in [lines, drivers, lfs, store_url.map(drop), hooks] {
             if let Err(error) = undone {
                 (session.world.narrate)(&format!("cannot revert: {}", error.message()));

@@ -45,12 +45,7 @@ pub(super) fn new_manifest(session: &Session, request: &Request, lfs: Lfs) -> Re
         Lfs::Yes => LfsMode::SameRemote,
         Lfs::No => LfsMode::Disabled,
     };
-    Ok(Manifest::new(
-        colony,
-        &without_credentials(&url),
-        &branch,
-        mode,
-    ))
+    Ok(Manifest::new(colony, &without_credentials(&url), &branch, mode))
 }
 
 /// The ids of scopes begin with the colony: if some are mapped under another name, their ids and
@@ -128,9 +123,7 @@ pub(super) fn plan_attributes(
     let left_out = exempt.left_out.iter();
     let lines_of_ours = ExemptLines {
         files: exempt.files.clone(),
-        left_out: left_out
-            .map(|one| attributes::lfs_line(&one.pattern))
-            .collect(),
+        left_out: left_out.map(|one| attributes::lfs_line(&one.pattern)).collect(),
     };
     if is_written {
         files.push((PATH.into(), attributes::file(lines, &lines_of_ours)?));
@@ -158,7 +151,5 @@ pub(super) fn refuse_edited(session: &Session, path: &str, bytes: &[u8]) -> Resu
         Code::UncommittedEdits,
         format!("cannot change lfs.mode in '{path}': it has uncommitted edits"),
     )
-    .hint(format!(
-        "git commit {path}   # then run init again, or use --no-lfs"
-    )))
+    .hint(format!("git commit {path}   # then run init again, or use --no-lfs")))
 }

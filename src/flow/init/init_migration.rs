@@ -14,11 +14,7 @@ pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize)
     let (refs, has_remote, notes) = match outlook {
         Outlook::GoesOn => return vec!["would publish the rewritten history".to_owned()],
         Outlook::UpToDate => return vec!["git-lfs has every large file already".to_owned()],
-        Outlook::Rewrites {
-            refs,
-            has_remote,
-            notes,
-        } => (*refs, *has_remote, notes),
+        Outlook::Rewrites { refs, has_remote, notes } => (*refs, *has_remote, notes),
     };
     let mut told = vec![format!(
         "would rewrite the history of {}; {} of HEAD would go to git-lfs",
@@ -41,10 +37,7 @@ pub(super) fn migrate(
     publication: Publication,
     report: &mut InitReport,
 ) -> Result<()> {
-    let request = Request {
-        publication,
-        start: Start::Anywhere,
-    };
+    let request = Request { publication, start: Start::Anywhere };
     let done = match migrate::migrate(session, request) {
         Ok(done) => done,
         Err(error) if error.code() == Code::Interrupted => return Err(error),

@@ -148,10 +148,8 @@ pub struct InitReport {
 /// [`scaffold::commit_files`], and if history is to be rewritten those of the migration; none of
 /// them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
-    let outlook = request
-        .migrate
-        .map(|_| migrate::check(session, &attributes::endings()))
-        .transpose()?;
+    let outlook =
+        request.migrate.map(|_| migrate::check(session, &attributes::endings())).transpose()?;
     let plan = Plan::make(session, request)?;
     let mut report = plan.report(session, request)?;
     if session.is_dry() {
@@ -208,9 +206,7 @@ fn set_up(
     if plan.commit.is_none() {
         return Ok(None);
     }
-    scaffold::commit_files(session, Kind::Init, || {
-        Ok(Plan::make(session, request)?.commit)
-    })
+    scaffold::commit_files(session, Kind::Init, || Ok(Plan::make(session, request)?.commit))
 }
 
 /// The place of the merge driver lines.
@@ -253,11 +249,7 @@ impl Plan {
             Lfs::Yes => install::plan_chained(session)?,
             Lfs::No => Way::NotInstalled,
         };
-        let lfs = if way == Way::NotInstalled {
-            Lfs::No
-        } else {
-            Lfs::Yes
-        };
+        let lfs = if way == Way::NotInstalled { Lfs::No } else { Lfs::Yes };
         let named = theirs.as_ref().filter(|_| lfs == Lfs::Yes);
         let store_url = match named.map(|(found, _)| large_file_store::url_of(&found.lfs)) {
             Some(url) => url?,
@@ -280,15 +272,7 @@ impl Plan {
             files,
             form: scaffold::FileForm::Worktree,
         });
-        Ok(Plan {
-            commit,
-            way,
-            lfs,
-            wanted,
-            store_url,
-            attributes,
-            proposed_globs,
-        })
+        Ok(Plan { commit, way, lfs, wanted, store_url, attributes, proposed_globs })
     }
 
     fn report(&self, session: &Session, request: &Request) -> Result<InitReport> {
@@ -376,9 +360,7 @@ fn push(session: &Session) -> Result<Option<String>> {
     let git = session.repo.git(&session.world);
     let mut network = Network::new(&session.world, git, Some(&url))?;
     let refspec = format!("{name}:{name}");
-    network
-        .git()
-        .args(["push", "--porcelain", "origin", &refspec]);
+    network.git().args(["push", "--porcelain", "origin", &refspec]);
     let output = network.run()?;
     if output.success() {
         return Ok(None);

@@ -46,18 +46,13 @@ fn text_files(session: &Session) -> Result<BTreeMap<RepoPath, u64>> {
     let objects = session.repo.objects();
     let tree = objects.tree_of(commit)?;
     let endings = attributes::endings();
-    let listed = knowledge::list_files(
-        session,
-        &objects,
-        tree,
-        &RepoPath::default(),
-        &mut |path, entry| {
+    let listed =
+        knowledge::list_files(session, &objects, tree, &RepoPath::default(), &mut |path, entry| {
             if is_text(&path, &endings) {
                 let bytes = objects.size(entry.id).unwrap_or_default();
                 found.insert(path, bytes);
             }
-        },
-    );
+        });
     match listed {
         Err(error) if error.code() == Code::Interrupted => Err(error),
         // A tree that cannot be mapped gets no proposal; 'map' reports the reason.
@@ -68,9 +63,7 @@ fn text_files(session: &Session) -> Result<BTreeMap<RepoPath, u64>> {
 
 fn is_text(path: &RepoPath, endings: &[String]) -> bool {
     let name = path.name().to_ascii_lowercase();
-    let is_large_format = endings
-        .iter()
-        .any(|ending| name.ends_with(ending.as_bytes()));
+    let is_large_format = endings.iter().any(|ending| name.ends_with(ending.as_bytes()));
     let media_type = record::media_type(path);
     !is_large_format && matches!(media_type, "application/octet-stream" | "image/svg+xml")
 }
@@ -83,10 +76,7 @@ fn text(globs: &[DataGlob]) -> String {
         // A text in JSON is the same text in YAML.
         let glob = Value::from(found.glob.as_str());
         let files = count(found.files, "file");
-        format!(
-            "    #   - {glob}   # {} % of the text, {files}\n",
-            found.percent
-        )
+        format!("    #   - {glob}   # {} % of the text, {files}\n", found.percent)
     };
     let lines: String = globs.iter().map(line).collect();
     let row = format!("{WHOLE_TREE}{NOTE}    # exclude_globs:\n{lines}");

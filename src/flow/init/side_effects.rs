@@ -25,18 +25,13 @@ pub(super) fn set_up(session: &Session, plan: &Plan) -> Result<Vec<String>> {
         let kept = hook
             .map(|hook| format!(": the '{hook}' hook that was there is kept, and runs first"))
             .unwrap_or_default();
-        found.push(format!(
-            "hooks of ours, as 'git colony hooks install' does{kept}"
-        ));
+        found.push(format!("hooks of ours, as 'git colony hooks install' does{kept}"));
     }
     found.extend(install::would_add(session, way)?);
     let now = StoreUrl::look(session)?;
     match (&plan.store_url, now.differs(plan.store_url.as_deref())) {
         (Some(url), true) => found.push(format!("{}: large files are at {url}", store_url::KEY)),
-        (None, true) => found.push(format!(
-            "no {}: large files are at the remote",
-            store_url::KEY
-        )),
+        (None, true) => found.push(format!("no {}: large files are at the remote", store_url::KEY)),
         (_, false) => {}
     }
     let there = crate::setup::info_attributes::is_there(&session.repo);
@@ -89,22 +84,10 @@ pub(super) fn unused_flags(session: &Session, request: &Request) -> Result<Vec<&
         return Ok(Vec::new());
     };
     let manifest = Manifest::parse(&bytes)?;
-    let url = request
-        .url
-        .as_deref()
-        .map(super::files::without_credentials);
+    let url = request.url.as_deref().map(super::files::without_credentials);
     let flags = [
-        (
-            "--url",
-            url.is_some_and(|url| url != manifest.design_repo_url),
-        ),
-        (
-            "--colony",
-            request
-                .colony
-                .as_ref()
-                .is_some_and(|colony| *colony != manifest.colony),
-        ),
+        ("--url", url.is_some_and(|url| url != manifest.design_repo_url)),
+        ("--colony", request.colony.as_ref().is_some_and(|colony| *colony != manifest.colony)),
     ];
     let unused = flags.into_iter().filter(|(_, unused)| *unused);
     Ok(unused.map(|(flag, _)| flag).collect())
@@ -122,11 +105,7 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
     const POLL_INTERVAL: Duration = Duration::from_millis(25);
     let modified = |path: &RepoPath| {
         let metadata = path.under(session.repo.workdir()).symlink_metadata();
-        let since = metadata
-            .ok()?
-            .modified()
-            .ok()?
-            .duration_since(SystemTime::UNIX_EPOCH);
+        let since = metadata.ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH);
         since.ok().map(|since| since.as_secs())
     };
     let Some(newest) = paths.iter().filter_map(modified).max() else {
@@ -147,11 +126,7 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
 /// # Errors
 /// `locked`, `io`.
 pub(super) fn take_hooks_out(undisturbed: &World) -> Result<()> {
-    let session = Session::open(
-        undisturbed.clone(),
-        &Flags::default(),
-        ObjectWrites::Durable,
-    )?;
+    let session = Session::open(undisturbed.clone(), &Flags::default(), ObjectWrites::Durable)?;
     if hooks::install::is_recorded(&session, Target::Git) {
         hooks::install::run(&session, Act::Uninstall, Target::Git)?;
     }

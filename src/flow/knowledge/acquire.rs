@@ -75,11 +75,7 @@ pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> 
     } else {
         super::ingest(
             session,
-            &Request {
-                paths,
-                profile: wanted.profile.clone(),
-                network: Network::Used,
-            },
+            &Request { paths, profile: wanted.profile.clone(), network: Network::Used },
         )?
     };
     report.acquired = acquired;
@@ -180,10 +176,7 @@ fn new_of(
         let digest = lfs_objects::digest_of(bytes).unwrap_or_default();
         // A text in JSON is one in YAML, too.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let origin = format!(
-            "source_uri: {}\nsha256: {digest}\n",
-            quoted(&wanted.source_uri)
-        );
+        let origin = format!("source_uri: {}\nsha256: {digest}\n", quoted(&wanted.source_uri));
         let by = quoted(&format!("{} <{}>", who.name, who.email));
         let now = time::rfc3339(&session.world.now());
         let sidecar = format!("{origin}acquired_at: {now}\nby: {by}\n");

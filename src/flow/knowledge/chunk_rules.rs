@@ -26,10 +26,7 @@ impl Rules {
     /// # Errors
     /// `map-invalid`.
     pub(in crate::flow) fn of(session: &Session, rows: &Rows) -> Result<Rules> {
-        let resolved = rows
-            .outcomes
-            .iter()
-            .filter_map(|outcome| outcome.resolved.as_ref().ok());
+        let resolved = rows.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref().ok());
         let literature = resolved
             .filter(|row| row.kind == SourceKind::Literature && row.place == RowPlace::This);
         // A row whose pages have no room for prose is reported where it is mapped.

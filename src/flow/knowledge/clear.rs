@@ -111,11 +111,7 @@ pub fn clear(session: &Session, choice: &Choice) -> Result<ClearReport> {
     shared::refresh(session);
     Ok(ClearReport {
         count: cleared.len(),
-        problem: if cleared.is_empty() {
-            choice.without_match()
-        } else {
-            None
-        },
+        problem: if cleared.is_empty() { choice.without_match() } else { None },
         cleared,
         unreadable,
         op,
@@ -176,9 +172,7 @@ fn require(sources: &Sources, name: &str) -> Result<()> {
         return Ok(());
     }
     let message = format!("the knowledge base has no document '{name}'");
-    Err(Error::new(Code::SourceNotFound, message)
-        .unchanged()
-        .hint("git colony knowledge"))
+    Err(Error::new(Code::SourceNotFound, message).unchanged().hint("git colony knowledge"))
 }
 
 fn summary(cleared: &[ClearedSource]) -> String {

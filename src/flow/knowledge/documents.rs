@@ -54,28 +54,20 @@ pub(super) fn find(
     let tree = objects.tree_of(commit)?;
     let mut found = BTreeMap::new();
     if request.paths.is_empty() {
-        list(
-            session,
-            &objects,
-            tree,
-            &RepoPath::default(),
-            &mut |path, entry| {
-                if let Route::KnowledgeBase { profile, .. } = rules.routing.route(&path) {
-                    let document = Document {
-                        path: path.clone(),
-                        entry,
-                        profile: request.profile.clone().or(profile),
-                        chosen: Chosen::Routed,
-                    };
-                    found.insert(path, document);
-                }
-            },
-        )?;
+        list(session, &objects, tree, &RepoPath::default(), &mut |path, entry| {
+            if let Route::KnowledgeBase { profile, .. } = rules.routing.route(&path) {
+                let document = Document {
+                    path: path.clone(),
+                    entry,
+                    profile: request.profile.clone().or(profile),
+                    chosen: Chosen::Routed,
+                };
+                found.insert(path, document);
+            }
+        })?;
     }
     for named in &request.paths {
-        let entry = objects
-            .at(tree, named)?
-            .ok_or_else(|| not_found(named, commit))?;
+        let entry = objects.at(tree, named)?.ok_or_else(|| not_found(named, commit))?;
         if entry.is_directory() {
             list(session, &objects, tree, named, &mut |path, entry| {
                 let document = chosen(rules, request, &path, entry, Chosen::Below);
@@ -104,19 +96,11 @@ fn chosen(
         Route::KnowledgeBase { profile, .. } => (chosen, profile),
         Route::Nowhere => (chosen, None),
     };
-    Document {
-        path: path.clone(),
-        entry,
-        profile: request.profile.clone().or(profile),
-        chosen,
-    }
+    Document { path: path.clone(), entry, profile: request.profile.clone().or(profile), chosen }
 }
 
 fn not_found(path: &RepoPath, commit: Oid) -> Error {
-    let message = format!(
-        "commit {} has no file or directory '{path}'",
-        commit.short()
-    );
+    let message = format!("commit {} has no file or directory '{path}'", commit.short());
     Error::new(Code::PathNotFound, message)
         .unchanged()
         .hint("git colony commit PATH   # only committed files are ingested")
@@ -138,11 +122,7 @@ pub(in crate::flow) fn list(
         binary: BinaryPolicy::Include,
         gitignore: settings.gitignore,
     };
-    let listed = Listed {
-        objects,
-        tree,
-        most_entries: settings.max_entries as usize,
-    };
+    let listed = Listed { objects, tree, most_entries: settings.max_entries as usize };
     lister::list(&session.world, listed, &selection, &mut Each(each))
 }
 

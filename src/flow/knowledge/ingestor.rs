@@ -129,8 +129,7 @@ impl<'a> Ingestor<'a> {
 
     /// Returns the outcomes by path, and the changes.
     pub(super) fn finish(mut self) -> (Vec<SourceOutcome>, Edits) {
-        self.outcomes
-            .sort_by(|one, other| one.path.cmp(&other.path));
+        self.outcomes.sort_by(|one, other| one.path.cmp(&other.path));
         (self.outcomes, self.edits)
     }
 
@@ -145,11 +144,7 @@ impl<'a> Ingestor<'a> {
     ) -> std::result::Result<Job<'d>, (SourceStatus, Reason)> {
         let because = |status, code: &str, text: String| (status, (code.to_owned(), text));
         if let Chosen::KeptOut { row, is_named } = document.chosen {
-            let status = if is_named {
-                SourceStatus::Failed
-            } else {
-                SourceStatus::Skipped
-            };
+            let status = if is_named { SourceStatus::Failed } else { SourceStatus::Skipped };
             let text = format!("row {row} of 'knowledge_routing' keeps it out: 'ingest_to: vcm'");
             return Err(because(status, "routed_to_vcm", text));
         }
@@ -175,10 +170,7 @@ impl<'a> Ingestor<'a> {
             overlap_tokens: size.overlap(),
             tokenizer: self.tokenizer.name().to_owned(),
         };
-        let data_type = document
-            .profile
-            .clone()
-            .unwrap_or_else(|| usual_type(format).to_owned());
+        let data_type = document.profile.clone().unwrap_or_else(|| usual_type(format).to_owned());
         let made_of = (data_type.as_str(), format.name());
         Ok(Job {
             id: record::record_id(&source_uri(path), document.entry.id, &settings, made_of),
@@ -226,11 +218,8 @@ impl<'a> Ingestor<'a> {
                 self.edits.insert(old.key(), None);
             }
         }
-        let status = if before.is_empty() {
-            SourceStatus::Ingested
-        } else {
-            SourceStatus::Replaced
-        };
+        let status =
+            if before.is_empty() { SourceStatus::Ingested } else { SourceStatus::Replaced };
         let outcome = SourceOutcome::new(path, status).with_record(&record, false);
         Ok(outcome.noting_no_text())
     }
@@ -322,11 +311,9 @@ impl<'a> Ingestor<'a> {
         let outcome = SourceOutcome::new(&document.path, status).because(&code, text);
         match kept {
             Some(record) => outcome.with_record(record, record.blob != blob),
-            None => SourceOutcome {
-                blob: Some(blob),
-                data_type: document.profile.clone(),
-                ..outcome
-            },
+            None => {
+                SourceOutcome { blob: Some(blob), data_type: document.profile.clone(), ..outcome }
+            }
         }
     }
 }

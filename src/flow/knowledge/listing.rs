@@ -87,17 +87,15 @@ pub fn list(session: &Session) -> Result<KnowledgeReport> {
             ..row(record)
         });
     }
-    let broken = sources
-        .records
-        .iter()
-        .filter(|record| !record.is_whole(repo))
-        .map(|record| UnreadableRecord {
+    let broken = sources.records.iter().filter(|record| !record.is_whole(repo)).map(|record| {
+        UnreadableRecord {
             name: record.key(),
             reason: format!(
                 "the chunks of '{}' cannot be read; 'git colony ingest' reads it again",
                 record.source_uri
             ),
-        });
+        }
+    });
     let unreadable = sources.unreadable.iter().cloned().chain(broken).collect();
     Ok(KnowledgeReport {
         commit,

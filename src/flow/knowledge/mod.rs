@@ -164,20 +164,13 @@ impl SourceOutcome {
     /// Names a document that has no text, and so no chunk.
     fn noting_no_text(self) -> SourceOutcome {
         match self.chunks {
-            0 => self.because(
-                "no_text",
-                "it has no text: nothing of it is found".to_owned(),
-            ),
+            0 => self.because("no_text", "it has no text: nothing of it is found".to_owned()),
             _ => self,
         }
     }
 
     fn because(self, code: &str, error: String) -> SourceOutcome {
-        SourceOutcome {
-            code: Some(code.to_owned()),
-            error: Some(error),
-            ..self
-        }
+        SourceOutcome { code: Some(code.to_owned()), error: Some(error), ..self }
     }
 }
 
@@ -237,11 +230,7 @@ pub(in crate::flow) fn ingest_routed(
     rules: Result<Rules>,
     network: Network,
 ) -> Result<RoutedReport> {
-    let request = Request {
-        paths: Vec::new(),
-        profile: None,
-        network,
-    };
+    let request = Request { paths: Vec::new(), profile: None, network };
     let done = rules.and_then(|rules| {
         if !rules.routing.has_knowledge() || session.refuse_reader().is_err() {
             return Ok(None);
@@ -253,20 +242,12 @@ pub(in crate::flow) fn ingest_routed(
     });
     match done {
         Err(error) if error.code() == Code::Interrupted => Err(error),
-        Err(error) => Ok(RoutedReport {
-            error: Some(error.message()),
-            ..RoutedReport::default()
-        }),
+        Err(error) => Ok(RoutedReport { error: Some(error.message()), ..RoutedReport::default() }),
         Ok(None) => Ok(RoutedReport::default()),
         Ok(Some(Done { mut outcomes, op })) => {
             let all = outcomes.len();
             outcomes.retain(|outcome| outcome.status != SourceStatus::Unchanged);
-            Ok(RoutedReport {
-                unchanged: all - outcomes.len(),
-                records: outcomes,
-                op,
-                error: None,
-            })
+            Ok(RoutedReport { unchanged: all - outcomes.len(), records: outcomes, op, error: None })
         }
     }
 }
@@ -289,9 +270,7 @@ fn run(session: &Session, rows: &Rows, rules: &Rules, request: &Request) -> Resu
 /// Describes the operation.
 fn summary(outcomes: &[SourceOutcome]) -> String {
     let of = |wanted: &[SourceStatus]| -> Vec<&RepoPath> {
-        let found = outcomes
-            .iter()
-            .filter(|outcome| wanted.contains(&outcome.status));
+        let found = outcomes.iter().filter(|outcome| wanted.contains(&outcome.status));
         found.map(|outcome| &outcome.path).collect()
     };
     let telling = |verb: &str, paths: &[&RepoPath]| match paths {
@@ -300,10 +279,7 @@ fn summary(outcomes: &[SourceOutcome]) -> String {
         many => Some(format!("{verb} {}", text::count(many.len(), "document"))),
     };
     let told = [
-        telling(
-            "ingest",
-            &of(&[SourceStatus::Ingested, SourceStatus::Replaced]),
-        ),
+        telling("ingest", &of(&[SourceStatus::Ingested, SourceStatus::Replaced])),
         telling("retire", &of(&[SourceStatus::Retired])),
     ];
     told.into_iter().flatten().collect::<Vec<_>>().join(", ")

@@ -142,17 +142,12 @@ fn plan(session: &Session, direction: Direction, paths: &[RepoPath]) -> Result<P
     let loaded = load(repo, MapSource::Tree(scan.head_tree))?;
     let Some(bytes) = loaded.raw.filter(|_| loaded.has_file) else {
         let message = format!("HEAD has no '{PATH}', which would route files");
-        return Err(Error::new(Code::PathNotFound, message)
-            .hint("git colony init")
-            .unchanged());
+        return Err(Error::new(Code::PathNotFound, message).hint("git colony init").unchanged());
     };
     let map = crate::map::load::require(repo, &MapState::Head)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (targets, all) = targets(session, scan.head_tree, direction, paths)?;
-    let files = Files {
-        all: &all,
-        targets: &targets,
-    };
+    let files = Files { all: &all, targets: &targets };
     let after =
         promotion::change(&text, &map, files, direction)?.map_err(|refusal| refused(&refusal))?;
     let (old, new) = (Routing::of(&map)?, Routing::of(&after.map)?);
@@ -160,19 +155,9 @@ fn plan(session: &Session, direction: Direction, paths: &[RepoPath]) -> Result<P
     let routed = chosen.filter_map(|file| {
         let (ingest_to, row) = destination(&new.route(file))?;
         let was = destination(&old.route(file)).map(|it| it.0);
-        Some(RoutedFile {
-            path: file.clone(),
-            ingest_to,
-            row,
-            moved: was != Some(ingest_to),
-        })
+        Some(RoutedFile { path: file.clone(), ingest_to, row, moved: was != Some(ingest_to) })
     });
-    Ok(Plan {
-        files: routed.collect(),
-        text,
-        map,
-        after,
-    })
+    Ok(Plan { files: routed.collect(), text, map, after })
 }
 
 fn destination(route: &Route) -> Option<(Destination, usize)> {
@@ -192,13 +177,7 @@ fn targets(
 ) -> Result<(Vec<Target>, Vec<RepoPath>)> {
     let objects = session.repo.objects();
     let mut all = Vec::new();
-    list_files(
-        session,
-        &objects,
-        tree,
-        &RepoPath::default(),
-        &mut |path, _| all.push(path),
-    )?;
+    list_files(session, &objects, tree, &RepoPath::default(), &mut |path, _| all.push(path))?;
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
         let entry = objects.at(tree, path)?;
@@ -267,11 +246,8 @@ impl Plan {
     fn commands_to_clear(&self, session: &Session) -> Result<Vec<String>> {
         let sources = Sources::load(&session.repo)?;
         let known = sources.by_path();
-        let files: Vec<&RoutedFile> = self
-            .files
-            .iter()
-            .filter(|file| known.contains_key(&file.path))
-            .collect();
+        let files: Vec<&RoutedFile> =
+            self.files.iter().filter(|file| known.contains_key(&file.path)).collect();
         let clear = "git colony knowledge clear";
         if files.is_empty() {
             return Ok(Vec::new());
@@ -280,20 +256,12 @@ impl Plan {
             |letter: char| letter.is_alphanumeric() || letter == ' ' || letter.is_ascii_graphic();
         let can_be_typed = |file: &&RoutedFile| file.path.to_string().chars().all(is_plain);
         if files.len() <= MAX_NAMED && files.iter().all(can_be_typed) {
-            let names = files
-                .iter()
-                .map(|file| typed_word(&format!("repo:{}", file.path)));
-            return Ok(vec![format!(
-                "{clear} -- {}",
-                names.collect::<Vec<_>>().join(" ")
-            )]);
+            let names = files.iter().map(|file| typed_word(&format!("repo:{}", file.path)));
+            return Ok(vec![format!("{clear} -- {}", names.collect::<Vec<_>>().join(" "))]);
         }
         let mut rows: Vec<usize> = files.iter().map(|file| file.row).collect();
         rows.sort_unstable();
         rows.dedup();
-        Ok(rows
-            .iter()
-            .map(|row| format!("{clear} --row {row}"))
-            .collect())
+        Ok(rows.iter().map(|row| format!("{clear} --row {row}")).collect())
     }
 }

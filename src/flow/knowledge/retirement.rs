@@ -26,12 +26,7 @@ impl<'a> Retirement<'a> {
     pub(super) fn new(repo: &'a Repo, commit: Oid) -> Result<Retirement<'a>> {
         // Of a commit that is not here nothing can be retired.
         repo.read_commit(commit)?;
-        Ok(Retirement {
-            repo,
-            commit,
-            trees: OnceCell::new(),
-            has: BTreeMap::new(),
-        })
+        Ok(Retirement { repo, commit, trees: OnceCell::new(), has: BTreeMap::new() })
     }
 
     /// Returns `true` if a record can be deleted.
@@ -79,12 +74,7 @@ impl<'a> Retirement<'a> {
         if let Some(trees) = self.trees.get() {
             return Ok(trees);
         }
-        let places = [
-            "refs/heads/",
-            "refs/remotes/",
-            ref_names::AGENTS,
-            ref_names::DESKS,
-        ];
+        let places = ["refs/heads/", "refs/remotes/", ref_names::AGENTS, ref_names::DESKS];
         let mut trees = BTreeSet::from([self.repo.tree_of(Some(self.commit))?]);
         for place in places {
             for found in self.repo.refs_below(place)? {

@@ -157,10 +157,7 @@ fn judge(
         }
         End::TooMuchOutput => {
             let most = OUTPUT_BYTES >> 20;
-            Err((
-                "too-much-output",
-                format!("it printed more than {most} MiB"),
-            ))
+            Err(("too-much-output", format!("it printed more than {most} MiB")))
         }
     }
 }
@@ -175,9 +172,7 @@ fn failed(custom: &CustomSource, outcome: &str, why: &str) -> Error {
         format!("git config --show-origin {key}   # shows the command")
     };
     let message = format!("the command of type '{name}' made no records: {why}");
-    Error::new(Code::SourceFailed, message)
-        .detail("outcome", outcome)
-        .hint(hint)
+    Error::new(Code::SourceFailed, message).detail("outcome", outcome).hint(hint)
 }
 
 /// Writes records as a tree of files.

@@ -19,16 +19,10 @@ pub(in crate::flow) fn keep_alive(
 ) -> Result<()> {
     let name = ref_names::uncommitted(&places.key, scope_id);
     let who = session.record_signature();
-    let why = ReflogReason {
-        text: "git-colony: mapped files",
-        who: &who,
-        operation: "map",
-    };
+    let why = ReflogReason { text: "git-colony: mapped files", who: &who, operation: "map" };
     let written = Written {
         what: &"the mapped files",
-        base: session
-            .repo
-            .tree_of(commit.and(session.repo.head()?.commit()))?,
+        base: session.repo.tree_of(commit.and(session.repo.head()?.commit()))?,
         records: Vec::new(),
         files: commit.into_iter().collect(),
         others: Vec::new(),
@@ -38,11 +32,7 @@ pub(in crate::flow) fn keep_alive(
         if old == commit {
             return Ok(());
         }
-        let change = RefChange {
-            name: name.clone(),
-            old,
-            new: commit,
-        };
+        let change = RefChange { name: name.clone(), old, new: commit };
         object_check::move_ref(session, &change, &why, &written)
     })
 }

@@ -111,10 +111,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> 
         let record = ScopeRecord::of(&written, &row, &now);
         op = map::record_own(session, &places, record)?.op;
     }
-    Ok(MapBlackboardReport {
-        op,
-        ..report(source, result, dry_run)
-    })
+    Ok(MapBlackboardReport { op, ..report(source, result, dry_run) })
 }
 
 fn read(session: &Session, scope: &str) -> Result<Source> {
@@ -126,12 +123,7 @@ fn read(session: &Session, scope: &str) -> Result<Source> {
             .hint("git colony blackboard list"));
     };
     let (entries, unreadable) = board.read(&session.repo)?;
-    Ok(Source {
-        board,
-        tip,
-        entries,
-        unreadable,
-    })
+    Ok(Source { board, tip, entries, unreadable })
 }
 
 /// A scope of the map, or of another source, must not be replaced silently. A user who names the
@@ -157,9 +149,7 @@ fn refuse_another(
     Err(Error::new(Code::InvalidValue, message)
         .unchanged()
         .detail("scope_id", scope_id)
-        .hint(format!(
-            "git colony map blackboard --scope-id NAME {board}   # a scope of its own"
-        )))
+        .hint(format!("git colony map blackboard --scope-id NAME {board}   # a scope of its own")))
 }
 
 fn resolved(
@@ -188,12 +178,8 @@ fn records(
     scope_id: &str,
 ) -> Result<Oid> {
     let repo = &session.repo;
-    let made_from = json!([
-        "blackboard",
-        FORM,
-        source.board.name.to_string(),
-        source.tip.to_string()
-    ]);
+    let made_from =
+        json!(["blackboard", FORM, source.board.name.to_string(), source.tip.to_string()]);
     let digest = blake3::hash(made_from.to_string().as_bytes()).to_hex();
     let subject = format!("records {digest}");
     if let Some(places) = places

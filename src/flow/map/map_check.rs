@@ -30,12 +30,7 @@ fn check_at(home: &Home<'_>) -> Result<MapCheckReport> {
     let Loaded { has_file, read, .. } = load::load(repo, place)?;
     let mut problems = read.problems.clone();
     if let Some(map) = &read.map {
-        let mut rows = Rows {
-            home,
-            read: &read,
-            commit,
-            submodules: None,
-        };
+        let mut rows = Rows { home, read: &read, commit, submodules: None };
         for row in &map.sources {
             problems.extend(rows.type_fault(row));
             problems.extend(rows.chunk_fault(row));
@@ -118,9 +113,6 @@ impl Rows<'_> {
 
     fn at(&self, row: &SourceRow, key: &'static str, message: &str) -> YamlProblem {
         let at = self.read.places.get(&(row.name.clone(), key));
-        at.map_or_else(
-            || YamlProblem::of_file(message),
-            |at| YamlProblem::at(*at, message),
-        )
+        at.map_or_else(|| YamlProblem::of_file(message), |at| YamlProblem::at(*at, message))
     }
 }

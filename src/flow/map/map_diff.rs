@@ -125,12 +125,8 @@ fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side>
     let request = Request::offline(MapState::Revision(revision.to_owned()));
     let rows = map_rows::resolve(session, &request)?;
     let how = How::offline(session);
-    let mut side = Side {
-        commit: rows.commit,
-        map: rows.map,
-        scopes: BTreeMap::new(),
-        failed: Vec::new(),
-    };
+    let mut side =
+        Side { commit: rows.commit, map: rows.map, scopes: BTreeMap::new(), failed: Vec::new() };
     for outcome in rows.outcomes {
         let pages = outcome.resolved.and_then(|row| pages(how, &row, cuts));
         match pages {
@@ -150,20 +146,15 @@ fn side(session: &Session, revision: &str, cuts: &mut UserCache) -> Result<Side>
 
 fn pages(how: How<'_>, row: &ResolvedRow, cuts: &mut UserCache) -> Result<Mapped> {
     let table = PageTable::in_memory().map_err(unusable)?;
-    let outcome = mapping::with_job(how, row, |job| {
-        crate::page::mapping::map(job, &table, None, cuts)
-    })?;
+    let outcome =
+        mapping::with_job(how, row, |job| crate::page::mapping::map(job, &table, None, cuts))?;
     let mut rows = outcome.changes.packed;
     rows.sort_by(|one, other| one.path.cmp(&other.path));
     let mut pages = Vec::new();
     for row in &rows {
         pages.extend(read_pages(row)?);
     }
-    Ok(Mapped {
-        place: row_place(row).map(Path::to_owned),
-        commit: Some(row.commit),
-        pages,
-    })
+    Ok(Mapped { place: row_place(row).map(Path::to_owned), commit: Some(row.commit), pages })
 }
 
 impl MapDiffReport {

@@ -72,11 +72,7 @@ impl OtherRepository {
         let flags = Flags::default();
         let layers = Layers::of_tree(&session.world, &session.repo, &flags, &repo, tree);
         let settings = Settings::of(&layers)?.map;
-        Ok(OtherRepository {
-            found,
-            repo,
-            settings,
-        })
+        Ok(OtherRepository { found, repo, settings })
     }
 
     pub(super) fn home<'a>(&'a self, session: &'a Session) -> Home<'a> {
@@ -91,11 +87,7 @@ impl OtherRepository {
 impl<'a> Home<'a> {
     /// Returns this repository.
     pub(super) fn here(session: &'a Session, state: &MapState) -> Home<'a> {
-        Home {
-            session,
-            other: None,
-            state: state.clone(),
-        }
+        Home { session, other: None, state: state.clone() }
     }
 
     /// Returns the session of the command.

@@ -60,12 +60,8 @@ pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<
 }
 
 fn named(files: &[RepoPath]) -> String {
-    let names = files
-        .iter()
-        .take(MAX_NAMED)
-        .map(|path| format!("'{path}'"))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let names =
+        files.iter().take(MAX_NAMED).map(|path| format!("'{path}'")).collect::<Vec<_>>().join(", ");
     match files.len().saturating_sub(MAX_NAMED) {
         0 => names,
         more => format!("{names} and {}", text::count(more, "more file")),

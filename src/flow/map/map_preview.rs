@@ -99,11 +99,8 @@ pub struct MapArguments {
 pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
     let resolved = map_rows::resolve(session, request)?;
     let tokenizer = &resolved.settings.tokenizer;
-    let rows: Vec<_> = resolved
-        .outcomes
-        .into_iter()
-        .map(|outcome| row(outcome, tokenizer))
-        .collect();
+    let rows: Vec<_> =
+        resolved.outcomes.into_iter().map(|outcome| row(outcome, tokenizer)).collect();
     Ok(PreviewReport {
         base_scope_id: resolved.base,
         origin_url: resolved.origin_url,
@@ -139,9 +136,7 @@ fn arguments(row: ResolvedRow, tokenizer: &str) -> MapArguments {
         origin_url: row.origin_url,
         branch: row.branch,
         commit: row.commit,
-        start_dir: row
-            .custom
-            .map_or(selection.start_dir, |custom| custom.start_dir),
+        start_dir: row.custom.map_or(selection.start_dir, |custom| custom.start_dir),
         include_globs: selection.include.map(|globs| globs.texts().to_vec()),
         exclude_globs: selection.exclude.texts().to_vec(),
         binary_policy: selection.binary,

@@ -68,11 +68,8 @@ impl Retirement {
             is_elsewhere || scope_record::committed(id).is_some() || mapped.contains(id)
         };
         let of_branch = |record: &&ScopeRecord| record.wanted.branch == rows.branch;
-        let mut recorded: Vec<String> = own
-            .values()
-            .filter(of_branch)
-            .map(|record| record.scope_id.clone())
-            .collect();
+        let mut recorded: Vec<String> =
+            own.values().filter(of_branch).map(|record| record.scope_id.clone()).collect();
         recorded.retain(|id| !stays(id));
         let mut gone = BTreeMap::new();
         for scope in pages::open_kept(session)?.scopes {
@@ -94,11 +91,7 @@ impl Retirement {
             name: own_ref,
             changes: recorded.into_iter().map(Change::Remove).collect(),
         });
-        Ok(Retirement {
-            records,
-            places: Some(places),
-            scopes,
-        })
+        Ok(Retirement { records, places: Some(places), scopes })
     }
 
     /// Deletes the pages of the scopes, once their records are removed; a dry run only reports them.
@@ -108,11 +101,7 @@ impl Retirement {
     pub(in crate::flow) fn carry_out(self, session: &Session) -> Result<Vec<RetiredScope>> {
         for scope in &self.scopes {
             pages::forget(session, &scope.scope_id)?;
-            if let Some(places) = self
-                .places
-                .as_ref()
-                .filter(|_| session.repo.keeps_objects())
-            {
+            if let Some(places) = self.places.as_ref().filter(|_| session.repo.keeps_objects()) {
                 keep_alive(session, places, &scope.scope_id, None)?;
                 scopes::announce_unmapped(session, &scope.scope_id);
             }

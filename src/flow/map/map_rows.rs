@@ -160,12 +160,7 @@ fn rows_of(request: &Request, home: &Home<'_>, map: RepoMap, at: At) -> Result<R
     resolve::check_names(&map, &request.thaw)?;
     resolve::check_static(&map, &request.thaw)?;
     let origin = home.origin()?;
-    let base = base_of(
-        home,
-        request.base_scope.as_ref(),
-        at.commit,
-        origin.as_ref(),
-    )?;
+    let base = base_of(home, request.base_scope.as_ref(), at.commit, origin.as_ref())?;
     let (records, mut frozen) = frozen_scopes(session, at.is_shared)?;
     for name in &request.thaw {
         frozen.remove(&resolve::scope_id(&map, &base, name));
@@ -296,11 +291,8 @@ fn frozen_scopes(
     let repo = &session.repo;
     let shared = RefName::from(ref_names::SCOPES);
     let local = Places::find(repo)?.map(|places| ref_names::local_scopes(&places.key));
-    let (records, own) = if is_shared {
-        (Some(shared.clone()), None)
-    } else {
-        (local.clone(), local)
-    };
+    let (records, own) =
+        if is_shared { (Some(shared.clone()), None) } else { (local.clone(), local) };
     let mut frozen = BTreeMap::new();
     for name in [Some(shared), own].into_iter().flatten() {
         let scopes = Scopes::load(repo, &name)?;

@@ -88,15 +88,10 @@ impl Taken {
             None => return Ok(()),
         };
         let url = shell_word(&self.map_of);
-        Err(Error::new(
-            Code::InvalidValue,
-            format!("'{scope_id}' is a scope {from}"),
-        )
-        .unchanged()
-        .detail("scope_id", scope_id)
-        .hint(format!(
-            "git colony map --url {url} --base-scope NAME   # scopes of its own"
-        )))
+        Err(Error::new(Code::InvalidValue, format!("'{scope_id}' is a scope {from}"))
+            .unchanged()
+            .detail("scope_id", scope_id)
+            .hint(format!("git colony map --url {url} --base-scope NAME   # scopes of its own")))
     }
 
     fn is_ours(&self, scope_id: &str) -> bool {

@@ -50,10 +50,7 @@ pub fn tree(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport
 }
 
 fn list_at(home: &Home<'_>, commit: Option<Oid>, bounds: Bounds) -> Result<TreeReport> {
-    Ok(TreeReport {
-        origin_url: home.url(),
-        ..listing::list(home.repo(), commit, bounds)?
-    })
+    Ok(TreeReport { origin_url: home.url(), ..listing::list(home.repo(), commit, bounds)? })
 }
 
 fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
@@ -69,10 +66,7 @@ fn tokens_at(home: &Home<'_>, commit: Oid) -> Result<FileTokens> {
         row.place = RowPlace::Hub(place.to_owned());
     }
     let mut tokens = mapping::with_job(how, &row, |job| {
-        counting::count(
-            job,
-            &mut UserCache::open(&session.world, UserCacheKind::Cuts),
-        )
+        counting::count(job, &mut UserCache::open(&session.world, UserCacheKind::Cuts))
     })?;
     let opened = pages::open(session, None)?;
     let revision = commit.to_string();
@@ -103,10 +97,7 @@ pub(in crate::flow) fn whole(settings: &MapSettings, commit: Oid) -> ResolvedRow
             binary: BinaryPolicy::Skip,
             gitignore: settings.gitignore,
         },
-        limits: Limits {
-            records: settings.flush_threshold,
-            tokens: settings.flush_token_budget,
-        },
+        limits: Limits { records: settings.flush_threshold, tokens: settings.flush_token_budget },
         chunk: Chunk {
             target: settings.chunk_target_tokens,
             overlap: settings.chunk_overlap_tokens,

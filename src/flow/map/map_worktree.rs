@@ -115,9 +115,7 @@ impl Making<'_> {
         resolved: &ResolvedRow,
         scope_id: &str,
     ) -> Result<MapResult> {
-        let result = self
-            .mapper
-            .map_as(resolved, scope_id, Some(&self.follows))?;
+        let result = self.mapper.map_as(resolved, scope_id, Some(&self.follows))?;
         if let Some(places) = self.places {
             keep_alive(self.session, places, scope_id, Some(resolved.commit))?;
         }

@@ -47,10 +47,7 @@ use other_repositories::Network;
 
 /// The result of `map`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a field of the published answer"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the published answer")]
 pub struct MapReport {
     /// The commit that was mapped.
     pub commit: Oid,
@@ -144,11 +141,7 @@ fn map_each(
     let (mut results, mut changes) = (Vec::new(), Vec::new());
     let now = time::rfc3339(&session.world.now());
     for outcome in std::mem::take(&mut rows.outcomes) {
-        let RowOutcome {
-            row,
-            scope_id,
-            resolved,
-        } = outcome;
+        let RowOutcome { row, scope_id, resolved } = outcome;
         let mapped = resolved.and_then(|resolved| {
             taken.refuse(&scope_id)?;
             let result = mapper.map(&resolved, follows(request, &row, &resolved).as_deref())?;

@@ -87,11 +87,7 @@ impl Elsewhere for Hubs<'_> {
             && own.is_dir()
             && BareRepo::open(own).is_ok_and(|store| store.has(commit))
         {
-            return Ok(FoundElsewhere {
-                path: own.to_owned(),
-                branch: None,
-                commit,
-            });
+            return Ok(FoundElsewhere { path: own.to_owned(), branch: None, commit });
         }
         let hub = self.open(url, &|hub| id.is_some_and(|id| hub.store.has(id)))?;
         let branch = match at {
@@ -114,11 +110,7 @@ impl Elsewhere for Hubs<'_> {
             let message = format!("'{url}' has no {what}, as far as is known here");
             Error::new(Code::RevisionNotFound, message).detail("url", url)
         })?;
-        Ok(FoundElsewhere {
-            path: hub.store.path().to_owned(),
-            branch,
-            commit,
-        })
+        Ok(FoundElsewhere { path: hub.store.path().to_owned(), branch, commit })
     }
 
     fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool> {

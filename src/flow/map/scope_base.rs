@@ -58,9 +58,7 @@ pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec
     let home = Home::here(session, &MapState::Head);
     let base = base_of(&home, None, commit, home.origin()?.as_ref())?;
     let ids = ids.into_iter();
-    Ok(ids
-        .filter(|id| base != colony && is_of_base(id, &base))
-        .collect())
+    Ok(ids.filter(|id| base != colony && is_of_base(id, &base)).collect())
 }
 
 /// Returns `true` for the scope of a row, if scope ids begin with `base`.
@@ -109,10 +107,7 @@ fn manifest_in(repo: &Repo, commit: Oid) -> Result<Option<Manifest>> {
     };
     let size = repo.object_size(file.id);
     if !file.is_file() || size.is_some_and(|size| size > MAX_MANIFEST_BYTES) {
-        let message = format!(
-            "'{}' is not a regular file of at most 1 MiB",
-            manifest::PATH
-        );
+        let message = format!("'{}' is not a regular file of at most 1 MiB", manifest::PATH);
         return Err(Error::new(Code::ManifestInvalid, message));
     }
     Manifest::parse(&repo.read_blob(file.id)?).map(Some)

@@ -75,11 +75,8 @@ pub(super) fn refuse(
     if others.is_empty() {
         return Err(first);
     }
-    let told: Vec<_> = others
-        .iter()
-        .filter_map(|other| other["message"].as_str())
-        .map(str::to_owned)
-        .collect();
+    let told: Vec<_> =
+        others.iter().filter_map(|other| other["message"].as_str()).map(str::to_owned).collect();
     let message = format!("{}; and: {}", first.message(), told.join("; and: "));
     let mut error = Error::new(first.code(), message).detail("others", &others);
     for (name, value) in first.details() {
@@ -98,20 +95,14 @@ pub(super) fn refuse(
 pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     let wanted = "cannot migrate to git-lfs: the history of this repository is incomplete";
     if repo.common_dir().join("shallow").exists() {
-        return Err(Error::new(
-            Code::Unsupported,
-            format!("{wanted}, it is a shallow clone"),
-        )
-        .unchanged()
-        .hint("git fetch --unshallow"));
+        return Err(Error::new(Code::Unsupported, format!("{wanted}, it is a shallow clone"))
+            .unchanged()
+            .hint("git fetch --unshallow"));
     }
     if repo.is_partial() {
-        return Err(Error::new(
-            Code::Unsupported,
-            format!("{wanted}, it is a partial clone"),
-        )
-        .unchanged()
-        .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
+        return Err(Error::new(Code::Unsupported, format!("{wanted}, it is a partial clone"))
+            .unchanged()
+            .hint("git clone URL DIRECTORY   # without --filter; migrate there"));
     }
     Ok(())
 }
@@ -127,20 +118,14 @@ fn clones(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
         return Ok(Vec::new());
     };
     let map = migration::known(&session.repo)?;
-    let tips: BTreeSet<Oid> = refs
-        .iter()
-        .filter_map(|found| session.repo.peel_to_commit(found.id))
-        .collect();
+    let tips: BTreeSet<Oid> =
+        refs.iter().filter_map(|found| session.repo.peel_to_commit(found.id)).collect();
     let ours: Vec<Oid> = tips.into_iter().collect();
     let others = found::clones(&root, Some(&hub))
         .into_iter()
         .filter(|clone| clone.path != session.repo.workdir());
     let found = others.filter_map(|clone| {
-        let name = clone
-            .member
-            .agent
-            .clone()
-            .unwrap_or_else(|| clone.member.id.clone());
+        let name = clone.member.agent.clone().unwrap_or_else(|| clone.member.id.clone());
         unpublished(session, &name, &clone.path, &ours, &map)
     });
     Ok(found.collect())
@@ -217,16 +202,11 @@ fn way_on(name: &str, path: &Path, edits: usize, follows: Follows) -> String {
     }
     let word = shell_word(name);
     steps.push(format!("git colony merge {word}"));
-    format!(
-        "{}   # merges its work; or: git colony agents remove {word}",
-        steps.join(" && ")
-    )
+    format!("{}   # merges its work; or: git colony agents remove {word}", steps.join(" && "))
 }
 
 /// Returns `true` if a commit is in a local history.
 pub(super) fn is_within(repo: &Repo, id: Oid, tips: &[Oid]) -> bool {
     repo.peel_to_commit(id) == Some(id)
-        && repo
-            .commits_between(id, tips, 1)
-            .is_ok_and(|more| more.is_empty())
+        && repo.commits_between(id, tips, 1).is_ok_and(|more| more.is_empty())
 }

@@ -14,11 +14,7 @@ const WORDS: &str = "file too large";
 pub(super) fn with_way_back(error: Error) -> Error {
     let hint = error.hint_text().unwrap_or_default().to_owned();
     let (command, _) = hint.split_once("   # ").unwrap_or((&hint, ""));
-    let command = if command.is_empty() {
-        "git colony status"
-    } else {
-        command
-    };
+    let command = if command.is_empty() { "git colony status" } else { command };
     error.replace_hint(format!(
         "{command}   # then: {WAY_BACK} reverts the rest of the configuration"
     ))
@@ -40,10 +36,7 @@ pub(super) fn explain(session: &Session, error: Error) -> Error {
     }
     Error::new(
         Code::NoSpace,
-        format!(
-            "no space is left to rewrite history in: {}",
-            error.message()
-        ),
+        format!("no space is left to rewrite history in: {}", error.message()),
     )
     .unchanged()
     .hint(format!(

@@ -188,13 +188,8 @@ pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
 /// `history-rewritten`, and network errors.
 pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<Oid>) -> Result<()> {
     let name = RefName::from(ref_names::MIGRATIONS);
-    let theirs: Vec<_> = theirs
-        .into_iter()
-        .map(|id| RemoteRef {
-            name: name.clone(),
-            id,
-        })
-        .collect();
+    let theirs: Vec<_> =
+        theirs.into_iter().map(|id| RemoteRef { name: name.clone(), id }).collect();
     match find(session, remote, &theirs)? {
         Some(_) => Err(history_rewritten(remote.name())),
         None => Ok(()),
@@ -254,19 +249,12 @@ impl Follows {
         }
         let ours = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
         let missed = migration::since(repo, commit, ours.filter(|ours| *ours != commit))?;
-        Ok(Some(Follows {
-            commit,
-            is_published,
-            missed,
-        }))
+        Ok(Some(Follows { commit, is_published, missed }))
     }
 
     /// Returns the commit that records them.
     pub(super) fn told(&self) -> HeardMigration {
-        HeardMigration {
-            commit: self.commit,
-            is_published: self.is_published,
-        }
+        HeardMigration { commit: self.commit, is_published: self.is_published }
     }
 
     /// Returns the patterns of the missed migrations, one after the other.
@@ -276,11 +264,7 @@ impl Follows {
             include: about.patterns.clone(),
             exclude: about.exclude.clone(),
             taken: about.taken.clone(),
-            exempt: if about.exempt_ends {
-                Exempt::Ends
-            } else {
-                Exempt::Stays
-            },
+            exempt: if about.exempt_ends { Exempt::Ends } else { Exempt::Stays },
         };
         abouts.map(step).collect()
     }

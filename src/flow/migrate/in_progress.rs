@@ -102,10 +102,8 @@ fn not_published(repo: &Repo, journal: &Journal) -> UnderWay {
     let others = other_remotes(repo);
     let has_remote = repo.remote_names().iter().any(|name| name == REMOTE);
     let other = others.first().filter(|_| !has_remote);
-    let way_on = other.map_or_else(
-        || WAY_ON.to_owned(),
-        |other| format!("{} && {WAY_ON}", rename(other)),
-    );
+    let way_on =
+        other.map_or_else(|| WAY_ON.to_owned(), |other| format!("{} && {WAY_ON}", rename(other)));
     let detail = match other {
         _ if has_remote => {
             format!("{is_here}: {way_on} publishes it, {WAY_BACK} reverts it")

@@ -42,11 +42,7 @@ impl MovedSince {
             .map(|past| past.message.lines().next().unwrap_or_default().to_owned());
         let subject = newest.map_or_else(|_| String::new(), |subject| format!(" '{subject}'"));
         let commits = text::count(self.commits, "commit");
-        format!(
-            "'{}' has {commits} since, {}{subject}",
-            self.name.short(),
-            self.to.short()
-        )
+        format!("'{}' has {commits} since, {}{subject}", self.name.short(), self.to.short())
     }
 
     /// Returns the command that moves its commits to the old branch.
@@ -126,11 +122,7 @@ pub(super) fn keep(session: &Session, moved: &[MovedSince]) -> Result<()> {
     let mut changes = Vec::new();
     for one in moved {
         let old = session.repo.find_ref(&one.kept_as)?;
-        changes.push(RefChange {
-            name: one.kept_as.clone(),
-            old,
-            new: Some(one.to),
-        });
+        changes.push(RefChange { name: one.kept_as.clone(), old, new: Some(one.to) });
     }
     changes.retain(|change| change.old != change.new);
     publication::move_refs(session, &changes)
@@ -166,11 +158,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
     let mut found = Vec::new();
     for prefix in ["refs/heads/", "refs/tags/", ref_names::CHECKPOINTS] {
         for reference in repo.refs_below(prefix)? {
-            if record
-                .refs
-                .iter()
-                .any(|change| change.name == reference.name)
-            {
+            if record.refs.iter().any(|change| change.name == reference.name) {
                 continue;
             }
             let Some(tip) = repo.peel_to_commit(reference.id) else {
@@ -191,11 +179,7 @@ pub(super) fn left_on_new(repo: &Repo, record: &Record) -> Result<Vec<LeftOnNew>
                 _ if made == tip => format!("git branch --force {name} {was}"),
                 _ => format!("git rebase --onto {was} {made} {name}"),
             };
-            found.push(LeftOnNew {
-                name: reference.name,
-                id: reference.id,
-                way_back,
-            });
+            found.push(LeftOnNew { name: reference.name, id: reference.id, way_back });
         }
     }
     Ok(found)
@@ -207,11 +191,7 @@ fn nearest(repo: &Repo, back: &ObjectMap, tip: Oid, tips: &[Oid]) -> Result<Opti
     if let Some(found) = was(tip) {
         return Ok(Some(found));
     }
-    for commit in repo
-        .commits_between(tip, tips, MAX_COMMITS)?
-        .into_iter()
-        .rev()
-    {
+    for commit in repo.commits_between(tip, tips, MAX_COMMITS)?.into_iter().rev() {
         let mut parents = repo.read_commit(commit)?.parents.into_iter();
         if let Some(found) = parents.find_map(was) {
             return Ok(Some(found));

@@ -113,9 +113,7 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
         return Err(nothing_under_way());
     }
     // `None` in a dry run, which starts no process that could outlive it.
-    let children = (!session.is_dry())
-        .then(|| Children::begin(&session.repo))
-        .transpose()?;
+    let children = (!session.is_dry()).then(|| Children::begin(&session.repo)).transpose()?;
     let (mut report, journal) = match unfinished {
         Some((journal, _)) => {
             if request.publication == Publication::Yes {
@@ -154,30 +152,21 @@ pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
     if of_remote.is_none() && follow::find_heard(session)?.is_none() {
         return Ok(None);
     }
-    let request = Request {
-        publication: Publication::No,
-        start: Start::Anywhere,
-    };
+    let request = Request { publication: Publication::No, start: Start::Anywhere };
     migrate(session, request).map(Some)
 }
 
 fn nothing_under_way() -> Error {
-    Error::new(
-        Code::NothingToResolve,
-        "no migration to git-lfs is in progress",
-    )
-    .unchanged()
-    .hint("git colony lfs migrate   # starts one")
+    Error::new(Code::NothingToResolve, "no migration to git-lfs is in progress")
+        .unchanged()
+        .hint("git colony lfs migrate   # starts one")
 }
 
 fn require_git_lfs(session: &Session) -> Result<()> {
     if install::version(session).is_some() {
         return Ok(());
     }
-    Err(Error::new(
-        Code::LfsNotInstalled,
-        "cannot migrate: git-lfs is not installed",
-    ))
+    Err(Error::new(Code::LfsNotInstalled, "cannot migrate: git-lfs is not installed"))
 }
 
 /// Decides how to configure git-lfs; without it nothing can be migrated.
@@ -264,9 +253,7 @@ fn begin(
     // First delete the large folder: on a full disk no configuration can be written.
     let removed = atomic::remove_folder(&folder(&session.repo));
     match done {
-        Ok(done) => removed
-            .and_then(|()| Begun::forget(&session.repo))
-            .map(|()| done),
+        Ok(done) => removed.and_then(|()| Begun::forget(&session.repo)).map(|()| done),
         // The rest is reverted by --abort: its note stays.
         Err(error) => match standing.restore(session).and(removed) {
             Ok(()) => Begun::forget(&session.repo).and(Err(error)),
@@ -310,11 +297,7 @@ fn rewrite(
     if let Some(follows) = &look.follows {
         follows.refuse_another(repo, &imported.maps)?;
     } else if let Some((name, theirs)) = &look.remote {
-        let new = NewHistory {
-            imported: &imported,
-            map: &map,
-            publication,
-        };
+        let new = NewHistory { imported: &imported, map: &map, publication };
         remote_side::refuse_ahead(session, &new, name, theirs)?;
     }
     if look.follows.is_none() {
@@ -344,17 +327,12 @@ fn rewrite(
             remote: look.remote.clone(),
         },
     )?;
-    let journal = Journal::find(repo)?
-        .map(|(journal, _)| journal)
-        .filter(|journal| journal.op == record.op);
+    let journal =
+        Journal::find(repo)?.map(|(journal, _)| journal).filter(|journal| journal.op == record.op);
     let mut report = report::of_record(repo, look, &record)?;
     report.commits = journal.as_ref().map_or(0, |journal| journal.commits);
     report.files = files;
-    report.remote_refs = look
-        .remote
-        .clone()
-        .map(|(_, refs)| refs)
-        .unwrap_or_default();
+    report.remote_refs = look.remote.clone().map(|(_, refs)| refs).unwrap_or_default();
     if look.follows.is_some() {
         report.status = MigrateStatus::Followed;
     }
@@ -387,11 +365,6 @@ fn import(
     }
     repo.import_for_lfs(
         &session.world,
-        &Import {
-            folder: &folder,
-            steps: &look.steps(),
-            tips: &tips,
-            kept_open: children.file()?,
-        },
+        &Import { folder: &folder, steps: &look.steps(), tips: &tips, kept_open: children.file()? },
     )
 }

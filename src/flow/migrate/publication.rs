@@ -26,9 +26,7 @@ pub(super) fn is_history(name: &RefName) -> bool {
 /// Returns `true` if a ref is a tag, or a checkpoint, which is a tag in a namespace of ours.
 pub(super) fn is_tag(name: &RefName) -> bool {
     let places = ["refs/tags/", ref_names::CHECKPOINTS];
-    places
-        .iter()
-        .any(|place| name.as_bytes().starts_with(place.as_bytes()))
+    places.iter().any(|place| name.as_bytes().starts_with(place.as_bytes()))
 }
 
 /// Lists the refs of the remote that a migration may move.
@@ -113,11 +111,7 @@ pub(super) fn publish(
     let changes = plan(session, before)?;
     let now = remote.list(|_| true)?;
     let is_there = |change: &RefChange| now.get(&change.name).copied() == change.new;
-    let open: Vec<RefChange> = changes
-        .iter()
-        .filter(|change| !is_there(change))
-        .cloned()
-        .collect();
+    let open: Vec<RefChange> = changes.iter().filter(|change| !is_there(change)).cloned().collect();
     let moved: Vec<&RefName> = open
         .iter()
         .filter(|change| now.get(&change.name).copied() != change.old)
@@ -182,33 +176,23 @@ fn refuse_failed(
     let Some((name, why)) = found else {
         return Ok(());
     };
-    let words = if said.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", said.join("; "))
-    };
-    Err(Error::new(
-        Code::GitFailed,
-        format!("'{}' refuses '{name}': {why}{words}", remote.name()),
-    )
-    .untouched(Untouched::There)
-    .detail("ref", name)
-    .detail("server", said)
-    .hint("git colony lfs migrate --continue   # once the server allows the rewrite"))
+    let words = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+    Err(Error::new(Code::GitFailed, format!("'{}' refuses '{name}': {why}{words}", remote.name()))
+        .untouched(Untouched::There)
+        .detail("ref", name)
+        .detail("server", said)
+        .hint("git colony lfs migrate --continue   # once the server allows the rewrite"))
 }
 
 fn refuse_moved(remote: &Remote<'_>, moved: &[&RefName]) -> Error {
     let names: Vec<_> = moved.iter().map(|name| name.short()).collect();
-    Error::new(
-        Code::RefMoved,
-        format!("{} moved on '{}' since", names.join(", "), remote.name()),
-    )
-    .untouched(Untouched::There)
-    .detail("refs", moved)
-    .hint(
-        "git colony lfs migrate --abort   # then git colony lfs migrate shows how to merge the \
+    Error::new(Code::RefMoved, format!("{} moved on '{}' since", names.join(", "), remote.name()))
+        .untouched(Untouched::There)
+        .detail("refs", moved)
+        .hint(
+            "git colony lfs migrate --abort   # then git colony lfs migrate shows how to merge the \
     pushed commits",
-    )
+        )
 }
 
 /// Records that both sides have the same refs, so that a sync finds nothing to do.
@@ -218,11 +202,7 @@ fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Resul
         if let Some(name) = travelers::note_of(remote.name(), &change.name) {
             let old = session.repo.find_ref(&name)?;
             if old != change.new {
-                notes.push(RefChange {
-                    name,
-                    old,
-                    new: change.new,
-                });
+                notes.push(RefChange { name, old, new: change.new });
             }
         }
     }
@@ -235,11 +215,7 @@ fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Resul
 /// `ref-moved`, `locked`.
 pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
     let who = session.record_signature();
-    let why = ReflogReason {
-        text: "colony: lfs migrate",
-        who: &who,
-        operation: "lfs-migrate",
-    };
+    let why = ReflogReason { text: "colony: lfs migrate", who: &who, operation: "lfs-migrate" };
     // The holder of the worktree lock deletes the recorded state.
     let timeout = session.lock_timeout();
     let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;

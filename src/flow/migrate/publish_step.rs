@@ -96,10 +96,7 @@ pub(super) fn note_published(session: &Session) -> Result<()> {
     let Some((journal, old)) = unfinished(&session.repo)? else {
         return Ok(());
     };
-    let done = Journal {
-        published_at: Some(time::rfc3339(&session.world.now())),
-        ..journal
-    };
+    let done = Journal { published_at: Some(time::rfc3339(&session.world.now())), ..journal };
     let new = done.write(&session.repo, &session.record_signature())?;
     let change = RefChange {
         name: RefName::from(ref_names::MIGRATION_JOURNAL),

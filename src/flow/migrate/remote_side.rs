@@ -55,11 +55,7 @@ pub(super) fn remote_only(repo: &Repo, remote: &str, theirs: &[RemoteRef]) -> Re
                 first(&absent)
             ),
         ),
-        cause(
-            &ahead,
-            format!("'{remote}' has commits that are not here"),
-            take,
-        ),
+        cause(&ahead, format!("'{remote}' has commits that are not here"), take),
         cause(
             &unsynced,
             format!("the records on '{remote}' differ from those here"),
@@ -101,9 +97,7 @@ fn take_over(repo: &Repo, remote: &str, name: &RefName) -> Result<String> {
     if repo.head()?.moving_ref() == *name {
         return Ok(format!("git pull --no-rebase --no-edit {at} {short}"));
     }
-    Ok(format!(
-        "git fetch {at} {full} && git colony merge FETCH_HEAD --into {short}"
-    ))
+    Ok(format!("git fetch {at} {full} && git colony merge FETCH_HEAD --into {short}"))
 }
 
 /// Returns `true` if the ref of the remote has commits that ours does not have, in a related
@@ -141,11 +135,7 @@ pub(super) fn refuse_ahead(
 ) -> Result<()> {
     let repo = &session.repo;
     let commit = |id| repo.peel_to_commit(id).unwrap_or(id);
-    let branches: Vec<Oid> = repo
-        .refs_below("refs/heads/")?
-        .iter()
-        .map(|found| found.id)
-        .collect();
+    let branches: Vec<Oid> = repo.refs_below("refs/heads/")?.iter().map(|found| found.id).collect();
     for found in theirs.iter().filter(|found| is_history(&found.name)) {
         let Some(ours) = repo.find_ref(&found.name)? else {
             continue;
@@ -160,12 +150,7 @@ pub(super) fn refuse_ahead(
         }
         let became = |id| new.map.get(id).unwrap_or(id).to_string();
         let mut git = new.imported.repository.git(&session.world);
-        git.args([
-            "merge-base",
-            "--is-ancestor",
-            &became(theirs),
-            &became(ours),
-        ]);
+        git.args(["merge-base", "--is-ancestor", &became(theirs), &became(ours)]);
         if !git.run()?.success() {
             let known = migration::known(repo)?;
             let hint = if migration::is_old(repo, &known, theirs)? {
@@ -181,11 +166,8 @@ pub(super) fn refuse_ahead(
 
 fn not_here(remote: &str, name: &RefName) -> Error {
     let name = name.short();
-    Error::new(
-        Code::LeftBehind,
-        format!("'{name}' on '{remote}' has commits that are not here"),
-    )
-    .detail("refs", [&name])
+    Error::new(Code::LeftBehind, format!("'{name}' on '{remote}' has commits that are not here"))
+        .detail("refs", [&name])
 }
 
 /// Returns the command that moves commits on the old history to the new one: as a branch, which is
@@ -212,10 +194,7 @@ pub(super) fn refuse_unmerged(
     let repo = &session.repo;
     let map = migration::known(repo)?;
     for change in changes {
-        let commits = change
-            .old
-            .zip(change.new)
-            .filter(|_| is_history(&change.name));
+        let commits = change.old.zip(change.new).filter(|_| is_history(&change.name));
         let Some((old, new)) = commits else { continue };
         let became = map.newest(repo.peel_to_commit(old).unwrap_or(old));
         let Some(became) = became.filter(|id| repo.object_size(*id).is_some()) else {

@@ -105,19 +105,12 @@ fn notes(repo: &Repo) -> Vec<String> {
     let others = other_remotes(repo)
         .into_iter()
         .map(|other| format!("'{other}' keeps the old history: only '{REMOTE}' is published to"));
-    NOTES
-        .iter()
-        .map(|&note| note.to_owned())
-        .chain(others)
-        .collect()
+    NOTES.iter().map(|&note| note.to_owned()).chain(others).collect()
 }
 
 impl MigrateReport {
     fn new(status: MigrateStatus) -> MigrateReport {
-        MigrateReport {
-            status,
-            ..MigrateReport::default()
-        }
+        MigrateReport { status, ..MigrateReport::default() }
     }
 
     pub(super) fn publish(&mut self, moved: &[RefChange]) {
@@ -130,20 +123,15 @@ impl MigrateReport {
         self.push_error = Some(error.sentence() + &hint.unwrap_or_default());
         self.push_error_code = Some(error.code().as_str());
         let mut details = error.details().iter();
-        let said = details
-            .find(|(name, _)| **name == "server")
-            .and_then(|(_, value)| value.as_array());
+        let said =
+            details.find(|(name, _)| **name == "server").and_then(|(_, value)| value.as_array());
         let lines = said.into_iter().flatten().filter_map(|line| line.as_str());
         self.server_said = lines.map(str::to_owned).collect();
     }
 }
 
 fn moved_ref(change: &RefChange) -> MovedRef {
-    MovedRef {
-        name: change.name.clone(),
-        old: change.old,
-        new: change.new,
-    }
+    MovedRef { name: change.name.clone(), old: change.old, new: change.new }
 }
 
 /// Lists the refs of an operation that belong to the user or that are pushed.
@@ -159,11 +147,7 @@ fn moved(refs: &[RefChange]) -> Vec<MovedRef> {
 /// Returns the notes before a migration.
 pub(super) fn notes_of(repo: &Repo, look: &Look) -> Result<Vec<String>> {
     let mut notes = notes(repo);
-    let theirs: Vec<RemoteRef> = look
-        .remote
-        .iter()
-        .flat_map(|(_, refs)| refs.clone())
-        .collect();
+    let theirs: Vec<RemoteRef> = look.remote.iter().flat_map(|(_, refs)| refs.clone()).collect();
     notes.extend(tags_of_no_commit::note(repo, &look.refs, &theirs)?);
     Ok(notes)
 }
@@ -202,11 +186,7 @@ pub(super) fn up_to_date(session: &Session, look: &Look) -> Result<MigrateReport
     let mut report = MigrateReport::new(MigrateStatus::UpToDate);
     report.head = head_commit(&session.repo)?;
     report.patterns.clone_from(&look.patterns.include);
-    report.remote_refs = look
-        .remote
-        .clone()
-        .map(|(_, refs)| refs)
-        .unwrap_or_default();
+    report.remote_refs = look.remote.clone().map(|(_, refs)| refs).unwrap_or_default();
     Ok(report)
 }
 
@@ -223,15 +203,11 @@ pub(super) fn nothing_to_do(session: &Session, look: &Look) -> Result<MigrateRep
 /// Reports the plan.
 pub(super) fn of_look(session: &Session, look: &Look) -> Result<MigrateReport> {
     let stays = |found: &FoundRef| tags_of_no_commit::is_of_no_commit(&session.repo, found.id);
-    let refs = look
-        .refs
-        .iter()
-        .filter(|found| !stays(found))
-        .map(|found| MovedRef {
-            name: found.name.clone(),
-            old: Some(found.id),
-            new: None,
-        });
+    let refs = look.refs.iter().filter(|found| !stays(found)).map(|found| MovedRef {
+        name: found.name.clone(),
+        old: Some(found.id),
+        new: None,
+    });
     Ok(MigrateReport {
         head: head_commit(&session.repo)?,
         refs: refs.collect(),
@@ -256,8 +232,5 @@ pub(super) fn of_abort(journal: &Journal, back: &UndoReport) -> MigrateReport {
 
 /// Reports one that was interrupted before it moved anything, and aborted.
 pub(super) fn of_abort_before(dry_run: bool) -> MigrateReport {
-    MigrateReport {
-        dry_run,
-        ..MigrateReport::new(MigrateStatus::Aborted)
-    }
+    MigrateReport { dry_run, ..MigrateReport::new(MigrateStatus::Aborted) }
 }

@@ -43,13 +43,10 @@ impl Begun {
         if let Some(begun) = Begun::find(&session.repo)? {
             return Ok(begun);
         }
-        let begun = Begun {
-            standing: LfsSetup::look(&session.repo),
-            journal: journal(&session.repo)?,
-        };
-        let json = serde_json::to_vec(&begun).or_code(Code::Io, || {
-            "cannot record the start of a migration".to_owned()
-        })?;
+        let begun =
+            Begun { standing: LfsSetup::look(&session.repo), journal: journal(&session.repo)? };
+        let json = serde_json::to_vec(&begun)
+            .or_code(Code::Io, || "cannot record the start of a migration".to_owned())?;
         let path = path(&session.repo);
         atomic::make_directory(path.parent().unwrap_or(&path))?;
         atomic::write_durably(&path, &json)?;

@@ -126,20 +126,13 @@ impl Look {
         let mut tips = self.histories(&session.repo);
         tips.retain(|tip| map.get(*tip).is_none());
         let left = match unconverted::find(session, &tips, &self.patterns)? {
-            Some(left) => format!(
-                "it did not convert '{}' in {}",
-                left.path,
-                left.commit.short()
-            ),
+            Some(left) => format!("it did not convert '{}' in {}", left.path, left.commit.short()),
             None if imported.has_large_files() => return Ok(()),
             None => "it stored no file".to_owned(),
         };
-        Err(Error::new(
-            Code::GitFailed,
-            format!("cannot rewrite history for git-lfs: {left}"),
-        )
-        .unchanged()
-        .hint("git colony lfs migrate   # tries again"))
+        Err(Error::new(Code::GitFailed, format!("cannot rewrite history for git-lfs: {left}"))
+            .unchanged()
+            .hint("git colony lfs migrate   # tries again"))
     }
 
     /// Counts the files of HEAD that move to git-lfs.

@@ -52,10 +52,7 @@ pub(super) fn stashes(session: &Session, patterns: &[String]) -> Result<Option<E
     Ok(Some(
         Error::new(Code::LeftBehind, message)
             .detail("stashes", &names)
-            .hint(format!(
-                "{}   # a branch keeps it: git stash apply BRANCH",
-                steps.join(" && ")
-            )),
+            .hint(format!("{}   # a branch keeps it: git stash apply BRANCH", steps.join(" && "))),
     ))
 }
 
@@ -71,12 +68,7 @@ fn breaks(repo: &Repo, index: &Index, patterns: &[String], stash: Oid) -> Result
     if let Some(base) = parents.first() {
         let (before, after) = (repo.tree_of(Some(*base))?, repo.tree_of(Some(stash))?);
         let changes = repo.diff_trees(before, after)?;
-        paths.extend(
-            changes
-                .into_iter()
-                .filter(is_whole)
-                .map(|change| change.path),
-        );
+        paths.extend(changes.into_iter().filter(is_whole).map(|change| change.path));
     }
     if let Some(untracked) = parents.get(2) {
         let files = repo.list_tree(repo.tree_of(Some(*untracked))?)?;
@@ -85,9 +77,7 @@ fn breaks(repo: &Repo, index: &Index, patterns: &[String], stash: Oid) -> Result
     for path in paths {
         let is_attributes = path.as_bytes().ends_with(b".gitattributes");
         let filter = repo.attribute(index, "filter", AttributesOf::Worktree, &path)?;
-        let is_to_come = patterns
-            .iter()
-            .any(|end| path.as_bytes().ends_with(end.as_bytes()));
+        let is_to_come = patterns.iter().any(|end| path.as_bytes().ends_with(end.as_bytes()));
         if is_attributes || is_to_come || filter.as_deref() == Some("lfs") {
             return Ok(true);
         }

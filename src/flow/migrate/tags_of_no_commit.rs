@@ -45,9 +45,7 @@ pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRe
     if names.is_empty() || names.len() > MAX_TAGS || !repo.keeps_objects() {
         return Ok(());
     }
-    remote
-        .fetch_refs(&names, &travelers::incoming_of(remote.name()))
-        .map(drop)
+    remote.fetch_refs(&names, &travelers::incoming_of(remote.name())).map(drop)
 }
 
 /// Returns the note that lists the tags that stay; `None` if there are none.

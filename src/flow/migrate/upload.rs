@@ -28,21 +28,15 @@ impl LargeFiles {
     pub(super) fn find(session: &Session, changes: &[RefChange]) -> Result<LargeFiles> {
         // Records have the commits they are about as parents, too.
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
-        let refs: Vec<RefName> = changes
-            .iter()
-            .map(|change| change.name.clone())
-            .filter(is_history)
-            .collect();
+        let refs: Vec<RefName> =
+            changes.iter().map(|change| change.name.clone()).filter(is_history).collect();
         let pointers = session.repo.pointers_below(&session.world, &tips)?;
         let here = LfsObjects::of(&session.repo);
         // git-lfs does not ask a server for an empty file.
         let mut needed = pointers.iter().filter(|pointer| pointer.size_bytes > 0);
         let is_here = needed.clone().all(|pointer| here.has(pointer));
         let oids = is_here.then(|| needed.by_ref().map(|pointer| pointer.oid.clone()));
-        Ok(LargeFiles {
-            oids: oids.map(Iterator::collect),
-            refs,
-        })
+        Ok(LargeFiles { oids: oids.map(Iterator::collect), refs })
     }
 
     /// Sends the missing ones to the server. Succeeds only if the server has all of them.
@@ -62,10 +56,6 @@ impl LargeFiles {
     /// `git-failed`, `repository-broken`.
     pub(super) fn uploads(&self, session: &Session) -> Result<Uploads> {
         let is_spared = || hooks::push_only_uploads(&session.repo, &session.world);
-        Ok(if self.oids.is_some() && is_spared()? {
-            Uploads::Done
-        } else {
-            Uploads::ByHook
-        })
+        Ok(if self.oids.is_some() && is_spared()? { Uploads::Done } else { Uploads::ByHook })
     }
 }

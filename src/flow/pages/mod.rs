@@ -78,9 +78,7 @@ impl Opened {
     fn adds_up(&self) -> Result<()> {
         for scope in &self.scopes {
             if !self.table.adds_up(scope).map_err(unusable)? {
-                return Err(unusable(Unusable::because(
-                    "its totals do not match its pages",
-                )));
+                return Err(unusable(Unusable::because("its totals do not match its pages")));
             }
         }
         Ok(())
@@ -138,11 +136,7 @@ pub(super) fn open_kept(session: &Session) -> Result<Opened> {
     let worktree = worktree_key(session)?;
     let table = table.map_err(unusable)?;
     let scopes = table.scopes(&worktree).map_err(unusable)?;
-    Ok(Opened {
-        table,
-        worktree,
-        scopes,
-    })
+    Ok(Opened { table, worktree, scopes })
 }
 
 /// Does the same for scopes that are still recorded.
@@ -177,11 +171,7 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
     if let Some(wanted) = wanted {
         retain_meant(session, &mut scopes, wanted)?;
     }
-    Ok(Opened {
-        table,
-        worktree,
-        scopes,
-    })
+    Ok(Opened { table, worktree, scopes })
 }
 
 /// Opens the page table for the scopes of a state of the files, or one of them. If there is none, returns why.
@@ -194,11 +184,7 @@ pub(super) fn open_wanted(
     work: Work,
 ) -> Result<(Opened, Option<NoPages>)> {
     let mut opened = delete_damaged(session, open(session, None))?;
-    let filter = Filter {
-        scope: scope.map(str::to_owned),
-        work,
-        ..Filter::default()
-    };
+    let filter = Filter { scope: scope.map(str::to_owned), work, ..Filter::default() };
     let nothing = retain_wanted(session, &mut opened.scopes, &filter)?.or_else(|| {
         let is_empty = opened.scopes.is_empty();
         is_empty.then(|| NoPages::of(session, &opened.scopes))
@@ -221,11 +207,7 @@ pub(super) struct Freshness<'a> {
 
 impl<'a> Freshness<'a> {
     pub(super) fn of(session: &'a Session) -> Freshness<'a> {
-        Freshness {
-            session,
-            worktree: OnceCell::new(),
-            records: OnceCell::new(),
-        }
+        Freshness { session, worktree: OnceCell::new(), records: OnceCell::new() }
     }
 
     /// Returns `true` if the branch, or the working tree, has changed since a scope was mapped.
@@ -240,9 +222,7 @@ impl<'a> Freshness<'a> {
             let now = self.worktree.get_or_init(|| Now::of(self.session).ok());
             let commit = Oid::parse(&scope.revision);
             // A working tree that cannot be scanned counts as changed.
-            return now
-                .as_ref()
-                .is_none_or(|now| now.differs(self.session, commit, look));
+            return now.as_ref().is_none_or(|now| now.differs(self.session, commit, look));
         }
         let now = self.session.repo.resolve_commit(follows).ok();
         now.is_some_and(|now| now.to_string() != scope.revision)
@@ -307,11 +287,7 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
 /// # Errors
 /// `cache-unusable`.
 pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
-    let Opened {
-        mut table,
-        worktree,
-        scopes,
-    } = open_kept(session)?;
+    let Opened { mut table, worktree, scopes } = open_kept(session)?;
     if scopes.iter().all(|scope| scope.scope != scope_id) {
         return Ok(false);
     }

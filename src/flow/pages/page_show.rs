@@ -207,10 +207,9 @@ fn no_page_of(filter: &Filter, why: NoPages) -> Error {
     let hint = match why {
         NoPages::NotMapped | NoPages::NotHere => "git colony map".to_owned(),
         NoPages::NoWorktree => "git colony map --worktree".to_owned(),
-        NoPages::OnlyWorktree => format!(
-            "git colony pages show --worktree --path {}",
-            shell_word(&path)
-        ),
+        NoPages::OnlyWorktree => {
+            format!("git colony pages show --worktree --path {}", shell_word(&path))
+        }
         NoPages::Empty | NoPages::NoMatch => {
             "git colony map preview   # which files each row maps".to_owned()
         }
@@ -227,9 +226,7 @@ fn read(session: &Session, beside: &[Found], rendering: Rendering) -> Result<Vec
     let reader = Literature::new(&session.world, ChunkSize::default(), Tokenizer::default());
     let tokenizer = Tokenizer::named(&session.settings.map.tokenizer);
     let mut texts = PageTexts::new(&library, &reader, rendering, tokenizer);
-    let shown = beside
-        .iter()
-        .map(|found| texts.show(found.scope_id(), found.page()));
+    let shown = beside.iter().map(|found| texts.show(found.scope_id(), found.page()));
     shown.collect()
 }
 

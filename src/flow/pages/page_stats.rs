@@ -138,10 +138,7 @@ impl Sum {
 
     /// Returns the sum; without what the state says if that cannot be read.
     fn total(self, problem: Option<&String>) -> ScopeStats {
-        ScopeStats {
-            stats: problem.is_none().then(|| self.tally.stats()),
-            ..self.sizes
-        }
+        ScopeStats { stats: problem.is_none().then(|| self.tally.stats()), ..self.sizes }
     }
 }
 

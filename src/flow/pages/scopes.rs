@@ -115,9 +115,7 @@ pub struct MappedReport {
 /// Returns the statistics of a scope's pages; `None` if there are none, or they cannot be read.
 fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
     let (_, stats) = page_stats::sizes(session).ok()?;
-    stats
-        .into_iter()
-        .find(|stats| stats.scope_id == record.scope_id)
+    stats.into_iter().find(|stats| stats.scope_id == record.scope_id)
 }
 
 /// Lists the scopes that are mapped.
@@ -127,9 +125,7 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 pub fn list(session: &Session) -> Result<ScopesReport> {
     shared::refresh(session);
     // Without readable pages their state is unknown.
-    let stats = page_stats::sizes(session)
-        .map(|(_, stats)| stats)
-        .unwrap_or_default();
+    let stats = page_stats::sizes(session).map(|(_, stats)| stats).unwrap_or_default();
     let facts = |id: &str| stats.iter().find(|stats| stats.scope_id == id);
     let mut mappings = Vec::new();
     let mut unreadable = Vec::new();
@@ -147,20 +143,14 @@ pub fn list(session: &Session) -> Result<ScopesReport> {
         unreadable.extend(scopes.unreadable);
     }
     mappings.sort_by(|a, b| a.scope_id.cmp(&b.scope_id));
-    Ok(ScopesReport {
-        count: mappings.len(),
-        mappings,
-        unreadable,
-    })
+    Ok(ScopesReport { count: mappings.len(), mappings, unreadable })
 }
 
 /// Returns the ids of mapped scopes and their types, for completion; unreadable ones are left out.
 pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, String> {
     let all = all_in(repo).unwrap_or_default().into_iter();
     let records = all.flat_map(|(scopes, _)| scopes.records.into_values());
-    records
-        .map(|record| (record.scope_id, record.row.kind.name().to_owned()))
-        .collect()
+    records.map(|record| (record.scope_id, record.row.kind.name().to_owned())).collect()
 }
 
 /// Returns the ids of mapped scopes.
@@ -169,9 +159,7 @@ pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, String> {
 /// `repository-broken`, `object-missing`: an unreadable record must not count as an unmapped scope.
 pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
     let records = all_in(repo)?.into_iter();
-    Ok(records
-        .flat_map(|(scopes, _)| scopes.records.into_keys())
-        .collect())
+    Ok(records.flat_map(|(scopes, _)| scopes.records.into_keys()).collect())
 }
 
 /// Returns the records of this worktree, and the shared ones.
@@ -180,9 +168,7 @@ pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
 /// `repository-broken`, `object-missing`.
 pub(super) fn records(session: &Session) -> Result<Vec<ScopeRecord>> {
     let all = all(session)?.into_iter();
-    Ok(all
-        .flat_map(|(scopes, _)| scopes.records.into_values())
-        .collect())
+    Ok(all.flat_map(|(scopes, _)| scopes.records.into_values()).collect())
 }
 
 /// Returns the names of the sources of mapped scopes, by id: the row, the URL, the path of the submodule.
@@ -208,12 +194,10 @@ pub(in crate::flow) fn row_names(session: &Session) -> BTreeMap<String, String> 
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for (scopes, _) in all(session).unwrap_or_default() {
         let records = scopes.records.into_iter();
-        names.extend(
-            records.map(|(id, record)| match scope_record::committed(&id) {
-                Some(committed) => (committed.to_owned(), record.row.name),
-                None => (id, record.row.name),
-            }),
-        );
+        names.extend(records.map(|(id, record)| match scope_record::committed(&id) {
+            Some(committed) => (committed.to_owned(), record.row.name),
+            None => (id, record.row.name),
+        }));
     }
     names.extend(map_rows::scopes_of_rows(session, |_| true));
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -237,9 +221,7 @@ pub(in crate::flow) fn row_name(names: &BTreeMap<String, String>, scope: &str) -
 /// # Errors
 /// `repository-broken`, `object-missing`.
 pub(in crate::flow) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
-    let records = all(session)?
-        .into_iter()
-        .flat_map(|(scopes, _)| scopes.records);
+    let records = all(session)?.into_iter().flat_map(|(scopes, _)| scopes.records);
     let pinned = records.filter(|(_, record)| record.config.pinned);
     Ok(pinned.map(|(id, _)| id).collect())
 }
@@ -300,9 +282,7 @@ pub(super) fn all(session: &Session) -> Result<Vec<(Scopes, bool)>> {
 
 fn all_in(repo: &Repo) -> Result<Vec<(Scopes, bool)>> {
     let places = places_of_records(repo)?.into_iter();
-    places
-        .map(|(name, shared)| Ok((Scopes::load(repo, &name)?, shared)))
-        .collect()
+    places.map(|(name, shared)| Ok((Scopes::load(repo, &name)?, shared))).collect()
 }
 
 fn places_of_records(repo: &Repo) -> Result<Vec<(RefName, bool)>> {
@@ -310,9 +290,7 @@ fn places_of_records(repo: &Repo) -> Result<Vec<(RefName, bool)>> {
         .map(|places| ref_names::local_scopes(&places.key))
         .into_iter()
         .map(|name| (name, false));
-    Ok(own
-        .chain([(RefName::from(ref_names::SCOPES), true)])
-        .collect())
+    Ok(own.chain([(RefName::from(ref_names::SCOPES), true)]).collect())
 }
 
 /// Keeps the ids of scopes that have a record, readable or not; `id` returns that of one. One tree is read for
@@ -337,12 +315,7 @@ pub(super) fn retain_recorded<T>(
 fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let mut all = all(session)?;
     let default = default_branch::find(&session.repo)?.map(|(name, _)| name);
-    if default.is_some_and(|name| {
-        session
-            .repo
-            .head()
-            .is_ok_and(|head| head.moving_ref() == name)
-    }) {
+    if default.is_some_and(|name| session.repo.head().is_ok_and(|head| head.moving_ref() == name)) {
         all.reverse();
     }
     let ids = all.iter().flat_map(|(scopes, _)| scopes.records.keys());
@@ -350,9 +323,8 @@ fn find(session: &Session, id: &str) -> Result<(ScopeRecord, bool)> {
     let [one] = meant.as_slice() else {
         return Err(not_one(id, &meant));
     };
-    let found = all
-        .iter_mut()
-        .find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
+    let found =
+        all.iter_mut().find_map(|(scopes, shared)| Some((scopes.records.remove(one)?, *shared)));
     found.ok_or_else(|| not_one(id, &[]))
 }
 
@@ -377,11 +349,8 @@ pub(in crate::flow) fn not_one(word: &str, meant: &[String]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let message = format!(
-        "'{word}' may be any of {} scopes: {}{more}",
-        meant.len(),
-        named.join(", ")
-    );
+    let message =
+        format!("'{word}' may be any of {} scopes: {}{more}", meant.len(), named.join(", "));
     Error::new(Code::NameAmbiguous, message)
         .detail("scopes", meant)
         .hint("git colony scopes   # then use a full id")
@@ -392,9 +361,5 @@ fn context(session: &Session, shared: bool) -> SystemContext {
     // `doctor` reports a manifest that cannot be read.
     let manifest = commit.and_then(|commit| manifest_of(session, commit).ok().flatten());
     let (tenant, colony) = manifest.map(|it| (it.tenant, it.colony)).unzip();
-    SystemContext {
-        tenant,
-        colony,
-        shared,
-    }
+    SystemContext { tenant, colony, shared }
 }

@@ -72,15 +72,9 @@ pub fn unmap(session: &Session, word: &str) -> Result<UnmapReport> {
         })
         .collect();
     let recorded = scope_writing::record(session, Kind::Unmap, &records)?;
-    let gone = all
-        .iter()
-        .filter(|(scopes, _)| recorded.refs.contains(&scopes.name));
+    let gone = all.iter().filter(|(scopes, _)| recorded.refs.contains(&scopes.name));
     let copy = |shared: bool| {
-        if shared {
-            ScopeCopy::Shared
-        } else {
-            ScopeCopy::Local
-        }
+        if shared { ScopeCopy::Shared } else { ScopeCopy::Local }
     };
     let mut copies: Vec<_> = gone.map(|(_, shared)| copy(*shared)).collect();
     let has_pages = pages::forget(session, id)?;
@@ -93,11 +87,7 @@ pub fn unmap(session: &Session, word: &str) -> Result<UnmapReport> {
     }
     Ok(UnmapReport {
         scope_id: id.to_owned(),
-        status: if copies.is_empty() {
-            UnmapStatus::NotMapped
-        } else {
-            UnmapStatus::Unmapped
-        },
+        status: if copies.is_empty() { UnmapStatus::NotMapped } else { UnmapStatus::Unmapped },
         copies,
         op: recorded.op,
         dry_run,

@@ -52,9 +52,7 @@ pub(super) fn retain_wanted(
             scopes.retain(is_private);
             if let Some(wanted) = wanted.filter(|_| !scopes.is_empty()) {
                 let word = scope_record::committed(wanted).unwrap_or(wanted);
-                let ids = scopes
-                    .iter()
-                    .filter_map(|scope| scope_record::committed(&scope.scope));
+                let ids = scopes.iter().filter_map(|scope| scope_record::committed(&scope.scope));
                 let meant = scopes::meant(session, &ids, word);
                 let private = match meant.as_slice() {
                     [one] => scope_record::of_worktree(one),

@@ -136,9 +136,7 @@ pub fn names(world: &World, repo: &Repo, wanted: Wanted<'_>) -> Vec<Offer> {
             .map(|name| Offer::new(name, "project"))
             .collect(),
         Names::Blackboards => {
-            let boards = board::list(repo)
-                .map(|(boards, _)| boards)
-                .unwrap_or_default();
+            let boards = board::list(repo).map(|(boards, _)| boards).unwrap_or_default();
             let offer = |board: Board| Offer::new(board.scope, "blackboard");
             boards.into_iter().map(offer).collect()
         }
@@ -188,11 +186,8 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
             |name: &RefName| Some(format!("checkpoint/{}", ref_names::parse_checkpoint(name)?));
         let ids: BTreeSet<String> = named.iter().filter_map(id).collect();
         let offered = |id: &String| offers.iter().any(|offer| offer.value == *id);
-        let added: Vec<_> = ids
-            .into_iter()
-            .rev()
-            .filter(|id| id.starts_with(typed) && !offered(id))
-            .collect();
+        let added: Vec<_> =
+            ids.into_iter().rev().filter(|id| id.starts_with(typed) && !offered(id)).collect();
         offers.extend(added.into_iter().map(|id| Offer::new(id, "checkpoint")));
     }
     if typed.starts_with("auto") {
@@ -205,10 +200,7 @@ fn checkpoints_for(repo: &Repo, typed: &str, now: &Moment) -> Vec<Offer> {
 
 /// Reads the rows of the catalog; opens none of the repositories.
 fn repositories(repo: &Repo) -> Vec<Offer> {
-    let files = RootFiles {
-        root: repo.workdir(),
-        interrupt: &Interrupt::default(),
-    };
+    let files = RootFiles { root: repo.workdir(), interrupt: &Interrupt::default() };
     let manifest = load::find(files).and_then(|loaded| loaded.read.ok());
     let mut offers = Vec::new();
     for row in manifest.unwrap_or_default().repositories {
@@ -251,12 +243,7 @@ fn revisions(repo: &Repo) -> Vec<Offer> {
     let mut offers = vec![Offer::new("HEAD", "the current commit")];
     offers.extend(below(repo, "refs/heads/", "refs/heads/", "branch"));
     offers.extend(below(repo, "refs/tags/", "refs/tags/", "tag"));
-    offers.extend(below(
-        repo,
-        "refs/remotes/",
-        "refs/remotes/",
-        "remote branch",
-    ));
+    offers.extend(below(repo, "refs/remotes/", "refs/remotes/", "remote branch"));
     offers
 }
 
@@ -266,11 +253,8 @@ fn below(repo: &Repo, prefix: &str, stripped: &str, what: &str) -> Vec<Offer> {
         .into_iter()
         .filter_map(|name| Some(name.to_string().strip_prefix(stripped)?.to_owned()));
     let offer = |name: String| {
-        let what = if stripped.ends_with("heads/") && name.starts_with("fork/") {
-            "fork"
-        } else {
-            what
-        };
+        let what =
+            if stripped.ends_with("heads/") && name.starts_with("fork/") { "fork" } else { what };
         Offer::new(name, what)
     };
     names.map(offer).collect()
@@ -282,13 +266,7 @@ fn agents(world: &World, repo: &Repo) -> Vec<Offer> {
     let directory = repo.workdir().join(".colony/agents");
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries
-        .filter_map(|entry| {
-            entry
-                .file_name()
-                .to_str()?
-                .strip_suffix(".md")
-                .map(str::to_owned)
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".md").map(str::to_owned))
         .collect();
     let published = repo.ref_names_below(ref_names::AGENTS);
     names.extend(published.iter().filter_map(|name| {
@@ -299,10 +277,7 @@ fn agents(world: &World, repo: &Repo) -> Vec<Offer> {
     names.extend(with_session(world, agent_places::names));
     names.sort();
     names.dedup();
-    names
-        .into_iter()
-        .map(|name| Offer::new(name, "agent"))
-        .collect()
+    names.into_iter().map(|name| Offer::new(name, "agent")).collect()
 }
 
 /// Lists names that a session has; a session that cannot be opened has none.
@@ -318,15 +293,10 @@ fn projects(session: &Session) -> BTreeSet<String> {
 }
 
 fn keys(repo: &Repo, before: &[String]) -> Vec<Offer> {
-    let board = before
-        .first()
-        .and_then(|scope| Board::open(repo, scope).ok());
+    let board = before.first().and_then(|scope| Board::open(repo, scope).ok());
     let entries = board.and_then(|board| board.read(repo).ok());
     let (entries, _) = entries.unwrap_or_default();
-    entries
-        .into_iter()
-        .map(|entry| Offer::new(entry.key, "key"))
-        .collect()
+    entries.into_iter().map(|entry| Offer::new(entry.key, "key")).collect()
 }
 
 /// Offers words of the registry, each once; a registry that cannot be read offers none.
@@ -347,16 +317,11 @@ fn sessions(repo: &Repo) -> Vec<Offer> {
 fn days(repo: &Repo) -> Vec<Offer> {
     let days = Checkout::of_repo(repo).map(|checkout| memory::days(&checkout));
     let known = days.unwrap_or_default().into_iter();
-    known
-        .map(|day| Offer::new(day.to_string(), "notes"))
-        .collect()
+    known.map(|day| Offer::new(day.to_string(), "notes")).collect()
 }
 
 fn of_tools(repo: &Repo, told: impl Fn(ToolEntry) -> (String, String)) -> Vec<Offer> {
     let tools = tool_registry::read(repo).unwrap_or_default();
     let words: BTreeMap<String, String> = tools.into_iter().map(told).collect();
-    words
-        .into_iter()
-        .map(|(word, about)| Offer::new(word, about))
-        .collect()
+    words.into_iter().map(|(word, about)| Offer::new(word, about)).collect()
 }

@@ -49,9 +49,7 @@ pub fn formats() -> BTreeMap<&'static str, u64> {
         ("database-texts", user_cache::SCHEMA_VERSION),
     ];
     let all = records.into_iter().chain(derived).chain(databases);
-    let mut formats: BTreeMap<_, _> = all
-        .map(|(name, number)| (name, u64::from(number)))
-        .collect();
+    let mut formats: BTreeMap<_, _> = all.map(|(name, number)| (name, u64::from(number))).collect();
     formats.insert("manifest", manifest::FORMAT);
     formats.insert("tool-registry", tool_registry::FORMAT);
     formats

@@ -107,9 +107,7 @@ pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogRe
         into: into.map(|(name, _)| name),
         uncommitted: uncommitted.flatten(),
         truncated: commits.len() > limit,
-        commits: listed
-            .map(|commit| entry(repo, *commit))
-            .collect::<Result<_>>()?,
+        commits: listed.map(|commit| entry(repo, *commit)).collect::<Result<_>>()?,
     })
 }
 
@@ -122,12 +120,9 @@ fn of_head(repo: &Repo) -> Result<Line> {
             began_on: None,
             is_branch: false,
         }),
-        Head::Unborn { name } => Ok(Line {
-            name: name.short(),
-            tip: None,
-            began_on: None,
-            is_branch: true,
-        }),
+        Head::Unborn { name } => {
+            Ok(Line { name: name.short(), tip: None, began_on: None, is_branch: true })
+        }
     }
 }
 

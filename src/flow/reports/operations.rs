@@ -150,17 +150,10 @@ fn removed(session: &Session, name: &str) -> Result<(Repo, Vec<RemovedLog>)> {
 fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
     let mut ops = Vec::new();
     for entries in log.entries.chunk_by(|a, b| a.worktree == b.worktree) {
-        let one = Log {
-            entries: entries.to_vec(),
-        };
+        let one = Log { entries: entries.to_vec() };
         ops.extend(one.entries.iter().map(|entry| info(&one, entry)));
     }
-    OperationsReport {
-        count: ops.len(),
-        total: ops.len(),
-        ops,
-        removed,
-    }
+    OperationsReport { count: ops.len(), total: ops.len(), ops, removed }
 }
 
 /// Shows one operation of this worktree.
@@ -189,30 +182,20 @@ pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<Op
             }
         }
     }
-    Err(restore_target::not_found(id).hint(format!(
-        "git colony ops --removed {}",
-        text::shell_word(name)
-    )))
+    Err(restore_target::not_found(id)
+        .hint(format!("git colony ops --removed {}", text::shell_word(name))))
 }
 
 fn describe(repo: &Repo, places: &Places, log: &Log, id: OperationId) -> Option<OperationReport> {
     let entry = log.find(id)?;
     let again = log.repetition_of(id);
     let kept = entry.record.files.aside.iter().map(|path| {
-        let at = std::iter::once(entry)
-            .chain(again)
-            .find_map(|entry| kept_at(places, entry, path));
-        KeptFile {
-            path: path.clone(),
-            kept_at: at.map(|at| at.display().to_string()),
-        }
+        let at = std::iter::once(entry).chain(again).find_map(|entry| kept_at(places, entry, path));
+        KeptFile { path: path.clone(), kept_at: at.map(|at| at.display().to_string()) }
     });
     let late = late_files::list(repo, places, &entry.record)
         .into_iter()
-        .map(|late| KeptFile {
-            path: late.path,
-            kept_at: Some(late.kept_at),
-        });
+        .map(|late| KeptFile { path: late.path, kept_at: Some(late.kept_at) });
     Some(OperationReport {
         info: info(log, entry),
         commit: entry.commit,
@@ -242,9 +225,8 @@ pub(in crate::flow) fn name_of(log: &Log, file: &moved_aside::AsideFile) -> Repo
     let name = file.at.file_name().and_then(OsStr::to_str);
     let number = name.and_then(|name| name.parse::<usize>().ok());
     let entry = log.entries.iter().find(is_of);
-    let planned = entry
-        .zip(number)
-        .and_then(|(entry, number)| entry.record.files.aside.get(number));
+    let planned =
+        entry.zip(number).and_then(|(entry, number)| entry.record.files.aside.get(number));
     let otherwise = || RepoPath::new(file.at.as_os_str().as_bytes());
     planned.cloned().unwrap_or_else(otherwise)
 }

@@ -92,10 +92,7 @@ pub struct PendingOperation {
 
 impl From<Pending> for PendingOperation {
     fn from(pending: Pending) -> Self {
-        PendingOperation {
-            op: pending.op,
-            started_at: pending.started_at,
-        }
+        PendingOperation { op: pending.op, started_at: pending.started_at }
     }
 }
 
@@ -119,10 +116,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
     let scan = repo.scan(&session.world)?;
     let places = Places::find(repo)?;
     let pending = places.as_ref().map(recover::pending).transpose()?.flatten();
-    let log = places
-        .as_ref()
-        .map(|places| Log::read(repo, places))
-        .transpose()?;
+    let log = places.as_ref().map(|places| Log::read(repo, places)).transpose()?;
     let undo = log.as_ref().map(|log| undo_preview::outlook(session, log));
     let newest = log.as_ref().and_then(|log| log.entries.last());
     let changes = count(&scan, newest.map_or(&[], |e| &e.record.after.unignored));
@@ -150,10 +144,7 @@ pub fn status(session: &Session) -> Result<StatusReport> {
         forks: forks.iter().map(|found| found.name.short()).collect(),
         // An invalid registry is reported below.
         tools: tool_registry::read(repo).unwrap_or_default(),
-        last_quiescence_at: automatic
-            .sound
-            .last()
-            .map(|newest| newest.created_at.clone()),
+        last_quiescence_at: automatic.sound.last().map(|newest| newest.created_at.clone()),
         uncommitted_changes: changes.staged
             + changes.changed
             + changes.untracked
@@ -246,11 +237,7 @@ fn health(
     let repo = &session.repo;
     let mut found = Vec::new();
     let mut add = |name, detail| {
-        found.push(Health {
-            name,
-            ok: false,
-            detail,
-        });
+        found.push(Health { name, ok: false, detail });
     };
     if let Some(pending) = pending {
         let detail = "running, or interrupted: the next changing command completes or cancels it";
@@ -258,10 +245,7 @@ fn health(
     }
     let lock = IndexLock::path_in(repo);
     if lock.exists() && pending.is_none() {
-        add(
-            "index-lock",
-            format!("'{}' exists: git is running, or was killed", lock.display()),
-        );
+        add("index-lock", format!("'{}' exists: git is running, or was killed", lock.display()));
     }
     if let Some(what) = repo.in_progress() {
         add("in-progress", in_progress(session, what));
@@ -283,10 +267,7 @@ fn health(
         add("git-lfs-filters", detail.to_owned());
     } else if repo.has_half_filter("lfs") {
         let detail = install::HALF_A_FILTER;
-        add(
-            "git-lfs-filters",
-            format!("{detail}; git colony init sets up the rest"),
-        );
+        add("git-lfs-filters", format!("{detail}; git colony init sets up the rest"));
     }
     if let Err(error) = tool_registry::read(repo) {
         add("tool-registry", error.message());

@@ -46,16 +46,11 @@ pub fn line(world: &World) -> LineReport {
     };
     let Ok(head) = repo.head() else {
         let attention = true;
-        return LineReport {
-            attention,
-            ..LineReport::default()
-        };
+        return LineReport { attention, ..LineReport::default() };
     };
     let places = Places::find(&repo).ok().flatten();
     let newest = checkpoints::newest_moment(&repo, places.as_ref().map(|places| &places.key));
-    let pending = places
-        .as_ref()
-        .and_then(|places| recover::pending(places).ok().flatten());
+    let pending = places.as_ref().and_then(|places| recover::pending(places).ok().flatten());
     let in_progress = repo.in_progress();
     let no_flags = Flags::default();
     let layers = Layers::read(world, &repo, &no_flags);
@@ -97,10 +92,7 @@ fn changes_within(limit: Duration, world: &World, repo: Repo) -> Option<usize> {
         // After the limit nothing receives the result.
         found.send(changes).ok();
     };
-    std::thread::Builder::new()
-        .name("look".to_owned())
-        .spawn(look)
-        .ok()?;
+    std::thread::Builder::new().name("look".to_owned()).spawn(look).ok()?;
     let changes = wait.recv_timeout(limit).ok().flatten();
     interrupt.raise(0);
     changes

@@ -25,10 +25,7 @@ pub struct TopologyReport {
 
 /// A branch.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a field of the published answer"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the published answer")]
 pub struct Branch {
     /// Its name, without `refs/heads/`.
     pub name: String,
@@ -86,12 +83,7 @@ pub fn topology(session: &Session) -> Result<TopologyReport> {
             attach_to_base(repo, branch)?;
         }
     }
-    Ok(TopologyReport {
-        main,
-        main_head_sha: head,
-        count: branches.len(),
-        branches,
-    })
+    Ok(TopologyReport { main, main_head_sha: head, count: branches.len(), branches })
 }
 
 /// Sets the branch that a fork was created from as its parent.

@@ -45,10 +45,7 @@ pub(in crate::flow) fn forget_with_clone(inside: &Session, clone: &FoundClone) {
     let Some(agent) = &clone.member.agent else {
         return;
     };
-    let others = clone
-        .path
-        .parent()
-        .and_then(|clones| std::fs::read_dir(clones).ok());
+    let others = clone.path.parent().and_then(|clones| std::fs::read_dir(clones).ok());
     let is_last = others.is_none_or(|clones| clones.flatten().count() <= 1);
     if let Ok(Some(mut state)) = State::find(inside)
         && is_last
@@ -67,10 +64,7 @@ pub fn warn_of_pins(session: &Session) -> Result<()> {
         return Ok(());
     }
     let opened = pages::open_mapped(session)?;
-    let rows = opened
-        .scopes
-        .iter()
-        .filter(|row| pinned.contains(&row.scope));
+    let rows = opened.scopes.iter().filter(|row| pinned.contains(&row.scope));
     let tokens: u64 = rows.map(|row| row.totals.tokens).sum();
     let budget = session.settings.context_budget_tokens;
     if tokens > budget / 2 {
@@ -147,9 +141,8 @@ fn is_stale(opened: &Opened, freshness: &Freshness<'_>, page: &Resident) -> Resu
         Some(committed) => row(committed),
         None => row(&scope_record::of_worktree(&page.scope)),
     };
-    let has_other = other.map_or(Ok(false), |other| {
-        Ok(opened.has(other, id)? && !freshness.is_stale(other))
-    });
+    let has_other =
+        other.map_or(Ok(false), |other| Ok(opened.has(other, id)? && !freshness.is_stale(other)));
     has_other.map(|has| Some(!has))
 }
 
@@ -163,10 +156,8 @@ fn check_reason(reason: &str) -> Result<()> {
     if reason.len() <= MAX_REASON_BYTES {
         return Ok(());
     }
-    let message = format!(
-        "the reason has {} bytes; at most {MAX_REASON_BYTES} are stored",
-        reason.len()
-    );
+    let message =
+        format!("the reason has {} bytes; at most {MAX_REASON_BYTES} are stored", reason.len());
     Err(Error::new(Code::InvalidValue, message).unchanged())
 }
 

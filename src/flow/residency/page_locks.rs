@@ -29,10 +29,7 @@ pub struct FailedPage {
 
 impl From<MissingPage> for FailedPage {
     fn from(missing: MissingPage) -> Self {
-        FailedPage {
-            error: missing.why(),
-            page_id: missing.page_id,
-        }
+        FailedPage { error: missing.why(), page_id: missing.page_id }
     }
 }
 
@@ -96,10 +93,7 @@ pub struct ExtendReport {
 /// `cache-unusable`; `invalid-value` for the reason.
 pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> Result<LockReport> {
     check_reason(reason)?;
-    let mut report = LockReport {
-        dry_run: session.is_dry(),
-        ..LockReport::default()
-    };
+    let mut report = LockReport { dry_run: session.is_dry(), ..LockReport::default() };
     let time = match milliseconds(seconds, LOCK_SECONDS) {
         Ok(time) => time,
         Err(why) => {
@@ -117,18 +111,13 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
     let (wanted, missing) = Finder::new(session).find(&mut state, names)?;
     report.failed = missing.into_iter().map(FailedPage::from).collect();
     let (owner, now) = (owner(session), now(session));
-    let new = NewLock {
-        until: now + time,
-        reason,
-    };
-    let locked = state
-        .lock(&owner, &wanted, new, now)
-        .and_then(|ends| Ok((ends, state.residents(&owner)?)));
+    let new = NewLock { until: now + time, reason };
+    let locked =
+        state.lock(&owner, &wanted, new, now).and_then(|ends| Ok((ends, state.residents(&owner)?)));
     match locked {
-        Ok((ends, residents)) => wanted
-            .iter()
-            .zip(ends)
-            .for_each(|(page, end)| report.add(page, end, &residents)),
+        Ok((ends, residents)) => {
+            wanted.iter().zip(ends).for_each(|(page, end)| report.add(page, end, &residents))
+        }
         Err(why) => {
             let pages = wanted.iter().map(|page| PageId(page.id).to_string());
             let failed = all_failed(&pages.collect::<Vec<_>>(), &unusable(&why));
@@ -160,10 +149,7 @@ impl LockReport {
 /// # Errors
 /// `cache-unusable`.
 pub fn unlock(session: &Session, names: &[String]) -> Result<UnlockReport> {
-    let mut report = UnlockReport {
-        dry_run: session.is_dry(),
-        ..UnlockReport::default()
-    };
+    let mut report = UnlockReport { dry_run: session.is_dry(), ..UnlockReport::default() };
     let mut state = match State::open(session) {
         Ok(state) => state,
         Err(why) => {
@@ -252,10 +238,7 @@ pub fn extend(session: &Session, name: &str, seconds: f64) -> Result<ExtendRepor
 }
 
 fn all_failed(names: &[String], error: &str) -> Vec<FailedPage> {
-    let one = |name: &String| FailedPage {
-        page_id: name.clone(),
-        error: error.to_owned(),
-    };
+    let one = |name: &String| FailedPage { page_id: name.clone(), error: error.to_owned() };
     names.iter().map(one).collect()
 }
 

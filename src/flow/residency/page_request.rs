@@ -179,10 +179,7 @@ fn ask(
         wanted,
         priority: request.priority,
         budget: session.settings.context_budget_tokens,
-        lock: lock_time.map(|time| NewLock {
-            until: now + time,
-            reason: &request.reason,
-        }),
+        lock: lock_time.map(|time| NewLock { until: now + time, reason: &request.reason }),
         now,
         pinned: &|residents| {
             let pinned = pinned_pages(session, residents);
@@ -239,22 +236,14 @@ impl PageRequestReport {
 
     fn filled(mut self, done: Requested, locked_until: Option<i64>) -> PageRequestReport {
         match done {
-            Requested::Loaded {
-                hits,
-                evicted,
-                used_tokens,
-                ..
-            } => {
+            Requested::Loaded { hits, evicted, used_tokens, .. } => {
                 self.loaded = true;
                 self.already_resident = hits.len();
                 self.evicted = ids(evicted);
                 self.used_tokens = Some(used_tokens);
                 self.locked_until = locked_until.map(written);
             }
-            Requested::DoesNotFit {
-                wanted_tokens,
-                held,
-            } => {
+            Requested::DoesNotFit { wanted_tokens, held } => {
                 self.wanted_tokens = Some(wanted_tokens);
                 self.held = held.iter().map(HeldPage::from).collect();
             }

@@ -124,24 +124,10 @@ impl PageState {
             .collect();
         let is_resident = |page: &&PageKey| self.residents.contains_key(*page);
         let is_locked = |page: &&PageKey| self.locks.iter().any(|lock| lock.page == **page);
-        let pinned: &[PageKey] = if self.pinned.contains(scope) {
-            pages
-        } else {
-            &[]
-        };
+        let pinned: &[PageKey] = if self.pinned.contains(scope) { pages } else { &[] };
         Tally {
-            resident: pages
-                .iter()
-                .filter(is_resident)
-                .chain(&left)
-                .copied()
-                .collect(),
-            locked: pages
-                .iter()
-                .chain(&left)
-                .filter(is_locked)
-                .copied()
-                .collect(),
+            resident: pages.iter().filter(is_resident).chain(&left).copied().collect(),
+            locked: pages.iter().chain(&left).filter(is_locked).copied().collect(),
             pinned: pinned.iter().copied().collect(),
             stale: left,
             counters: self.counters.get(scope).copied().unwrap_or_default(),

@@ -159,11 +159,8 @@ impl Facts {
             };
             let residents = state.residents(&owner(session))?;
             let ids: Vec<[u8; 16]> = residents.iter().map(|page| page.id).collect();
-            let mut stored: BTreeMap<_, _> = state
-                .pages(&ids)?
-                .into_iter()
-                .map(|page| (page.id, page))
-                .collect();
+            let mut stored: BTreeMap<_, _> =
+                state.pages(&ids)?.into_iter().map(|page| (page.id, page)).collect();
             let pages = residents
                 .into_iter()
                 .filter_map(|page| stored.remove(&page.id).map(|stored| (page, stored)))
@@ -246,10 +243,8 @@ pub(in crate::flow) fn successors_of(
         return Ok(Vec::new());
     };
     let files = files_of(page);
-    let folders: BTreeSet<RepoPath> = files
-        .iter()
-        .map(|file| file.parent().unwrap_or_default())
-        .collect();
+    let folders: BTreeSet<RepoPath> =
+        files.iter().map(|file| file.parent().unwrap_or_default()).collect();
     let mut found = Vec::new();
     for folder in &folders {
         let row = opened.table.directory(scope, folder).map_err(unusable)?;
@@ -258,12 +253,7 @@ pub(in crate::flow) fn successors_of(
             let mut paths = page.records.iter().map(|record| &record.path);
             paths.any(|path| files.contains(path))
         };
-        found.extend(
-            pages
-                .iter()
-                .filter(|page| has_one(page))
-                .map(|page| page.id),
-        );
+        found.extend(pages.iter().filter(|page| has_one(page)).map(|page| page.id));
     }
     Ok(found)
 }
@@ -305,21 +295,16 @@ impl ResidentReport {
             let text: String = texts.iter().map(|(_, text)| text.as_str()).collect();
             let tokens = tokenizer.count(&text);
             let rank = |one: &KeptPage<'_>| (one.is_held, one.resident.priority, one.resident.used);
-            let first = texts
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, (one, _))| rank(one))
-                .map(|(at, _)| at);
+            let first =
+                texts.iter().enumerate().min_by_key(|(_, (one, _))| rank(one)).map(|(at, _)| at);
             let Some(at) = first.filter(|_| tokens > budget) else {
                 self.text = Some(text);
                 self.text_tokens = Some(tokens);
                 return Ok(());
             };
             let (one, _) = texts.remove(at);
-            self.left_out.push(LeftOutPage {
-                page_id: one.page.id,
-                reason: LeftOutReason::OverBudget,
-            });
+            self.left_out
+                .push(LeftOutPage { page_id: one.page.id, reason: LeftOutReason::OverBudget });
         }
     }
 }

@@ -49,28 +49,18 @@ pub(super) struct Missed {
 
 impl Missed {
     fn several(count: usize) -> Missed {
-        Missed {
-            reason: MissingReason::Ambiguous,
-            begin_so: Some(count),
-        }
+        Missed { reason: MissingReason::Ambiguous, begin_so: Some(count) }
     }
 
     /// Returns the missing page.
     pub(super) fn named(self, page_id: String) -> MissingPage {
-        MissingPage {
-            page_id,
-            reason: self.reason,
-            begin_so: self.begin_so,
-        }
+        MissingPage { page_id, reason: self.reason, begin_so: self.begin_so }
     }
 }
 
 impl From<MissingReason> for Missed {
     fn from(reason: MissingReason) -> Missed {
-        Missed {
-            reason,
-            begin_so: None,
-        }
+        Missed { reason, begin_so: None }
     }
 }
 
@@ -108,10 +98,7 @@ pub(super) struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     pub(super) fn new(session: &'a Session) -> Finder<'a> {
-        Finder {
-            session,
-            opened: OnceCell::new(),
-        }
+        Finder { session, opened: OnceCell::new() }
     }
 
     fn table(&self) -> Result<&Opened> {
@@ -239,10 +226,7 @@ fn in_state(state: &mut State, name: &str) -> Result<std::result::Result<Wanted,
     let found = unless_busy(state.pages_between(from, to))?;
     Ok(match found.as_slice() {
         [] => Err(MissingReason::NotFound.into()),
-        [one] => Ok(Wanted {
-            id: one.id,
-            page: None,
-        }),
+        [one] => Ok(Wanted { id: one.id, page: None }),
         several => Err(Missed::several(several.len())),
     })
 }

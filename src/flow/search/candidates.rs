@@ -86,29 +86,20 @@ pub(super) fn open<'a>(
     files: &SearchedFiles,
     kept: IndexKept,
 ) -> Result<Searched<'a>> {
-    let globs = (!files.globs.is_empty())
-        .then(|| Globs::parse(&files.globs))
-        .transpose()
-        .map_err(|fault| {
-            let glob = files
-                .globs
-                .get(fault.index)
-                .map(String::as_str)
-                .unwrap_or_default();
+    let globs = (!files.globs.is_empty()).then(|| Globs::parse(&files.globs)).transpose().map_err(
+        |fault| {
+            let glob = files.globs.get(fault.index).map(String::as_str).unwrap_or_default();
             Error::new(Code::InvalidValue, format!("'{glob}' {}", fault.message)).unchanged()
-        })?;
+        },
+    )?;
     let (mut opened, nothing) = pages::open_wanted(session, files.scope.as_deref(), files.work)?;
     if !files.has_pages() {
         opened.scopes.clear();
     }
     let data_type = files.data_type.as_deref();
-    let known = files
-        .has_knowledge()
-        .then(|| known_documents::list(session, data_type))
-        .transpose()?;
-    let has_known = known
-        .as_ref()
-        .is_some_and(|known| !known.documents.is_empty());
+    let known =
+        files.has_knowledge().then(|| known_documents::list(session, data_type)).transpose()?;
+    let has_known = known.as_ref().is_some_and(|known| !known.documents.is_empty());
     let mut indexer = match kept {
         IndexKept::OnDisk => Indexer::open(session)?,
         IndexKept::InMemory => Indexer::in_memory(session)?,
@@ -120,9 +111,8 @@ pub(super) fn open<'a>(
         views = views_of(&mut indexer, &opened, known.as_ref())?;
     }
     let scopes = opened.scopes.iter().map(|scope| scope.place.as_deref());
-    let places = scopes
-        .chain(known.as_ref().map(|_| None))
-        .map(|place| Reading::of(session, place));
+    let places =
+        scopes.chain(known.as_ref().map(|_| None)).map(|place| Reading::of(session, place));
     Ok(Searched {
         session,
         places: places.collect::<Result<_>>()?,
@@ -171,11 +161,7 @@ impl Searched<'_> {
         let find = |word: &str| self.places(word);
         let is_filtered =
             self.globs.is_some() || (query.requires_phrases && !query.phrases.is_empty());
-        let sorted = if is_filtered {
-            usize::MAX
-        } else {
-            wanted.max(MAX_COMPARED)
-        };
+        let sorted = if is_filtered { usize::MAX } else { wanted.max(MAX_COMPARED) };
         let mut best = Best::new(sorted);
         let tuning = Tuning::default();
         ranking::rank(&self.view, query, tuning, find, |it| best.add(it))?;
@@ -211,11 +197,7 @@ impl Searched<'_> {
         let mut used = BTreeSet::new();
         for &document in documents {
             self.session.world.interrupt.check()?;
-            let first = Ranked {
-                document,
-                passage: 0,
-                score: 0.0,
-            };
+            let first = Ranked { document, passage: 0, score: 0.0 };
             let text = self.text(&self.candidate(&first)?)?;
             words::each(&text, |word| {
                 if used.len() < MAX_USED_WORDS && !used.contains(word) {
@@ -231,10 +213,7 @@ impl Searched<'_> {
 
     fn places(&self, word: &str) -> Result<Vec<WordBytes>> {
         let places = self.indexer.index.places(word).map_err(unusable_index)?;
-        let bytes = places.into_iter().map(|it| WordBytes {
-            base: it.base,
-            bytes: it.bytes,
-        });
+        let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
         Ok(bytes.collect())
     }
 
@@ -272,11 +251,7 @@ impl Searched<'_> {
     pub(super) fn pages_of(&self, document: usize) -> Result<BTreeSet<(usize, PageId)>> {
         let mut pages = BTreeSet::new();
         for passage in 0..self.passage_count(document) {
-            let ranked = Ranked {
-                document,
-                passage,
-                score: 0.0,
-            };
+            let ranked = Ranked { document, passage, score: 0.0 };
             let candidate = self.candidate(&ranked)?;
             let text = self.text(&candidate)?;
             let page = self.page_with(&candidate, &text, candidate.passage.range().start)?;
@@ -339,22 +314,13 @@ impl Searched<'_> {
     /// # Errors
     /// `cache-unusable`.
     pub(super) fn pages_beside(&self, candidate: &Candidate) -> Result<Rc<[Page]>> {
-        let folder = candidate
-            .document
-            .document
-            .path
-            .parent()
-            .unwrap_or_default();
+        let folder = candidate.document.document.path.parent().unwrap_or_default();
         let key = (candidate.scope, folder);
         if let Some(pages) = self.pages.borrow().get(&key) {
             return Ok(Rc::clone(pages));
         }
         let row = match self.opened.scopes.get(candidate.scope) {
-            Some(scope) => self
-                .opened
-                .table
-                .directory(scope, &key.1)
-                .map_err(unusable)?,
+            Some(scope) => self.opened.table.directory(scope, &key.1).map_err(unusable)?,
             None => None,
         };
         let pages: Rc<[Page]> = row.map_or(Ok(Vec::new()), |row| read_pages(&row))?.into();
@@ -395,9 +361,6 @@ impl Searched<'_> {
         let text = self.text(&candidate)?;
         let passage = text.get(candidate.passage.range()).unwrap_or_default();
         let plain = query::plain(passage);
-        Ok(query
-            .phrases
-            .iter()
-            .all(|phrase| plain.contains(phrase.as_str())))
+        Ok(query.phrases.iter().all(|phrase| plain.contains(phrase.as_str())))
     }
 }

@@ -122,9 +122,9 @@ impl Document {
     /// Returns the place in the file, as records count it, of a place in the text.
     pub(super) fn place_in_file(&self, text: &str, at: usize) -> u64 {
         match self.kind {
-            DocumentKind::Text(Encoding::Latin1) => text
-                .get(..at)
-                .map_or(0, |before| before.chars().count() as u64),
+            DocumentKind::Text(Encoding::Latin1) => {
+                text.get(..at).map_or(0, |before| before.chars().count() as u64)
+            }
             _ => at as u64,
         }
     }
@@ -143,21 +143,13 @@ impl StoredDocument {
             let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
             [it.start, it.end, it.first_line, it.length, tokens]
         };
-        StoredDocument {
-            document,
-            passages: passages.iter().map(stored).collect(),
-        }
+        StoredDocument { document, passages: passages.iter().map(stored).collect() }
     }
 
     /// Returns a passage.
     pub(super) fn passage(&self, number: usize) -> Option<IndexedPassage> {
         let &[start, end, first_line, length, _] = self.passages.get(number)?;
-        Some(IndexedPassage {
-            start,
-            end,
-            first_line,
-            length,
-        })
+        Some(IndexedPassage { start, end, first_line, length })
     }
 
     /// Returns the tokens of a passage, as a string of JSON.
@@ -183,9 +175,7 @@ pub(in crate::flow) fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<V
         match read_pages(&row) {
             Ok(pages) => {
                 for record in pages.iter().flat_map(|page| &page.records) {
-                    files
-                        .entry(record.path.clone())
-                        .or_insert_with(|| of_record(record));
+                    files.entry(record.path.clone()).or_insert_with(|| of_record(record));
                 }
             }
             Err(error) => damage = Some(error),

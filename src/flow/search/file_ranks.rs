@@ -55,10 +55,7 @@ pub(in crate::flow) fn rank<'t>(
         let query = Query::parse(question, Syntax::Data);
         let find = |word: &str| {
             let places = indexer.index.places(word).map_err(unusable_index)?;
-            let bytes = places.into_iter().map(|it| WordBytes {
-                base: it.base,
-                bytes: it.bytes,
-            });
+            let bytes = places.into_iter().map(|it| WordBytes { base: it.base, bytes: it.bytes });
             Ok(bytes.collect())
         };
         let mut ranked = Vec::new();
@@ -144,10 +141,7 @@ fn segment_of<'t>(
         let lengths: Vec<u32> = passages.iter().map(|it| it.length).collect();
         documents.push((key(file), packed(&lengths)));
     }
-    NewSegment {
-        documents,
-        words: segment.into_words(),
-    }
+    NewSegment { documents, words: segment.into_words() }
 }
 
 /// Returns the lengths of the passages of a document in bytes.

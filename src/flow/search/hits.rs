@@ -60,11 +60,7 @@ impl Searched<'_> {
         let start_line = place.line.map(|line| line.saturating_sub(best));
         Ok(Hit {
             score: f64::from(candidate.score),
-            source: if is_known {
-                HitSource::Knowledge
-            } else {
-                HitSource::Pages
-            },
+            source: if is_known { HitSource::Knowledge } else { HitSource::Pages },
             source_uri: is_known.then(|| source_uri(path)),
             line: place.line,
             start_line,
@@ -97,23 +93,14 @@ impl Searched<'_> {
         let section = section_names::section(&candidate.document.document.path, text, at);
         if candidate.document.document.kind != DocumentKind::Knowledge {
             let page = self.page_of_document(candidate, text, at)?;
-            return Ok(FilePlace {
-                line: page.is_none().then_some(line),
-                page,
-                section,
-            });
+            return Ok(FilePlace { line: page.is_none().then_some(line), page, section });
         }
-        let bytes = self
-            .session
-            .repo
-            .read_blob(candidate.document.document.blob)?;
+        let bytes = self.session.repo.read_blob(candidate.document.document.blob)?;
         let joined = JoinedChunks::read(&bytes)?;
         let found = joined.place(at);
         Ok(FilePlace {
             line: found.and_then(|(_, line)| line),
-            page: found
-                .and_then(|(chunk, _)| chunk.page)
-                .map(|page| page as usize),
+            page: found.and_then(|(chunk, _)| chunk.page).map(|page| page as usize),
             section: section.or_else(|| found.and_then(|(chunk, _)| chunk.heading.clone())),
         })
     }

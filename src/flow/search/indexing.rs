@@ -118,10 +118,7 @@ impl<'a> Indexer<'a> {
     /// # Errors
     /// `locked`, `cache-unusable`.
     pub(super) fn open(session: &'a Session) -> Result<Indexer<'a>> {
-        let hub = session
-            .membership
-            .as_ref()
-            .map(|member| member.hub.as_path());
+        let hub = session.membership.as_ref().map(|member| member.hub.as_path());
         let mut opened = SearchIndex::open(&session.repo, hub);
         for _ in 1..MAX_ATTEMPTS {
             // Others may be creating it, for which SQLite does not wait.
@@ -140,11 +137,7 @@ impl<'a> Indexer<'a> {
             }
             opened => opened,
         };
-        Ok(Indexer {
-            session,
-            index: index.map_err(unusable_index)?,
-            added: 0,
-        })
+        Ok(Indexer { session, index: index.map_err(unusable_index)?, added: 0 })
     }
 
     /// Opens an index for this command only.
@@ -152,11 +145,7 @@ impl<'a> Indexer<'a> {
     /// # Errors
     /// `cache-unusable` if there is not enough memory.
     pub(super) fn in_memory(session: &'a Session) -> Result<Indexer<'a>> {
-        Ok(Indexer {
-            session,
-            index: SearchIndex::in_memory().map_err(unusable_index)?,
-            added: 0,
-        })
+        Ok(Indexer { session, index: SearchIndex::in_memory().map_err(unusable_index)?, added: 0 })
     }
 
     /// Deletes the index, and opens an empty one.
@@ -164,10 +153,7 @@ impl<'a> Indexer<'a> {
     /// # Errors
     /// As [`Indexer::open`].
     pub(super) fn recreate(session: &'a Session) -> Result<Indexer<'a>> {
-        let hub = session
-            .membership
-            .as_ref()
-            .map(|member| member.hub.as_path());
+        let hub = session.membership.as_ref().map(|member| member.hub.as_path());
         // Where that cannot be done, opening it says why.
         drop(SearchIndex::recreate(&session.repo, hub));
         Indexer::open(session)
@@ -229,11 +215,8 @@ impl<'a> Indexer<'a> {
             DocumentKind::Literature,
         ];
         for (document, content) in known.documents.iter().zip(&known.contents) {
-            let of_kind = |kind: DocumentKind| Document {
-                blob: *content,
-                kind,
-                ..document.clone()
-            };
+            let of_kind =
+                |kind: DocumentKind| Document { blob: *content, kind, ..document.clone() };
             for kind in kinds {
                 let found = self.id(of_kind(kind).key(&reader)?)?;
                 if found.is_some_and(|id| mapped.contains(&id)) {
@@ -317,9 +300,7 @@ impl<'a> Indexer<'a> {
     /// Finds a document by its key.
     fn find(&self, key: IndexKey) -> Result<Option<(u32, StoredDocument)>> {
         let found = self.index.find(key).map_err(unusable_index)?;
-        found
-            .map(|(id, bytes)| Ok((id, stored(&bytes)?)))
-            .transpose()
+        found.map(|(id, bytes)| Ok((id, stored(&bytes)?))).transpose()
     }
 
     /// Returns a document by its number.
@@ -346,17 +327,13 @@ fn stored(bytes: &[u8]) -> Result<StoredDocument> {
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub(super) fn unusable_index(error: Unusable) -> Error {
     if error.is_busy() {
-        return Error::new(
-            Code::Locked,
-            "another process holds the index of 'git colony search'",
-        )
-        .unchanged();
+        return Error::new(Code::Locked, "another process holds the index of 'git colony search'")
+            .unchanged();
     }
-    Error::new(
-        Code::CacheUnusable,
-        format!("cannot use the index of 'git colony search': {error}"),
-    )
-    .hint("git colony doctor   # shows where the cache is; its file 'search-1.db' may be deleted")
+    Error::new(Code::CacheUnusable, format!("cannot use the index of 'git colony search': {error}"))
+        .hint(
+            "git colony doctor   # shows where the cache is; its file 'search-1.db' may be deleted",
+        )
 }
 
 /// Makes the error for an index that was never still.
@@ -400,10 +377,7 @@ impl Indexing<'_> {
         let next = AtomicUsize::new(0);
         let done = Mutex::new(Vec::new());
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = processors
-            .min(MAX_THREADS)
-            .min(documents.len().div_ceil(8))
-            .max(1);
+        let threads = processors.min(MAX_THREADS).min(documents.len().div_ceil(8)).max(1);
         let worker = |place: &Reading| self.work(place, documents, &next, &done);
         let places: Vec<Reading> = (1..threads).map(|_| place.clone()).collect();
         std::thread::scope(|scope| {

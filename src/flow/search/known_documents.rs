@@ -68,10 +68,7 @@ impl JoinedChunks {
             let message = format!("cannot read the chunks of a document: {problem}");
             Error::new(Code::RepositoryBroken, message)
         })?;
-        let mut joined = JoinedChunks {
-            text: String::new(),
-            chunks: Vec::new(),
-        };
+        let mut joined = JoinedChunks { text: String::new(), chunks: Vec::new() };
         let mut end = 0;
         for chunk in chunks {
             let overlap = end.max(chunk.start) - chunk.start;
@@ -86,9 +83,7 @@ impl JoinedChunks {
             if before.is_some_and(|page| page != chunk.page) {
                 joined.text.push(PAGE_BREAK);
             }
-            joined
-                .text
-                .push_str(chunk.text.get(repeated..).unwrap_or_default());
+            joined.text.push_str(chunk.text.get(repeated..).unwrap_or_default());
             end = end.max(chunk.end);
             joined.chunks.push((at, repeated, chunk));
         }
@@ -102,9 +97,7 @@ impl JoinedChunks {
         let (start, repeated, chunk) = self.chunks.get(after.checked_sub(1)?)?;
         let end = (repeated + (at - start)).min(chunk.text.len());
         let before = chunk.text.get(..end).unwrap_or_default();
-        let line = chunk
-            .start_line
-            .map(|first| first + before.matches('\n').count());
+        let line = chunk.start_line.map(|first| first + before.matches('\n').count());
         Some((chunk, line))
     }
 }

@@ -151,10 +151,8 @@ pub struct SearchReport {
 /// # Errors
 /// As [`map::map`].
 pub fn refresh(session: &Session, work: Work) -> Result<()> {
-    let request = |state: MapState| map_rows::Request {
-        ingest: true,
-        ..map_rows::Request::offline(state)
-    };
+    let request =
+        |state: MapState| map_rows::Request { ingest: true, ..map_rows::Request::offline(state) };
     match work {
         Work::Committed => map::map(session, &request(MapState::Head))?,
         Work::Worktree => map_worktree::map(session, &request(MapState::Worktree))?,
@@ -185,9 +183,8 @@ fn search_once(
     let searched = candidates::open(session, &request.files, kept)?;
     let (ranked, total) = searched.rank(&query, request.limit)?;
     let best = ranked.iter().take(request.limit);
-    let hits: Vec<Hit> = best
-        .map(|it| searched.hit(&query, &searched.candidate(it)?))
-        .collect::<Result<_>>()?;
+    let hits: Vec<Hit> =
+        best.map(|it| searched.hit(&query, &searched.candidate(it)?)).collect::<Result<_>>()?;
     Ok(SearchReport {
         query: request.query.clone(),
         count: hits.len(),

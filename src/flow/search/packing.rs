@@ -126,11 +126,7 @@ impl<'a, 's> Packing<'a, 's> {
             if self.add(it, PartOrigin::Match)? {
                 taken.push(*it);
             }
-            misses = if self.left_out > before {
-                misses + 1
-            } else {
-                0
-            };
+            misses = if self.left_out > before { misses + 1 } else { 0 };
         }
         Ok(taken)
     }
@@ -196,11 +192,7 @@ impl<'a, 's> Packing<'a, 's> {
         let passages = self.searched.passage_count(document);
         for passage in 0..passages {
             let before = self.left_out;
-            let whole = Ranked {
-                document,
-                passage,
-                score: 0.0,
-            };
+            let whole = Ranked { document, passage, score: 0.0 };
             if !self.is_full {
                 self.add(&whole, from)?;
                 self.is_full = self.left_out > before;
@@ -250,14 +242,7 @@ impl<'a, 's> Packing<'a, 's> {
         }
         self.used += tokens;
         let score = matches!(from, PartOrigin::Match).then_some(ranked.score);
-        let chosen = Chosen {
-            candidate,
-            text,
-            tokens,
-            order: self.chosen.len(),
-            from,
-            score,
-        };
+        let chosen = Chosen { candidate, text, tokens, order: self.chosen.len(), from, score };
         self.chosen.insert(place, chosen);
         Ok(true)
     }
@@ -297,10 +282,7 @@ impl<'a, 's> Packing<'a, 's> {
             let all: Vec<&Chosen> = joined.iter().map(|(_, chosen)| *chosen).collect();
             if let Some(part) = self.part(&all)? {
                 let written = heading(&part) + &body(&all);
-                parts.push(ContextPart {
-                    tokens: Tokenizer::default().count(&written),
-                    ..part
-                });
+                parts.push(ContextPart { tokens: Tokenizer::default().count(&written), ..part });
                 text.push_str(&written);
             }
         }
@@ -314,18 +296,14 @@ impl<'a, 's> Packing<'a, 's> {
         };
         let range = first.candidate.passage.range().start..last.candidate.passage.range().end;
         let body = first.text.get(range.clone()).unwrap_or_default();
-        let place = self
-            .searched
-            .place(&first.candidate, &first.text, range.start)?;
+        let place = self.searched.place(&first.candidate, &first.text, range.start)?;
         let last_line = body.lines().count().saturating_sub(1);
         let scores = passages.iter().filter_map(|it| it.score);
         let score = scores.max_by(f32::total_cmp).map(f64::from);
         Ok(Some(ContextPart {
             path: first.candidate.document.document.path.clone(),
             scope_id: self.searched.scope_of(&first.candidate),
-            page_id: self
-                .searched
-                .page_with(&first.candidate, &first.text, range.start)?,
+            page_id: self.searched.page_with(&first.candidate, &first.text, range.start)?,
             start_line: place.line,
             end_line: place.line.map(|line| line + last_line),
             page: place.page,
@@ -334,11 +312,7 @@ impl<'a, 's> Packing<'a, 's> {
             end: range.end,
             tokens: 0,
             score,
-            from: passages
-                .iter()
-                .map(|it| it.from)
-                .min()
-                .unwrap_or(first.from),
+            from: passages.iter().map(|it| it.from).min().unwrap_or(first.from),
             fragment_id: None,
             tier: None,
         }))
@@ -353,10 +327,7 @@ fn heading(part: &ContextPart) -> String {
         (None, Some(page)) => format!(", page {page}"),
         (None, None) => String::new(),
     };
-    let section = part
-        .section
-        .as_ref()
-        .map_or_else(String::new, |section| format!(" ({section})"));
+    let section = part.section.as_ref().map_or_else(String::new, |section| format!(" ({section})"));
     page_text::heading(path, &format!("{place}{section}"))
 }
 

@@ -17,17 +17,10 @@ pub(super) fn section(path: &RepoPath, text: &str, at: usize) -> Option<String> 
         Format::Code => name_of_definition,
         _ => name_of_title,
     };
-    let line_end = text
-        .get(at..)?
-        .find('\n')
-        .map_or(text.len(), |end| at + end);
+    let line_end = text.get(at..)?.find('\n').map_or(text.len(), |end| at + end);
     let own = text.get(at..line_end)?;
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let mut most = if own.trim().is_empty() {
-        usize::MAX
-    } else {
-        indent(own)
-    };
+    let mut most = if own.trim().is_empty() { usize::MAX } else { indent(own) };
     let mut above = text.get(..line_end)?.lines().rev();
     above.find_map(|line| {
         if line.trim().is_empty() {
@@ -110,15 +103,9 @@ mod tests {
     fn the_name_of_a_definition_ends_before_what_is_open() {
         for (line, name) in [
             ("pub fn rank<E>(", "pub fn rank<E>"),
-            (
-                "func (r *Repo) Merge() error {",
-                "func (r *Repo) Merge() error",
-            ),
+            ("func (r *Repo) Merge() error {", "func (r *Repo) Merge() error"),
             ("class Merge(Base):", "class Merge(Base)"),
-            (
-                "static int merge_base(struct commit *one,",
-                "static int merge_base",
-            ),
+            ("static int merge_base(struct commit *one,", "static int merge_base"),
             ("const NAMES: &[&str] = &[", "const NAMES: &[&str]"),
             ("static LIMIT: usize = 20;", "static LIMIT: usize"),
             ("#define MAX_WORD 64", "#define MAX_WORD 64"),

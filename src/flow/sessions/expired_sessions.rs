@@ -64,9 +64,7 @@ fn is_expired(place: &SessionPlace<'_>, known: &KnownSession, keep_days: u64) ->
         return false;
     };
     // The clock may have been wrong when the event was written.
-    let age = now
-        .timestamp()
-        .saturating_sub(written.max(last.timestamp()));
+    let age = now.timestamp().saturating_sub(written.max(last.timestamp()));
     let days = i64::try_from(keep_days).unwrap_or(i64::MAX);
     let kept = days.saturating_mul(SECONDS_PER_DAY).max(ARCHIVE_SECONDS);
     let state = known.history.state(&now);

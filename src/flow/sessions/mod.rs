@@ -85,11 +85,7 @@ impl<'a> SessionPlace<'a> {
     pub fn read(&self, id: SessionId) -> Result<KnownSession> {
         let read = self.logs.read(&self.world.interrupt, &id)?;
         let log = read.ok_or_else(|| self.unknown(id.as_str()))?;
-        Ok(KnownSession {
-            history: SessionHistory::of(&log.events),
-            log,
-            id,
-        })
+        Ok(KnownSession { history: SessionHistory::of(&log.events), log, id })
     }
 
     /// Reads every session, by id, and keeps their sums without the events. A file that cannot be read is passed over
@@ -138,10 +134,7 @@ impl<'a> SessionPlace<'a> {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let message = format!(
-            "no session of this checkout has the id '{}'",
-            name.escape_debug()
-        );
+        let message = format!("no session of this checkout has the id '{}'", name.escape_debug());
         let error = Error::new(Code::SessionNotFound, message).detail("session_id", name);
         match old_sessions::earlier_id_with(self, name) {
             Some(earlier) => error.hint(format!("git colony session adopt {earlier}")),

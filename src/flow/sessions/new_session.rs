@@ -76,10 +76,7 @@ pub fn begin(
     {
         if place.is_dry && !clone.is_dir() {
             let root = RepoPath::from(&*clone);
-            return Ok(NewSessionReport {
-                root,
-                ..begin_here(place, plan)?
-            });
+            return Ok(NewSessionReport { root, ..begin_here(place, plan)? });
         }
         let inside = agents::session_at(&session.world, &clone)?;
         let there = SessionPlace::find(&inside.world, Some(&inside), place.is_dry)?;
@@ -103,10 +100,7 @@ fn clone_of_agent(session: &Session) -> Result<Option<PathBuf>> {
     match agent_places::place(&session.world, Some(session), agent) {
         Ok(known) => Ok(Some(known.path)),
         Err(error) if matches!(error.code(), Code::CloneNotFound | Code::ColonyNotFound) => {
-            let request = agents::Request {
-                name: agent.clone(),
-                ..agents::Request::default()
-            };
+            let request = agents::Request { name: agent.clone(), ..agents::Request::default() };
             Ok(Some(agents::create(session, &request)?.path))
         }
         Err(error) => Err(error),
@@ -168,10 +162,8 @@ fn plan_of(place: &SessionPlace<'_>, plan: Option<&str>) -> Result<String> {
         return match plan {
             None | Some(DEFAULT) => Ok(DEFAULT.to_owned()),
             Some(name) => {
-                let message = format!(
-                    "no plan is named '{}': this is not a repository",
-                    name.escape_debug()
-                );
+                let message =
+                    format!("no plan is named '{}': this is not a repository", name.escape_debug());
                 Err(Error::new(Code::PlanNotFound, message).unchanged())
             }
         };
@@ -199,10 +191,7 @@ pub(super) fn describe(
     plan: String,
 ) -> Result<NewSessionReport> {
     let checkout = Checkout::find(place.world)?;
-    let head = place
-        .session
-        .map(|session| session.repo.head())
-        .transpose()?;
+    let head = place.session.map(|session| session.repo.head()).transpose()?;
     Ok(NewSessionReport {
         path: place.logs.path(&id),
         session_id: id,
@@ -210,11 +199,7 @@ pub(super) fn describe(
         plan,
         repository_id: checkout.repository_id(),
         project_id: checkout.project_id(None, |repo, tip| {
-            let cache = if place.is_dry {
-                Cache::of
-            } else {
-                Cache::of_reader
-            };
+            let cache = if place.is_dry { Cache::of } else { Cache::of_reader };
             first_commit::find(repo, tip, &cache(repo, first_commit::FILE))
         })?,
         colony: colony_of(place)?,
@@ -269,9 +254,7 @@ pub(super) fn created(
 /// `too-many-sessions`.
 pub(super) fn refuse_many(place: &SessionPlace<'_>, now: &Moment) -> Result<()> {
     let all = place.read_all()?;
-    let active = all
-        .iter()
-        .filter(|one| one.history.state(now) == SessionState::Active);
+    let active = all.iter().filter(|one| one.history.state(now) == SessionState::Active);
     let count = active.count();
     if count < MAX_ACTIVE {
         return Ok(());

@@ -65,11 +65,7 @@ pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
     };
     if place.is_dry {
         for id in moved {
-            let fate = if taken.contains(&id) {
-                Fate::Kept
-            } else {
-                Fate::Adopted
-            };
+            let fate = if taken.contains(&id) { Fate::Kept } else { Fate::Adopted };
             report.note(id, fate);
         }
         for (id, path) in copied {
@@ -210,10 +206,7 @@ fn without_secrets(place: &SessionPlace<'_>, id: &SessionId, from: &RepoPath) ->
     let read = safe_open::read_below(interrupt, place.root(), &path, MAX_FILE_BYTES)
         .map_err(|fault| fault.error(Code::ValueTooLarge, &path))?;
     let mut text = Vec::new();
-    for line in read
-        .unwrap_or_default()
-        .split_inclusive(|byte| *byte == b'\n')
-    {
+    for line in read.unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
         let (line, end) = match line.strip_suffix(b"\n") {
             Some(line) => (line, &b"\n"[..]),
             None => (line, &b""[..]),

@@ -54,18 +54,15 @@ pub fn record(session: &Session, agent: Agent, payload: &Payload) -> Result<()> 
         }
         Some(log) if moment != Moment::End && SessionHistory::of(&log.events).is_ended => {
             let state = json!({ "state": ACTIVE });
-            place
-                .logs
-                .append(Some(&session.repo), id, &event("state_changed", state))?;
+            place.logs.append(Some(&session.repo), id, &event("state_changed", state))?;
         }
         Some(_) => {}
     }
     let last = match moment {
         Moment::Start => return Ok(()),
-        Moment::TurnEnd => event(
-            "turn_added",
-            json!({ "role": "assistant", "content": "", "tokens": 0 }),
-        ),
+        Moment::TurnEnd => {
+            event("turn_added", json!({ "role": "assistant", "content": "", "tokens": 0 }))
+        }
         Moment::End => event("state_changed", json!({ "state": ENDED })),
     };
     place.logs.append(Some(&session.repo), id, &last)?;

@@ -75,10 +75,7 @@ pub fn list(place: &SessionPlace<'_>, listed: Listed) -> Result<SessionsReport> 
     let now = place.world.now();
     let known = place.read_all()?;
     let mut sessions: Vec<SessionRow> = known.iter().map(|one| row(place, one, &now)).collect();
-    let active = sessions
-        .iter()
-        .filter(|row| row.state == SessionState::Active)
-        .count();
+    let active = sessions.iter().filter(|row| row.state == SessionState::Active).count();
     let is_open = |row: &SessionRow| matches!(row.state, SessionState::Active | SessionState::Idle);
     let all = sessions.len();
     if listed == Listed::Open {

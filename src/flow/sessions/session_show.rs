@@ -46,10 +46,5 @@ pub fn show(
     let session = row(place, &known, &place.world.now());
     let mut events = known.log.events;
     events.drain(..events.len().saturating_sub(MAX_EVENTS));
-    Ok(SessionReport {
-        session,
-        meta: known.history.meta,
-        work,
-        events,
-    })
+    Ok(SessionReport { session, meta: known.history.meta, work, events })
 }

@@ -66,15 +66,10 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         .collect();
     let is_own = |record: &Record| is_among(&session.repo, record, &own);
     let places = Places::find(&session.repo)?;
-    let log = places
-        .map(|places| Log::read(&session.repo, &places))
-        .transpose()?
-        .unwrap_or_default();
-    let stack: Vec<_> = log
-        .steps(Kind::Undo)
-        .into_iter()
-        .map(|entry| origin_of(&log, &entry.record))
-        .collect();
+    let log =
+        places.map(|places| Log::read(&session.repo, &places)).transpose()?.unwrap_or_default();
+    let stack: Vec<_> =
+        log.steps(Kind::Undo).into_iter().map(|entry| origin_of(&log, &entry.record)).collect();
     let Some(oldest) = stack.iter().rposition(|record| is_own(record)) else {
         let id = known.id.as_str();
         let message = format!("the session {id} has no operation that undo could undo");
@@ -83,15 +78,10 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
             .hint(format!("git colony session show {id}")));
     };
     let steps = oldest + 1;
-    let (operations, others): (Vec<_>, Vec<_>) = stack
-        .into_iter()
-        .take(steps)
-        .partition(|record| is_own(record));
-    let request = |force| Request {
-        direction: Direction::Undo,
-        steps: Steps::Newest(steps),
-        force,
-    };
+    let (operations, others): (Vec<_>, Vec<_>) =
+        stack.into_iter().take(steps).partition(|record| is_own(record));
+    let request =
+        |force| Request { direction: Direction::Undo, steps: Steps::Newest(steps), force };
     let refused = undo::run(session, request(false)).err();
     let force = if refused.is_some() { " --force" } else { "" };
     Ok(SessionUndoReport {
@@ -100,10 +90,7 @@ pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
         operations: operations.iter().map(|record| record.op).collect(),
         others: others
             .iter()
-            .map(|record| OtherOperation {
-                op: record.op,
-                summary: record.summary.clone(),
-            })
+            .map(|record| OtherOperation { op: record.op, summary: record.summary.clone() })
             .collect(),
         refused_as: refused.map(|error| error.code().as_str()),
         command: format!("git colony undo {steps}{force}"),

@@ -139,11 +139,7 @@ impl SessionWork {
                 }
                 "merge" => {
                     let into = event.text("into").unwrap_or_default().to_owned();
-                    let of = |sha| SessionMerge {
-                        subject: subject_of(repo, sha),
-                        sha,
-                        into,
-                    };
+                    let of = |sha| SessionMerge { subject: subject_of(repo, sha), sha, into };
                     work.merges.extend(sha.map(of));
                     false
                 }
@@ -155,11 +151,7 @@ impl SessionWork {
             };
             if work.commits.iter().all(|known| known.sha != sha) {
                 let subject = subject_of(repo, sha);
-                work.commits.push(SessionCommit {
-                    sha,
-                    exists: subject.is_some(),
-                    subject,
-                });
+                work.commits.push(SessionCommit { sha, exists: subject.is_some(), subject });
             }
         }
         work
@@ -169,13 +161,8 @@ impl SessionWork {
     fn mark_undone(&mut self, session: &Session) -> Result<()> {
         let existing = self.commits.iter().filter(|commit| commit.exists);
         let there: Vec<Oid> = existing.map(|commit| commit.sha).collect();
-        let keeping = Keeping {
-            except_below: &[ref_names::PRIVATE],
-            also: &[],
-        };
-        let undone = session
-            .repo
-            .kept_by_nothing(&session.world, &there, keeping)?;
+        let keeping = Keeping { except_below: &[ref_names::PRIVATE], also: &[] };
+        let undone = session.repo.kept_by_nothing(&session.world, &there, keeping)?;
         for commit in &mut self.commits {
             commit.exists &= !undone.contains(&commit.sha);
         }
@@ -249,10 +236,7 @@ impl SessionWork {
             let before = repo.read_commit(commit.sha)?.parents.first().copied();
             match runs.last_mut() {
                 Some(run) if Some(run.last) == before => run.last = commit.sha,
-                _ => runs.push(CommitRun {
-                    before,
-                    last: commit.sha,
-                }),
+                _ => runs.push(CommitRun { before, last: commit.sha }),
             }
         }
         Ok(runs)

@@ -60,9 +60,7 @@ pub(in crate::flow) fn join(
         };
         if name.as_bytes() == ref_names::SCOPES.as_bytes() {
             let scope = scopes::join_one(repo, &sides)?;
-            joined
-                .entries
-                .extend(scope.map(|entry| (key.clone(), entry)));
+            joined.entries.extend(scope.map(|entry| (key.clone(), entry)));
         } else {
             joined.add(repo, key, &sides, depth)?;
         }
@@ -147,18 +145,14 @@ impl Joined {
                     let tree = Joined::folder(repo, &Sides { base, ..*sides }, depth - 1)?;
                     tree.map(TreeEntry::directory)
                 } else {
-                    let (stays, goes) = if ours.id > theirs.id {
-                        (ours, theirs)
-                    } else {
-                        (theirs, ours)
-                    };
+                    let (stays, goes) =
+                        if ours.id > theirs.id { (ours, theirs) } else { (theirs, ours) };
                     self.replaced.push(goes);
                     Some(stays)
                 }
             }
         };
-        self.entries
-            .extend(entry.map(|entry| (name.clone(), entry)));
+        self.entries.extend(entry.map(|entry| (name.clone(), entry)));
         Ok(())
     }
 
@@ -168,11 +162,8 @@ impl Joined {
             let tree = side.map_or_else(|| repo.empty_tree(), |entry| entry.id);
             Ok(repo.entries_of(tree)?.into_iter().collect())
         };
-        let (base, ours, theirs) = (
-            entries(sides.base)?,
-            entries(sides.ours)?,
-            entries(sides.theirs)?,
-        );
+        let (base, ours, theirs) =
+            (entries(sides.base)?, entries(sides.ours)?, entries(sides.theirs)?);
         let mut joined = Joined::default();
         for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
             let sides = Sides {
@@ -194,10 +185,7 @@ impl Joined {
             (place, *entry)
         });
         let replaced: Vec<_> = replaced.collect();
-        let entries = self
-            .entries
-            .iter()
-            .chain(replaced.iter().map(|(name, entry)| (name, entry)));
+        let entries = self.entries.iter().chain(replaced.iter().map(|(name, entry)| (name, entry)));
         let edits = entries.map(|(name, entry)| (name, Some(*entry)));
         repo.edit_tree(repo.empty_tree(), edits).map(Some)
     }

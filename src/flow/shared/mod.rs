@@ -38,9 +38,7 @@ pub struct ShareWarning {
 /// records here, and the next exchange does both. So does a record for which there is no room. Returns what was
 /// reported now, or before by the same command.
 pub fn refresh(session: &Session) -> Vec<ShareWarning> {
-    let World {
-        narrate, warned, ..
-    } = &session.world;
+    let World { narrate, warned, .. } = &session.world;
     match exchange(session) {
         Ok(blocked) => {
             for ShareWarning { message, hint } in &blocked {
@@ -188,15 +186,8 @@ impl Compared {
             if role != Role::Reader {
                 moves.there.push(change(name, sides.theirs));
             }
-            let noted = if role == Role::Reader {
-                sides.theirs
-            } else {
-                Some(new)
-            };
-            moves.notes.push(RefChange {
-                new: noted,
-                ..change(&note, sides.base)
-            });
+            let noted = if role == Role::Reader { sides.theirs } else { Some(new) };
+            moves.notes.push(RefChange { new: noted, ..change(&note, sides.base) });
         }
         for moved in [&mut moves.here, &mut moves.there, &mut moves.notes] {
             moved.retain(|change| change.old != change.new);
@@ -239,15 +230,9 @@ struct Moves {
 impl Moves {
     /// Moves the records here and the notes, once the hub has its part; returns those that were blocked.
     fn settle(self, session: &Session) -> Result<Vec<ShareWarning>> {
-        let who = Signature {
-            seconds: session.world.now().timestamp(),
-            ..session.record_signature()
-        };
-        let why = ReflogReason {
-            text: "colony: shared records",
-            who: &who,
-            operation: "share",
-        };
+        let who =
+            Signature { seconds: session.world.now().timestamp(), ..session.record_signature() };
+        let why = ReflogReason { text: "colony: shared records", who: &who, operation: "share" };
         own_refs::move_refs(session, &self.here, &why)?;
         own_refs::move_refs(session, &self.notes, &why)?;
         Ok(self.blocked)

@@ -50,14 +50,9 @@ pub(super) fn join_one(repo: &Repo, sides: &Sides<TreeEntry>) -> Result<Option<T
 
 /// The version of a scope for comparison: its record, or the entry in its place.
 fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
-    let file = if entry.is_directory() {
-        repo.leaf_in(entry.id, &RepoPath::from(FILE))?
-    } else {
-        None
-    };
-    let blob = file
-        .filter(TreeEntry::is_plain_file)
-        .map_or(entry.id, |file| file.id);
+    let file =
+        if entry.is_directory() { repo.leaf_in(entry.id, &RepoPath::from(FILE))? } else { None };
+    let blob = file.filter(TreeEntry::is_plain_file).map_or(entry.id, |file| file.id);
     let record = match file {
         Some(_) => ScopeRecord::read(repo, blob)?,
         None => None,
@@ -70,11 +65,6 @@ fn version(repo: &Repo, entry: &TreeEntry) -> Result<Version> {
 }
 
 fn say_the_same(repo: &Repo, one: Oid, other: Oid) -> Result<bool> {
-    let (one, other) = (
-        ScopeRecord::read(repo, one)?,
-        ScopeRecord::read(repo, other)?,
-    );
-    Ok(one
-        .zip(other)
-        .is_some_and(|(one, other)| one.has_same_content(&other)))
+    let (one, other) = (ScopeRecord::read(repo, one)?, ScopeRecord::read(repo, other)?);
+    Ok(one.zip(other).is_some_and(|(one, other)| one.has_same_content(&other)))
 }

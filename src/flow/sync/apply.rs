@@ -42,11 +42,7 @@ pub(super) fn act(
     note(session, remote, look, &steps)?;
     let waiting = plan::waiting(&steps);
     let rows = steps.into_iter().map(|step| step.row).collect();
-    Ok(Done {
-        rows,
-        waiting,
-        race,
-    })
+    Ok(Done { rows, waiting, race })
 }
 
 /// Moves refs here: all at once if possible, else each that can be moved.
@@ -90,15 +86,8 @@ fn is_about_refs(code: Code) -> bool {
 }
 
 fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
-    let who = Signature {
-        seconds: session.world.now().timestamp(),
-        ..session.record_signature()
-    };
-    let why = ReflogReason {
-        text: "colony: sync",
-        who: &who,
-        operation: "sync",
-    };
+    let who = Signature { seconds: session.world.now().timestamp(), ..session.record_signature() };
+    let why = ReflogReason { text: "colony: sync", who: &who, operation: "sync" };
     own_refs::move_refs(session, changes, &why)
 }
 
@@ -109,14 +98,11 @@ fn move_there(session: &Session, remote: &Remote<'_>, steps: &mut [Step]) -> Res
     if changes.is_empty() {
         return Ok(Race::None);
     }
-    let pushing = format!(
-        "push {} to '{}'",
-        count(changes.len(), "ref"),
-        remote.name()
-    );
-    let mut pushed = session.world.progress.during(&pushing, || {
-        own_refs::talk(session, || remote.push(&changes))
-    })?;
+    let pushing = format!("push {} to '{}'", count(changes.len(), "ref"), remote.name());
+    let mut pushed = session
+        .world
+        .progress
+        .during(&pushing, || own_refs::talk(session, || remote.push(&changes)))?;
     let mut race = Race::None;
     for step in steps {
         let Some(change) = &step.there else { continue };
@@ -171,11 +157,7 @@ fn note(session: &Session, remote: &Remote<'_>, look: &Look, steps: &[Step]) -> 
     for (name, id) in &wanted {
         let old = before.remove(*name).copied();
         if old != Some(*id) {
-            changes.push(RefChange {
-                name: (*name).clone(),
-                old,
-                new: Some(*id),
-            });
+            changes.push(RefChange { name: (*name).clone(), old, new: Some(*id) });
         }
     }
     changes.extend(before.into_iter().map(|(name, id)| RefChange {

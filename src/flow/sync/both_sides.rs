@@ -85,10 +85,7 @@ impl Look {
         Ok(Look {
             remote: remote.name().to_owned(),
             ours,
-            notes: notes
-                .into_iter()
-                .map(|found| (found.name, found.id))
-                .collect(),
+            notes: notes.into_iter().map(|found| (found.name, found.id)).collect(),
             do_notes_count,
             invalid: gone,
             branches: branches.map(|(name, id)| (name.clone(), *id)).collect(),
@@ -117,22 +114,13 @@ impl Look {
     /// # Errors
     /// `ref-moved` if the remote has changed meanwhile, and network errors.
     pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
-        let known: BTreeSet<Oid> = self
-            .ours
-            .values()
-            .chain(self.notes.values())
-            .copied()
-            .collect();
+        let known: BTreeSet<Oid> = self.ours.values().chain(self.notes.values()).copied().collect();
         let is_wanted = |(name, id): &(&RefName, &Oid)| {
             let is_branch = travelers::kind_of(name) == Some(Kind::ForkBranch);
             !known.contains(*id) && (!is_branch || self.ours.contains_key(*name))
         };
-        let wanted: Vec<RefName> = self
-            .theirs
-            .iter()
-            .filter(is_wanted)
-            .map(|(name, _)| name.clone())
-            .collect();
+        let wanted: Vec<RefName> =
+            self.theirs.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect();
         if wanted.is_empty() {
             return Ok(());
         }
@@ -153,9 +141,7 @@ impl Look {
         for name in names {
             let sides = self.sides(&name);
             let is_new = sides.theirs != sides.ours && sides.theirs != sides.base;
-            let here = sides
-                .theirs
-                .filter(|id| is_new && repo.object_size(*id).is_some());
+            let here = sides.theirs.filter(|id| is_new && repo.object_size(*id).is_some());
             let known: Vec<Oid> = [sides.ours, sides.base].into_iter().flatten().collect();
             if let Some(flaw) = here.and_then(|id| flaw(repo, &name, id, &known)) {
                 self.theirs.remove(&name);
@@ -167,12 +153,7 @@ impl Look {
     /// Returns the names of all refs that sync covers, of either side.
     pub(super) fn names(&self) -> BTreeSet<RefName> {
         let invalid = self.invalid.keys();
-        self.ours
-            .keys()
-            .chain(self.theirs.keys())
-            .chain(invalid)
-            .cloned()
-            .collect()
+        self.ours.keys().chain(self.theirs.keys()).chain(invalid).cloned().collect()
     }
 
     /// Returns the value of a ref on each side.

@@ -55,11 +55,8 @@ pub(super) struct Leave {
 /// # Errors
 /// `approval-refused` if an agent asks to publish without consent; `url-refused`.
 pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<Leave> {
-    let mut leave = Leave {
-        consent: Consent::NotAsked,
-        targets: Vec::new(),
-        command: String::new(),
-    };
+    let mut leave =
+        Leave { consent: Consent::NotAsked, targets: Vec::new(), command: String::new() };
     if way == Way::Fetch {
         return Ok(leave);
     }
@@ -150,20 +147,14 @@ impl Places {
         let member = session.membership.as_ref();
         let Some(member) = member.filter(|member| member.role == Role::Agent) else {
             let files = vec![session.repo.common_dir().join("config")];
-            return Places {
-                files,
-                is_agents: false,
-            };
+            return Places { files, is_agents: false };
         };
         let desks = desk_note::standing(&member.hub).into_iter();
         let mut files: Vec<_> = desks.map(|git_dir| git_dir.join("config")).collect();
         if files.is_empty() {
             files.push(member.hub.join("config"));
         }
-        Places {
-            files,
-            is_agents: true,
-        }
+        Places { files, is_agents: true }
     }
 
     /// Returns the command by which a person consents, in the right checkout.
@@ -184,17 +175,10 @@ impl Places {
         let file = shell_word(&file.to_string_lossy());
         let key = shell_word(&key_of(remote));
         let set = |(number, url): (usize, &String)| {
-            let how = if number == 0 {
-                "--replace-all"
-            } else {
-                "--add"
-            };
+            let how = if number == 0 { "--replace-all" } else { "--add" };
             format!("git config --file {file} {how} {key} {}", shell_word(url))
         };
         let all: Vec<String> = wanted.iter().enumerate().map(set).collect();
-        format!(
-            "{}   # for the user: allows pushing there until its URL changes",
-            all.join(" && ")
-        )
+        format!("{}   # for the user: allows pushing there until its URL changes", all.join(" && "))
     }
 }

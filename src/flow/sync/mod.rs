@@ -182,9 +182,7 @@ impl<'a> Plan<'a> {
                 })
                 .collect();
             // A branch deleted on the remote stays, unless git is configured to prune.
-            let known = before
-                .into_iter()
-                .filter(|(name, _)| now.contains_key(name));
+            let known = before.into_iter().filter(|(name, _)| now.contains_key(name));
             report.branch_changed = changed(known.collect(), now.clone());
         }
         let steps = plan::steps(session, &look, self.wish)?;
@@ -275,13 +273,9 @@ fn way(session: &Session, request: &Request) -> Result<Way> {
 }
 
 fn branches(session: &Session, remote: &str) -> Result<BTreeMap<String, Oid>> {
-    let found = session
-        .repo
-        .refs_below(&format!("refs/remotes/{remote}/"))?;
+    let found = session.repo.refs_below(&format!("refs/remotes/{remote}/"))?;
     let short = |name: &RefName| name.to_string().replacen("refs/remotes/", "", 1);
-    let found = found
-        .into_iter()
-        .map(|found| (short(&found.name), found.id));
+    let found = found.into_iter().map(|found| (short(&found.name), found.id));
     Ok(found.collect())
 }
 

@@ -82,10 +82,7 @@ fn on_remote(look: &Look, new: &RefName) -> Option<RefName> {
 fn first_below(names: &BTreeSet<RefName>, folder: &RefName) -> Option<RefName> {
     let below = RefName::new([folder.as_bytes(), b"/"].concat());
     let first = names.range(below.clone()..).next()?;
-    first
-        .as_bytes()
-        .starts_with(below.as_bytes())
-        .then(|| first.clone())
+    first.as_bytes().starts_with(below.as_bytes()).then(|| first.clone())
 }
 
 impl Obstacle {

@@ -132,11 +132,7 @@ fn fork_steps(
             HistoryRelation::Diverged => {}
         }
     }
-    let fork = Fork {
-        record: records,
-        branch,
-        standing: standing(repo, &branch),
-    };
+    let fork = Fork { record: records, branch, standing: standing(repo, &branch) };
     let (of_record, of_branch) = fork.decide(who);
     let mut steps = Vec::new();
     match (of_record, record.ours.zip(record.theirs)) {
@@ -153,24 +149,13 @@ fn fork_steps(
 fn read_record(repo: &Repo, label: &str, id: Oid) -> Result<ForkSummary> {
     let (record, blob) = ForkRecord::read(repo, id, label)?;
     let updated_at = time::parse_rfc3339(&record.updated_at);
-    Ok(ForkSummary {
-        version: Version {
-            updated_at,
-            blob,
-            id,
-        },
-        owner: record.owner,
-    })
+    Ok(ForkSummary { version: Version { updated_at, blob, id }, owner: record.owner })
 }
 
 /// Stands for a record that is not here: in a dry run nothing is fetched.
 fn unknown(id: Oid, who: Option<&str>) -> ForkSummary {
     ForkSummary {
-        version: Version {
-            updated_at: None,
-            blob: id,
-            id,
-        },
+        version: Version { updated_at: None, blob: id, id },
         owner: who.unwrap_or_default().to_owned(),
     }
 }
@@ -220,16 +205,8 @@ fn join(
 
 /// Moves a joint version to both sides, in the permitted directions.
 fn joined_step(name: &RefName, (ours, theirs): (Oid, Oid), joined: Oid, way: Way) -> Step {
-    let sides = Sides {
-        base: None,
-        ours: Some(ours),
-        theirs: Some(theirs),
-    };
-    let change = |old| RefChange {
-        name: name.clone(),
-        old: Some(old),
-        new: Some(joined),
-    };
+    let sides = Sides { base: None, ours: Some(ours), theirs: Some(theirs) };
+    let change = |old| RefChange { name: name.clone(), old: Some(old), new: Some(joined) };
     let mut step = Step::still(name, &sides, SyncResult::Merged);
     step.row.new = Some(joined);
     step.row.direction = match way {
@@ -327,19 +304,11 @@ impl Step {
 
     /// A step that moves a ref here.
     fn moving(name: &RefName, (old, new): (Option<Oid>, Option<Oid>), result: SyncResult) -> Step {
-        let sides = Sides {
-            base: None,
-            ours: old,
-            theirs: new,
-        };
+        let sides = Sides { base: None, ours: old, theirs: new };
         let mut step = Step::still(name, &sides, result);
         step.row.new = new;
         step.row.direction = Direction::Fetch;
-        step.here = Some(RefChange {
-            name: name.clone(),
-            old,
-            new,
-        });
+        step.here = Some(RefChange { name: name.clone(), old, new });
         step.note = new;
         step
     }

@@ -42,15 +42,10 @@ impl Waiting {
         if names.is_empty() {
             return None;
         }
-        let staying: Vec<&RefName> = names
-            .iter()
-            .filter(|(_, is_deletion)| !is_deletion)
-            .map(|(name, _)| name)
-            .collect();
-        let forks: BTreeSet<String> = staying
-            .iter()
-            .filter_map(|name| travelers::label_of(name))
-            .collect();
+        let staying: Vec<&RefName> =
+            names.iter().filter(|(_, is_deletion)| !is_deletion).map(|(name, _)| name).collect();
+        let forks: BTreeSet<String> =
+            staying.iter().filter_map(|name| travelers::label_of(name)).collect();
         let of = |kinds: &[Kind]| {
             let kind =
                 |name: &&&RefName| travelers::kind_of(name).is_some_and(|k| kinds.contains(&k));
@@ -60,18 +55,9 @@ impl Waiting {
             refs: staying.len(),
             forks: forks.len(),
             checkpoints: of(&[Kind::Checkpoint, Kind::CheckpointTag]),
-            records: of(&[
-                Kind::Scopes,
-                Kind::Knowledge,
-                Kind::Blackboard,
-                Kind::Migrations,
-            ]),
+            records: of(&[Kind::Scopes, Kind::Knowledge, Kind::Blackboard, Kind::Migrations]),
             deletions: names.len() - staying.len(),
-            urls: leave
-                .targets
-                .iter()
-                .map(RemoteUrl::without_credentials)
-                .collect(),
+            urls: leave.targets.iter().map(RemoteUrl::without_credentials).collect(),
             command: leave.command.clone(),
         })
     }

@@ -27,11 +27,7 @@ pub(super) fn keep(
 ) -> Result<()> {
     let ids: Vec<Oid> = steps.iter().filter_map(brought_by).collect();
     let published: Vec<Oid> = look.published.iter().copied().collect();
-    let wanted = Publication {
-        ids: &ids,
-        published: &published,
-        allowed,
-    };
+    let wanted = Publication { ids: &ids, published: &published, allowed };
     let found = published_secrets::find(session, &wanted)?;
     if found.is_empty() {
         return Ok(());
@@ -63,30 +59,19 @@ pub(super) fn keep(
 /// exists only in memory in a dry run.
 fn brought_by(step: &Step) -> Option<Oid> {
     let new = step.there.as_ref()?.new;
-    if step.row.result == SyncResult::Merged {
-        step.row.old
-    } else {
-        new
-    }
+    if step.row.result == SyncResult::Merged { step.row.old } else { new }
 }
 
 /// Describes the files that would be published, and the command that publishes them.
 fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
     const MAX_NAMED: usize = 3;
-    let mut named: Vec<String> = paths
-        .iter()
-        .take(MAX_NAMED)
-        .map(|path| format!("'{path}'"))
-        .collect();
+    let mut named: Vec<String> =
+        paths.iter().take(MAX_NAMED).map(|path| format!("'{path}'")).collect();
     let more = paths.len().saturating_sub(MAX_NAMED);
     if more > 0 {
         named.push(format!("{more} more"));
     }
-    let verb = if paths.len() == 1 {
-        "looks like a secret"
-    } else {
-        "look like secrets"
-    };
+    let verb = if paths.len() == 1 { "looks like a secret" } else { "look like secrets" };
     let allow = paths
         .iter()
         .map(|path| format!(" --allow-secret {}", shell_word(&path.to_string())))
@@ -94,9 +79,6 @@ fn explain_secrets(paths: &[RepoPath], remote: &str) -> (String, String) {
         .concat();
     (
         format!("it would publish {}, which {verb}", named.join(", ")),
-        format!(
-            "git colony sync {} --push{allow}   # publishes it anyway",
-            shell_word(remote)
-        ),
+        format!("git colony sync {} --push{allow}   # publishes it anyway", shell_word(remote)),
     )
 }

@@ -22,8 +22,7 @@ impl InPlace {
     #[must_use]
     pub(super) fn with_open(mut self, path: PathBuf, file: &File) -> InPlace {
         let metadata = file.metadata().ok();
-        self.0
-            .push((path, metadata.as_ref().map(FileIdentity::from)));
+        self.0.push((path, metadata.as_ref().map(FileIdentity::from)));
         self
     }
 

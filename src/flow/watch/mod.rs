@@ -65,15 +65,13 @@ impl OnChange {
 
     fn name(self) -> &'static str {
         let mut all = OnChange::ALL.iter();
-        all.find(|(_, mode)| *mode == self)
-            .map_or("", |(name, _)| name)
+        all.find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
     /// A mode of a newer version only notifies.
     fn named(name: &str) -> OnChange {
         let mut all = OnChange::ALL.iter();
-        all.find(|(known, _)| *known == name)
-            .map_or(OnChange::NotifyOnly, |(_, mode)| *mode)
+        all.find(|(known, _)| *known == name).map_or(OnChange::NotifyOnly, |(_, mode)| *mode)
     }
 }
 
@@ -171,18 +169,14 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
         Added::New => Ok(report(session, &watch, false)),
         Added::TooMany => Err(Error::new(
             Code::TooManyWatches,
-            format!(
-                "too many watches: {} of {most} ('colony.watch.max')",
-                known.len()
-            ),
+            format!("too many watches: {} of {most} ('colony.watch.max')", known.len()),
         )
         .hint("git colony watches stop ID")),
-        Added::IdExists => Err(Error::new(
-            Code::Usage,
-            format!("there is a watch with the id '{}'", watch.id),
-        )
-        .unchanged()
-        .hint("git colony watches")),
+        Added::IdExists => {
+            Err(Error::new(Code::Usage, format!("there is a watch with the id '{}'", watch.id))
+                .unchanged()
+                .hint("git colony watches"))
+        }
     }
 }
 
@@ -198,11 +192,7 @@ pub fn list(session: &Session) -> Result<WatchesReport> {
     };
     let mut watches: Vec<_> = found.iter().map(|watch| entry(watch, running)).collect();
     name_rows(session, &mut watches);
-    Ok(WatchesReport {
-        count: watches.len(),
-        watches,
-        running,
-    })
+    Ok(WatchesReport { count: watches.len(), watches, running })
 }
 
 /// Stops a watch. The process that watches ends with its last one.
@@ -210,11 +200,8 @@ pub fn list(session: &Session) -> Result<WatchesReport> {
 /// # Errors
 /// `name-ambiguous`, `cache-unusable`.
 pub fn stop(session: &Session, word: &str) -> Result<StoppedReport> {
-    let mut report = StoppedReport {
-        watch_id: word.to_owned(),
-        stopped: false,
-        dry_run: session.is_dry(),
-    };
+    let mut report =
+        StoppedReport { watch_id: word.to_owned(), stopped: false, dry_run: session.is_dry() };
     let Some(mut state) = State::find(session).map_err(unusable)? else {
         return Ok(report);
     };
@@ -236,16 +223,12 @@ fn meant<'a>(known: &'a [Watch], word: &str) -> Result<Option<&'a str>> {
     if let Some(id) = ids.clone().find(|id| *id == word) {
         return Ok(Some(id));
     }
-    let is_beginning = word
-        .strip_prefix(MADE_UP)
-        .is_some_and(|rest| !rest.is_empty());
+    let is_beginning = word.strip_prefix(MADE_UP).is_some_and(|rest| !rest.is_empty());
     let mut found = ids.filter(|id| is_beginning && id.starts_with(word));
     match (found.next(), found.next()) {
         (Some(_), Some(_)) => {
             let message = format!("'{word}' begins the id of more than one watch");
-            Err(Error::new(Code::NameAmbiguous, message)
-                .unchanged()
-                .hint("git colony watches"))
+            Err(Error::new(Code::NameAmbiguous, message).unchanged().hint("git colony watches"))
         }
         (one, _) => Ok(one),
     }
@@ -285,11 +268,7 @@ fn new_watch(session: &Session, request: &Request) -> Result<Watch> {
             return Err(Error::new(Code::Usage, message).unchanged());
         }
         Some(id) => id.clone(),
-        None => format!(
-            "{MADE_UP}{}{}",
-            session.world.nonce8(),
-            &session.world.nonce8()[..4]
-        ),
+        None => format!("{MADE_UP}{}{}", session.world.nonce8(), &session.world.nonce8()[..4]),
     };
     if paths.len() > MAX_PATHS {
         let message = format!("{} paths are too many: at most {MAX_PATHS}", paths.len());
@@ -351,11 +330,7 @@ fn says_the_same(one: &Watch, other: &Watch) -> bool {
 fn report(session: &Session, watch: &Watch, existed: bool) -> WatchReport {
     let mut watch = entry(watch, is_running(session));
     name_rows(session, std::slice::from_mut(&mut watch));
-    WatchReport {
-        watch,
-        existed,
-        dry_run: session.is_dry(),
-    }
+    WatchReport { watch, existed, dry_run: session.is_dry() }
 }
 
 /// Adds the names of rows. The map is read only for watches of a scope.

@@ -39,10 +39,8 @@ pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let request = |state| map_rows::Request {
-        sources: names.clone(),
-        ..map_rows::Request::offline(state)
-    };
+    let request =
+        |state| map_rows::Request { sources: names.clone(), ..map_rows::Request::offline(state) };
     let committed = map::map(session, &request(MapState::Head))?;
     let worktree = map_worktree::map(session, &request(MapState::Worktree))?;
     colony::publish_session(session);
@@ -114,8 +112,5 @@ fn branches(session: &Session) -> Result<BTreeMap<RefName, Oid>> {
     let prefix = format!("refs/remotes/{REMOTE}/");
     let found = session.repo.refs_below(&prefix)?.into_iter();
     let is_branch = |name: &RefName| !name.as_bytes().ends_with(b"/HEAD");
-    Ok(found
-        .filter(|found| is_branch(&found.name))
-        .map(|found| (found.name, found.id))
-        .collect())
+    Ok(found.filter(|found| is_branch(&found.name)).map(|found| (found.name, found.id)).collect())
 }

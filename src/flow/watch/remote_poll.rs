@@ -22,11 +22,7 @@ pub(super) struct RemotePoll {
 impl RemotePoll {
     /// Asks for the first time at once.
     pub(super) fn every(interval: Duration) -> RemotePoll {
-        RemotePoll {
-            interval,
-            due: Instant::now(),
-            asked: None,
-        }
+        RemotePoll { interval, due: Instant::now(), asked: None }
     }
 
     /// Returns the answer if one has come, and asks if it is time.

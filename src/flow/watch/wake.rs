@@ -18,9 +18,7 @@ pub(super) struct Wake {
 impl Wake {
     /// Watches directories, and those that are created below them.
     pub(super) fn on<'a>(directories: impl Iterator<Item = &'a PathBuf>) -> Wake {
-        Wake {
-            events: events::Events::on(directories),
-        }
+        Wake { events: events::Events::on(directories) }
     }
 
     /// Returns how often to look without an event.
@@ -149,11 +147,9 @@ mod events {
                     found = true;
                 }
                 let is_new = kind.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-                if let (true, Some(directory), Some(name)) = (
-                    is_new && kind.contains(ReadFlags::ISDIR),
-                    directory,
-                    event.file_name(),
-                ) {
+                if let (true, Some(directory), Some(name)) =
+                    (is_new && kind.contains(ReadFlags::ISDIR), directory, event.file_name())
+                {
                     created.push(directory.join(std::ffi::OsStr::from_bytes(name.to_bytes())));
                 }
                 // A directory that moved away has another path: its watch would name the old one.
@@ -175,10 +171,8 @@ mod events {
             let Some(gone) = self.directories.get(&number).cloned() else {
                 return;
             };
-            let below = self
-                .directories
-                .iter()
-                .filter(|(_, directory)| directory.starts_with(&gone));
+            let below =
+                self.directories.iter().filter(|(_, directory)| directory.starts_with(&gone));
             let numbers: Vec<i32> = below.map(|(number, _)| *number).collect();
             for number in numbers {
                 if let Some(directory) = self.directories.remove(&number) {
@@ -190,9 +184,7 @@ mod events {
 
         /// Watches a new directory and those below it; not in a repository of its own.
         fn add_below(&mut self, directory: &Path) {
-            let is_of_git = directory
-                .components()
-                .any(|part| part.as_os_str() == ".git");
+            let is_of_git = directory.components().any(|part| part.as_os_str() == ".git");
             if is_of_git {
                 return;
             }

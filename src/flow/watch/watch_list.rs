@@ -52,11 +52,7 @@ impl WatchList {
                     is_complete = false;
                 }
             }
-            if is_complete {
-                Ok(found)
-            } else {
-                state.watches(worktree)
-            }
+            if is_complete { Ok(found) } else { state.watches(worktree) }
         });
         self.watches = read.unwrap_or(known);
     }

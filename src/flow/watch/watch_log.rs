@@ -67,9 +67,7 @@ fn keep_last_lines(path: &Path) -> std::io::Result<()> {
     let start = file.metadata()?.len().saturating_sub(KEPT_BYTES);
     file.seek(SeekFrom::Start(start))?;
     let mut last = Vec::new();
-    Read::by_ref(&mut file)
-        .take(KEPT_BYTES)
-        .read_to_end(&mut last)?;
+    Read::by_ref(&mut file).take(KEPT_BYTES).read_to_end(&mut last)?;
     let first_line = last.iter().position(|&byte| byte == b'\n');
     let lines = first_line.and_then(|end| last.get(end + 1..));
     file.set_len(0)?;
@@ -96,10 +94,8 @@ mod tests {
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.len() as u64 <= MAX_BYTES);
         assert!(text.ends_with("line 29999\nthe last\n"));
-        let numbers: Vec<usize> = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("line ")?.parse().ok())
-            .collect();
+        let numbers: Vec<usize> =
+            text.lines().filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
         assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1));
         assert!(numbers.len() > 5_000);
     }

@@ -19,10 +19,7 @@ pub(super) fn directories(
     let repo = &session.repo;
     let tracked = repo.paths_of_index()?;
     let mut below: BTreeSet<RepoPath> = BTreeSet::new();
-    for path in tracked
-        .iter()
-        .chain(look.into_iter().flat_map(WorktreeLook::files))
-    {
+    for path in tracked.iter().chain(look.into_iter().flat_map(WorktreeLook::files)) {
         let mut next = path.parent();
         while let Some(directory) = next {
             next = directory.parent();
@@ -31,10 +28,7 @@ pub(super) fn directories(
             }
         }
     }
-    let mut all: BTreeSet<PathBuf> = below
-        .iter()
-        .map(|path| path.under(repo.workdir()))
-        .collect();
+    let mut all: BTreeSet<PathBuf> = below.iter().map(|path| path.under(repo.workdir())).collect();
     all.insert(repo.workdir().to_owned());
     all.insert(repo.git_dir().to_owned());
     Ok(all)

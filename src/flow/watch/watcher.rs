@@ -180,9 +180,7 @@ impl<'a> Watcher<'a> {
             remote: options.remote.map(RemotePoll::every),
             reported: BTreeSet::new(),
         };
-        watcher
-            .wake
-            .add(directories(session, Some(&watcher.look))?.iter());
+        watcher.wake.add(directories(session, Some(&watcher.look))?.iter());
         Ok(watcher)
     }
 
@@ -243,10 +241,7 @@ impl<'a> Watcher<'a> {
             return done;
         }
         // A turn warns like a command of its own.
-        let world = World {
-            warned: Warned::default(),
-            ..self.world.clone()
-        };
+        let world = World { warned: Warned::default(), ..self.world.clone() };
         let opened = Session::open(world, self.flags, ObjectWrites::Durable);
         let opened = self.report_failure("open the repository", opened);
         self.is_failing = opened.is_none();
@@ -285,10 +280,7 @@ impl<'a> Watcher<'a> {
             // The tree of the last look is gone, or there are too many changes to list: every file counts.
             changed.unwrap_or_else(|_| {
                 let tracked = session.repo.paths_of_index().unwrap_or_default();
-                tracked
-                    .into_iter()
-                    .chain(self.look.files().cloned())
-                    .collect()
+                tracked.into_iter().chain(self.look.files().cloned()).collect()
             })
         });
         let now = Instant::now();
@@ -319,11 +311,8 @@ impl<'a> Watcher<'a> {
     fn fire(&mut self, session: &Session) -> Vec<Done> {
         let now = Instant::now();
         let mut done = Vec::new();
-        let due: Vec<Watch> = self
-            .firings()
-            .filter(|(_, at)| *at <= now)
-            .map(|(watch, _)| watch.clone())
-            .collect();
+        let due: Vec<Watch> =
+            self.firings().filter(|(_, at)| *at <= now).map(|(watch, _)| watch.clone()).collect();
         for watch in due {
             let Some(paths) = self.pending.take(&watch) else {
                 continue;
@@ -351,12 +340,7 @@ impl<'a> Watcher<'a> {
                 let value = json!({"watch_id": watch.id, "scope_id": scope, "paths": paths});
                 event_log::emit_to_all(session, format!("reindexed:{scope}"), value);
             }
-            done.push(Done::Fired {
-                watch_id: watch.id,
-                scope_id: watch.scope,
-                paths,
-                reindexed,
-            });
+            done.push(Done::Fired { watch_id: watch.id, scope_id: watch.scope, paths, reindexed });
         }
         done
     }
@@ -370,8 +354,7 @@ impl<'a> Watcher<'a> {
             let again = self.look.files().cloned();
             self.pending.add(watch, again, Instant::now());
         }
-        self.report_failure("map the scopes", mapped)
-            .unwrap_or_default()
+        self.report_failure("map the scopes", mapped).unwrap_or_default()
     }
 
     /// Returns when to keep the state: after the quiet time, and never for a change that is kept.
@@ -398,10 +381,7 @@ impl<'a> Watcher<'a> {
         let Some(answer) = remote.and_then(|remote| remote.poll(self.world, self.flags)) else {
             return Vec::new();
         };
-        let moved = self
-            .report_failure("ask the remote", answer)
-            .unwrap_or_default()
-            .into_iter();
+        let moved = self.report_failure("ask the remote", answer).unwrap_or_default().into_iter();
         moved.map(|branch| Done::BranchChanged { branch }).collect()
     }
 

@@ -81,9 +81,7 @@ pub fn record(world: &World, measured: &Measured) -> Result<()> {
         name: FILE,
         limit_bytes: MAX_BYTES,
         expected: Expected::Any,
-        keeping: Keeping::Newest {
-            nonce: &world.nonce8(),
-        },
+        keeping: Keeping::Newest { nonce: &world.nonce8() },
     };
     folder.append(file, &line).map(|_| ())
 }

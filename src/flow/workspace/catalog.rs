@@ -17,10 +17,7 @@ use crate::workspace::root_files::RootFiles;
 use super::kept_answer::Kept;
 
 /// The catalog as it was resolved last.
-pub(super) const SNAPSHOT: Kept = Kept {
-    name: "repo_catalog_snapshot.json",
-    max_bytes: 16 << 20,
-};
+pub(super) const SNAPSHOT: Kept = Kept { name: "repo_catalog_snapshot.json", max_bytes: 16 << 20 };
 
 /// The repositories of a catalog.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,9 +60,7 @@ pub enum CatalogState {
 /// # Errors
 /// `catalog-missing`, `catalog-invalid`, `interrupted`.
 pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogReport> {
-    let Workspace {
-        world, checkout, ..
-    } = workspace;
+    let Workspace { world, checkout, .. } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let digest = digest_of(&loaded.text);
     let snapshot = snapshot(workspace);
@@ -94,9 +89,7 @@ pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogRepo
 /// # Errors
 /// As [`list`]; `read-only-clone`, `path-in-the-way`, `no-space`, `io`.
 pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
-    let Workspace {
-        world, checkout, ..
-    } = workspace;
+    let Workspace { world, checkout, .. } = workspace;
     refuse_reading_checkout(checkout)?;
     let (loaded, manifest) = load::require(files(world, checkout))?;
     let mut report = resolved(workspace, &loaded, &manifest)?;
@@ -108,10 +101,7 @@ pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
 
 /// Returns the reader of the files at the root of a checkout.
 pub(in crate::flow) fn files<'a>(world: &'a World, checkout: &'a Checkout) -> RootFiles<'a> {
-    RootFiles {
-        root: &checkout.root,
-        interrupt: &world.interrupt,
-    }
+    RootFiles { root: &checkout.root, interrupt: &world.interrupt }
 }
 
 fn resolved(
@@ -119,9 +109,7 @@ fn resolved(
     loaded: &Loaded,
     manifest: &Manifest,
 ) -> Result<CatalogReport> {
-    let Workspace {
-        world, checkout, ..
-    } = workspace;
+    let Workspace { world, checkout, .. } = workspace;
     let repositories = resolve(workspace, manifest)?;
     let declared = manifest.primary_repository_id.clone();
     let primary = declared.unwrap_or_else(|| checkout.repository_id());
@@ -149,9 +137,7 @@ fn digest_of(text: &str) -> String {
 /// Reads the answer of the last refresh, as far as it may be reached now: the user may have refreshed it, and an agent
 /// asks. One that cannot be read counts as absent.
 fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
-    let Workspace {
-        world, checkout, ..
-    } = workspace;
+    let Workspace { world, checkout, .. } = workspace;
     let mut report = SNAPSHOT.read::<CatalogReport>(world, checkout)?;
     let reaches = |root: &RepoPath| {
         let root = root.as_path();
@@ -163,13 +149,10 @@ fn snapshot(workspace: Workspace<'_>) -> Option<CatalogReport> {
         let mut roots = [one.resolved_root.as_ref(), recalled].into_iter().flatten();
         roots.all(reaches)
     };
-    let known = report.repositories.into_iter().map(|one| {
-        if is_reached(&one) {
-            one
-        } else {
-            one.out_of_reach()
-        }
-    });
+    let known = report
+        .repositories
+        .into_iter()
+        .map(|one| if is_reached(&one) { one } else { one.out_of_reach() });
     report.repositories = known.collect();
     report.primary_resolved_root = report.primary_resolved_root.filter(reaches);
     Some(report)
@@ -216,9 +199,7 @@ pub struct CatalogCheckReport {
 /// # Errors
 /// `catalog-missing`, `interrupted`.
 pub fn check(workspace: Workspace<'_>) -> Result<CatalogCheckReport> {
-    let Workspace {
-        world, checkout, ..
-    } = workspace;
+    let Workspace { world, checkout, .. } = workspace;
     let files = files(world, checkout);
     let loaded = match load::find(files) {
         Some(loaded) => loaded,

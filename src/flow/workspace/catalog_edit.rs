@@ -147,11 +147,7 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
         None => Manifest::default(),
     };
     let reach = &Reach::Anywhere;
-    let workspace = Workspace {
-        world,
-        checkout,
-        reach,
-    };
+    let workspace = Workspace { world, checkout, reach };
     let known = resolve(workspace, &manifest)?;
     let before = loaded.as_ref().map(|loaded| loaded.text.clone());
     let path = loaded.map_or_else(|| RepoPath::from(PLACES[0]), |loaded| loaded.path);
@@ -175,10 +171,7 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
             // The id of no repository would be left.
             let primary = manifest.primary_repository_id.as_deref();
             let mut others = known.iter().enumerate().filter(|(other, _)| *other != at);
-            let was_it = known
-                .get(at)
-                .zip(primary)
-                .is_some_and(|(one, id)| one.has_id(id));
+            let was_it = known.get(at).zip(primary).is_some_and(|(one, id)| one.has_id(id));
             if was_it && !others.any(|(_, one)| primary.is_some_and(|id| one.has_id(id))) {
                 plan.after = edit::apply(&plan.path, &plan.after, &Edit::Unfocus)?;
                 plan.was_primary = true;
@@ -199,11 +192,7 @@ fn plan(session: &Session, checkout: &Checkout, change: &Change) -> Result<Plan>
 
 /// Finds the row of a name.
 fn named(known: &[CatalogRepository], name: &str) -> Result<usize> {
-    let found: Vec<_> = known
-        .iter()
-        .enumerate()
-        .filter(|(_, one)| one.is_called(name))
-        .collect();
+    let found: Vec<_> = known.iter().enumerate().filter(|(_, one)| one.is_called(name)).collect();
     match found.as_slice() {
         [(at, _)] => Ok(*at),
         [] => Err(not_in_catalog(name)),
@@ -312,20 +301,12 @@ impl Plan {
         })?;
         let found = Checkout::find(&session.world.standing_in(&root))?;
         if !found.has_git() || found.root != root {
-            let message = format!(
-                "cannot add '{}': it is not the root of a repository",
-                addition.place
-            );
+            let message =
+                format!("cannot add '{}': it is not the root of a repository", addition.place);
             let hint = if found.has_git() {
-                format!(
-                    "git colony catalog add {}",
-                    shell_word(&found.root.to_string_lossy())
-                )
+                format!("git colony catalog add {}", shell_word(&found.root.to_string_lossy()))
             } else {
-                format!(
-                    "git init {}   # creates one there",
-                    typed_word(&addition.place)
-                )
+                format!("git init {}   # creates one there", typed_word(&addition.place))
             };
             let error = Error::new(Code::NotARepository, message);
             return Err(error.unchanged().hint(hint));
@@ -337,16 +318,11 @@ impl Plan {
             None => &root,
         };
         let Some(written) = written.to_str() else {
-            let message = format!(
-                "a catalog cannot name '{}': it is not UTF-8",
-                root.display()
-            );
+            let message = format!("a catalog cannot name '{}': it is not UTF-8", root.display());
             return Err(Error::new(Code::InvalidValue, message).unchanged());
         };
         self.repository_id = Some(found.repository_id());
-        let name = root
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = root.file_name().map(|name| name.to_string_lossy().into_owned());
         Ok(NewRow {
             repository_id: addition.id.clone(),
             display_name: addition.name.clone().or(name),
@@ -358,10 +334,7 @@ impl Plan {
     /// Makes the row of a repository elsewhere. Its id is that of the project, unless one is given.
     fn remote_row(&mut self, addition: &Addition, url: &RemoteUrl) -> NewRow {
         let mode = addition.mode.unwrap_or(AccessMode::RemoteGitHost);
-        let id = addition
-            .id
-            .clone()
-            .unwrap_or_else(|| checkout::project_of(url));
+        let id = addition.id.clone().unwrap_or_else(|| checkout::project_of(url));
         self.repository_id = Some(id.clone());
         self.credentials_left_out = url.has_credentials();
         let url = url.without_credentials();

@@ -79,19 +79,11 @@ pub struct GitLogReport {
 /// `not-a-repository`, `git-failed`, `interrupted`.
 pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Result<GitLogReport> {
     let repo = repository(checkout)?;
-    let filter = LogFilter {
-        contains: None,
-        path: None,
-        most_commits,
-    };
+    let filter = LogFilter { contains: None, path: None, most_commits };
     let mut commits = log(world, repo, None, filter)?;
     let truncated = commits.len() > most_commits;
     commits.truncate(most_commits);
-    Ok(GitLogReport {
-        count: commits.len(),
-        commits,
-        truncated,
-    })
+    Ok(GitLogReport { count: commits.len(), commits, truncated })
 }
 
 /// Asks git, for the part of its answer from a byte on. What [`query_file`](super::query::query_file) hides is hidden
@@ -160,13 +152,8 @@ pub fn ask(
 }
 
 /// What every diff is asked for with.
-const DIFF: [&str; 5] = [
-    "diff",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--no-color",
-    "--ignore-submodules=dirty",
-];
+const DIFF: [&str; 5] =
+    ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"];
 
 impl DiffOf {
     fn option(self) -> Option<&'static str> {
@@ -210,9 +197,7 @@ fn is_hidden(world: &World, repo: &Repo, path: &RepoPath) -> bool {
 fn refused(path: &RepoPath) -> Error {
     let message =
         format!("'{path}' is hidden: ignore files of colony name it, or it looks like a secret");
-    Error::new(Code::PathNotFound, message)
-        .detail("path", path)
-        .unchanged()
+    Error::new(Code::PathNotFound, message).detail("path", path).unchanged()
 }
 
 /// Returns the pathspec of a path and everything below it.
@@ -239,10 +224,7 @@ fn end_of_part(bytes: &[u8], offset: usize, most: usize) -> usize {
 }
 
 fn failed(output: &process::Output) -> Error {
-    output
-        .failed("ask git")
-        .detail("exit_code", output.code)
-        .detail("stderr", &output.stderr)
+    output.failed("ask git").detail("exit_code", output.code).detail("stderr", &output.stderr)
 }
 
 /// Returns the repository of a checkout with a working tree.

@@ -75,10 +75,7 @@ pub fn groups(
     checkout: &Checkout,
     paths: &[RepoPath],
 ) -> Result<(Groups, GroupsReport)> {
-    let files = RootFiles {
-        root: &checkout.root,
-        interrupt: &world.interrupt,
-    };
+    let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
     let groups = Groups::read(files, layout::read(files, checkout.has_git()))?;
     let name = |at: usize| groups.groups.get(at).map(|group| group.name.clone());
     let found = paths.iter().map(|path| {
@@ -86,11 +83,7 @@ pub fn groups(
         let is_root = path.as_bytes().is_empty();
         let found = groups.find(path, is_directory).filter(|_| !is_root);
         ResolvedPath {
-            path: if is_root {
-                RepoPath::from(".")
-            } else {
-                path.clone()
-            },
+            path: if is_root { RepoPath::from(".") } else { path.clone() },
             group: found.and_then(name),
         }
     });
@@ -100,12 +93,7 @@ pub fn groups(
         .iter()
         .map(|group| GroupRow {
             name: group.name.clone(),
-            patterns: group
-                .patterns
-                .iter()
-                .map(PathPattern::as_str)
-                .map(str::to_owned)
-                .collect(),
+            patterns: group.patterns.iter().map(PathPattern::as_str).map(str::to_owned).collect(),
             source: group.source,
             agents: None,
         })
@@ -134,10 +122,7 @@ pub fn add_agents(session: &Session, groups: &Groups, report: &mut GroupsReport)
         }
         for (group, files) in files {
             let agent = agent.clone();
-            found
-                .entry(group)
-                .or_default()
-                .push(GroupAgent { agent, files });
+            found.entry(group).or_default().push(GroupAgent { agent, files });
         }
     }
     for agents in found.values_mut() {

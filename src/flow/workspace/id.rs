@@ -54,25 +54,14 @@ pub struct IdReport {
 /// # Errors
 /// `repository-broken`, `object-missing`, `io`.
 pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
-    let files = RootFiles {
-        root: &checkout.root,
-        interrupt: &world.interrupt,
-    };
+    let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
     let layout = layout::read(files, checkout.has_git());
-    let config = [".colony/colony.toml", "Vox.toml"]
-        .iter()
-        .find(|path| files.has_file(path));
+    let config = [".colony/colony.toml", "Vox.toml"].iter().find(|path| files.has_file(path));
     let agents = [".colony/agents", ".vox/agents"];
-    let branch = checkout
-        .to_read()
-        .map(default_branch_of)
-        .transpose()?
-        .flatten();
+    let branch = checkout.to_read().map(default_branch_of).transpose()?.flatten();
     // The manifest may name another branch than the one that decides about the project.
-    let tip = branch
-        .as_ref()
-        .and_then(|(_, tip)| *tip)
-        .filter(|_| !layout.capabilities.colony_project);
+    let tip =
+        branch.as_ref().and_then(|(_, tip)| *tip).filter(|_| !layout.capabilities.colony_project);
     Ok(IdReport {
         repository_id: checkout.repository_id(),
         project_id: checkout.project_id(tip, first_commit_of)?,

@@ -21,10 +21,7 @@ use crate::store::session::refuse_reading_checkout;
 use super::kept_answer::Kept;
 
 /// The overview as it is kept.
-pub(super) const KEPT: Kept = Kept {
-    name: "repo_index.json",
-    max_bytes: 1 << 20,
-};
+pub(super) const KEPT: Kept = Kept { name: "repo_index.json", max_bytes: 1 << 20 };
 
 /// The maximum number of files that are counted.
 const MAX_FILES: usize = 50_000;
@@ -76,11 +73,7 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
         return count(world, checkout);
     };
     let state = state_of(checkout);
-    Ok(IndexReport {
-        cached: true,
-        stale: kept.state != state,
-        ..kept
-    })
+    Ok(IndexReport { cached: true, stale: kept.state != state, ..kept })
 }
 
 /// Counts the files and keeps the overview.
@@ -99,10 +92,7 @@ pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 
 fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     let state = state_of(checkout);
-    let rules = WalkRules {
-        skips: &is_skipped,
-        most_files: MAX_FILES,
-    };
+    let rules = WalkRules { skips: &is_skipped, most_files: MAX_FILES };
     let mut overview = Overview::default();
     let mut add = |directory: &RepoPath, name: &[u8]| overview.add(directory, name);
     let is_cut = each_file_below(&world.interrupt, &checkout.root, rules, &mut add)?;
@@ -126,9 +116,7 @@ fn count(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 fn is_skipped(directory: &RepoPath) -> bool {
-    [CACHE, SESSIONS]
-        .map(str::as_bytes)
-        .contains(&directory.as_bytes())
+    [CACHE, SESSIONS].map(str::as_bytes).contains(&directory.as_bytes())
         || WalkFor::Overview.leaves_out(directory.name())
 }
 
@@ -149,10 +137,7 @@ struct Overview {
 
 /// What the directories above a file say of it.
 #[derive(Clone, Copy, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "a file may be for each of these"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "a file may be for each of these")]
 struct Purposes {
     tests: bool,
     docs: bool,
@@ -183,9 +168,8 @@ impl Overview {
         }
         self.files += 1;
         let without_dot = Path::new(OsStr::from_bytes(name)).extension();
-        let extension = without_dot
-            .and_then(|own| name.get(name.len() - own.len() - 1..))
-            .unwrap_or_default();
+        let extension =
+            without_dot.and_then(|own| name.get(name.len() - own.len() - 1..)).unwrap_or_default();
         match self.extensions.get_mut(extension) {
             Some(count) => *count += 1,
             None => drop(self.extensions.insert(extension.to_vec(), 1)),
@@ -231,9 +215,7 @@ fn state_of(checkout: &Checkout) -> String {
         let git_dir = checkout.git_dir.as_ref()?;
         Some(stat(&git_dir.join(name)))
     });
-    let all: Vec<String> = std::iter::once(stat(&checkout.root))
-        .chain(in_git)
-        .collect();
+    let all: Vec<String> = std::iter::once(stat(&checkout.root)).chain(in_git).collect();
     let digest = blake3::hash(all.join(" ").as_bytes()).to_hex();
     digest.chars().take(16).collect()
 }

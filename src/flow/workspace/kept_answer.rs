@@ -64,12 +64,8 @@ impl KeptPlace<'_> {
     /// `no-space`, `io`.
     pub(super) fn write(&self, answer: &impl Serialize) -> Result<()> {
         let json = serde_json::to_vec_pretty(answer).map_err(|e| {
-            Error::io(
-                format!("cannot write '{}' as JSON", self.kept.name),
-                e.into(),
-            )
+            Error::io(format!("cannot write '{}' as JSON", self.kept.name), e.into())
         })?;
-        self.folder
-            .write(self.kept.name, &json, &self.world.nonce8())
+        self.folder.write(self.kept.name, &json, &self.world.nonce8())
     }
 }

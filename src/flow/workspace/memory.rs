@@ -220,10 +220,7 @@ pub fn path(session: &Session) -> Result<MemoryPathReport> {
 
 /// Lists the days that have notes in a checkout, for completion.
 pub(in crate::flow) fn days(checkout: &Checkout) -> Vec<NaiveDate> {
-    days_in(
-        &checkout.root,
-        &folder_of(&checkout.repository_id()).join(&FOLDER.into()),
-    )
+    days_in(&checkout.root, &folder_of(&checkout.repository_id()).join(&FOLDER.into()))
 }
 
 /// Lists the days that have a file in a folder below a root, sorted.
@@ -245,10 +242,7 @@ fn name_of(date: NaiveDate) -> String {
 
 impl<'a> Memory<'a> {
     fn of(session: &'a Session) -> Result<Memory<'a>> {
-        Ok(Memory {
-            session,
-            repository_id: repository_id(session)?,
-        })
+        Ok(Memory { session, repository_id: repository_id(session)? })
     }
 
     fn top(&self) -> RepoPath {
@@ -279,9 +273,7 @@ impl<'a> Memory<'a> {
     /// Lists the days whose files are past their time.
     fn expired(&self, today: NaiveDate) -> Vec<NaiveDate> {
         let days = self.session.settings.memory_retention_days;
-        let first = (days > 0)
-            .then(|| today.checked_sub_days(Days::new(days)))
-            .flatten();
+        let first = (days > 0).then(|| today.checked_sub_days(Days::new(days))).flatten();
         let is_expired = |date: &NaiveDate| first.is_some_and(|first| *date < first);
         self.dates().into_iter().filter(is_expired).collect()
     }
@@ -319,8 +311,7 @@ impl MemoryReport {
         let notes = String::from_utf8_lossy(&bytes);
         let name = String::from_utf8_lossy(path.name());
         self.text.extend(["==> ", &name, " <==\n"]);
-        self.text
-            .push_str(&escape::patch(notes.trim_start_matches('\n')));
+        self.text.push_str(&escape::patch(notes.trim_start_matches('\n')));
         if !self.text.ends_with('\n') {
             self.text.push('\n');
         }

@@ -106,11 +106,7 @@ pub fn paths(world: &World, checkout: &Checkout, session: Option<&Session>) -> R
         world.interrupt.check()?;
         let path = place.path.as_path();
         place.exists = path.symlink_metadata().is_ok();
-        place.bytes = if place.exists {
-            folder_size::below(path, MAX_COUNTED)
-        } else {
-            None
-        };
+        place.bytes = if place.exists { folder_size::below(path, MAX_COUNTED) } else { None };
     }
     let repository_id = checkout.repository_id();
     Ok(PathsReport {
@@ -159,17 +155,9 @@ fn of_git(git_dir: &Path, common_dir: &Path) -> Vec<StatePlace> {
     let kept = Places::kept_in(common_dir);
     vec![
         Keep::ForGood.place("worktree-state", git_dir.join("colony"), PlaceOf::Worktree),
-        Keep::Deletable.place(
-            "watcher-log",
-            watch_log::path_in(git_dir),
-            PlaceOf::Worktree,
-        ),
+        Keep::Deletable.place("watcher-log", watch_log::path_in(git_dir), PlaceOf::Worktree),
         Keep::ForGood.place("state", common_dir.join("colony"), PlaceOf::Repository),
-        Keep::Deletable.place(
-            "cache",
-            common_dir.join("colony/cache"),
-            PlaceOf::Repository,
-        ),
+        Keep::Deletable.place("cache", common_dir.join("colony/cache"), PlaceOf::Repository),
         Keep::ForGood.place("kept-files", kept, PlaceOf::Repository),
     ]
 }
@@ -193,11 +181,7 @@ fn of_colony(session: &Session) -> Vec<StatePlace> {
 fn of_user(world: &World) -> Vec<StatePlace> {
     let shared = SharedRoot::of(world).ok();
     let folders = [
-        (
-            "shared-root",
-            shared.map(|root| root.path().to_owned()),
-            Keep::ForGood,
-        ),
+        ("shared-root", shared.map(|root| root.path().to_owned()), Keep::ForGood),
         ("user-cache", world.cache_folder(), Keep::Deletable),
         ("user-state", world.state_folder(), Keep::Deletable),
     ];

@@ -23,11 +23,8 @@ use crate::workspace::catalog::{load, manifest};
 const MAX_BYTES: u64 = 4 << 20;
 
 /// What rustfmt may use.
-const RUSTFMT: Limits = Limits {
-    time: Duration::from_secs(20),
-    memory_bytes: 2 << 30,
-    output_bytes: 16 << 20,
-};
+const RUSTFMT: Limits =
+    Limits { time: Duration::from_secs(20), memory_bytes: 2 << 30, output_bytes: 16 << 20 };
 
 /// What checked a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -84,33 +81,20 @@ pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<V
         return Err(Error::new(Code::PathOutside, message));
     };
     if real.is_dir() {
-        let shown = if path.as_bytes().is_empty() {
-            "."
-        } else {
-            &path.to_string()
-        };
+        let shown = if path.as_bytes().is_empty() { "." } else { &path.to_string() };
         let message = format!("'{shown}' is a directory; the command is about one file");
         return Err(Error::new(Code::InvalidValue, message)
             .unchanged()
             .hint("git colony validate -h"));
     }
-    let read = read_below(
-        &world.interrupt,
-        &checkout.root,
-        &RepoPath::from(below),
-        MAX_BYTES,
-    );
-    let bytes = read
-        .map_err(|fault| fault.error(Code::InvalidValue, path))?
-        .ok_or_else(|| absent(path))?;
+    let read = read_below(&world.interrupt, &checkout.root, &RepoPath::from(below), MAX_BYTES);
+    let bytes =
+        read.map_err(|fault| fault.error(Code::InvalidValue, path))?.ok_or_else(|| absent(path))?;
     let (checked_as, problems) = match std::str::from_utf8(&bytes) {
         Ok(text) => check(world, path, text)?,
         Err(error) => {
             let at = Position::of(&bytes, error.valid_up_to());
-            (
-                CheckedAs::Text,
-                vec![YamlProblem::at(at, "it is not UTF-8")],
-            )
+            (CheckedAs::Text, vec![YamlProblem::at(at, "it is not UTF-8")])
         }
     };
     Ok(ValidateReport {
@@ -167,21 +151,11 @@ fn problems_of(fault: Option<Fault>) -> Vec<YamlProblem> {
 }
 
 fn json(text: &str) -> Vec<YamlProblem> {
-    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text)
-        .err()
-        .map(|error| {
-            let at = Position {
-                line: error.line().max(1),
-                column: error.column().max(1),
-            };
-            let message = error
-                .to_string()
-                .split(" at line ")
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            YamlProblem::at(at, message)
-        });
+    let problem = serde_json::from_str::<serde::de::IgnoredAny>(text).err().map(|error| {
+        let at = Position { line: error.line().max(1), column: error.column().max(1) };
+        let message = error.to_string().split(" at line ").next().unwrap_or_default().to_owned();
+        YamlProblem::at(at, message)
+    });
     problem.into_iter().collect()
 }
 
@@ -191,14 +165,7 @@ fn rust(world: &World, text: &str) -> Result<(CheckedAs, Vec<YamlProblem>)> {
     let Some(program) = on_path(world, "rustfmt") else {
         return Ok(none);
     };
-    let args = [
-        "--edition",
-        "2024",
-        "--config-path",
-        "/",
-        "--emit",
-        "stdout",
-    ];
+    let args = ["--edition", "2024", "--config-path", "/", "--emit", "stdout"];
     let run = bounded::run(world, &program, &args, text.as_bytes().to_vec(), RUSTFMT)?;
     let Some(finished) = run else {
         return Ok(none);
@@ -223,9 +190,7 @@ fn rust_problems(stderr: &str) -> Vec<YamlProblem> {
         let Some(place) = line.trim_start().strip_prefix("--> ") else {
             continue;
         };
-        let mut numbers = place
-            .rsplit(':')
-            .map_while(|part| part.parse::<usize>().ok());
+        let mut numbers = place.rsplit(':').map_while(|part| part.parse::<usize>().ok());
         if let (Some(column), Some(line)) = (numbers.next(), numbers.next()) {
             problems.push(YamlProblem::at(Position { line, column }, message));
         }

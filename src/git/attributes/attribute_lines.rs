@@ -107,15 +107,12 @@ impl Macros {
 /// Formats assignments as an attributes line; the last one of each attribute wins.
 fn words(said: &[Said]) -> String {
     let last = |name: &&str| said.iter().rfind(|(known, _)| known == name);
-    let words = WITH_FILTER
-        .iter()
-        .filter_map(last)
-        .map(|(name, state)| match state {
-            State::Set => name.clone(),
-            State::Unset => format!("-{name}"),
-            State::Unspecified => format!("!{name}"),
-            State::Value(value) => format!("{name}={}", value.as_ref().as_bstr()),
-        });
+    let words = WITH_FILTER.iter().filter_map(last).map(|(name, state)| match state {
+        State::Set => name.clone(),
+        State::Unset => format!("-{name}"),
+        State::Unspecified => format!("!{name}"),
+        State::Value(value) => format!("{name}={}", value.as_ref().as_bstr()),
+    });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -144,16 +141,12 @@ mod tests {
 
     fn told(text: &[u8]) -> Vec<(String, bool, String)> {
         let lines = filter_lines(text, "lfs").into_iter();
-        lines
-            .map(|line| (line.pattern, line.gives, line.says))
-            .collect()
+        lines.map(|line| (line.pattern, line.gives, line.says)).collect()
     }
 
     fn wanted(lines: &[(&str, bool, &str)]) -> Vec<(String, bool, String)> {
         let lines = lines.iter();
-        lines
-            .map(|&(pattern, gives, says)| (pattern.to_owned(), gives, says.to_owned()))
-            .collect()
+        lines.map(|&(pattern, gives, says)| (pattern.to_owned(), gives, says.to_owned())).collect()
     }
 
     #[test]

@@ -59,8 +59,7 @@ impl AttributePatterns {
         let case = gix::glob::pattern::Case::Sensitive;
         self.outcome.reset();
         let outcome = &mut self.outcome;
-        self.search
-            .pattern_matching_relative_path(BStr::new(path), case, Some(false), outcome);
+        self.search.pattern_matching_relative_path(BStr::new(path), case, Some(false), outcome);
         let mut selected = self.outcome.iter_selected();
         selected.any(|found| found.assignment.state == StateRef::Set)
     }

@@ -23,12 +23,8 @@ use crate::model::warned::Warned;
 use crate::model::world::{Changes, UserConfiguration};
 
 /// Where rules are; the last one is of no directory.
-const FILES: [&str; 4] = [
-    ".gitattributes",
-    "d/.gitattributes",
-    "d/e/.gitattributes",
-    ".git/info/attributes",
-];
+const FILES: [&str; 4] =
+    [".gitattributes", "d/.gitattributes", "d/e/.gitattributes", ".git/info/attributes"];
 
 const PATHS: [&str; 18] = [
     "f",
@@ -119,11 +115,7 @@ fn line() -> impl Strategy<Value = String> {
     let odd = proptest::collection::vec(select(&b"fgdeD*?/[]!\\.\"x "[..]), 1..6)
         .prop_map(|bytes| String::from_utf8(bytes).unwrap());
     let pattern = prop_oneof![6 => select(&PATTERNS[..]).prop_map(str::to_owned), 1 => odd];
-    let rule = (
-        select(&["", "", "", " ", "\t"][..]),
-        pattern,
-        select(&[" ", "\t", "  "][..]),
-    );
+    let rule = (select(&["", "", "", " ", "\t"][..]), pattern, select(&[" ", "\t", "  "][..]));
     let end = select(&["", "", "", " ", "\r"][..]);
     let rule = (rule, select(&SAYS[..]), end);
     prop_oneof![
@@ -202,17 +194,14 @@ impl Place {
         let answer = self.git(&check, &PATHS.map(|path| format!("{path}\0")).concat());
         let words: Vec<&str> = answer.split('\0').collect();
         let rows = words.chunks_exact(3);
-        rows.map(|row| (row[0].to_owned(), row[2].to_owned()))
-            .collect()
+        rows.map(|row| (row[0].to_owned(), row[2].to_owned())).collect()
     }
 
     /// What we say.
     fn we_say(&self, attributes_of: AttributesOf, attribute: &str) -> BTreeMap<String, String> {
         let repo = Repo::open(&self.world, ObjectWrites::InMemory).unwrap();
         let index = repo.load_index().unwrap();
-        let mut lookup = repo
-            .attribute_lookup(&index.file, attribute, attributes_of)
-            .unwrap();
+        let mut lookup = repo.attribute_lookup(&index.file, attribute, attributes_of).unwrap();
         let mut state = |path: &str| {
             let found = lookup.find(path.as_bytes(), Mode::FILE).unwrap();
             match found.map_or(StateRef::Unspecified, |found| found.assignment.state) {
@@ -222,10 +211,7 @@ impl Place {
                 StateRef::Value(value) => value.as_bstr().to_string(),
             }
         };
-        PATHS
-            .iter()
-            .map(|path| ((*path).to_owned(), state(path)))
-            .collect()
+        PATHS.iter().map(|path| ((*path).to_owned(), state(path))).collect()
     }
 }
 
@@ -236,8 +222,7 @@ fn attributes_are_those_that_git_finds() {
     let lines = || proptest::collection::vec(line(), 0..5);
     let takes_macro = |line: &String| {
         let words = ["-both", "!both", "both=v", "-nested", "!nested"];
-        line.split_ascii_whitespace()
-            .any(|word| words.contains(&word))
+        line.split_ascii_whitespace().any(|word| words.contains(&word))
     };
     let of_info = lines().prop_map(move |mut lines| {
         lines.retain(|line| !takes_macro(line));
@@ -248,18 +233,14 @@ fn attributes_are_those_that_git_finds() {
         rules.push(info);
         rules
     });
-    let mut runner = TestRunner::new(Config {
-        cases: 128,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner =
+        TestRunner::new(Config { cases: 128, failure_persistence: None, ..Config::default() });
     let result = runner.run(&(rules, any::<bool>()), |(rules, ignores_case)| {
         place.write(&rules, ignores_case);
         for attribute in ["x", "both"] {
-            for (attributes_of, options) in [
-                (AttributesOf::Worktree, &[][..]),
-                (AttributesOf::Index, &["--cached"][..]),
-            ] {
+            for (attributes_of, options) in
+                [(AttributesOf::Worktree, &[][..]), (AttributesOf::Index, &["--cached"][..])]
+            {
                 let git = place.git_says(options, attribute);
                 let ours = place.we_say(attributes_of, attribute);
                 prop_assert_eq!(ours, git, "{} {:?}", attribute, attributes_of);

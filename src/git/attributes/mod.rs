@@ -59,9 +59,7 @@ impl AttributesOf {
 pub fn names_filter(text: &str, filter: &str) -> bool {
     let mut lines = gix::attrs::parse(text.as_bytes()).flatten();
     lines.any(|(_, assignments, _)| {
-        let mut filters = assignments
-            .flatten()
-            .filter(|one| one.name.as_str() == "filter");
+        let mut filters = assignments.flatten().filter(|one| one.name.as_str() == "filter");
         filters.any(|one| one.state.as_bstr() == Some(BStr::new(filter)))
     })
 }
@@ -93,9 +91,7 @@ impl AttributeLookup<'_> {
         }
         let platform = self.stack.at_entry(BStr::new(path), Some(mode));
         self.outcome.reset();
-        platform
-            .or_code(Code::Io, CANNOT)?
-            .matching_attributes(&mut self.outcome);
+        platform.or_code(Code::Io, CANNOT)?.matching_attributes(&mut self.outcome);
         Ok(self.outcome.iter_selected().next())
     }
 }
@@ -174,10 +170,7 @@ impl Repo {
         if attributes_of == AttributesOf::Worktree && there.is_ok_and(|there| there.is_file()) {
             return self.root_attributes().into_bytes();
         }
-        let is_small = |id: &Oid| {
-            self.object_size(*id)
-                .is_some_and(|size| size <= MAX_RULES_BYTES)
-        };
+        let is_small = |id: &Oid| self.object_size(*id).is_some_and(|size| size <= MAX_RULES_BYTES);
         index
             .entry_by_path(BStr::new(name.as_bytes()))
             .filter(|entry| matches!(entry.mode, Mode::FILE | Mode::FILE_EXECUTABLE))
@@ -241,8 +234,5 @@ impl Repo {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test writes the files that git reads"
-)]
+#[expect(clippy::disallowed_methods, reason = "the test writes the files that git reads")]
 mod check_attr_tests;

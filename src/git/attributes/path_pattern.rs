@@ -36,10 +36,7 @@ impl PathPattern {
         let body = text.strip_prefix('!').unwrap_or(text);
         check(text, body)?;
         let pattern = gix::glob::parse(text).ok_or("it is empty")?;
-        Ok(PathPattern {
-            text: text.to_owned(),
-            pattern,
-        })
+        Ok(PathPattern { text: text.to_owned(), pattern })
     }
 
     /// Returns the pattern as it was written.
@@ -62,11 +59,7 @@ impl PathPattern {
     fn matches_one(&self, path: &RepoPath, is_directory: bool) -> bool {
         let bytes = path.as_bytes();
         let name = bytes.iter().rposition(|&byte| byte == b'/');
-        let case = if self.is_negative() {
-            Case::Fold
-        } else {
-            Case::Sensitive
-        };
+        let case = if self.is_negative() { Case::Fold } else { Case::Sensitive };
         self.pattern.matches_repo_relative_path(
             BStr::new(bytes),
             name.map(|slash| slash + 1),
@@ -138,9 +131,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, path: &str) -> bool {
-        PathPattern::parse(pattern)
-            .unwrap()
-            .matches(&path.into(), false)
+        PathPattern::parse(pattern).unwrap().matches(&path.into(), false)
     }
 
     #[test]
@@ -162,10 +153,7 @@ mod tests {
             ("src/\\*", "src/*", "src/a"),
         ] {
             assert!(matches(pattern, inside), "{pattern} {inside}");
-            assert!(
-                outside.is_empty() || !matches(pattern, outside),
-                "{pattern} {outside}"
-            );
+            assert!(outside.is_empty() || !matches(pattern, outside), "{pattern} {outside}");
         }
         assert!(matches("!src/Secret/", "src/secret/x"));
     }

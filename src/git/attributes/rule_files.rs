@@ -36,12 +36,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
         RuleFile::Ignore => ("exclude", "core.excludesFile"),
     };
     // gix reports a dangling symlink itself.
-    let configured = repo
-        .inner
-        .config_snapshot()
-        .trusted_path(key)
-        .ok()
-        .flatten();
+    let configured = repo.inner.config_snapshot().trusted_path(key).ok().flatten();
     let usual = match file {
         RuleFile::Attributes => "attributes",
         RuleFile::Ignore => "ignore",
@@ -64,10 +59,7 @@ pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
                 format!("cannot read the rules in '{shown}': {fault}"),
             )
             .detail("path", shown.to_string())
-            .hint(format!(
-                "ls -lL {}",
-                text::shell_word(&path.to_string_lossy())
-            )));
+            .hint(format!("ls -lL {}", text::shell_word(&path.to_string_lossy()))));
         }
     }
     Ok(())
@@ -96,11 +88,7 @@ pub(in crate::git) struct RuleFiles {
 
 impl RuleFiles {
     pub(in crate::git) fn of(repo: &Repo, file: RuleFile) -> RuleFiles {
-        RuleFiles {
-            workdir: repo.workdir().to_owned(),
-            file,
-            last: None,
-        }
+        RuleFiles { workdir: repo.workdir().to_owned(), file, last: None }
     }
 
     /// Refuses rule files that gix must not read on its way to a path.
@@ -124,13 +112,7 @@ impl RuleFiles {
             .chain([folder.len()]);
         let inner = ends.filter_map(|end| folder.get(..end).filter(|above| !above.is_empty()));
         let mut looked = std::iter::once(&b""[..]).chain(inner);
-        looked.try_for_each(|above| {
-            if is_known(above) {
-                Ok(())
-            } else {
-                self.look(above)
-            }
-        })
+        looked.try_for_each(|above| if is_known(above) { Ok(()) } else { self.look(above) })
     }
 
     fn look(&self, folder: &[u8]) -> Result<()> {
@@ -157,10 +139,7 @@ fn look(path: &Path) -> Option<Fault> {
 }
 
 fn refused(path: &RepoPath, fault: &Fault) -> Error {
-    Error::new(
-        Code::PathInTheWay,
-        format!("cannot read the rules in '{path}': {fault}"),
-    )
-    .detail("path", path)
-    .hint(look_at(path))
+    Error::new(Code::PathInTheWay, format!("cannot read the rules in '{path}': {fault}"))
+        .detail("path", path)
+        .hint(look_at(path))
 }

@@ -118,8 +118,7 @@ impl<'a> TreeAttribute<'a> {
         let path = BStr::new(path.as_bytes());
         let case = gix::glob::pattern::Case::Sensitive;
         let outcome = &mut self.outcome;
-        self.search
-            .pattern_matching_relative_path(path, case, Some(false), outcome);
+        self.search.pattern_matching_relative_path(path, case, Some(false), outcome);
         let mut selected = self.outcome.iter_selected();
         Ok(selected.any(|found| is_it(found.assignment.state)))
     }
@@ -150,8 +149,7 @@ impl<'a> TreeAttribute<'a> {
         }
         let names = &self.names;
         self.outcome = Outcome::default();
-        self.outcome
-            .initialize_with_selection(names, [self.attribute]);
+        self.outcome.initialize_with_selection(names, [self.attribute]);
         Ok(())
     }
 
@@ -187,10 +185,7 @@ impl<'a> TreeAttribute<'a> {
             };
             let directory = match tree {
                 Some(tree) => self.read(&path, tree, nearest)?,
-                None => Directory {
-                    nearest,
-                    ..Directory::default()
-                },
+                None => Directory { nearest, ..Directory::default() },
             };
             self.directories.insert(path, directory);
         }
@@ -204,10 +199,7 @@ impl<'a> TreeAttribute<'a> {
     }
 
     fn read(&self, path: &RepoPath, tree: Oid, nearest: Option<Rc<File>>) -> Result<Directory> {
-        let mut directory = Directory {
-            below: BTreeMap::new(),
-            nearest,
-        };
+        let mut directory = Directory { below: BTreeMap::new(), nearest };
         #[cfg(test)]
         self.read.set(self.read.get() + 1);
         for named in self.objects.list(tree)? {
@@ -240,11 +232,7 @@ mod tests {
     use gix::objs::tree::{Entry, EntryKind};
 
     fn entry(kind: EntryKind, name: &str, oid: gix::ObjectId) -> Entry {
-        Entry {
-            mode: kind.into(),
-            filename: name.into(),
-            oid,
-        }
+        Entry { mode: kind.into(), filename: name.into(), oid }
     }
 
     #[test]

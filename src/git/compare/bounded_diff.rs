@@ -36,11 +36,7 @@ pub(in crate::git) fn changed_files(
         Ok(tree.or_code(Code::ObjectMissing, cannot)?.detach().data)
     };
     let (old, new) = (data(old)?, data(new)?);
-    let mut files = Files {
-        recorder: Recorder::default(),
-        left: most,
-        is_over: false,
-    };
+    let mut files = Files { recorder: Recorder::default(), left: most, is_over: false };
     let compared = gix::diff::tree(
         gix::objs::TreeRefIter::from_bytes(&old, hash),
         gix::objs::TreeRefIter::from_bytes(&new, hash),

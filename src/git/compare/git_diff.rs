@@ -12,10 +12,7 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 
 /// The resources that git may use for a comparison. The paths have been counted before, but a file
 /// of a few kilobytes can still expand to gigabytes of lines.
-const COMPARING: Resources = Resources {
-    memory_bytes: 2 << 30,
-    processor_seconds: 300,
-};
+const COMPARING: Resources = Resources { memory_bytes: 2 << 30, processor_seconds: 300 };
 
 /// How a path differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +110,7 @@ impl Repo {
         if truncated {
             text.truncate(last_border(&text));
         }
-        Ok(Patch {
-            text: String::from_utf8_lossy(&text).into_owned(),
-            truncated,
-        })
+        Ok(Patch { text: String::from_utf8_lossy(&text).into_owned(), truncated })
     }
 
     fn diff_tree(&self, world: &World, quarantine: Option<&Quarantine>) -> Git {
@@ -127,12 +121,7 @@ impl Repo {
         }
         git.arg("--literal-pathspecs");
         git.args(["diff-tree", "-r", "--find-renames", "--find-copies"]);
-        git.args([
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--no-relative",
-        ]);
+        git.args(["--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"]);
         git.args(["--ignore-submodules=none", "--submodule=short"]);
         git.limit_resources(COMPARING);
         git
@@ -172,11 +161,7 @@ fn read(printed: &[u8]) -> Option<Vec<Compared>> {
             _ => return None,
         };
         let two = matches!(difference, Difference::Renamed | Difference::Copied);
-        let old_path = if two {
-            Some(RepoPath::from(fields.next()?))
-        } else {
-            None
-        };
+        let old_path = if two { Some(RepoPath::from(fields.next()?)) } else { None };
         found.push(Compared {
             path: RepoPath::from(fields.next()?),
             difference,
@@ -212,10 +197,7 @@ mod tests {
         let found = read(printed).unwrap();
         assert_eq!(found[0].lines, Some((3, 1)));
         assert_eq!(found[0].old_path, Some("old".into()));
-        assert_eq!(
-            (found[1].difference, found[1].lines),
-            (Difference::Deleted, None)
-        );
+        assert_eq!((found[1].difference, found[1].lines), (Difference::Deleted, None));
     }
 
     #[test]

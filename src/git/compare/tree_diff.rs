@@ -96,44 +96,23 @@ impl Repo {
 fn from_record(record: RecordedChange) -> TreeChange {
     use RecordedChange as C;
     match record {
-        C::Addition {
-            entry_mode,
-            oid,
-            path,
-            ..
-        } => TreeChange {
-            path: RepoPath::new(path),
-            old: None,
-            new: leaf(entry_mode, oid),
-        },
-        C::Deletion {
-            entry_mode,
-            oid,
-            path,
-            ..
-        } => TreeChange {
-            path: RepoPath::new(path),
-            old: leaf(entry_mode, oid),
-            new: None,
-        },
-        C::Modification {
-            previous_entry_mode,
-            previous_oid,
-            entry_mode,
-            oid,
-            path,
-        } => TreeChange {
-            path: RepoPath::new(path),
-            old: leaf(previous_entry_mode, previous_oid),
-            new: leaf(entry_mode, oid),
-        },
+        C::Addition { entry_mode, oid, path, .. } => {
+            TreeChange { path: RepoPath::new(path), old: None, new: leaf(entry_mode, oid) }
+        }
+        C::Deletion { entry_mode, oid, path, .. } => {
+            TreeChange { path: RepoPath::new(path), old: leaf(entry_mode, oid), new: None }
+        }
+        C::Modification { previous_entry_mode, previous_oid, entry_mode, oid, path } => {
+            TreeChange {
+                path: RepoPath::new(path),
+                old: leaf(previous_entry_mode, previous_oid),
+                new: leaf(entry_mode, oid),
+            }
+        }
     }
 }
 
 fn leaf(mode: EntryMode, id: gix::ObjectId) -> Option<TreeEntry> {
     let kind = mode.kind();
-    (kind != EntryKind::Tree).then(|| TreeEntry {
-        kind,
-        id: id.into(),
-    })
+    (kind != EntryKind::Tree).then(|| TreeEntry { kind, id: id.into() })
 }

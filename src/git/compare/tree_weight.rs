@@ -81,13 +81,7 @@ pub(in crate::git) fn weigh(
     (old, new): (Oid, Oid),
     most: usize,
 ) -> Result<std::result::Result<usize, TooLarge>> {
-    let mut walk = Walk {
-        repo,
-        most,
-        met: 0,
-        bytes_left: MAX_READ_BYTES,
-        known: HashMap::new(),
-    };
+    let mut walk = Walk { repo, most, met: 0, bytes_left: MAX_READ_BYTES, known: HashMap::new() };
     match walk.run((old.0, new.0)) {
         Ok(count) => Ok(Ok(count)),
         Err(Stop::TooLarge(why)) => Ok(Err(why)),
@@ -158,11 +152,7 @@ impl Walk<'_> {
     /// Compares the entries of two trees.
     fn open(&mut self, pair: Pair) -> Result<Opened, Stop> {
         let (old, new) = (self.read(pair.0)?, self.read(pair.1)?);
-        let mut opened = Opened {
-            pair,
-            below: Vec::new(),
-            count: 0,
-        };
+        let mut opened = Opened { pair, below: Vec::new(), count: 0 };
         self.compare((&old, &new), &mut opened)?;
         self.met = self.met.saturating_add(opened.count);
         if self.met > self.most {
@@ -212,19 +202,13 @@ impl Walk<'_> {
             return Ok(Vec::new());
         }
         let cannot = || format!("cannot read tree {id}");
-        let header = self
-            .repo
-            .find_header(id)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let header = self.repo.find_header(id).or_code(Code::ObjectMissing, cannot)?;
         let cost = header.size().saturating_add(BYTES_PER_TREE);
         if header.size() > MAX_TREE_BYTES || cost > self.bytes_left {
             return Err(Stop::TooLarge(TooLarge::Heavy));
         }
         self.bytes_left -= cost;
-        let tree = self
-            .repo
-            .find_tree(id)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let tree = self.repo.find_tree(id).or_code(Code::ObjectMissing, cannot)?;
         Ok(tree.detach().data)
     }
 }

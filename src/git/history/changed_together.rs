@@ -31,22 +31,14 @@ impl Objects {
         let cannot = || format!("cannot walk the history of commit {tip}");
         let mut repo = self.gix().clone();
         repo.object_cache_size_if_unset(8 << 20);
-        let commit = repo
-            .find_commit(tip.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let commit = repo.find_commit(tip.0).or_code(Code::ObjectMissing, cannot)?;
         let newest = commit.time().or_code(Code::RepositoryBroken, cannot)?;
         let order = CommitTimeOrder::NewestFirst;
         let bound = i64::try_from(seconds).unwrap_or(i64::MAX);
         let cutoff = newest.seconds.saturating_sub(bound);
-        let sorting = Sorting::ByCommitTimeCutoff {
-            seconds: cutoff,
-            order,
-        };
-        let walk = repo
-            .rev_walk([tip.0])
-            .sorting(sorting)
-            .all()
-            .or_code(Code::ObjectMissing, cannot)?;
+        let sorting = Sorting::ByCommitTimeCutoff { seconds: cutoff, order };
+        let walk =
+            repo.rev_walk([tip.0]).sorting(sorting).all().or_code(Code::ObjectMissing, cannot)?;
         let mut found = Vec::new();
         for info in walk.take(most.saturating_mul(WALKED)) {
             let info = info.or_code(Code::ObjectMissing, cannot)?;
@@ -75,9 +67,7 @@ impl Objects {
     pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
         let cannot = || format!("cannot list the paths that commit {commit} touched");
         let repo = self.gix();
-        let found = repo
-            .find_commit(commit.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = repo.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
         let parents: Vec<_> = found.parent_ids().map(gix::Id::detach).collect();
         let tree = |commit: &gix::Commit<'_>| {
             let tree = commit.tree_id().or_code(Code::ObjectMissing, cannot);
@@ -91,9 +81,7 @@ impl Objects {
             }
             _ => return Ok(Vec::new()),
         };
-        let changes = changed_files(repo, (before, tree(&found)?), most)?
-            .into_iter()
-            .flatten();
+        let changes = changed_files(repo, (before, tree(&found)?), most)?.into_iter().flatten();
         let mut paths: Vec<RepoPath> = changes
             .map(|change| match change {
                 Change::Addition { path, .. }

@@ -36,10 +36,7 @@ impl Repo {
     /// `object-missing`, `repository-broken`.
     pub fn read_past(&self, id: Oid) -> Result<Past> {
         let cannot = || format!("cannot read commit {id}");
-        let commit = self
-            .inner
-            .find_commit(id.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, cannot)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, cannot)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, cannot)?;
         let there = |id: &Oid| self.inner.has_object(id.0);

@@ -50,11 +50,7 @@ impl Repo {
     /// `git-failed`.
     pub fn is_covered(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<bool> {
         let known: HashSet<&Oid> = hidden.iter().collect();
-        let new: Vec<Oid> = tips
-            .iter()
-            .filter(|tip| !known.contains(tip))
-            .copied()
-            .collect();
+        let new: Vec<Oid> = tips.iter().filter(|tip| !known.contains(tip)).copied().collect();
         let listed = self.rev_list(world, &["--max-count=1"], (&new, hidden), &[])?;
         Ok(listed.is_empty())
     }

@@ -21,25 +21,15 @@ impl Repo {
 
     fn cache_directory(&self, name: &[u8], id: Oid, known: Option<&Tree>) -> Result<Tree> {
         if let Some(known) = known.filter(|known| known.id == id.0 && is_whole(known)) {
-            return Ok(Tree {
-                name: name.into(),
-                ..known.clone()
-            });
+            return Ok(Tree { name: name.into(), ..known.clone() });
         }
-        let mut made = Tree {
-            name: name.into(),
-            id: id.0,
-            num_entries: Some(0),
-            children: Vec::new(),
-        };
+        let mut made =
+            Tree { name: name.into(), id: id.0, num_entries: Some(0), children: Vec::new() };
         if id == self.empty_tree() {
             return Ok(made);
         }
         let cannot = || format!("cannot read tree {id}");
-        let tree = self
-            .inner
-            .find_tree(id.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let tree = self.inner.find_tree(id.0).or_code(Code::ObjectMissing, cannot)?;
         let mut count = 0;
         for entry in tree.iter() {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
@@ -54,17 +44,14 @@ impl Repo {
             made.children.push(directory);
         }
         // git orders children by length, then by bytes.
-        made.children
-            .sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
+        made.children.sort_by(|a, b| (a.name.len(), &a.name).cmp(&(b.name.len(), &b.name)));
         made.num_entries = Some(count);
         Ok(made)
     }
 }
 
 fn child<'a>(tree: &'a Tree, name: &[u8]) -> Option<&'a Tree> {
-    tree.children
-        .iter()
-        .find(|child| child.name.as_slice() == name)
+    tree.children.iter().find(|child| child.name.as_slice() == name)
 }
 
 /// Returns `true` if no directory at or below this one is marked as unknown.

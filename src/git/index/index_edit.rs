@@ -28,13 +28,11 @@ impl Index {
                 }
             }
         }
-        self.file
-            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
+        self.file.remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
         // Appending breaks lookups, so it comes last.
         for (path, entry, stat) in &added {
             let mode = mode_of(*entry);
-            self.file
-                .dangerously_push_entry(*stat, entry.id.0, Flags::empty(), mode, path);
+            self.file.dangerously_push_entry(*stat, entry.id.0, Flags::empty(), mode, path);
         }
         if !added.is_empty() {
             self.file.sort_entries();
@@ -73,9 +71,7 @@ impl Index {
     pub fn replace_blobs<'a>(&mut self, entries: impl Iterator<Item = (&'a RepoPath, TreeEntry)>) {
         for (path, entry) in entries {
             let name = BStr::new(path.as_bytes());
-            let known = self
-                .file
-                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            let known = self.file.entry_mut_by_path_and_stage(name, Stage::Unconflicted);
             if let Some(known) = known {
                 known.id = entry.id.0;
                 known.mode = mode_of(entry);
@@ -89,9 +85,7 @@ impl Index {
         for (path, stages) in conflicts {
             let name = BStr::new(path.as_bytes());
             self.mark_removed(name, None);
-            for (stage, entry) in [Stage::Base, Stage::Ours, Stage::Theirs]
-                .into_iter()
-                .zip(stages)
+            for (stage, entry) in [Stage::Base, Stage::Ours, Stage::Theirs].into_iter().zip(stages)
             {
                 added.extend(entry.map(|entry| (name, stage, entry)));
             }
@@ -101,14 +95,12 @@ impl Index {
 
     /// Removes the marked entries and adds others.
     fn replace_marked(&mut self, added: &[(&BStr, Stage, TreeEntry)]) {
-        self.file
-            .remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
+        self.file.remove_entries(|_, _, entry| entry.flags.contains(Flags::REMOVE));
         // Appending breaks lookups, so it comes last.
         for (name, stage, entry) in added {
             let (stat, mode) = (Stat::default(), mode_of(*entry));
             let flags = Flags::from_stage(*stage);
-            self.file
-                .dangerously_push_entry(stat, entry.id.0, flags, mode, name);
+            self.file.dangerously_push_entry(stat, entry.id.0, flags, mode, name);
         }
         self.file.sort_entries();
     }
@@ -124,9 +116,7 @@ impl Index {
                 entry.flags.insert(Flags::REMOVE);
             }
         }
-        let known = self
-            .file
-            .entry_mut_by_path_and_stage(path, Stage::Unconflicted);
+        let known = self.file.entry_mut_by_path_and_stage(path, Stage::Unconflicted);
         let Some(known) = known else { return false };
         known.id = entry.id.0;
         known.mode = mode_of(entry);

@@ -45,25 +45,15 @@ impl Repo {
         }
         let flags = serde_json::to_vec(&flagged_paths(index))
             .or_code(Code::Io, || "cannot write the flags of the index")?;
-        parts.push((
-            "flags".into(),
-            Some(TreeEntry::file(self.write_blob(&flags)?)),
-        ));
-        self.edit_tree(
-            self.empty_tree(),
-            parts.iter().map(|(path, entry)| (path, *entry)),
-        )
+        parts.push(("flags".into(), Some(TreeEntry::file(self.write_blob(&flags)?))));
+        self.edit_tree(self.empty_tree(), parts.iter().map(|(path, entry)| (path, *entry)))
     }
 
     /// Returns `true` if an index holds nothing beyond its stage 0 tree.
     pub fn index_is_plain(&self, index: &Index) -> bool {
         let unusual =
             Flags::INTENT_TO_ADD | Flags::SKIP_WORKTREE | Flags::ASSUME_VALID | Flags::STAGE_MASK;
-        index
-            .file
-            .entries()
-            .iter()
-            .all(|entry| !entry.flags.intersects(unusual))
+        index.file.entries().iter().all(|entry| !entry.flags.intersects(unusual))
     }
 
     /// Returns stage 0 of a state.
@@ -71,8 +61,7 @@ impl Repo {
     /// # Errors
     /// `repository-broken` when `state` is not one.
     pub fn state_tree(&self, state: Oid) -> Result<Oid> {
-        self.entry_in(state, STAGE_0)?
-            .ok_or_else(|| object::not_a_record(state))
+        self.entry_in(state, STAGE_0)?.ok_or_else(|| object::not_a_record(state))
     }
 
     /// Rebuilds an index from a state; takes the stat data of unchanged entries from `before`.
@@ -95,10 +84,8 @@ impl Repo {
         }
         file.sort_entries();
         if let Some(blob) = self.entry_in(state, "flags")? {
-            let flags: Vec<FlaggedPath> = serde_json::from_slice(&self.read_blob(blob)?).or_code(
-                Code::RepositoryBroken,
-                || "cannot read the flags of an index",
-            )?;
+            let flags: Vec<FlaggedPath> = serde_json::from_slice(&self.read_blob(blob)?)
+                .or_code(Code::RepositoryBroken, || "cannot read the flags of an index")?;
             self.set_flags(&mut file, flags);
         }
         carry(&mut file, &before.file, Carry::Stat);
@@ -147,22 +134,12 @@ impl Repo {
 
 fn stage_entries(index: &Index, stage: Stage) -> Vec<(RepoPath, TreeEntry)> {
     let paths = index.file.path_backing();
-    let at_stage = index
-        .file
-        .entries()
-        .iter()
-        .filter(|entry| entry.stage() == stage);
+    let at_stage = index.file.entries().iter().filter(|entry| entry.stage() == stage);
     at_stage
         .filter_map(|entry| {
             let kind = entry.mode.to_tree_entry_mode()?.kind();
             let path = RepoPath::from(entry.path_in(paths).as_bytes());
-            Some((
-                path,
-                TreeEntry {
-                    kind,
-                    id: entry.id.into(),
-                },
-            ))
+            Some((path, TreeEntry { kind, id: entry.id.into() }))
         })
         .collect()
 }
@@ -170,11 +147,7 @@ fn stage_entries(index: &Index, stage: Stage) -> Vec<(RepoPath, TreeEntry)> {
 fn flagged_paths(index: &Index) -> Vec<FlaggedPath> {
     let paths = index.file.path_backing();
     let interesting = Flags::INTENT_TO_ADD | Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
-    let flagged = index
-        .file
-        .entries()
-        .iter()
-        .filter(|entry| entry.flags.intersects(interesting));
+    let flagged = index.file.entries().iter().filter(|entry| entry.flags.intersects(interesting));
     flagged
         .map(|entry| FlaggedPath {
             path: entry.path_in(paths).as_bytes().into(),

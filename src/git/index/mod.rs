@@ -27,9 +27,8 @@ use super::worktree::tracked::is_too_young;
 use super::{Oid, Repo, TreeEntry};
 
 /// The flags that the user sets on an entry; the others are bookkeeping.
-pub(super) const MEANINGFUL: Flags = Flags::INTENT_TO_ADD
-    .union(Flags::SKIP_WORKTREE)
-    .union(Flags::ASSUME_VALID);
+pub(super) const MEANINGFUL: Flags =
+    Flags::INTENT_TO_ADD.union(Flags::SKIP_WORKTREE).union(Flags::ASSUME_VALID);
 
 /// An index in memory.
 #[derive(Clone)]
@@ -102,10 +101,8 @@ impl Repo {
         if let Some((_, index)) = known.filter(|(known, _)| *known == stamp) {
             return Ok(index);
         }
-        let mut file = self
-            .inner
-            .open_index()
-            .or_code(Code::RepositoryBroken, || "cannot read the index")?;
+        let mut file =
+            self.inner.open_index().or_code(Code::RepositoryBroken, || "cannot read the index")?;
         self.count_what_is_there(&mut file)?;
         let index = Arc::new(file);
         self.read_index.replace(Some((stamp, Arc::clone(&index))));
@@ -126,10 +123,7 @@ impl Repo {
 
     /// Returns `true` if git keeps part of an index in a shared file.
     pub fn index_is_split(&self) -> bool {
-        let entries = std::fs::read_dir(self.git_dir())
-            .into_iter()
-            .flatten()
-            .flatten();
+        let entries = std::fs::read_dir(self.git_dir()).into_iter().flatten().flatten();
         entries.map(|entry| entry.file_name()).any(|name| {
             std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str()).starts_with(b"sharedindex.")
         })
@@ -188,9 +182,7 @@ impl Repo {
         self.require_comparable(self.empty_tree(), tree)?;
         self.inner
             .index_from_tree(&tree.0)
-            .or_code(Code::Unsupported, || {
-                format!("cannot use tree {tree} as a working tree")
-            })
+            .or_code(Code::Unsupported, || format!("cannot use tree {tree} as a working tree"))
     }
 }
 
@@ -235,16 +227,12 @@ impl Index {
     pub fn refresh(&mut self, placed: &[(RepoPath, Oid)], workdir: &Path) {
         for (path, id) in placed {
             let name = BStr::new(path.as_bytes());
-            let entry = self
-                .file
-                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            let entry = self.file.entry_mut_by_path_and_stage(name, Stage::Unconflicted);
             let Some(entry) = entry.filter(|entry| Oid::from(entry.id) == *id) else {
                 continue;
             };
             let metadata = std::fs::symlink_metadata(path.under(workdir));
-            entry.stat = metadata
-                .map(|metadata| stat_of(&metadata))
-                .unwrap_or_default();
+            entry.stat = metadata.map(|metadata| stat_of(&metadata)).unwrap_or_default();
         }
     }
 
@@ -252,10 +240,7 @@ impl Index {
     pub fn forget<'a>(&mut self, paths: impl IntoIterator<Item = &'a RepoPath>) {
         for path in paths {
             let name = BStr::new(path.as_bytes());
-            if let Some(entry) = self
-                .file
-                .entry_mut_by_path_and_stage(name, Stage::Unconflicted)
-            {
+            if let Some(entry) = self.file.entry_mut_by_path_and_stage(name, Stage::Unconflicted) {
                 entry.stat = Stat::default();
             }
         }
@@ -270,9 +255,7 @@ impl Index {
         let cache = repo.cache_tree(tree, before.file.tree())?;
         // Trees do not contain intent-to-add entries and conflicts.
         let entries = self.file.entries().len();
-        let whole = cache
-            .num_entries
-            .is_some_and(|count| usize::try_from(count) == Ok(entries));
+        let whole = cache.num_entries.is_some_and(|count| usize::try_from(count) == Ok(entries));
         self.cache = whole.then_some(cache);
         Ok(())
     }
@@ -282,9 +265,7 @@ impl Index {
         let paths = self.file.path_backing();
         let is_submodule = |entry: &&gix::index::Entry| entry.mode == Mode::COMMIT;
         let found = self.file.entries().iter().filter(is_submodule);
-        found
-            .map(|entry| RepoPath::from(entry.path_in(paths).as_bytes()))
-            .collect()
+        found.map(|entry| RepoPath::from(entry.path_in(paths).as_bytes())).collect()
     }
 
     /// Finds two paths that collide on a file system that folds names.
@@ -293,11 +274,8 @@ impl Index {
         let mut seen = std::collections::HashMap::<Vec<u8>, &BStr>::new();
         for entry in self.file.entries() {
             let path = entry.path_in(paths);
-            let mut prefixes: Vec<_> = path
-                .find_iter("/")
-                .filter_map(|at| path.get(..at))
-                .map(BStr::new)
-                .collect();
+            let mut prefixes: Vec<_> =
+                path.find_iter("/").filter_map(|at| path.get(..at)).map(BStr::new).collect();
             prefixes.push(path);
             for prefix in prefixes {
                 let folded = String::from_utf8_lossy(prefix).to_lowercase().into_bytes();
@@ -323,9 +301,7 @@ impl Index {
             skip_hash: false,
         };
         let state: &gix::index::State = &self.file;
-        state
-            .write_to(&mut bytes, options)
-            .or_code(Code::Io, || "cannot write the index")?;
+        state.write_to(&mut bytes, options).or_code(Code::Io, || "cannot write the index")?;
         if let Some(cache) = &self.cache {
             cache.write_to(&mut bytes).map_err(cannot)?;
         }
@@ -347,9 +323,7 @@ fn checksum(kind: gix::hash::Kind, bytes: &[u8]) -> Result<Vec<u8>> {
     }
     let mut hasher = gix::hash::hasher(kind);
     hasher.update(bytes);
-    let hash = hasher
-        .try_finalize()
-        .or_code(Code::Io, || "cannot hash the index")?;
+    let hash = hasher.try_finalize().or_code(Code::Io, || "cannot hash the index")?;
     Ok(hash.as_slice().to_vec())
 }
 

@@ -41,10 +41,7 @@ impl Repo {
 }
 
 fn not_understood() -> Error {
-    Error::new(
-        Code::GitFailed,
-        "cannot parse the staged changes that git listed",
-    )
+    Error::new(Code::GitFailed, "cannot parse the staged changes that git listed")
 }
 
 /// Reads `:<mode> <mode> <id> <id> <letter>`.

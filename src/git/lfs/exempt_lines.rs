@@ -117,8 +117,7 @@ pub fn renamed(bytes: &[u8], from: &RepoPath, is_gone: bool, to: &RepoPath) -> V
                 written.extend(pattern_of(to));
                 // Include the newline.
                 written.extend_from_slice(
-                    line.get(text.len() - values.len()..)
-                        .expect("the values end the line"),
+                    line.get(text.len() - values.len()..).expect("the values end the line"),
                 );
             }
             None => written.extend_from_slice(line),
@@ -129,10 +128,7 @@ pub fn renamed(bytes: &[u8], from: &RepoPath, is_gone: bool, to: &RepoPath) -> V
 
 /// Splits an attributes file.
 pub fn take_apart(bytes: &[u8]) -> Parts {
-    let mut parts = Parts {
-        own: Vec::with_capacity(bytes.len()),
-        exempt: None,
-    };
+    let mut parts = Parts { own: Vec::with_capacity(bytes.len()), exempt: None };
     let mut open = bytes;
     while let Some((before, from)) = split_at_line(open, BEGIN)
         && let Some((inside, after)) = split_at_line(from, END)
@@ -299,10 +295,8 @@ mod tests {
 
     #[test]
     fn a_name_that_is_not_utf8_is_written_in_octal() {
-        let odd = ExemptLines {
-            files: vec![RepoPath::new(b"\xfc.gz".to_vec())],
-            left_out: Vec::new(),
-        };
+        let odd =
+            ExemptLines { files: vec![RepoPath::new(b"\xfc.gz".to_vec())], left_out: Vec::new() };
         let block = odd.block(b"").unwrap();
         assert!(block.contains_str(b"\"/\\374.gz\" !filter"));
         assert_eq!(take_apart(&block).exempt, Some(odd));
@@ -346,10 +340,7 @@ mod tests {
         let block = exempt(&["x.gz"], &[]).block(b"").unwrap();
         let block = String::from_utf8(block).unwrap();
         let earlier = block
-            .replace(
-                "To allow that for a file, delete",
-                "Delete the line to allow it:",
-            )
+            .replace("To allow that for a file, delete", "Delete the line to allow it:")
             .replace("# its line.", "# the line.");
         assert_ne!(earlier, block);
         let found = take_apart(earlier.as_bytes());

@@ -59,13 +59,10 @@ impl Values {
         let case = gix::glob::pattern::Case::Sensitive;
         self.outcome.reset();
         let (path, outcome) = (BStr::new(file.as_bytes()), &mut self.outcome);
-        self.search
-            .pattern_matching_relative_path(path, case, Some(false), outcome);
+        self.search.pattern_matching_relative_path(path, case, Some(false), outcome);
         let found: Vec<_> = self.outcome.iter_selected().collect();
         let word = |name: &str| {
-            let said = found
-                .iter()
-                .find(|one| one.assignment.name.as_str() == name);
+            let said = found.iter().find(|one| one.assignment.name.as_str() == name);
             match said.map(|one| one.assignment.state) {
                 None | Some(StateRef::Unspecified) => format!("!{name}"),
                 Some(StateRef::Set) => name.to_owned(),

@@ -213,11 +213,7 @@ fn move_branches(
     let branches = repository.refs_below("refs/heads/")?.into_iter();
     let change = |branch: FoundRef| {
         let new = became.get(&branch.id).filter(|new| **new != branch.id)?;
-        Some(RefChange {
-            name: branch.name,
-            old: Some(branch.id),
-            new: Some(*new),
-        })
+        Some(RefChange { name: branch.name, old: Some(branch.id), new: Some(*new) })
     };
     let changes: Vec<RefChange> = branches.filter_map(change).collect();
     repository.move_refs_unshared(world, &changes)
@@ -230,17 +226,12 @@ fn failed(output: &Output) -> Error {
         .split(['\r', '\n'])
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("migrate: "));
-    let said = lines
-        .next_back()
-        .or(output.stderr.lines().last())
-        .unwrap_or("git-lfs gave no reason");
-    Error::new(
-        Code::GitFailed,
-        format!("cannot rewrite history for git-lfs: {said}"),
-    )
-    .unchanged()
-    .detail("stderr", &output.stderr)
-    .hint("git fsck   # names objects that are missing or damaged")
+    let said =
+        lines.next_back().or(output.stderr.lines().last()).unwrap_or("git-lfs gave no reason");
+    Error::new(Code::GitFailed, format!("cannot rewrite history for git-lfs: {said}"))
+        .unchanged()
+        .detail("stderr", &output.stderr)
+        .hint("git fsck   # names objects that are missing or damaged")
 }
 
 #[expect(

@@ -38,19 +38,13 @@ impl LfsObjects {
         // As in git-lfs, a relative folder starts at the git directory.
         let storage = repo.config("lfs.storage").filter(|path| !path.is_empty());
         let folder = repo.common_dir().join(storage.as_deref().unwrap_or("lfs"));
-        LfsObjects {
-            folder: folder.join("objects"),
-        }
+        LfsObjects { folder: folder.join("objects") }
     }
 
     /// Returns the file that holds an object; `None` if it is missing or has another size.
     pub fn find(&self, pointer: &Pointer) -> Option<PathBuf> {
         let oid = pointer.oid.as_str();
-        let path = self
-            .folder
-            .join(oid.get(..2)?)
-            .join(oid.get(2..4)?)
-            .join(oid);
+        let path = self.folder.join(oid.get(..2)?).join(oid.get(2..4)?).join(oid);
         let metadata = std::fs::symlink_metadata(&path).ok()?;
         (metadata.is_file() && metadata.len() == pointer.size_bytes).then_some(path)
     }
@@ -189,9 +183,7 @@ fn files_below(folder: &Path, depth: usize) -> Vec<PathBuf> {
     if depth == 1 {
         return paths.filter(|path| path.is_file()).collect();
     }
-    paths
-        .flat_map(|path| files_below(&path, depth - 1))
-        .collect()
+    paths.flat_map(|path| files_below(&path, depth - 1)).collect()
 }
 
 fn link(file: &Path, place: &Path) -> Result<()> {

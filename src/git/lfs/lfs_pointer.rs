@@ -55,10 +55,7 @@ impl Pointer {
         let text = std::str::from_utf8(bytes).ok()?;
         let mut lines = text.lines();
         let version = lines.next()?.strip_prefix("version ")?;
-        let known = [
-            "https://git-lfs.github.com/spec/v1",
-            "https://hawser.github.com/spec/v1",
-        ];
+        let known = ["https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1"];
         if !known.contains(&version.trim_end()) {
             return None;
         }
@@ -72,10 +69,7 @@ impl Pointer {
                 _ => return None,
             }
         }
-        Some(Pointer {
-            oid: oid?,
-            size_bytes: size?,
-        })
+        Some(Pointer { oid: oid?, size_bytes: size? })
     }
 
     /// Reads the pointer that a blob holds; `None` when it holds something else or is missing.

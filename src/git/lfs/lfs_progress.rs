@@ -128,13 +128,7 @@ mod tests {
         let line = "upload 1/3 33792/200000 a name.pdf";
         let told = ("large file 1 of 3".to_owned(), (33792, 200_000));
         assert_eq!(transfer(line), Some(told));
-        for bad in [
-            "",
-            "upload",
-            "upload 1/3",
-            "upload 4/3 1/2 x",
-            "upload 1/3 x/y z",
-        ] {
+        for bad in ["", "upload", "upload 1/3", "upload 4/3 1/2 x", "upload 1/3 x/y z"] {
             assert_eq!(transfer(bad), None);
         }
     }

@@ -190,10 +190,7 @@ impl Mender<'_> {
         if kind == Kind::Tree && id.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self
-            .repo
-            .find_object(id.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = self.repo.find_object(id.0).or_code(Code::ObjectMissing, cannot)?;
         if found.kind != kind {
             return Err(Error::new(Code::RepositoryBroken, cannot()));
         }
@@ -238,11 +235,7 @@ impl<'a> RawCommit<'a> {
             }
             rest = after;
         }
-        Ok(RawCommit {
-            tree: tree.ok_or_else(broken)?,
-            parents,
-            rest,
-        })
+        Ok(RawCommit { tree: tree.ok_or_else(broken)?, parents, rest })
     }
 
     /// Returns everything from the author line on, without the signature.
@@ -286,9 +279,8 @@ fn mended_attributes(
     if lines.is_empty() && !drops && !ends {
         return Ok(None);
     }
-    let added: Vec<&[u8]> = lines_of(made)
-        .filter(|line| !seen.contains(line) && !line.ends_with(EXCLUDED))
-        .collect();
+    let added: Vec<&[u8]> =
+        lines_of(made).filter(|line| !seen.contains(line) && !line.ends_with(EXCLUDED)).collect();
     let mut whole = kept.clone();
     let mut append = |line: &[u8]| {
         if !whole.is_empty() && !whole.ends_with(b"\n") {
@@ -310,9 +302,7 @@ fn mended_attributes(
 
 /// Returns `true` if an attributes file already excludes what a line excludes.
 fn is_in_force(attributes: &[u8], line: &str) -> Result<bool> {
-    let Some(FilterLine {
-        pattern: wanted, ..
-    }) = filter_lines(line.as_bytes(), "lfs").pop()
+    let Some(FilterLine { pattern: wanted, .. }) = filter_lines(line.as_bytes(), "lfs").pop()
     else {
         // A line without attributes has no effect.
         return Ok(true);
@@ -322,11 +312,8 @@ fn is_in_force(attributes: &[u8], line: &str) -> Result<bool> {
     let Some((last, after)) = last.and_then(|at| said.get(at..)?.split_first()) else {
         return Ok(false);
     };
-    let given: Vec<String> = after
-        .iter()
-        .filter(|found| found.gives)
-        .map(|found| found.pattern.clone())
-        .collect();
+    let given: Vec<String> =
+        after.iter().filter(|found| found.gives).map(|found| found.pattern.clone()).collect();
     let mut given = AttributePatterns::new(&given, &[])?;
     Ok(!last.gives && !given.give_all_of(&wanted))
 }

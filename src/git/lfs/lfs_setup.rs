@@ -25,9 +25,7 @@ impl Repo {
         let folder = scratch.path();
         let cannot = |e| Error::io("cannot copy the configuration", e);
         let file = folder.join("config");
-        make_git_dir(folder)
-            .and_then(|()| write(&file, configuration))
-            .map_err(cannot)?;
+        make_git_dir(folder).and_then(|()| write(&file, configuration)).map_err(cannot)?;
         let mut git = git_at(world, folder);
         // The configuration may name a working tree that does not exist.
         git.env("GIT_WORK_TREE", folder);

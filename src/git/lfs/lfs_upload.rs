@@ -81,11 +81,7 @@ impl Remote<'_> {
         if let Some(line) = missing {
             return Err(Error::new(
                 Code::LfsMissing,
-                format!(
-                    "cannot push large files to '{}': not here: {}",
-                    self.name(),
-                    line.trim()
-                ),
+                format!("cannot push large files to '{}': not here: {}", self.name(), line.trim()),
             )
             .hint(format!("git lfs fetch --all {}", self.name())));
         }
@@ -110,6 +106,5 @@ impl Remote<'_> {
 }
 
 fn has_own_receiver(repo: &Repo, remote: &str) -> bool {
-    repo.config(&format!("remote.{remote}.receivepack"))
-        .is_some()
+    repo.config(&format!("remote.{remote}.receivepack")).is_some()
 }

@@ -29,11 +29,7 @@ pub struct SideNames<'a> {
 impl SideNames<'_> {
     fn labels(&self) -> Labels<'_> {
         let name = |name| Some(BStr::new(name));
-        Labels {
-            ancestor: name(self.base),
-            current: name(self.ours),
-            other: name(self.theirs),
-        }
+        Labels { ancestor: name(self.base), current: name(self.ours), other: name(self.theirs) }
     }
 }
 
@@ -78,13 +74,8 @@ impl Repo {
             self.ensure_tree(tree)?;
         }
         self.require_mergeable_trees(base, (ours, theirs))?;
-        let options = self
-            .inner
-            .tree_merge_options()
-            .or_code(Code::InvalidValue, || CANNOT)?;
-        let outcome = self
-            .inner
-            .merge_trees(base.0, ours.0, theirs.0, names.labels(), options);
+        let options = self.inner.tree_merge_options().or_code(Code::InvalidValue, || CANNOT)?;
+        let outcome = self.inner.merge_trees(base.0, ours.0, theirs.0, names.labels(), options);
         self.merged(outcome.or_code(Code::ObjectMissing, || CANNOT)?)
     }
 
@@ -116,10 +107,7 @@ impl Repo {
             let stages = merged.stages.entry(path).or_default();
             let at = usize::try_from(entry.stage_raw() - 1).unwrap_or_default();
             if let Some(slot) = stages.get_mut(at) {
-                *slot = Some(TreeEntry {
-                    kind: mode.kind(),
-                    id: entry.id.into(),
-                });
+                *slot = Some(TreeEntry { kind: mode.kind(), id: entry.id.into() });
             }
         }
         Ok(merged)
@@ -138,20 +126,15 @@ impl Repo {
             .flat_map(|change| [change.location(), change.source_location()])
             .map(|path| RepoPath::new(path.to_vec()))
             .collect();
-        MergeNote {
-            paths: paths.into_iter().collect(),
-            kind: kind.to_owned(),
-        }
+        MergeNote { paths: paths.into_iter().collect(), kind: kind.to_owned() }
     }
 
     /// Returns `true` if one of the blobs is binary by git's definition: a NUL near its start.
     fn is_binary(&self, conflict: &Conflict) -> bool {
         const LOOKED_AT: usize = 8_000;
         let entries = conflict.entries();
-        let mut blobs = entries
-            .iter()
-            .flatten()
-            .filter_map(|entry| self.read_blob(entry.id.into()).ok());
+        let mut blobs =
+            entries.iter().flatten().filter_map(|entry| self.read_blob(entry.id.into()).ok());
         blobs.any(|bytes| bytes.iter().take(LOOKED_AT).any(|&byte| byte == 0))
     }
 }

@@ -23,9 +23,7 @@ impl Repo {
     /// `object-missing`.
     pub fn name_for_markers(&self, commit: Oid) -> Result<String> {
         let subject = self.read_commit(commit)?.subject;
-        let plain = subject
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c });
+        let plain = subject.chars().map(|c| if c.is_control() { ' ' } else { c });
         let subject: String = plain.take(100).collect();
         Ok(format!("{} ({subject})", commit.short()))
     }
@@ -60,9 +58,7 @@ fn relabel(bytes: &[u8], labels: &[Label]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|&byte| byte == b'\n') {
         let text = line.trim_ascii_end();
-        let end = line
-            .get(text.len()..)
-            .expect("the line begins with the marker");
+        let end = line.get(text.len()..).expect("the line begins with the marker");
         let found = labels.iter().find_map(|label| {
             let marker = text.strip_suffix(label.commit.to_string().as_bytes())?;
             is_marker(marker).then_some((marker, label))
@@ -94,10 +90,7 @@ mod tests {
     #[test]
     fn only_markers_are_labeled() {
         let commit = Oid::parse(&"1".repeat(40)).unwrap();
-        let labels = [Label {
-            commit,
-            name: "111 (what it is)".to_owned(),
-        }];
+        let labels = [Label { commit, name: "111 (what it is)".to_owned() }];
         let text = format!(">>>>>>> {commit}\r\nsee {commit}\n> {commit}\n||||||||| {commit}");
         let labeled = String::from_utf8(relabel(text.as_bytes(), &labels)).unwrap();
         let wanted = format!(

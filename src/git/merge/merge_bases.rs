@@ -28,10 +28,7 @@ impl Repo {
     /// `object-missing`.
     pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
         let cannot = || "cannot find a common ancestor";
-        let cache = self
-            .inner
-            .commit_graph_if_enabled()
-            .or_code(Code::RepositoryBroken, cannot)?;
+        let cache = self.inner.commit_graph_if_enabled().or_code(Code::RepositoryBroken, cannot)?;
         let mut graph = self.inner.revision_graph(cache.as_ref());
         let mut bases_of = |(one, other): &(Oid, Oid)| {
             let bases = self

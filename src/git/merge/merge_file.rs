@@ -18,19 +18,12 @@ impl Repo {
     ) -> Result<Vec<u8>> {
         let cannot = |e| Error::io("cannot write a temporary file", e);
         let folder = Scratch::new(world)?;
-        let versions = [
-            ("ours", Some(ours)),
-            ("base", base),
-            ("theirs", Some(theirs)),
-        ];
+        let versions = [("ours", Some(ours)), ("base", base), ("theirs", Some(theirs))];
         let mut git = self.git(world);
         git.current_dir(folder.path());
         git.args(["merge-file", "-q", "-p", "--union"]);
         for (name, id) in versions {
-            let bytes = id
-                .map(|id| self.read_blob(id))
-                .transpose()?
-                .unwrap_or_default();
+            let bytes = id.map(|id| self.read_blob(id)).transpose()?.unwrap_or_default();
             if bytes.contains(&0) {
                 return Err(Error::new(
                     Code::InvalidValue,

@@ -58,21 +58,13 @@ pub struct Preview {
 
 impl From<Merged> for Preview {
     fn from(merged: Merged) -> Preview {
-        Preview {
-            is_clean: merged.is_clean,
-            stages: merged.stages,
-            notes: merged.notes,
-        }
+        Preview { is_clean: merged.is_clean, stages: merged.stages, notes: merged.notes }
     }
 }
 
 impl From<Certain> for Preview {
     fn from(certain: Certain) -> Preview {
-        Preview {
-            is_clean: certain.is_clean(),
-            notes: certain.notes(),
-            stages: certain.stages,
-        }
+        Preview { is_clean: certain.is_clean(), notes: certain.notes(), stages: certain.stages }
     }
 }
 
@@ -201,9 +193,7 @@ impl Repo {
         objects.collect_from(self, &mut git);
         git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
-        let lines = pairs
-            .iter()
-            .map(|(ours, theirs)| format!("{ours} {theirs}\n"));
+        let lines = pairs.iter().map(|(ours, theirs)| format!("{ours} {theirs}\n"));
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
         if !output.success() {
@@ -259,9 +249,7 @@ impl Repo {
         objects.collect_from(self, &mut git);
         git.env(process::PREVIEW_VARIABLE, "1");
         git.args(["merge-tree", "--write-tree", "-z", "--stdin"]);
-        let lines = cases
-            .iter()
-            .map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));
+        let lines = cases.iter().map(|c| format!("{} -- {} {}\n", c.base, c.ours, c.theirs));
         git.input(lines.collect::<String>().into_bytes());
         let output = git.run()?;
         if !output.success() {

@@ -54,9 +54,8 @@ impl<'a> Tokens<'a> {
                 .ok()
                 .and_then(|n| n.parse().ok())
                 .ok_or_else(unreadable)?;
-            let paths = (0..count)
-                .map(|_| Ok(RepoPath::new(self.next()?)))
-                .collect::<Result<_>>()?;
+            let paths =
+                (0..count).map(|_| Ok(RepoPath::new(self.next()?))).collect::<Result<_>>()?;
             let kind = self.text()?;
             self.next()?;
             merged.notes.push(MergeNote { paths, kind });
@@ -84,10 +83,7 @@ impl StageLine {
         Some(StageLine {
             path: RepoPath::new(path),
             stage: stage.parse::<usize>().ok()?.checked_sub(1)?,
-            entry: TreeEntry {
-                kind: mode.kind(),
-                id: Oid::parse(id)?,
-            },
+            entry: TreeEntry { kind: mode.kind(), id: Oid::parse(id)? },
         })
     }
 }

@@ -51,11 +51,7 @@ impl Stretch {
         let most = base.len().min(side.len()) - start;
         let ends = base.iter().rev().zip(side.iter().rev());
         let after = ends.take(most).take_while(same).count();
-        Stretch {
-            start,
-            end: base.len() - after,
-            after,
-        }
+        Stretch { start, end: base.len() - after, after }
     }
 }
 
@@ -116,9 +112,7 @@ fn is_conflict(
     if !borders.into_iter().all(|line| counts.is_single(line)) {
         return false;
     }
-    let replaced = base
-        .get(start..end)
-        .expect("changes are ranges of the base");
+    let replaced = base.get(start..end).expect("changes are ranges of the base");
     let of = |side: &Lines<'_>| side.get(start..side.len() - after).map(<[_]>::concat);
     let (Some(our_part), Some(their_part)) = (of(ours), of(theirs)) else {
         return false;

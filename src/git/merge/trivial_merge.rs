@@ -107,12 +107,7 @@ impl Repo {
             && self.config_bool("merge.renormalize") != Some(true)
             && world.variable("GIT_ATTR_SOURCE").is_none()
             && !self.common_dir().join("info/grafts").exists();
-        CertainMerges {
-            repo: self,
-            is_plain,
-            changes: HashMap::new(),
-            attributes: None,
-        }
+        CertainMerges { repo: self, is_plain, changes: HashMap::new(), attributes: None }
     }
 }
 
@@ -154,11 +149,7 @@ impl CertainMerges<'_> {
 
     /// Compares both sides with their base, one on another thread.
     fn compare_at_once(&mut self, base: Oid, sides: [Oid; 2]) {
-        if !self.is_plain
-            || sides
-                .iter()
-                .any(|side| self.changes.contains_key(&(base, *side)))
-        {
+        if !self.is_plain || sides.iter().any(|side| self.changes.contains_key(&(base, *side))) {
             return;
         }
         let [ours, theirs] = sides;
@@ -199,11 +190,9 @@ impl CertainMerges<'_> {
         }
         let read = |entry: TreeEntry| self.repo.read_blob(entry.id).ok();
         match trivial_lines::merge(&read(base)?, &read(ours)?, &read(theirs)?)? {
-            Meeting::Clean(bytes) => certain.texts.push(MergedText {
-                path: path.clone(),
-                ours,
-                bytes,
-            }),
+            Meeting::Clean(bytes) => {
+                certain.texts.push(MergedText { path: path.clone(), ours, bytes })
+            }
             Meeting::Conflict => {
                 let stages = [Some(base), Some(ours), Some(theirs)];
                 certain.stages.insert(path.clone(), stages);
@@ -234,11 +223,7 @@ impl CertainMerges<'_> {
 
 fn by_path(changes: Vec<TreeChange>) -> Rc<Changes> {
     let changes = changes.into_iter();
-    Rc::new(
-        changes
-            .map(|change| (change.path.clone(), change))
-            .collect(),
-    )
+    Rc::new(changes.map(|change| (change.path.clone(), change)).collect())
 }
 
 /// Returns `true` if git would look for renames: some paths were deleted and some added.

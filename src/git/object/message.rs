@@ -12,13 +12,8 @@ impl Repo {
     /// `object-missing`.
     pub fn message_of(&self, commit: Oid) -> Result<String> {
         let missing = || format!("cannot read commit {commit}");
-        let found = self
-            .inner
-            .find_commit(commit.0)
-            .or_code(Code::ObjectMissing, missing)?;
-        let message = found
-            .message_raw()
-            .or_code(Code::RepositoryBroken, missing)?;
+        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, missing)?;
+        let message = found.message_raw().or_code(Code::RepositoryBroken, missing)?;
         Ok(message.to_str_lossy().into_owned())
     }
 }

@@ -107,10 +107,7 @@ impl Signature {
         gix::actor::Signature {
             name: self.name.as_str().into(),
             email: self.email.as_str().into(),
-            time: gix::date::Time {
-                seconds: self.seconds,
-                offset: self.offset_seconds,
-            },
+            time: gix::date::Time { seconds: self.seconds, offset: self.offset_seconds },
         }
     }
 
@@ -136,18 +133,12 @@ pub struct TreeEntry {
 impl TreeEntry {
     /// Returns an entry for an ordinary file.
     pub fn file(id: Oid) -> TreeEntry {
-        TreeEntry {
-            kind: gix::objs::tree::EntryKind::Blob,
-            id,
-        }
+        TreeEntry { kind: gix::objs::tree::EntryKind::Blob, id }
     }
 
     /// Returns an entry for a directory.
     pub fn directory(id: Oid) -> TreeEntry {
-        TreeEntry {
-            kind: gix::objs::tree::EntryKind::Tree,
-            id,
-        }
+        TreeEntry { kind: gix::objs::tree::EntryKind::Tree, id }
     }
 
     /// Returns `true` for a regular file that is not executable.
@@ -223,10 +214,7 @@ impl Repo {
     /// # Errors
     /// `no-space`, `io`.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        let id = self
-            .inner
-            .write_blob(bytes)
-            .or_code(Code::Io, || "cannot write a blob")?;
+        let id = self.inner.write_blob(bytes).or_code(Code::Io, || "cannot write a blob")?;
         Ok(id.detach().into())
     }
 
@@ -244,11 +232,7 @@ impl Repo {
 
     /// Returns the size of an object in bytes; `None` when it is missing.
     pub fn object_size(&self, id: Oid) -> Option<u64> {
-        self.inner
-            .try_find_header(id.0)
-            .ok()
-            .flatten()
-            .map(|header| header.size())
+        self.inner.try_find_header(id.0).ok().flatten().map(|header| header.size())
     }
 
     /// Returns `true` if an object is certainly missing; `false` if the store could not be read.
@@ -316,14 +300,9 @@ impl Repo {
     /// `object-missing` when it does not exist or is not a commit.
     pub fn read_commit(&self, id: Oid) -> Result<Commit> {
         let missing = || format!("cannot read commit {id}");
-        let commit = self
-            .inner
-            .find_commit(id.0)
-            .or_code(Code::ObjectMissing, missing)?;
+        let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = commit.decode().or_code(Code::RepositoryBroken, missing)?;
-        let committer = decoded
-            .committer()
-            .or_code(Code::RepositoryBroken, missing)?;
+        let committer = decoded.committer().or_code(Code::RepositoryBroken, missing)?;
         let subject = decoded.message.lines().next().unwrap_or_default();
         Ok(Commit {
             tree: decoded.tree().into(),
@@ -336,10 +315,7 @@ impl Repo {
 
 /// Returns the error for an object that should be a record of git-colony but is not.
 pub(crate) fn not_a_record(id: Oid) -> Error {
-    Error::new(
-        Code::RepositoryBroken,
-        format!("{id} is not a record of git-colony"),
-    )
+    Error::new(Code::RepositoryBroken, format!("{id} is not a record of git-colony"))
 }
 
 pub(super) fn with_newline(mut message: String) -> String {

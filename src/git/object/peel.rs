@@ -83,11 +83,7 @@ impl Repo {
 pub(in crate::git) fn peel(repo: &gix::Repository, id: Oid) -> std::result::Result<Oid, NoCommit> {
     let mut at = id;
     for _ in 0..=MAX_TAG_DEPTH {
-        let object = repo
-            .try_find_object(at.0)
-            .ok()
-            .flatten()
-            .ok_or(NoCommit::Missing(at))?;
+        let object = repo.try_find_object(at.0).ok().flatten().ok_or(NoCommit::Missing(at))?;
         match object.kind {
             Kind::Commit => return Ok(at),
             Kind::Tag => {
@@ -130,17 +126,12 @@ pub(in crate::git) fn resolve(
     let commit = peel(repo, at).map_err(damaged)?;
     let found = repo.find_commit(commit.0).ok();
     let is_sound = found.is_some_and(|found| found.decode().is_ok());
-    is_sound
-        .then_some(commit)
-        .ok_or_else(|| damaged(NoCommit::Damaged(commit)))
+    is_sound.then_some(commit).ok_or_else(|| damaged(NoCommit::Damaged(commit)))
 }
 
 /// Returns the unpeeled object of a name. If several ids share the prefix, the commit is meant.
 fn held(repo: &gix::Repository, name: &str) -> Option<Oid> {
-    let options = Options {
-        object_kind_hint: Some(ObjectKindHint::Commit),
-        ..Options::default()
-    };
+    let options = Options { object_kind_hint: Some(ObjectKindHint::Commit), ..Options::default() };
     let spec = gix::revision::Spec::from_bstr(name, repo, options).ok()?;
     Some(Oid(spec.single()?.detach()))
 }
@@ -179,11 +170,7 @@ impl Step<'_> {
         let number = |text: &str| {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             let (digits, rest) = text.split_at(digits);
-            let number = if digits.is_empty() {
-                Some(1)
-            } else {
-                digits.parse().ok()
-            };
+            let number = if digits.is_empty() { Some(1) } else { digits.parse().ok() };
             Some((number?, rest.len()))
         };
         let tail = |length: usize| way.get(way.len() - length..).unwrap_or_default();
@@ -240,27 +227,12 @@ mod tests {
         let parent = Step::Parent;
         assert_eq!(steps("main"), Some(("main", Vec::new())));
         assert_eq!(steps("main~3^2"), Some(("main", vec![back(3), parent(2)])));
-        assert_eq!(
-            steps("a^^~~"),
-            Some(("a", vec![parent(1), parent(1), back(1), back(1)]))
-        );
+        assert_eq!(steps("a^^~~"), Some(("a", vec![parent(1), parent(1), back(1), back(1)])));
         assert_eq!(steps("@{u}~1"), Some(("@{u}", vec![back(1)])));
-        assert_eq!(
-            steps("v1^{}^{commit}"),
-            Some(("v1", vec![parent(0), parent(0)]))
-        );
-        assert_eq!(
-            steps("v1^{/fix ~}"),
-            Some(("v1", vec![Step::Message("fix ~")]))
-        );
+        assert_eq!(steps("v1^{}^{commit}"), Some(("v1", vec![parent(0), parent(0)])));
+        assert_eq!(steps("v1^{/fix ~}"), Some(("v1", vec![Step::Message("fix ~")])));
         assert_eq!(steps(":/fix ^it"), Some((":/fix ^it", Vec::new())));
-        for odd in [
-            "v1^{tree}",
-            "v1^{commit",
-            "a~99999999999999999999999",
-            "a^x",
-            "a~1:b",
-        ] {
+        for odd in ["v1^{tree}", "v1^{commit", "a~99999999999999999999999", "a^x", "a~1:b"] {
             assert_eq!(steps(odd), None, "{odd}");
         }
     }

@@ -46,10 +46,8 @@ impl Repo {
     /// `object-missing`, `no-space`, `signing-failed`.
     pub fn write_pick(&self, world: &World, pick: &Pick<'_>, signed: Signed) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", pick.original);
-        let original = self
-            .inner
-            .find_commit(pick.original.0)
-            .or_code(Code::ObjectMissing, missing)?;
+        let original =
+            self.inner.find_commit(pick.original.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = original.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
         let encoding = decoded.encoding.map(ToOwned::to_owned);
@@ -96,9 +94,7 @@ mod tests {
         let id = Oid::parse(&"1".repeat(40)).unwrap();
         let added = |message: &str| {
             let text = String::from_utf8(with_origin(message.as_bytes(), id, None)).unwrap();
-            text.strip_suffix(&format!("(cherry picked from commit {id})\n"))
-                .unwrap()
-                .to_owned()
+            text.strip_suffix(&format!("(cherry picked from commit {id})\n")).unwrap().to_owned()
         };
         assert_eq!(added("subject\n"), "subject\n\n");
         assert_eq!(added("a: b\n"), "a: b\n\n");

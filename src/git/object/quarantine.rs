@@ -29,10 +29,7 @@ impl Quarantine {
 
     /// Lets a git process find the objects.
     pub(in crate::git) fn show_to(&self, git: &mut Git) {
-        git.env(
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-            listed(self.folder.path()),
-        );
+        git.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", listed(self.folder.path()));
     }
 
     /// Has a git process create its objects here, and find all others in the repository. Before any argument.

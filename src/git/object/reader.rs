@@ -24,18 +24,14 @@ pub struct NamedEntry {
 impl Repo {
     /// Returns its objects.
     pub fn objects(&self) -> Objects {
-        Objects {
-            inner: self.inner.clone(),
-        }
+        Objects { inner: self.inner.clone() }
     }
 }
 
 impl BareRepo {
     /// Returns its objects.
     pub fn objects(&self) -> Objects {
-        Objects {
-            inner: self.inner().clone(),
-        }
+        Objects { inner: self.inner().clone() }
     }
 }
 
@@ -55,15 +51,8 @@ impl Objects {
     /// `object-missing`.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
         let cannot = || format!("cannot read commit {commit}");
-        let found = self
-            .inner
-            .find_commit(commit.0)
-            .or_code(Code::ObjectMissing, cannot)?;
-        Ok(found
-            .tree_id()
-            .or_code(Code::ObjectMissing, cannot)?
-            .detach()
-            .into())
+        let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
+        Ok(found.tree_id().or_code(Code::ObjectMissing, cannot)?.detach().into())
     }
 
     /// Lists the entries of a tree, in git's order.
@@ -75,20 +64,14 @@ impl Objects {
         if tree.0.is_empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
         found
             .iter()
             .map(|entry| {
                 let entry = entry.or_code(Code::ObjectMissing, cannot)?;
                 Ok(NamedEntry {
                     name: entry.filename().to_vec(),
-                    entry: TreeEntry {
-                        kind: entry.mode().kind(),
-                        id: entry.object_id().into(),
-                    },
+                    entry: TreeEntry { kind: entry.mode().kind(), id: entry.object_id().into() },
                 })
             })
             .collect()
@@ -111,28 +94,19 @@ impl Objects {
     /// `object-missing`.
     pub fn blob(&self, id: Oid) -> Result<Vec<u8>> {
         let cannot = || format!("cannot read blob {id}");
-        let mut blob = self
-            .inner
-            .find_blob(id.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let mut blob = self.inner.find_blob(id.0).or_code(Code::ObjectMissing, cannot)?;
         Ok(blob.take_data())
     }
 
     /// Returns the size of an object in bytes; `None` when it is missing.
     pub fn size(&self, id: Oid) -> Option<u64> {
-        self.inner
-            .find_header(id.0)
-            .ok()
-            .map(|header| header.size())
+        self.inner.find_header(id.0).ok().map(|header| header.size())
     }
 
     /// Reads a blob that is a git-lfs pointer.
     pub fn lfs_pointer(&self, id: Oid) -> Option<Pointer> {
         let small = self.size(id)? <= lfs_pointer::MAX_BYTES;
-        small
-            .then(|| self.blob(id).ok())
-            .flatten()
-            .and_then(|bytes| Pointer::parse(&bytes))
+        small.then(|| self.blob(id).ok()).flatten().and_then(|bytes| Pointer::parse(&bytes))
     }
 }
 
@@ -153,14 +127,9 @@ impl IgnoreLists {
     /// Adds the file of a directory, which must be the same as or below that of every file so far.
     pub fn push(&mut self, directory: &RepoPath, bytes: &[u8]) {
         let mut search = gix::ignore::Search::default();
-        let parse = gix::ignore::search::Ignore {
-            support_precious: false,
-        };
+        let parse = gix::ignore::search::Ignore { support_precious: false };
         if search.add_patterns_buffer(bytes, "", None, parse).is_ok() {
-            self.lists.push(IgnoreList {
-                directory: directory.clone(),
-                search,
-            });
+            self.lists.push(IgnoreList { directory: directory.clone(), search });
         }
     }
 

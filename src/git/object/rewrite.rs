@@ -25,22 +25,16 @@ impl Repo {
         message: impl Fn(&[u8]) -> Vec<u8>,
     ) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", again.original);
-        let found = self
-            .inner
-            .find_commit(again.original.0)
-            .or_code(Code::ObjectMissing, missing)?;
+        let found =
+            self.inner.find_commit(again.original.0).or_code(Code::ObjectMissing, missing)?;
         let decoded = found.decode().or_code(Code::RepositoryBroken, missing)?;
         let author = decoded.author().or_code(Code::RepositoryBroken, missing)?;
-        let committer = decoded
-            .committer()
-            .or_code(Code::RepositoryBroken, missing)?;
+        let committer = decoded.committer().or_code(Code::RepositoryBroken, missing)?;
         let object = gix::objs::Commit {
             tree: again.tree.0,
             parents: again.parents.iter().map(|parent| parent.0).collect(),
             author: author.to_owned().or_code(Code::RepositoryBroken, missing)?,
-            committer: committer
-                .to_owned()
-                .or_code(Code::RepositoryBroken, missing)?,
+            committer: committer.to_owned().or_code(Code::RepositoryBroken, missing)?,
             encoding: decoded.encoding.map(ToOwned::to_owned),
             message: message(decoded.message).into(),
             extra_headers: Vec::new(),
@@ -63,10 +57,8 @@ impl Repo {
         let raw = self.raw_tag(id).unwrap_or_default();
         let tag = gix::objs::TagRef::from_bytes(&raw, self.inner.object_hash())
             .or_code(Code::RepositoryBroken, broken)?;
-        let tagger = tag
-            .tagger()
-            .or_code(Code::RepositoryBroken, broken)?
-            .map(|tagger| tagger.to_owned());
+        let tagger =
+            tag.tagger().or_code(Code::RepositoryBroken, broken)?.map(|tagger| tagger.to_owned());
         let object = gix::objs::Tag {
             target: target.0,
             target_kind: tag.target_kind,

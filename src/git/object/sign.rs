@@ -75,8 +75,7 @@ impl Repo {
         let mut git = self.git(world);
         let encoding = original.encoding.as_deref().unwrap_or("UTF-8");
         git.arg("-c").arg(format!("i18n.commitEncoding={encoding}"));
-        git.args(["commit-tree", "-S", "-p"])
-            .arg(pick.parent.to_string());
+        git.args(["commit-tree", "-S", "-p"]).arg(pick.parent.to_string());
         git.args(["-F", "-"]).arg(pick.tree.to_string());
         act_as(&mut git, pick.committer);
         be(&mut git, "AUTHOR", &original.author);
@@ -101,9 +100,8 @@ impl Repo {
         run(&mut git, "tag")?;
         let mut git = scratch.git(self, world);
         let name = format!("refs/tags/{}", tag.name);
-        let printed = git
-            .args(["rev-parse", "--verify", &name])
-            .run_checked("read the signed tag")?;
+        let printed =
+            git.args(["rev-parse", "--verify", &name]).run_checked("read the signed tag")?;
         id_in(&printed, "tag")
     }
 }
@@ -115,14 +113,8 @@ struct Scratch {
 
 impl Scratch {
     fn make(repo: &Repo, world: &World, path: &Path) -> Result<Scratch> {
-        let scratch = Scratch {
-            path: path.to_owned(),
-        };
-        let format = if repo.hex_len() == 64 {
-            "sha256"
-        } else {
-            "sha1"
-        };
+        let scratch = Scratch { path: path.to_owned() };
+        let format = if repo.hex_len() == 64 { "sha256" } else { "sha1" };
         let mut git = Git::new(world);
         git.args(["-c", "init.defaultRefFormat=files", "init", "-q", "--bare"]);
         git.args(["--template=", "--initial-branch=scratch"]);
@@ -193,9 +185,6 @@ fn run(git: &mut Git, what: &str) -> Result<Vec<u8>> {
 fn id_in(printed: &[u8], what: &str) -> Result<Oid> {
     let text = String::from_utf8_lossy(printed);
     Oid::parse(text.trim()).ok_or_else(|| {
-        Error::new(
-            Code::SigningFailed,
-            format!("git did not name the signed {what}"),
-        )
+        Error::new(Code::SigningFailed, format!("git did not name the signed {what}"))
     })
 }

@@ -66,11 +66,7 @@ impl Repo {
         let tag = gix::objs::TagRef::from_bytes(&data, self.inner.object_hash()).ok()?;
         Some(Tag {
             target: tag.target().into(),
-            tagger: tag
-                .tagger()
-                .ok()
-                .flatten()
-                .map(|tagger| Signature::from_gix(&tagger)),
+            tagger: tag.tagger().ok().flatten().map(|tagger| Signature::from_gix(&tagger)),
             message: unsigned(tag.message).to_vec(),
         })
     }

@@ -37,10 +37,7 @@ impl ObjectStore {
         let mut repo = repo.clone();
         // Misses are the rule here: looking for new packs each time would cost more than the rest.
         repo.objects.refresh = gix::odb::store::RefreshMode::Never;
-        ObjectStore {
-            repo,
-            objects: common_dir.join("objects"),
-        }
+        ObjectStore { repo, objects: common_dir.join("objects") }
     }
 
     /// Returns `true` if the object is stored: gix knows the empty tree without storing it, git
@@ -70,11 +67,7 @@ pub enum Linked {
 /// # Errors
 /// `object-missing` if the source itself is incomplete; `no-space`, `io`.
 pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Result<Linked> {
-    let mut transfer = Transfer {
-        from,
-        to,
-        linked: HashSet::new(),
-    };
+    let mut transfer = Transfer { from, to, linked: HashSet::new() };
     for tip in tips {
         if transfer.history(tip.0)? == Linked::NotAll {
             return Ok(Linked::NotAll);
@@ -99,9 +92,8 @@ pub fn send_pack(
     let revisions: String = wanted.chain(hidden).collect();
     from.env(process::OPERATION_VARIABLE, "transfer");
     from.args(["pack-objects", "-q", "--revs", "--stdout", "--thin"]);
-    let pack = from
-        .input(revisions.into_bytes())
-        .run_checked("pack what another repository lacks")?;
+    let pack =
+        from.input(revisions.into_bytes()).run_checked("pack what another repository lacks")?;
     to.args(["index-pack", "--stdin", "--fix-thin", "--strict"]);
     to.input(pack).run_checked("take in objects").map(drop)
 }
@@ -143,11 +135,7 @@ impl Transfer<'_> {
     /// Returns the parents of a commit or the target of a tag, and the tree.
     fn look(&self, id: gix::ObjectId) -> Result<(Vec<gix::ObjectId>, Option<gix::ObjectId>)> {
         let missing = || format!("object {id} is missing here");
-        let object = self
-            .from
-            .repo
-            .find_object(id)
-            .or_code(Code::ObjectMissing, missing)?;
+        let object = self.from.repo.find_object(id).or_code(Code::ObjectMissing, missing)?;
         Ok(match object.kind {
             gix::objs::Kind::Commit => {
                 let commit = object.into_commit();
@@ -174,11 +162,7 @@ impl Transfer<'_> {
             return self.write_empty_tree();
         }
         let missing = || format!("tree {id} is missing here");
-        let tree = self
-            .from
-            .repo
-            .find_tree(id)
-            .or_code(Code::ObjectMissing, missing)?;
+        let tree = self.from.repo.find_tree(id).or_code(Code::ObjectMissing, missing)?;
         let entries: Vec<_> = tree
             .iter()
             .map(|entry| {
@@ -210,9 +194,7 @@ impl Transfer<'_> {
     fn link(&mut self, id: gix::ObjectId) -> Result<Linked> {
         let (from, to) = (self.from.loose(id), self.to.loose(id));
         let mut linked = std::fs::hard_link(&from, &to);
-        if linked
-            .as_ref()
-            .is_err_and(|e| e.kind() == ErrorKind::NotFound)
+        if linked.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotFound)
             && let Some(folder) = to.parent()
             && from.exists()
         {

@@ -13,9 +13,7 @@ impl Repo {
     /// # Errors
     /// `object-missing`.
     pub fn tree_of(&self, commit: Option<Oid>) -> Result<Oid> {
-        commit.map_or(Ok(self.empty_tree()), |commit| {
-            Ok(self.read_commit(commit)?.tree)
-        })
+        commit.map_or(Ok(self.empty_tree()), |commit| Ok(self.read_commit(commit)?.tree))
     }
 
     /// Writes the tree that `base` becomes with each path set or removed (`None`).
@@ -51,9 +49,7 @@ impl Repo {
         // Removals come first: a file may replace a directory, or the other way round.
         for (path, entry) in additions {
             let path = BStr::new(path.as_bytes());
-            editor
-                .upsert(path, entry.kind, entry.id.0)
-                .or_code(Code::Io, cannot)?;
+            editor.upsert(path, entry.kind, entry.id.0).or_code(Code::Io, cannot)?;
         }
         Ok(editor.write().or_code(Code::Io, cannot)?.detach().into())
     }
@@ -95,10 +91,7 @@ impl Repo {
         if tree == self.empty_tree() {
             return Ok(Vec::new());
         }
-        let found = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
         let entries = found.iter().map(|entry| {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
             let name = RepoPath::new(entry.filename().to_vec());
@@ -158,16 +151,9 @@ pub(super) fn entry_at(
     if tree.0.is_empty_tree() {
         return Ok(None);
     }
-    let found = repo
-        .find_tree(tree.0)
-        .or_code(Code::ObjectMissing, cannot)?;
-    let entry = found
-        .lookup_entry_by_path(path)
-        .or_code(Code::ObjectMissing, cannot)?;
-    Ok(entry.map(|entry| TreeEntry {
-        kind: entry.mode().kind(),
-        id: entry.object_id().into(),
-    }))
+    let found = repo.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
+    let entry = found.lookup_entry_by_path(path).or_code(Code::ObjectMissing, cannot)?;
+    Ok(entry.map(|entry| TreeEntry { kind: entry.mode().kind(), id: entry.object_id().into() }))
 }
 
 /// The number of commits that a walk reads without a commit graph.
@@ -203,9 +189,7 @@ pub(in crate::git) fn first_commit(
     // A few commits are read sooner than a commit graph is opened.
     if !repo.is_shallow().or_code(Code::RepositoryBroken, cannot)? {
         while found.passed < FEW {
-            let commit = repo
-                .find_commit(found.id.0)
-                .or_code(Code::ObjectMissing, cannot)?;
+            let commit = repo.find_commit(found.id.0).or_code(Code::ObjectMissing, cannot)?;
             found.passed += 1;
             let Some(parent) = commit.parent_ids().next() else {
                 return Ok(found);

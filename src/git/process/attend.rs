@@ -96,10 +96,7 @@ pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<Attended
             };
             pipe.map(|pipe| over.read(of_err, pipe.take(most), err, to))
         });
-        let to = Reader {
-            stores: terms.on_output.is_none(),
-            listener: terms.on_output,
-        };
+        let to = Reader { stores: terms.on_output.is_none(), listener: terms.on_output };
         let read = stdout.take().map(|pipe| {
             let pipe = pipe.take(terms.most_output_bytes);
             over.read(&of_out, pipe, &mut out, to)
@@ -108,8 +105,7 @@ pub(super) fn attend(child: &mut Child, mut terms: Terms<'_>) -> Result<Attended
         drop(done);
         (read, late.join().unwrap_or(false))
     });
-    read.transpose()
-        .map_err(|e| Error::io("cannot read the output of a program", e))?;
+    read.transpose().map_err(|e| Error::io("cannot read the output of a program", e))?;
     let status = child.wait();
     Ok(Attended {
         status: status.map_err(|e| Error::io("cannot wait for a program", e))?,

@@ -73,9 +73,7 @@ pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
         .filter_map(|folder| std::str::from_utf8(folder).ok())
         .map(Path::new)
         .filter(|folder| folder.is_absolute());
-    absolute
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
+    absolute.map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 /// Runs a program, named by its absolute path, to its end or its limits; `None` if it cannot be
@@ -164,10 +162,7 @@ fn command(world: &World, program: &Path, args: &[&str]) -> Command {
     }
     // A process group of its own, so that all its children can be killed with it.
     command.process_group(0).current_dir("/").args(args);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -186,9 +181,5 @@ fn finished(attended: Attended, limits: Limits) -> Finished {
             (None, _) => End::Crashed,
         }
     };
-    Finished {
-        end,
-        stdout,
-        stderr: String::from_utf8_lossy(&attended.stderr).trim().to_owned(),
-    }
+    Finished { end, stdout, stderr: String::from_utf8_lossy(&attended.stderr).trim().to_owned() }
 }

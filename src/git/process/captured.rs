@@ -91,9 +91,6 @@ fn command(world: &World, program: &Path, args: &[String]) -> Result<Command> {
     let mut command = Command::new(program);
     command.args(args).env_clear().envs(environment(world)?);
     command.current_dir(&world.cwd).process_group(0);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Ok(command)
 }

@@ -45,10 +45,7 @@ impl CommandConfig {
         let Some(first) = count.to_str().and_then(|count| count.parse::<usize>().ok()) else {
             return Err(Error::new(
                 Code::InvalidValue,
-                format!(
-                    "'{COUNT}' is '{}': expected a number",
-                    count.to_string_lossy()
-                ),
+                format!("'{COUNT}' is '{}': expected a number", count.to_string_lossy()),
             )
             .hint(format!("unset {COUNT}")));
         };

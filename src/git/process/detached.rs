@@ -21,7 +21,5 @@ pub fn start(world: &World, args: &[impl AsRef<OsStr>], log: Option<File>) -> Re
         .stdout(Stdio::null())
         .stderr(log.map_or_else(Stdio::null, Stdio::from));
     let started = command.process_group(0).spawn();
-    started
-        .map(drop)
-        .map_err(|error| Error::io("cannot start a process in the background", error))
+    started.map(drop).map_err(|error| Error::io("cannot start a process in the background", error))
 }

@@ -64,22 +64,14 @@ fn signal_all(pids: &[u32], signal: Signal) {
 
 /// Lists all descendants of a process; empty if the system does not provide them.
 pub(in crate::git) fn descendants(pid: u32) -> Vec<u32> {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists =
         threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
     let children: Vec<u32> = lists
         .flat_map(|list| {
-            list.split(' ')
-                .filter_map(|pid| pid.trim().parse().ok())
-                .collect::<Vec<_>>()
+            list.split(' ').filter_map(|pid| pid.trim().parse().ok()).collect::<Vec<_>>()
         })
         .collect();
-    let below = children
-        .iter()
-        .flat_map(|child| descendants(*child))
-        .collect::<Vec<_>>();
+    let below = children.iter().flat_map(|child| descendants(*child)).collect::<Vec<_>>();
     children.into_iter().chain(below).collect()
 }

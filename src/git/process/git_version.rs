@@ -24,14 +24,8 @@ pub(super) fn too_old(failed: &Command, code: Option<i32>, said: &str) -> Option
     }
     let mut ask = Command::new("git");
     ask.env_clear().arg("--version").stdin(Stdio::null());
-    ask.envs(
-        failed
-            .get_envs()
-            .filter_map(|(name, value)| Some((name, value?))),
-    );
-    let said = String::from_utf8_lossy(&ask.output().ok()?.stdout)
-        .trim()
-        .to_owned();
+    ask.envs(failed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let said = String::from_utf8_lossy(&ask.output().ok()?.stdout).trim().to_owned();
     let (major, minor, _) = OLDEST;
     let is_old = version_in(&said)? < OLDEST;
     is_old.then(|| {
@@ -54,10 +48,8 @@ pub fn asked(world: &World) -> Option<(String, Version)> {
 /// Reads the first `a.b.c` or `a.b` of a text.
 pub fn version_in(text: &str) -> Option<Version> {
     let from = text.find(|c: char| c.is_ascii_digit())?;
-    let mut numbers = text
-        .get(from..)?
-        .split(|c: char| !c.is_ascii_digit())
-        .map(|number| number.parse().ok());
+    let mut numbers =
+        text.get(from..)?.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().ok());
     let (major, minor) = (numbers.next()??, numbers.next()??);
     Some((major, minor, numbers.next().flatten().unwrap_or(0)))
 }
@@ -68,10 +60,7 @@ mod tests {
 
     #[test]
     fn versions_are_read_as_vendors_write_them() {
-        assert_eq!(
-            version_in("git version 2.39.5 (Apple Git-154)"),
-            Some((2, 39, 5))
-        );
+        assert_eq!(version_in("git version 2.39.5 (Apple Git-154)"), Some((2, 39, 5)));
         assert_eq!(version_in("git version 2.50.1.windows.1"), Some((2, 50, 1)));
         assert_eq!(version_in("git version 2.42"), Some((2, 42, 0)));
         assert_eq!(version_in("git version garbage"), None);

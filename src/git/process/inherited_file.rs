@@ -36,13 +36,9 @@ pub(in crate::git) fn keeping(
     command: &Command,
     stream: InPlaceOf,
 ) -> Result<Command> {
-    let file = file
-        .try_clone()
-        .map_err(|e| Error::io("cannot hand a lock on", e))?;
+    let file = file.try_clone().map_err(|e| Error::io("cannot hand a lock on", e))?;
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", stream.script(), "sh"])
-        .arg(command.get_program());
+    shell.args(["-c", stream.script(), "sh"]).arg(command.get_program());
     shell.args(command.get_args()).env_clear();
     let variables = command.get_envs();
     shell.envs(variables.filter_map(|(name, value)| Some((name, value?))));

@@ -253,12 +253,7 @@ impl Git {
         self.interrupt.release(child.id());
         let attended = attended?;
         let early_end = EarlyEnd::of(&attended, &limits);
-        let Attended {
-            status,
-            stdout,
-            stderr,
-            ..
-        } = attended;
+        let Attended { status, stdout, stderr, .. } = attended;
         if let Some(traced) = traced {
             traced.ended(status.code());
         }
@@ -270,12 +265,7 @@ impl Git {
             }
             stderr = full_disk::with_reason(stderr, &self.command);
         }
-        Ok(Output {
-            code: status.code(),
-            early_end,
-            stdout,
-            stderr,
-        })
+        Ok(Output { code: status.code(), early_end, stdout, stderr })
     }
 
     /// Runs it and returns its output, or git's message as the error.
@@ -311,11 +301,7 @@ impl Git {
     /// Starts it with the streams that [`Git::run`] reads and writes.
     fn start_heard(&mut self, has_input: bool) -> Result<Child> {
         let piped = |wanted| {
-            if wanted {
-                Stdio::piped()
-            } else {
-                Stdio::null()
-            }
+            if wanted { Stdio::piped() } else { Stdio::null() }
         };
         let stdout = piped(self.keeps_output);
         match &self.kept_open {

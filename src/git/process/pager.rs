@@ -92,13 +92,8 @@ pub fn show(world: &World, command: &str, text: &str, terminal: &PagerStreams<'_
 #[expect(clippy::disallowed_methods, reason = "part of the gate for processes")]
 fn start(world: &World, command: &str, terminal: &PagerStreams<'_>) -> Option<Child> {
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", command])
-        .env_clear()
-        .envs(world.variables.iter());
-    shell
-        .env("GIT_PAGER_IN_USE", "true")
-        .current_dir(&world.cwd);
+    shell.args(["-c", command]).env_clear().envs(world.variables.iter());
+    shell.env("GIT_PAGER_IN_USE", "true").current_dir(&world.cwd);
     for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
         if !world.variables.contains_key(OsStr::new(name)) {
             shell.env(name, value);
@@ -120,11 +115,7 @@ fn wait(world: &World, child: &mut Child) -> Result<Option<i32>> {
             Ok(Some(status)) => return Ok(status.code()),
             Err(_) => return Ok(None),
         }
-        if world
-            .interrupt
-            .signal()
-            .is_some_and(|signal| signal != SIGINT)
-        {
+        if world.interrupt.signal().is_some_and(|signal| signal != SIGINT) {
             super::ask_to_end(&[child.id()]);
             child.wait().ok();
             world.interrupt.check()?;
@@ -144,9 +135,8 @@ mod tests {
             core: core.map(str::to_owned),
         };
         let with = |variables: &[(&str, &str)], settings: &PagerSettings| {
-            let variables = variables
-                .iter()
-                .map(|(name, value)| (OsString::from(name), value.into()));
+            let variables =
+                variables.iter().map(|(name, value)| (OsString::from(name), value.into()));
             chosen(&variables.collect(), settings)
         };
         let none = settings(None, None);
@@ -156,17 +146,11 @@ mod tests {
         assert_eq!(with(&[("PAGER", "more")], &core).as_deref(), Some("most"));
         let own = settings(Some("own"), Some("most"));
         assert_eq!(with(&[], &own).as_deref(), Some("own"));
-        assert_eq!(
-            with(&[("GIT_PAGER", "first")], &own).as_deref(),
-            Some("first")
-        );
+        assert_eq!(with(&[("GIT_PAGER", "first")], &own).as_deref(), Some("first"));
         for off in ["", "cat"] {
             assert_eq!(with(&[("GIT_PAGER", off)], &own), None);
         }
         assert_eq!(with(&[], &settings(Some("false"), Some("most"))), None);
-        assert_eq!(
-            with(&[], &settings(Some("true"), Some("most"))).as_deref(),
-            Some("most")
-        );
+        assert_eq!(with(&[], &settings(Some("true"), Some("most"))).as_deref(), Some("most"));
     }
 }

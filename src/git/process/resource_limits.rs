@@ -44,10 +44,7 @@ fn set(id: u32, resource: rustix::process::Resource, most: u64) {
     // The child inherited the limits of this process.
     let ours = getrlimit(resource);
     let lower = |ours: Option<u64>| Some(ours.map_or(most, |ours| ours.min(most)));
-    let both = Rlimit {
-        current: lower(ours.current),
-        maximum: lower(ours.maximum),
-    };
+    let both = Rlimit { current: lower(ours.current), maximum: lower(ours.maximum) };
     // The process may have ended already.
     prlimit(pid, resource, both).ok();
 }

@@ -59,8 +59,7 @@ pub fn run_hook(
     }
     let mut git = repo.git(world);
     git.env(OPERATION_VARIABLE, name);
-    git.args(["hook", "run", "--ignore-missing", name, "--"])
-        .args(args);
+    git.args(["hook", "run", "--ignore-missing", name, "--"]).args(args);
     let output = git.run()?;
     for line in output.stderr.lines() {
         (world.narrate)(line);

@@ -71,11 +71,7 @@ pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Resul
     world.progress.end();
     let attended = attended?;
     world.interrupt.check()?;
-    Ok(if attended.is_late {
-        Ending::OutOfTime
-    } else {
-        Ending::Exited(attended.status.code())
-    })
+    Ok(if attended.is_late { Ending::OutOfTime } else { Ending::Exited(attended.status.code()) })
 }
 
 /// Makes a shell command; the caller sets both streams.

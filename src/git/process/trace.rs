@@ -31,11 +31,7 @@ impl Trace {
     /// Notes that a command begins.
     pub(crate) fn begin(&self, command: &Command) -> Option<Traced> {
         let narrate = self.0.as_ref()?;
-        Some(Traced {
-            narrate: Arc::clone(narrate),
-            words: words(command),
-            began: Instant::now(),
-        })
+        Some(Traced { narrate: Arc::clone(narrate), words: words(command), began: Instant::now() })
     }
 }
 
@@ -67,9 +63,7 @@ impl Traced {
 fn words(command: &Command) -> String {
     let path = Path::new(command.get_program());
     let program = path.file_name().unwrap_or(path.as_os_str());
-    let args = command
-        .get_args()
-        .map(|arg| redacted(&arg.to_string_lossy()));
+    let args = command.get_args().map(|arg| redacted(&arg.to_string_lossy()));
     let words: Vec<_> = std::iter::once(program.to_string_lossy().into_owned())
         .chain(args)
         .map(|word| typed_word(&word))
@@ -84,9 +78,7 @@ fn redacted(word: &str) -> String {
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     // A query may hold a token as well.
     let path = path.split(['?', '#']).next().unwrap_or_default();
     format!("{scheme}://{host}{}", redacted(path))
@@ -99,10 +91,7 @@ mod tests {
     #[test]
     fn what_may_be_a_credential_is_left_out() {
         for (word, expected) in [
-            (
-                "https://ada:s3cret@host.example/r.git",
-                "https://host.example/r.git",
-            ),
+            ("https://ada:s3cret@host.example/r.git", "https://host.example/r.git"),
             ("--url=https://t0ken@host/r?key=x", "--url=https://host/r"),
             ("https://host/r.git", "https://host/r.git"),
             ("https://a/https://b:c@d/", "https://a/https://d/"),

@@ -47,10 +47,7 @@ impl DamagedRef {
     /// Names its file and what that holds.
     pub fn problem(&self) -> String {
         let (file, holds) = (self.file(), &self.holds);
-        format!(
-            "its file '{}' has '{holds}' in place of an object id",
-            file.display()
-        )
+        format!("its file '{}' has '{holds}' in place of an object id", file.display())
     }
 
     /// Returns the command that deletes its file, with a remark that names the log where its last value is.
@@ -62,10 +59,7 @@ impl DamagedRef {
         } else {
             String::new()
         };
-        format!(
-            "rm {}   # no git command deletes it{last}",
-            word(&self.file())
-        )
+        format!("rm {}   # no git command deletes it{last}", word(&self.file()))
     }
 }
 
@@ -130,9 +124,7 @@ pub(super) fn find(repo: &gix::Repository, name: RefName) -> Option<DamagedRef> 
         is_symbolic: bytes.starts_with(b"ref:"),
         bytes,
         // It is shown, and may be used elsewhere.
-        common_dir: common_dir
-            .canonicalize()
-            .unwrap_or_else(|_| common_dir.to_owned()),
+        common_dir: common_dir.canonicalize().unwrap_or_else(|_| common_dir.to_owned()),
     })
 }
 
@@ -167,8 +159,5 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 
 fn told(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    text.trim_end()
-        .chars()
-        .take(MAX_REPORTED_CHARACTERS)
-        .collect()
+    text.trim_end().chars().take(MAX_REPORTED_CHARACTERS).collect()
 }

@@ -82,17 +82,11 @@ fn find(repo: &gix::Repository, name: RefName) -> Result<Option<InTheWay>> {
         return Ok(Some(found));
     }
     let is_there = find_ref(repo, &name)?.is_some();
-    Ok(is_there.then_some(InTheWay {
-        name,
-        content: RefContent::Object,
-    }))
+    Ok(is_there.then_some(InTheWay { name, content: RefContent::Object }))
 }
 
 fn unlisted(repo: &gix::Repository, name: &RefName) -> Option<InTheWay> {
     let symbolic = symbolic_target(repo, name).map(RefContent::Symbolic);
     let broken = || damaged_refs::find(repo, name.clone()).map(RefContent::Broken);
-    Some(InTheWay {
-        content: symbolic.or_else(broken)?,
-        name: name.clone(),
-    })
+    Some(InTheWay { content: symbolic.or_else(broken)?, name: name.clone() })
 }

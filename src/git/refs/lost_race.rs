@@ -58,11 +58,7 @@ mod tests {
         let mut left = 3;
         let third = retried(|| {
             left -= 1;
-            if left > 0 {
-                Err(of(Code::RefMoved)())
-            } else {
-                Ok(left)
-            }
+            if left > 0 { Err(of(Code::RefMoved)()) } else { Ok(left) }
         });
         assert_eq!(third.unwrap(), 0);
     }

@@ -49,9 +49,7 @@ impl RefName {
     /// Returns the name without `refs/heads/`, `refs/tags/`.
     pub fn short(&self) -> String {
         let full = self.to_string();
-        let short = full
-            .strip_prefix("refs/heads/")
-            .or_else(|| full.strip_prefix("refs/tags/"));
+        let short = full.strip_prefix("refs/heads/").or_else(|| full.strip_prefix("refs/tags/"));
         short.unwrap_or(&full).to_owned()
     }
 
@@ -94,11 +92,7 @@ impl RefChange {
     /// Returns the change that undoes this one.
     #[must_use]
     pub fn inverse(&self) -> RefChange {
-        RefChange {
-            name: self.name.clone(),
-            old: self.new,
-            new: self.old,
-        }
+        RefChange { name: self.name.clone(), old: self.new, new: self.old }
     }
 }
 
@@ -152,10 +146,7 @@ impl Repo {
                 Ok(()) => return Ok(()),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound && attempts < 5 => attempts += 1,
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
-                    return Err(Error::new(
-                        Code::RefMoved,
-                        format!("ref '{name}' exists already"),
-                    ));
+                    return Err(Error::new(Code::RefMoved, format!("ref '{name}' exists already")));
                 }
                 Err(e) => return Err(cannot(e)),
             }
@@ -240,10 +231,7 @@ impl Repo {
         let mut git = self.git(world);
         if name.as_bytes() == b"HEAD" {
             let Some(commit) = commit else {
-                return Err(Error::new(
-                    Code::GitFailed,
-                    "cannot detach HEAD from nothing",
-                ));
+                return Err(Error::new(Code::GitFailed, "cannot detach HEAD from nothing"));
             };
             git.args(["update-ref", "--no-deref", "-m", reason.text, "HEAD"]);
             git.arg(commit.to_string());
@@ -277,9 +265,7 @@ fn find<'r>(
     let bytes = name.as_bstr();
     let of_worktree = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
     let is_shared = bytes.starts_with(b"refs/")
-        && !of_worktree
-            .iter()
-            .any(|prefix| bytes.starts_with(prefix.as_bytes()));
+        && !of_worktree.iter().any(|prefix| bytes.starts_with(prefix.as_bytes()));
     let path = RefName::new(bytes.to_vec()).under(repo.common_dir());
     let is_missing = |error: std::io::Error| {
         matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
@@ -320,10 +306,7 @@ pub(super) fn refs_below(repo: &gix::Repository, prefix: &str) -> Result<Vec<Fou
             continue;
         }
         if let Some(id) = reference.try_id() {
-            found.push(FoundRef {
-                name,
-                id: id.detach().into(),
-            });
+            found.push(FoundRef { name, id: id.detach().into() });
         }
     }
     Ok(found)
@@ -372,12 +355,7 @@ fn git_date(who: &Signature) -> String {
     let minutes = who.offset_seconds / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
     let minutes = minutes.abs();
-    format!(
-        "@{} {sign}{:02}{:02}",
-        who.seconds,
-        minutes / 60,
-        minutes % 60
-    )
+    format!("@{} {sign}{:02}{:02}", who.seconds, minutes / 60, minutes % 60)
 }
 
 /// Lists the likely names of the default branch, for a repository without a manifest: the remote's

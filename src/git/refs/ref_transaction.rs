@@ -30,22 +30,13 @@ impl PreparedRefs {
             return Err(Error::new(Code::GitFailed, "cannot talk to git update-ref"));
         };
         let stdout = BufReader::new(stdout);
-        let mut prepared = PreparedRefs {
-            child,
-            stdin: Some(stdin),
-            stdout,
-            interrupt,
-            said: String::new(),
-        };
+        let mut prepared =
+            PreparedRefs { child, stdin: Some(stdin), stdout, interrupt, said: String::new() };
         // On a refusal the pipe is closed; the reason is on standard error, read below.
         let sent = prepared.send(commands);
         let answered =
             sent.is_ok() && prepared.expect("start: ok") && prepared.expect("prepare: ok");
-        if answered {
-            Ok(prepared)
-        } else {
-            Err(prepared.refusal())
-        }
+        if answered { Ok(prepared) } else { Err(prepared.refusal()) }
     }
 
     /// Moves the refs.
@@ -92,9 +83,8 @@ impl PreparedRefs {
             None => self.stdout.read_to_end(&mut rest),
         });
         said.push_str(&String::from_utf8_lossy(&rest));
-        let line = said
-            .lines()
-            .find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
+        let line =
+            said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("error:"));
         let said = line.unwrap_or(said.trim()).trim_start_matches("fatal: ");
         let said = &*full_disk::with_reason_of(said);
         if let Err(interrupted) = self.interrupt.check() {

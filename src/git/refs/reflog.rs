@@ -39,16 +39,9 @@ impl Repo {
         file.seek(SeekFrom::Start(from)).ok()?;
         let mut bytes = Vec::new();
         file.take(READ_BYTES + 1).read_to_end(&mut bytes).ok()?;
-        let text = if start == 0 {
-            &bytes[..]
-        } else {
-            bytes.strip_prefix(b"\n")?
-        };
+        let text = if start == 0 { &bytes[..] } else { bytes.strip_prefix(b"\n")? };
         let lines = text.split(|byte| *byte == b'\n');
-        lines
-            .filter(|line| !line.is_empty())
-            .map(parse)
-            .collect::<Option<Vec<_>>>()
+        lines.filter(|line| !line.is_empty()).map(parse).collect::<Option<Vec<_>>>()
     }
 
     /// Returns the messages of a ref's reflog, oldest first; of a very long one, the newest.
@@ -79,17 +72,9 @@ fn parse(line: &[u8]) -> Option<ReflogEntry> {
     let mut id = || {
         let hex = words.next()?;
         let none = hex.bytes().all(|byte| byte == b'0');
-        if none {
-            Some(None)
-        } else {
-            Oid::parse(hex).map(Some)
-        }
+        if none { Some(None) } else { Oid::parse(hex).map(Some) }
     };
-    Some(ReflogEntry {
-        old: id()?,
-        new: id()?,
-        message: message.trim().to_owned(),
-    })
+    Some(ReflogEntry { old: id()?, new: id()?, message: message.trim().to_owned() })
 }
 
 #[cfg(test)]

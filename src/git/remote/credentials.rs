@@ -69,8 +69,7 @@ impl TokenSource {
             command.push(b' ');
             command.extend(quoted(value.as_bytes()));
         }
-        git.config(&key, "")
-            .config(&key, OsString::from_vec(command));
+        git.config(&key, "").config(&key, OsString::from_vec(command));
         Ok(())
     }
 
@@ -105,10 +104,7 @@ impl TokenSource {
         if !self.is_asked(question) || (password.is_some() && password != token) {
             return Ok(());
         }
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(refused);
+        let made = OpenOptions::new().write(true).create_new(true).open(refused);
         match made {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 Err(Error::io("cannot record that the token was refused", error))
@@ -211,37 +207,18 @@ fn add(sources: &mut Vec<TokenSource>, entry: &str) -> Result<()> {
         return Ok(());
     };
     let invalid = |wanted: &str| {
-        Error::new(
-            Code::InvalidValue,
-            format!("'{key}' is '{value}': expected {wanted}"),
-        )
-        .hint(format!("git config --show-origin --get-all {key}"))
+        Error::new(Code::InvalidValue, format!("'{key}' is '{value}': expected {wanted}"))
+            .hint(format!("git config --show-origin --get-all {key}"))
     };
-    let url = RemoteUrl::parse(
-        &format!("https://{host}/x"),
-        Provenance::User,
-        Path::new("/"),
-    );
-    let host = url
-        .ok()
-        .filter(|_| !host.contains(['/', '@']))
-        .and_then(|url| url.host());
+    let url = RemoteUrl::parse(&format!("https://{host}/x"), Provenance::User, Path::new("/"));
+    let host = url.ok().filter(|_| !host.contains(['/', '@'])).and_then(|url| url.host());
     let Some(host) = host else {
-        return Err(invalid(
-            "a host in the name of the setting, with a port where it needs one",
-        ));
+        return Err(invalid("a host in the name of the setting, with a port where it needs one"));
     };
-    let at = sources
-        .iter()
-        .position(|source| source.host == host)
-        .unwrap_or_else(|| {
-            sources.push(TokenSource {
-                host,
-                variable: String::new(),
-                username: "oauth2".to_owned(),
-            });
-            sources.len() - 1
-        });
+    let at = sources.iter().position(|source| source.host == host).unwrap_or_else(|| {
+        sources.push(TokenSource { host, variable: String::new(), username: "oauth2".to_owned() });
+        sources.len() - 1
+    });
     let Some(source) = sources.get_mut(at) else {
         return Ok(());
     };

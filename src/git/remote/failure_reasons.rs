@@ -68,10 +68,7 @@ pub(super) fn reason(stderr: &str) -> (Code, String) {
     }
     let is_fatal = |line: &&str| line.starts_with("fatal: ") || line.starts_with("error: ");
     let line = stderr.lines().find(is_fatal).or(stderr.lines().next_back());
-    (
-        Code::GitFailed,
-        line.map_or_else(|| "git gave no reason".to_owned(), plain),
-    )
+    (Code::GitFailed, line.map_or_else(|| "git gave no reason".to_owned(), plain))
 }
 
 fn plain(line: &str) -> String {

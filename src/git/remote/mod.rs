@@ -47,29 +47,16 @@ impl<'a> Remote<'a> {
         let is_name = RefName::from(format!("refs/remotes/{name}/x").as_str()).is_valid();
         let plain = is_name && !name.starts_with('-') && !name.contains(char::is_control);
         let url = |direction| -> Result<Option<RemoteUrl>> {
-            if plain {
-                repo.remote_url(name, direction)
-            } else {
-                Ok(None)
-            }
+            if plain { repo.remote_url(name, direction) } else { Ok(None) }
         };
         let urls = url(Direction::Fetch)?.zip(url(Direction::Push)?);
         let Some((fetch_url, push_url)) = urls else {
-            return Err(
-                Error::new(Code::RemoteNotFound, format!("no remote is named '{name}'"))
-                    .unchanged()
-                    .detail("remote", name)
-                    .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"),
-            );
+            return Err(Error::new(Code::RemoteNotFound, format!("no remote is named '{name}'"))
+                .unchanged()
+                .detail("remote", name)
+                .hint("git remote -v   # lists them; 'git remote add NAME URL' adds one"));
         };
-        Ok(Remote {
-            repo,
-            world,
-            name: name.to_owned(),
-            fetch_url,
-            push_url,
-            kept_open: None,
-        })
+        Ok(Remote { repo, world, name: name.to_owned(), fetch_url, push_url, kept_open: None })
     }
 
     /// Has every command that changes the remote, and all its children, keep a file open.
@@ -131,10 +118,7 @@ impl<'a> Remote<'a> {
             let name = RefName::new(line.get(tab + 1..)?);
             (name.is_valid() && wanted(&name)).then_some((name, id))
         };
-        Ok(printed
-            .split(|&byte| byte == b'\n')
-            .filter_map(read)
-            .collect())
+        Ok(printed.split(|&byte| byte == b'\n').filter_map(read).collect())
     }
 
     /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
@@ -235,11 +219,7 @@ impl Repo {
     /// Returns the names of the configured remotes, sorted; skips those that are not UTF-8.
     pub fn remote_names(&self) -> Vec<String> {
         let names = self.inner.remote_names();
-        names
-            .iter()
-            .filter_map(|name| std::str::from_utf8(name).ok())
-            .map(str::to_owned)
-            .collect()
+        names.iter().filter_map(|name| std::str::from_utf8(name).ok()).map(str::to_owned).collect()
     }
 
     /// Returns `true` for a partial clone: a remote may have the objects that are missing here.
@@ -251,10 +231,5 @@ impl Repo {
 }
 
 /// The options of every fetch.
-const FETCH: [&str; 5] = [
-    "fetch",
-    "-q",
-    "--no-write-fetch-head",
-    "--no-auto-maintenance",
-    "--recurse-submodules=no",
-];
+const FETCH: [&str; 5] =
+    ["fetch", "-q", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no"];

@@ -54,16 +54,11 @@ impl Network {
     /// `invalid-value` for an invalid setting or token, `git-failed`.
     pub fn new(world: &World, mut git: Git, url: Option<&RemoteUrl>) -> Result<Network> {
         let sources = credentials::sources(world)?;
-        let own = url
-            .filter(|url| url.has_credentials())
-            .and_then(RemoteUrl::host);
+        let own = url.filter(|url| url.has_credentials()).and_then(RemoteUrl::host);
         let used =
             |source: &&TokenSource| source.is_set(world) && own.as_ref() != Some(&source.host);
-        let notes = sources
-            .iter()
-            .any(|source| used(&source))
-            .then(|| Scratch::new(world))
-            .transpose()?;
+        let notes =
+            sources.iter().any(|source| used(&source)).then(|| Scratch::new(world)).transpose()?;
         for source in sources.iter().filter(used) {
             let notes = notes.as_ref().map_or(Path::new("/"), Scratch::path);
             source.arrange(&mut git, world, notes)?;
@@ -136,24 +131,18 @@ impl Network {
     /// Returns the error for a failed command, like [`Network::failure`]; the detail `git` has the
     /// exit code and all of its output, without credentials.
     pub fn failed(&self, wanted: &str, output: &Output) -> Error {
-        let said = GitSaid {
-            exit: output.code,
-            stderr: self.without_tokens(&redact(&output.stderr)),
-        };
+        let said =
+            GitSaid { exit: output.code, stderr: self.without_tokens(&redact(&output.stderr)) };
         self.failure(wanted, &output.stderr).detail("git", said)
     }
 
     /// Replaces the user's tokens by `***`, in case a remote repeats them.
     fn without_tokens(&self, text: &str) -> String {
-        let tokens = self
-            .sources
-            .iter()
-            .filter_map(|source| self.world.text_variable(&source.variable));
+        let tokens =
+            self.sources.iter().filter_map(|source| self.world.text_variable(&source.variable));
         tokens
             .filter(|token| !token.trim().is_empty())
-            .fold(text.to_owned(), |text, token| {
-                text.replace(token.trim(), "***")
-            })
+            .fold(text.to_owned(), |text, token| text.replace(token.trim(), "***"))
     }
 
     /// Returns the error for a message of git or git-lfs: `authentication-failed`,
@@ -235,8 +224,7 @@ impl Repo {
             .config(&format!("remote.{remote}.pushUrl"))
             .filter(|_| direction == Direction::Push);
         let url = push.or_else(|| self.config(&format!("remote.{remote}.url")));
-        url.map(|url| RemoteUrl::parse(&url, Provenance::User, self.workdir()))
-            .transpose()
+        url.map(|url| RemoteUrl::parse(&url, Provenance::User, self.workdir())).transpose()
     }
 }
 
@@ -254,19 +242,14 @@ fn limit_protocols(git: &mut Git, world: &World, url: Option<&RemoteUrl>) {
     };
     let is_content = url.is_some_and(|url| url.provenance() == Provenance::Repository);
     // An empty list is valid: it allows nothing.
-    let callers = world
-        .variables
-        .get(OsStr::new(CALLERS))
-        .map(|list| list.to_string_lossy().into_owned());
+    let callers =
+        world.variables.get(OsStr::new(CALLERS)).map(|list| list.to_string_lossy().into_owned());
     if callers.is_some() || is_content {
         let local: &[&str] = if is_content { &[] } else { &["file", asked] };
         let known = ["https", "ssh"].iter().chain(local).copied();
         let callers = callers.as_deref().unwrap_or("https:ssh");
-        let both = known.filter(|name| {
-            callers
-                .split(':')
-                .any(|one| one == *name && !one.is_empty())
-        });
+        let both =
+            known.filter(|name| callers.split(':').any(|one| one == *name && !one.is_empty()));
         git.env(CALLERS, both.collect::<Vec<_>>().join(":"));
         return;
     }

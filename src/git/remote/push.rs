@@ -96,13 +96,8 @@ impl Remote<'_> {
             let silent = || Pushed::Refused("git reported nothing about it".to_owned());
             told.get(&change.name).cloned().unwrap_or_else(silent)
         };
-        let named = changes
-            .iter()
-            .map(|change| (change.name.clone(), result(change)));
-        Ok(PushResult {
-            refs: named.collect(),
-            said: words_of_server(&output.stderr),
-        })
+        let named = changes.iter().map(|change| (change.name.clone(), result(change)));
+        Ok(PushResult { refs: named.collect(), said: words_of_server(&output.stderr) })
     }
 }
 

@@ -105,11 +105,7 @@ impl Repo {
         tree: Oid,
         base: Option<&RemoteUrl>,
     ) -> Result<Submodules> {
-        let mut submodules = Submodules {
-            has_file: false,
-            found: Vec::new(),
-            refused: Vec::new(),
-        };
+        let mut submodules = Submodules { has_file: false, found: Vec::new(), refused: Vec::new() };
         let Some(file) = self.leaf_in(tree, &FILE.into())? else {
             return Ok(submodules);
         };
@@ -117,10 +113,7 @@ impl Repo {
         if !file.is_file() {
             return Err(broken("it is not a plain file"));
         }
-        if self
-            .object_size(file.id)
-            .is_some_and(|size| size > MAX_BYTES)
-        {
+        if self.object_size(file.id).is_some_and(|size| size > MAX_BYTES) {
             return Err(broken("it is longer than 512 KiB"));
         }
         let bytes = self.read_blob(file.id)?;
@@ -128,11 +121,7 @@ impl Repo {
         let twins = twins(&all);
         let lines = lines(&bytes);
         for (name, values) in &all {
-            let section = Listed {
-                name,
-                values,
-                has_twin: twins.contains(name),
-            };
+            let section = Listed { name, values, has_twin: twins.contains(name) };
             match self.submodule(tree, &section, base)? {
                 Ok(submodule) => submodules.found.push(submodule),
                 Err(Refusal { reason, pinned }) => submodules.refused.push(RefusedSubmodule {
@@ -206,25 +195,14 @@ impl Repo {
             return Ok(Err(reason.into()));
         }
         let entry = self.leaf_in(tree, &said.path)?;
-        let commit = entry
-            .filter(crate::git::TreeEntry::is_submodule)
-            .map(|entry| entry.id);
+        let commit = entry.filter(crate::git::TreeEntry::is_submodule).map(|entry| entry.id);
         let Some(commit) = commit else {
             return Ok(Err(no_commit().into()));
         };
         let Said { path, branch, url } = said;
         Ok(match url {
-            Ok(url) => Ok(Submodule {
-                name,
-                path,
-                url,
-                branch,
-                commit,
-            }),
-            Err(reason) => Err(Refusal {
-                reason,
-                pinned: Some(commit),
-            }),
+            Ok(url) => Ok(Submodule { name, path, url, branch, commit }),
+            Err(reason) => Err(Refusal { reason, pinned: Some(commit) }),
         })
     }
 
@@ -234,9 +212,8 @@ impl Repo {
     /// # Errors
     /// `url-refused`.
     pub fn submodule_url(&self, name: &str) -> Result<Option<RemoteUrl>> {
-        let configured = self
-            .config(&format!("submodule.{name}.url"))
-            .filter(|url| !url.is_empty());
+        let configured =
+            self.config(&format!("submodule.{name}.url")).filter(|url| !url.is_empty());
         let parse = |url: String| RemoteUrl::parse(&url, Provenance::User, self.workdir());
         configured.map(parse).transpose()
     }
@@ -244,10 +221,7 @@ impl Repo {
     /// Returns `true` if a tree holds a symlink that some file system treats as `name`.
     fn has_link(&self, tree: Oid, name: &[u8]) -> Result<bool> {
         let cannot = || format!("cannot read tree {tree}");
-        let found = self
-            .inner
-            .find_tree(tree.0)
-            .or_code(Code::ObjectMissing, cannot)?;
+        let found = self.inner.find_tree(tree.0).or_code(Code::ObjectMissing, cannot)?;
         for entry in found.iter() {
             let entry = entry.or_code(Code::RepositoryBroken, cannot)?;
             if entry.mode().is_link() && fold(entry.filename()) == fold(name) {
@@ -291,15 +265,11 @@ fn read(section: &Listed<'_>, base: Option<&RemoteUrl>) -> Result<(String, Said)
         return Err("'update' would run a program".to_owned());
     }
     let branch = one("branch")?;
-    if branch
-        .as_ref()
-        .is_some_and(|branch| branch.is_empty() || branch.starts_with('-'))
-    {
+    if branch.as_ref().is_some_and(|branch| branch.is_empty() || branch.starts_with('-')) {
         return Err("'branch' is not a valid branch name".to_owned());
     }
-    let url = one("url")?
-        .ok_or_else(|| "it has no url".to_owned())
-        .and_then(|url| read_url(&url, base));
+    let url =
+        one("url")?.ok_or_else(|| "it has no url".to_owned()).and_then(|url| read_url(&url, base));
     let path = path.as_str().into();
     Ok((name, Said { path, branch, url }))
 }
@@ -324,10 +294,8 @@ fn text(bytes: &[u8], what: &str) -> Result<String, String> {
 
 /// Refuses a path that would not be below the working tree on some file system.
 fn check_path(path: &str) -> Result<(), String> {
-    let options = gix::validate::path::component::Options {
-        protect_windows: false,
-        ..Default::default()
-    };
+    let options =
+        gix::validate::path::component::Options { protect_windows: false, ..Default::default() };
     let is_safe = |part: &str| {
         let checked = gix::validate::path::component(BStr::new(part), None, options);
         checked.is_ok() && !part.ends_with([' ', '.']) && !part.contains('\\')
@@ -343,9 +311,7 @@ fn check_path(path: &str) -> Result<(), String> {
 fn twins(all: &BTreeMap<Vec<u8>, Values>) -> BTreeSet<Vec<u8>> {
     let names = all.keys().map(|name| (name, fold(name)));
     let path = |values: &Values| values.get("path")?.last().map(|path| fold(path));
-    let paths = all
-        .iter()
-        .filter_map(|(name, values)| Some((name, path(values)?)));
+    let paths = all.iter().filter_map(|(name, values)| Some((name, path(values)?)));
     let mut twins = meeting(&names.collect::<Vec<_>>());
     twins.extend(meeting(&paths.collect::<Vec<_>>()));
     twins
@@ -385,11 +351,7 @@ fn lines(bytes: &[u8]) -> BTreeMap<Vec<u8>, usize> {
     };
     let mut text = Vec::new();
     for event in events.iter() {
-        if let EventRef::SectionHeader {
-            subsection_name: Some(name),
-            ..
-        } = event
-        {
+        if let EventRef::SectionHeader { subsection_name: Some(name), .. } = event {
             let line = Position::of(&text, text.len()).line;
             lines.entry(name.to_vec()).or_insert(line);
         }
@@ -401,10 +363,7 @@ fn lines(bytes: &[u8]) -> BTreeMap<Vec<u8>, usize> {
 }
 
 fn broken(why: &str) -> Error {
-    Error::new(
-        Code::RepositoryBroken,
-        format!("cannot read '{FILE}' of this tree: {why}"),
-    )
-    .unchanged()
-    .hint(format!("git log --oneline -- {FILE}   # who changed it"))
+    Error::new(Code::RepositoryBroken, format!("cannot read '{FILE}' of this tree: {why}"))
+        .unchanged()
+        .hint(format!("git log --oneline -- {FILE}   # who changed it"))
 }

@@ -114,12 +114,7 @@ impl Repo {
             .map_err(Error::unchanged)?;
         options.destination_is_initially_empty = true;
         options.overwrite_existing = false;
-        let objects = self
-            .inner
-            .objects
-            .clone()
-            .into_arc()
-            .or_code(Code::Io, cannot)?;
+        let objects = self.inner.objects.clone().into_arc().or_code(Code::Io, cannot)?;
         let written = Written::default();
         let outcome = written
             .reporting(&world.progress, wanted.len(), || {
@@ -142,12 +137,7 @@ impl Repo {
         outcome
             .map_err(|error| self.missing_large_objects(&index, wanted).unwrap_or(error))
             .map_err(|error| full_disk::explained(error, folder))?;
-        let files = WrittenFiles {
-            tree,
-            index: &index,
-            wanted,
-            folder,
-        };
+        let files = WrittenFiles { tree, index: &index, wanted, folder };
         self.restage_reencoded(world, &files)
     }
 
@@ -207,18 +197,11 @@ impl Repo {
         world: &World,
         files: &WrittenFiles<'_>,
     ) -> Result<()> {
-        let WrittenFiles {
-            tree,
-            index,
-            wanted,
-            folder,
-        } = *files;
+        let WrittenFiles { tree, index, wanted, folder } = *files;
         let cannot = || "cannot write the files of the checkpoint";
         let source = gix::worktree::stack::state::attributes::Source::IdMapping;
-        let mut attributes = self
-            .inner
-            .attributes_only(index, source)
-            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut attributes =
+            self.inner.attributes_only(index, source).or_code(Code::RepositoryBroken, cannot)?;
         for path in wanted {
             let Some(entry) = index.entry_by_path(gix::bstr::BStr::new(path.as_bytes())) else {
                 continue;
@@ -231,10 +214,7 @@ impl Repo {
                 continue;
             }
             let bytes = self.smudge_with_git(world, tree, path, entry.id.into())?;
-            let file = std::fs::File::options()
-                .write(true)
-                .truncate(true)
-                .open(path.under(folder));
+            let file = std::fs::File::options().write(true).truncate(true).open(path.under(folder));
             file.and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
                 .map_err(|e| Error::io(cannot(), e).unchanged())?;
         }
@@ -253,10 +233,7 @@ impl Repo {
         // Older versions of git take the attributes of the working tree instead.
         for source in [Some(format!("--attr-source={tree}")), None] {
             let mut git = self.git(world);
-            git.args(source.iter())
-                .args(["cat-file", "--filters"])
-                .arg(&name)
-                .arg(id.to_string());
+            git.args(source.iter()).args(["cat-file", "--filters"]).arg(&name).arg(id.to_string());
             let output = git.run()?;
             if output.success() {
                 return Ok(output.stdout);
@@ -287,11 +264,9 @@ pub(in crate::git) fn refuse_incomplete(
     }
     let delayed = outcome.delayed_paths_unprocessed.first();
     if let Some(path) = delayed.or(outcome.delayed_paths_unknown.first()) {
-        return Err(Error::new(
-            Code::FilterFailed,
-            format!("a filter did not return '{path}'"),
-        )
-        .unchanged());
+        return Err(
+            Error::new(Code::FilterFailed, format!("a filter did not return '{path}'")).unchanged()
+        );
     }
     match outcome.errors.first() {
         Some(record) => Err(Error::new(

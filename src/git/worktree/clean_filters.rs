@@ -70,10 +70,7 @@ impl CleanFilters {
                 }
             }
         }
-        Ok(CleanFilters {
-            pipeline,
-            attributes,
-        })
+        Ok(CleanFilters { pipeline, attributes })
     }
 
     /// Returns the content that git would store for a file; see
@@ -87,10 +84,7 @@ impl CleanFilters {
     ) -> Result<ToGitOutcome<'_, R>> {
         let cannot = || "cannot clean a file";
         let objects = &repo.inner.objects;
-        let entry = self
-            .attributes
-            .at_path(path, None, objects)
-            .or_code(Code::Io, cannot)?;
+        let entry = self.attributes.at_path(path, None, objects).or_code(Code::Io, cannot)?;
         let name: &BStr = path.as_os_str().as_bytes().into();
         let cleaned = self.pipeline.convert_to_git(
             source,

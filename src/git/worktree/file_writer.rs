@@ -88,17 +88,10 @@ impl<'a> FileWriter<'a> {
             && self.equals_blob(entry, &metadata, path)?
         {
             let kind = self.kind(EntryKind::Blob, &metadata, indexed);
-            if entry
-                .mode
-                .to_tree_entry_mode()
-                .is_some_and(|mode| mode.kind() == kind)
-            {
+            if entry.mode.to_tree_entry_mode().is_some_and(|mode| mode.kind() == kind) {
                 return Ok(Written::AsIndexed);
             }
-            let entry = TreeEntry {
-                kind,
-                id: entry.id.into(),
-            };
+            let entry = TreeEntry { kind, id: entry.id.into() };
             return Ok(Written::File(Box::new(WorktreeFile { entry, metadata })));
         }
         if metadata.is_file() && metadata.len() > STREAM_ABOVE_BYTES {
@@ -120,14 +113,9 @@ impl<'a> FileWriter<'a> {
         } else if metadata.is_symlink() {
             let link = safe_open::read_link(self.repo.workdir(), path)
                 .map_err(|e| Error::io(format!("cannot read '{path}'"), e))?;
-            let id = link
-                .map(|target| self.repo.write_blob(&target))
-                .transpose()?;
+            let id = link.map(|target| self.repo.write_blob(&target)).transpose()?;
             let kind = EntryKind::Link;
-            id.map(|id| WorktreeFile {
-                entry: TreeEntry { kind, id },
-                metadata,
-            })
+            id.map(|id| WorktreeFile { entry: TreeEntry { kind, id }, metadata })
         } else {
             self.submodule(path)?
         };
@@ -177,16 +165,12 @@ impl<'a> FileWriter<'a> {
             .detach();
         let mut pipeline = gix::filter::Pipeline::new(&self.repo.inner, attributes)
             .or_code(Code::RepositoryBroken, cannot)?;
-        let found = pipeline
-            .worktree_file_to_object(name, &self.scan.index)
-            .or_code(Code::Io, cannot)?;
+        let found =
+            pipeline.worktree_file_to_object(name, &self.scan.index).or_code(Code::Io, cannot)?;
         // A plain folder is not a submodule.
         let submodule = found.filter(|(_, kind, _)| *kind == EntryKind::Commit);
         Ok(submodule.map(|(id, kind, metadata)| WorktreeFile {
-            entry: TreeEntry {
-                kind,
-                id: id.into(),
-            },
+            entry: TreeEntry { kind, id: id.into() },
             metadata,
         }))
     }
@@ -223,11 +207,7 @@ impl<'a> FileWriter<'a> {
         if self.repo.hash_blob(&bytes)? == indexed {
             return Ok(false);
         }
-        let cleaned = if self.is_reencoded(path)? {
-            None
-        } else {
-            self.clean(path, &bytes)
-        };
+        let cleaned = if self.is_reencoded(path)? { None } else { self.clean(path, &bytes) };
         // Storing the file reports why it cannot be cleaned; a comparison does not fail.
         let stored = cleaned.or_else(|| self.hash_with_git(path, &[]).ok());
         Ok(stored != Some(indexed))
@@ -261,9 +241,7 @@ impl<'a> FileWriter<'a> {
             || entry.mode == gix::index::entry::Mode::FILE_EXECUTABLE;
         let id = Oid::from(entry.id);
         if !is_file
-            || entry
-                .flags
-                .contains(gix::index::entry::Flags::INTENT_TO_ADD)
+            || entry.flags.contains(gix::index::entry::Flags::INTENT_TO_ADD)
             || metadata.len() > STREAM_ABOVE_BYTES
             || self.repo.object_size(id) != Some(metadata.len())
         {
@@ -286,9 +264,7 @@ impl<'a> FileWriter<'a> {
         indexed: Option<&gix::index::Entry>,
     ) -> EntryKind {
         use std::os::unix::fs::PermissionsExt as _;
-        let indexed = indexed
-            .and_then(|entry| entry.mode.to_tree_entry_mode())
-            .map(|m| m.kind());
+        let indexed = indexed.and_then(|entry| entry.mode.to_tree_entry_mode()).map(|m| m.kind());
         match on_disk {
             EntryKind::Blob | EntryKind::BlobExecutable => match indexed {
                 Some(EntryKind::Link) if !self.has_symlinks => EntryKind::Link,
@@ -327,10 +303,7 @@ impl<'a> FileWriter<'a> {
     fn hash_with_git(&self, path: &RepoPath, options: &[&str]) -> Result<Oid> {
         let mut git = self.repo.git(self.world);
         self.repo.direct_large_files(&mut git);
-        git.arg("hash-object")
-            .args(options)
-            .arg("--")
-            .arg(path.as_path());
+        git.arg("hash-object").args(options).arg("--").arg(path.as_path());
         read_id(path, &mut git)
     }
 
@@ -362,9 +335,7 @@ pub(in crate::git) fn is_reencoded(
     let name = BStr::new(path.as_bytes());
     let platform = attributes
         .at_entry(name, Some(gix::index::entry::Mode::FILE))
-        .or_code(Code::Io, || {
-            format!("cannot read the attributes of '{path}'")
-        })?;
+        .or_code(Code::Io, || format!("cannot read the attributes of '{path}'"))?;
     platform.matching_attributes(&mut found);
     let is_set = found
         .iter_selected()

@@ -35,12 +35,7 @@ const OF_FILE_SYSTEM: [&str; 6] = [
 ];
 
 /// Files of a git directory that select paths.
-const RULES: [&str; 4] = [
-    "info/exclude",
-    "info/attributes",
-    "info/sparse-checkout",
-    "shallow",
-];
+const RULES: [&str; 4] = ["info/exclude", "info/attributes", "info/sparse-checkout", "shallow"];
 
 /// The maximum number of attempts to read HEAD and the index during concurrent commits.
 const MAX_ATTEMPTS: usize = 5;
@@ -254,25 +249,18 @@ fn copy_index(other: &Repo, folder: &Path) -> Result<()> {
     };
     let found = index.metadata().map_err(cannot)?;
     if found.len() > MAX_INDEX_BYTES {
-        return Err(Error::new(
-            Code::RepositoryBroken,
-            "the index is larger than 4 GiB",
-        ));
+        return Err(Error::new(Code::RepositoryBroken, "the index is larger than 4 GiB"));
     }
     let mut copy = File::create(folder.join("index")).map_err(cannot_make)?;
     std::io::copy(&mut index, &mut copy).map_err(cannot_make)?;
     copy_shared_index(other, folder)?;
     let written = found.modified().map_err(cannot)?;
-    copy.set_times(FileTimes::new().set_modified(written))
-        .map_err(cannot_make)
+    copy.set_times(FileTimes::new().set_modified(written)).map_err(cannot_make)
 }
 
 /// Copies the shared files of a split index.
 fn copy_shared_index(other: &Repo, folder: &Path) -> Result<()> {
-    let entries = fs::read_dir(other.git_dir())
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = fs::read_dir(other.git_dir()).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name());
     for name in names.filter(|name| name.as_encoded_bytes().starts_with(b"sharedindex.")) {
         let path = RepoPath::from(name.as_encoded_bytes());

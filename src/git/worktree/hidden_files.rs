@@ -62,12 +62,8 @@ impl Repo {
         if there.is_empty() {
             return Ok(0);
         }
-        let list: Vec<u8> = there
-            .iter()
-            .flat_map(|path| [path.as_bytes(), b"\0"])
-            .flatten()
-            .copied()
-            .collect();
+        let list: Vec<u8> =
+            there.iter().flat_map(|path| [path.as_bytes(), b"\0"]).flatten().copied().collect();
         // git accepts one of them at a time.
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
             let mut git = self.git(world);
@@ -82,10 +78,7 @@ impl Repo {
 /// Returns `true` if a file that is too large to read has the size and time that the index records.
 fn is_as_noted(entry: &Entry, there: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    let noted = (
-        i64::from(entry.stat.mtime.secs),
-        i64::from(entry.stat.mtime.nsecs),
-    );
+    let noted = (i64::from(entry.stat.mtime.secs), i64::from(entry.stat.mtime.nsecs));
     // The index holds the low 32 bits of a size.
     there.len() > STREAM_ABOVE_BYTES
         && u64::from(entry.stat.size) == there.len() & u64::from(u32::MAX)

@@ -141,11 +141,7 @@ impl<'a> Rules<'a> {
         if !kind.is_dir() {
             let tracked = self.index.entry_by_path(BStr::new(path.as_bytes()));
             // The tree's file at the path replaces it.
-            return Ok(if tracked.is_some() {
-                Seen::Nothing
-            } else {
-                Seen::Whole
-            });
+            return Ok(if tracked.is_some() { Seen::Nothing } else { Seen::Whole });
         }
         if is_repository(&on_disk) || self.read > MAX_READ {
             return Ok(Seen::Whole);

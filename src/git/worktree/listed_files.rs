@@ -26,13 +26,10 @@ impl Repo {
                 && !entry.flags.contains(Flags::SKIP_WORKTREE)
         };
         let tracked = index.entries().iter().filter(is_file);
-        let mut files: Vec<RepoPath> = tracked
-            .map(|entry| RepoPath::new(entry.path_in(backing).to_vec()))
-            .collect();
+        let mut files: Vec<RepoPath> =
+            tracked.map(|entry| RepoPath::new(entry.path_in(backing).to_vec())).collect();
         let found = untracked::find(world, self, &index)?;
-        let new = found
-            .into_iter()
-            .filter(|one| one.kind == UntrackedKind::File);
+        let new = found.into_iter().filter(|one| one.kind == UntrackedKind::File);
         files.extend(new.map(|one| one.path));
         files.sort();
         // A path in conflict has several entries.
@@ -68,10 +65,8 @@ impl Repo {
         RuleFiles::of(self, RuleFile::Ignore).require(path.as_bytes())?;
         let cannot = || format!("cannot read the ignore rules for '{path}'");
         let source = Source::WorktreeThenIdMappingIfNotSkipped;
-        let mut excludes = self
-            .inner
-            .excludes(&index, None, source)
-            .or_code(Code::RepositoryBroken, cannot)?;
+        let mut excludes =
+            self.inner.excludes(&index, None, source).or_code(Code::RepositoryBroken, cannot)?;
         let found = excludes.at_entry(name, Some(Mode::FILE));
         Ok(!found.or_code(Code::RepositoryBroken, cannot)?.is_excluded())
     }

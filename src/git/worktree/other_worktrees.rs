@@ -63,9 +63,7 @@ impl Repo {
         // A bare repository has a HEAD but nothing checked out.
         let is_bare = self.config_bool("core.bare") == Some(true);
         let main = (!is_bare).then(|| self.common_dir().to_owned());
-        linked
-            .chain(main)
-            .filter(|git_dir| git_dir != self.git_dir())
+        linked.chain(main).filter(|git_dir| git_dir != self.git_dir())
     }
 
     fn describe(&self, git_dir: PathBuf) -> OtherWorktree {
@@ -85,10 +83,7 @@ impl Repo {
         } else {
             WorktreeSort::Gone
         };
-        OtherWorktree {
-            root: noted.unwrap_or(git_dir),
-            sort,
-        }
+        OtherWorktree { root: noted.unwrap_or(git_dir), sort }
     }
 
     /// Returns `true` if a worktree has a branch checked out, also by way of symbolic refs, or rebases it.

@@ -142,9 +142,7 @@ impl Entries {
             let name = entry.file_name().to_bytes();
             let kind = match entry.file_type() {
                 FileType::Unknown => rustix::fs::statat(here, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |found| {
-                        FileType::from_raw_mode(found.st_mode)
-                    }),
+                    .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
                 known => known,
             };
             let is_dots = name == b"." || name == b"..";

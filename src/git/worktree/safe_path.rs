@@ -55,10 +55,8 @@ pub fn refusal(path: &str) -> Option<&'static str> {
 }
 
 fn part_refusal(part: &str) -> Option<&'static str> {
-    let every_system = RefusedNames(component::Options {
-        protect_windows: false,
-        ..Default::default()
-    });
+    let every_system =
+        RefusedNames(component::Options { protect_windows: false, ..Default::default() });
     match part {
         "" | "." => Some("has '.' or nothing between slashes"),
         ".." => Some("leads out of the repository"),

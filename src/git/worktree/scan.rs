@@ -78,8 +78,7 @@ impl Scan {
     /// conflict.
     pub(in crate::git) fn entry(&self, path: &RepoPath) -> Option<&gix::index::Entry> {
         let path = BStr::new(path.as_bytes());
-        self.index
-            .entry_by_path_and_stage(path, Stage::Unconflicted)
+        self.index.entry_by_path_and_stage(path, Stage::Unconflicted)
     }
 
     /// Returns a copy of the scanned index. It may be dated to the beginning of the scan: the
@@ -124,11 +123,7 @@ impl Repo {
             let untracked = untracked::find(world, self, &index);
             let staged = self.staged(head_tree, &index);
             let gone = || Error::new(Code::Io, "the thread that checks files has died");
-            (
-                tracked.join().unwrap_or_else(|_| Err(gone())),
-                untracked,
-                staged,
-            )
+            (tracked.join().unwrap_or_else(|_| Err(gone())), untracked, staged)
         });
         let (suspects, mut untracked, staged) = (suspects?, untracked?, staged?);
         untracked::add_unsearchable(world, &mut untracked, &suspects.unsearchable);
@@ -151,8 +146,7 @@ impl Repo {
         scan.unstaged.extend_from_slice(&scan.edited);
         scan.unstaged.sort();
         // A conflicted path has no entry to differ from.
-        scan.staged
-            .retain(|change| scan.conflicts.binary_search(&change.path).is_err());
+        scan.staged.retain(|change| scan.conflicts.binary_search(&change.path).is_err());
         Ok(scan)
     }
 
@@ -198,30 +192,13 @@ impl Repo {
                 (None, Some(_)) => Ordering::Greater,
                 (Some((old, _)), Some((new, _))) => old.cmp(new),
             };
-            let before = if order == Ordering::Greater {
-                None
-            } else {
-                old.next()
-            };
-            let after = if order == Ordering::Less {
-                None
-            } else {
-                new.next()
-            };
-            let path = before
-                .as_ref()
-                .or(after.as_ref())
-                .map(|(path, _)| RepoPath::from(path.as_bytes()));
-            let (before, after) = (
-                before.map(|(_, entry)| entry),
-                after.map(|(_, entry)| entry),
-            );
+            let before = if order == Ordering::Greater { None } else { old.next() };
+            let after = if order == Ordering::Less { None } else { new.next() };
+            let path =
+                before.as_ref().or(after.as_ref()).map(|(path, _)| RepoPath::from(path.as_bytes()));
+            let (before, after) = (before.map(|(_, entry)| entry), after.map(|(_, entry)| entry));
             if let Some(path) = path.filter(|_| before != after) {
-                changes.push(TreeChange {
-                    path,
-                    old: before,
-                    new: after,
-                });
+                changes.push(TreeChange { path, old: before, new: after });
             }
         }
     }
@@ -264,11 +241,7 @@ struct Entries<'a> {
 impl<'a> Entries<'a> {
     fn of(index: &'a gix::index::File) -> Entries<'a> {
         let rest = index.entries().iter();
-        let mut all = Entries {
-            rest,
-            paths: index.path_backing(),
-            peeked: None,
-        };
+        let mut all = Entries { rest, paths: index.path_backing(), peeked: None };
         all.next();
         all
     }
@@ -284,13 +257,7 @@ impl<'a> Entries<'a> {
             let plain =
                 entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
             let kind = entry.mode.to_tree_entry_mode().filter(|_| plain)?.kind();
-            Some((
-                entry.path_in(paths),
-                TreeEntry {
-                    kind,
-                    id: entry.id.into(),
-                },
-            ))
+            Some((entry.path_in(paths), TreeEntry { kind, id: entry.id.into() }))
         });
         std::mem::replace(&mut self.peeked, next)
     }

@@ -108,17 +108,9 @@ impl Repo {
                 }
             }
         }
-        let edits = changes
-            .iter()
-            .map(|(path, file)| (path, file.as_ref().map(|f| f.entry)));
+        let edits = changes.iter().map(|(path, file)| (path, file.as_ref().map(|f| f.entry)));
         let worktree_tree = self.edit_tree(index_tree, edits)?;
-        Ok(Snapshot {
-            index_tree,
-            worktree_tree,
-            changes,
-            unstored,
-            unreadable,
-        })
+        Ok(Snapshot { index_tree, worktree_tree, changes, unstored, unreadable })
     }
 }
 

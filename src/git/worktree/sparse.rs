@@ -19,10 +19,7 @@ impl Repo {
     pub fn cone_of(&self, tree: Oid, typed: &[String]) -> Result<()> {
         for name in typed {
             let path = cone_path(name)?;
-            if self
-                .tree_in(tree, &String::from_utf8_lossy(path.as_bytes()))?
-                .is_none()
-            {
+            if self.tree_in(tree, &String::from_utf8_lossy(path.as_bytes()))?.is_none() {
                 return Err(Error::new(
                     Code::PathNotFound,
                     format!("'{name}' is not a directory of that commit; a sparse checkout takes directories only"),
@@ -127,9 +124,7 @@ impl Index {
     pub fn skip_worktree(&mut self, paths: &BTreeSet<RepoPath>) {
         for path in paths {
             let name = BStr::new(path.as_bytes());
-            let entry = self
-                .file
-                .entry_mut_by_path_and_stage(name, Stage::Unconflicted);
+            let entry = self.file.entry_mut_by_path_and_stage(name, Stage::Unconflicted);
             if let Some(entry) = entry {
                 entry.flags.insert(Flags::SKIP_WORKTREE | Flags::EXTENDED);
             }

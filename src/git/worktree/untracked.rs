@@ -200,28 +200,18 @@ impl<'a> Walk<'a> {
 
     /// Returns what the index has at the current path.
     fn below(&self, tracked: &std::ops::Range<usize>, kind: OnDisk) -> Below {
-        let entries = self
-            .index
-            .entries()
-            .get(tracked.clone())
-            .unwrap_or_default();
+        let entries = self.index.entries().get(tracked.clone()).unwrap_or_default();
         let backing = self.index.path_backing();
         let first =
             entries.partition_point(|entry| entry.path_in(backing).as_bytes() < &self.path[..]);
-        let at = entries
-            .get(first)
-            .filter(|entry| entry.path_in(backing) == self.path.as_bstr());
+        let at = entries.get(first).filter(|entry| entry.path_in(backing) == self.path.as_bstr());
         if let Some(entry) = at
             && (kind != OnDisk::Directory || entry.mode == Mode::COMMIT)
         {
             return Below::Tracked;
         }
         if kind != OnDisk::Directory {
-            return if self.is_folded(kind) {
-                Below::Tracked
-            } else {
-                Below::Unknown
-            };
+            return if self.is_folded(kind) { Below::Tracked } else { Below::Unknown };
         }
         let mut prefix = self.path.clone();
         prefix.push(b'/');
@@ -243,17 +233,13 @@ impl<'a> Walk<'a> {
         }
         let backing = self.index.path_backing();
         let path = self.path.to_lowercase();
-        self.index
-            .entries()
-            .iter()
-            .any(|entry| entry.path_in(backing).to_lowercase() == path)
+        self.index.entries().iter().any(|entry| entry.path_in(backing).to_lowercase() == path)
     }
 
     /// Records an unreadable path with a warning and continues, as git does.
     fn unreadable(&mut self, path: RepoPath, error: &std::io::Error) {
         if self.ignored.is_none() {
-            self.found
-                .push(Untracked::unreadable(self.world, path, error));
+            self.found.push(Untracked::unreadable(self.world, path, error));
         }
     }
 
@@ -265,10 +251,7 @@ impl<'a> Walk<'a> {
         self.rules.require(&self.path)?;
         let path = BStr::new(&self.path);
         let cannot = || format!("cannot read the ignore rules for '{path}'");
-        let platform = self
-            .excludes
-            .at_entry(path, Some(mode))
-            .or_code(Code::Io, cannot)?;
+        let platform = self.excludes.at_entry(path, Some(mode)).or_code(Code::Io, cannot)?;
         Ok(platform.is_excluded())
     }
 
@@ -295,31 +278,19 @@ impl<'a> Walk<'a> {
         let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
         let mode = if is_link { Mode::SYMLINK } else { mode };
         if self.refused.has(path.name(), mode) {
-            self.found.push(Untracked {
-                path,
-                kind: UntrackedKind::Refused,
-                size_bytes: 0,
-            });
+            self.found.push(Untracked { path, kind: UntrackedKind::Refused, size_bytes: 0 });
             return Ok(());
         }
         if kind == OnDisk::Directory {
             if is_repository(&path.under(self.workdir)) {
-                self.found.push(Untracked {
-                    path,
-                    kind: UntrackedKind::Repository,
-                    size_bytes: 0,
-                });
+                self.found.push(Untracked { path, kind: UntrackedKind::Repository, size_bytes: 0 });
                 return Ok(());
             }
             self.path.push(b'/');
             return self.directory(0..0);
         }
         let size_bytes = metadata.map_or(0, |metadata| metadata.len());
-        self.found.push(Untracked {
-            path,
-            kind: UntrackedKind::File,
-            size_bytes,
-        });
+        self.found.push(Untracked { path, kind: UntrackedKind::File, size_bytes });
         Ok(())
     }
 }
@@ -334,11 +305,7 @@ impl Untracked {
     /// Records an unreadable path, with a warning.
     fn unreadable(world: &World, path: RepoPath, error: &dyn fmt::Display) -> Untracked {
         warn_unreadable(world, &path, error);
-        Untracked {
-            path,
-            kind: UntrackedKind::Unreadable,
-            size_bytes: 0,
-        }
+        Untracked { path, kind: UntrackedKind::Unreadable, size_bytes: 0 }
     }
 }
 
@@ -368,8 +335,7 @@ impl Repo {
 
     /// Returns the outermost directory above a path that is a nested repository.
     pub fn repository_around(&self, path: &RepoPath) -> Option<RepoPath> {
-        path.ancestors()
-            .find(|directory| is_repository(&directory.under(self.workdir())))
+        path.ancestors().find(|directory| is_repository(&directory.under(self.workdir())))
     }
 }
 

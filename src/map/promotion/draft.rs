@@ -20,19 +20,12 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(text: &str, map: &RepoMap) -> Draft {
-        Draft {
-            map: map.clone(),
-            text: Some(text.to_owned()),
-            edits: Vec::new(),
-        }
+        Draft { map: map.clone(), text: Some(text.to_owned()), edits: Vec::new() }
     }
 
     pub(super) fn apply(&mut self, edit: Edit) {
         edit.apply(&mut self.map);
-        self.text = self
-            .text
-            .take()
-            .and_then(|text| map_text::apply(&text, &edit));
+        self.text = self.text.take().and_then(|text| map_text::apply(&text, &edit));
         self.edits.push(edit);
     }
 
@@ -44,10 +37,7 @@ impl Draft {
 
     /// Returns the reason why this draft is not written.
     pub(super) fn refusal(&self, why: String) -> Refusal {
-        Refusal {
-            why,
-            wanted: self.edits.iter().map(Edit::describe).collect(),
-        }
+        Refusal { why, wanted: self.edits.iter().map(Edit::describe).collect() }
     }
 
     /// Reads the text again.
@@ -89,10 +79,7 @@ impl Draft {
             .ancestors()
             .chain([start.clone()])
             .filter(|path| path.below(&start).is_some())
-            .map(|path| Target {
-                path,
-                is_directory: true,
-            });
+            .map(|path| Target { path, is_directory: true });
         let wholes: Vec<Target> = above.chain([target.clone()]).collect();
         let names = |glob: &String| {
             glob == "**" || wholes.iter().any(|whole| whole.is_named_by(glob, &start))
@@ -125,11 +112,7 @@ impl Draft {
         let start = self.start(list);
         let globs = list.globs(&self.map);
         let is_named = |glob: &String| target.is_named_by(glob, &start);
-        let rest: Vec<String> = globs
-            .iter()
-            .filter(|glob| !is_named(glob))
-            .cloned()
-            .collect();
+        let rest: Vec<String> = globs.iter().filter(|glob| !is_named(glob)).cloned().collect();
         let rest = parse_globs(&rest)?;
         let mut own = files.of(target);
         if own.any(|file| matches(&rest, &start, file)) {
@@ -150,10 +133,7 @@ impl Draft {
 
     fn remove_where(&mut self, list: GlobList, is_gone: impl Fn(&String) -> bool) {
         let globs = list.globs(&self.map).iter().enumerate();
-        let gone: Vec<usize> = globs
-            .filter(|(_, glob)| is_gone(glob))
-            .map(|(at, _)| at)
-            .collect();
+        let gone: Vec<usize> = globs.filter(|(_, glob)| is_gone(glob)).map(|(at, _)| at).collect();
         for index in gone.into_iter().rev() {
             let has_comment = |text: &String| map_text::glob_has_comment(text, list, index);
             if !self.text.as_ref().is_some_and(has_comment) {
@@ -189,8 +169,7 @@ impl Draft {
             RowAt::Route(_) => None,
             RowAt::Source(row) => self.map.sources.get(row),
         };
-        row.and_then(|row| row.start_dir.clone())
-            .unwrap_or_default()
+        row.and_then(|row| row.start_dir.clone()).unwrap_or_default()
     }
 }
 

@@ -11,9 +11,7 @@ const MAX_LINE: usize = 100;
 /// Returns the text with an edit; `None` if it is written in a way that is not edited.
 pub(super) fn apply(text: &str, edit: &Edit) -> Option<String> {
     let document = yaml::parse(text)?;
-    let file = MapText {
-        document: &document,
-    };
+    let file = MapText { document: &document };
     let splice = match edit {
         Edit::Add(list, globs) => file.add(*list, globs)?,
         Edit::Remove(list, index) => file.remove(*list, *index)?,
@@ -22,10 +20,7 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Option<String> {
             let paths = field("paths", paths, indent + 2, end);
             let to = word(*to);
             let space = " ".repeat(indent);
-            format!(
-                "{space}- {}{space}  ingest_to: {to}{end}",
-                paths.trim_start()
-            )
+            format!("{space}- {}{space}  ingest_to: {to}{end}", paths.trim_start())
         })?,
         Edit::AddSource(name, globs) => document.add_row("sources", |indent, end| {
             let globs = field("include_globs", globs, indent + 2, end);
@@ -43,9 +38,7 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Option<String> {
 /// Returns `true` if a row has a comment within; also if that cannot be seen.
 pub(super) fn has_comment(text: &str, row: RowAt) -> bool {
     let found = yaml::parse(text).and_then(|document| {
-        let file = MapText {
-            document: &document,
-        };
+        let file = MapText { document: &document };
         let row = file.row(row)?;
         Some(document.at(row.start..row.whole.end).contains('#'))
     });
@@ -55,14 +48,9 @@ pub(super) fn has_comment(text: &str, row: RowAt) -> bool {
 /// Returns `true` if a glob of a list has a comment, above it or behind it; also if that cannot be seen.
 pub(super) fn glob_has_comment(text: &str, list: GlobList, index: usize) -> bool {
     let found = yaml::parse(text).and_then(|document| {
-        let file = MapText {
-            document: &document,
-        };
+        let file = MapText { document: &document };
         let item = file.list(list)?.items()?.get(index)?;
-        let (before, behind) = (
-            item.whole.start..item.start,
-            item.value.span.end..item.whole.end,
-        );
+        let (before, behind) = (item.whole.start..item.start, item.value.span.end..item.whole.end);
         Some(document.at(before).contains('#') || document.at(behind).contains('#'))
     });
     found.unwrap_or(true)
@@ -99,10 +87,7 @@ impl MapText<'_> {
                     let glob = self.quoted_like(&last.value, glob);
                     format!("{space}- {glob}{end}")
                 });
-                Some(
-                    self.document
-                        .insert(self.document.end_of(last), &lines.collect::<String>()),
-                )
+                Some(self.document.insert(self.document.end_of(last), &lines.collect::<String>()))
             }
             (Data::List(Style::Flow, _), Some(last)) => {
                 let at = last.value.span.end;
@@ -128,11 +113,7 @@ impl MapText<'_> {
         let item = items.get(index)?;
         if items.len() == 1 {
             let row = self.row(list.row())?;
-            let key = row
-                .value
-                .members()?
-                .iter()
-                .find(|entry| entry.key == list.key())?;
+            let key = row.value.members()?.iter().find(|entry| entry.key == list.key())?;
             let is_needless = matches!(list, GlobList::Exclude(_));
             let whole = self.without(row, key).filter(|_| is_needless);
             return whole.or_else(|| self.document.empty(key));
@@ -204,8 +185,6 @@ fn field(key: &str, globs: &[String], column: usize, end: &str) -> String {
     if line.len() <= MAX_LINE || globs.len() < 2 {
         return format!("{line}{end}");
     }
-    let items = globs
-        .iter()
-        .map(|glob| format!("{space}  - {}{end}", quoted(glob)));
+    let items = globs.iter().map(|glob| format!("{space}  - {}{end}", quoted(glob)));
     format!("{space}{key}:{end}{}", items.collect::<String>())
 }

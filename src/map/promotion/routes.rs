@@ -98,9 +98,7 @@ fn not_yet<'a>(
 
 fn rows(draft: &Draft, to: Destination) -> Vec<usize> {
     let rows = draft.map.knowledge_routing.iter().enumerate();
-    rows.filter(|(_, row)| row.ingest_to == to)
-        .map(|(index, _)| index)
-        .collect()
+    rows.filter(|(_, row)| row.ingest_to == to).map(|(index, _)| index).collect()
 }
 
 /// Returns `true` if a row can match nothing but the targets, now and in future.
@@ -155,15 +153,9 @@ fn goes_without<'a>(
 fn row_that_left_out(draft: &Draft, target: &Target, files: Files<'_>) -> Result<Option<usize>> {
     for row in rows(draft, Destination::KnowledgeBase) {
         let globs = GlobList::Paths(row).globs(&draft.map).iter();
-        let positive: Vec<String> = globs
-            .filter(|glob| !glob.starts_with('!'))
-            .cloned()
-            .collect();
+        let positive: Vec<String> = globs.filter(|glob| !glob.starts_with('!')).cloned().collect();
         let positive = parse_globs(&positive)?;
-        if files
-            .of(target)
-            .all(|file| positive.covering(file).next().is_some())
-        {
+        if files.of(target).all(|file| positive.covering(file).next().is_some()) {
             return Ok(Some(row));
         }
     }

@@ -27,10 +27,7 @@ impl Takers {
             let below = file.below(&selection.start_dir).map(RepoPath::new);
             below.is_some_and(|below| selection.takes(&below))
         };
-        let sources = self
-            .sources
-            .iter()
-            .filter(|(_, selection)| takes(selection));
+        let sources = self.sources.iter().filter(|(_, selection)| takes(selection));
         sources.map(|(name, _)| name.as_str()).collect()
     }
 }
@@ -49,9 +46,7 @@ pub(super) fn takers(map: &RepoMap) -> Result<Takers> {
         };
         Ok((row.name.clone(), selection))
     });
-    Ok(Takers {
-        sources: sources.collect::<Result<_>>()?,
-    })
+    Ok(Takers { sources: sources.collect::<Result<_>>()? })
 }
 
 /// Whether a row is about documents of the commit that is mapped.
@@ -65,9 +60,7 @@ fn is_literature_here(row: &SourceRow) -> bool {
 
 fn literature(draft: &Draft) -> Vec<usize> {
     let rows = draft.map.sources.iter().enumerate();
-    rows.filter(|(_, row)| is_literature_here(row))
-        .map(|(index, _)| index)
-        .collect()
+    rows.filter(|(_, row)| is_literature_here(row)).map(|(index, _)| index).collect()
 }
 
 /// Makes literature sources include the chosen files; returns the reason why one may not.
@@ -75,9 +68,7 @@ pub(super) fn include(draft: &mut Draft, files: Files<'_>) -> Result<Option<Stri
     let mut without: Vec<&Target> = Vec::new();
     for target in files.targets {
         let known = takers(&draft.map)?;
-        let is_taken = files
-            .of(target)
-            .all(|file| !known.names_of(file).is_empty());
+        let is_taken = files.of(target).all(|file| !known.names_of(file).is_empty());
         if is_taken && !target.is_directory {
             continue;
         }
@@ -128,10 +119,7 @@ fn include_one(draft: &mut Draft, target: &Target, files: Files<'_>) -> Result<P
         // A demotion may have excluded files of a directory one by one.
         if target.is_directory && draft.matches_any(excludes, target, files)? {
             for file in files.of(target) {
-                let file = Target {
-                    path: file.clone(),
-                    is_directory: false,
-                };
+                let file = Target { path: file.clone(), is_directory: false };
                 draft.remove_named(excludes, &file, files)?;
             }
         }
@@ -161,12 +149,7 @@ pub(super) fn exclude(draft: &mut Draft, files: Files<'_>) -> Result<()> {
     for row in literature(draft).into_iter().rev() {
         let mut is_changed = false;
         for target in files.targets {
-            let own = draft
-                .map
-                .sources
-                .get(row)
-                .map(|row| row.name.clone())
-                .unwrap_or_default();
+            let own = draft.map.sources.get(row).map(|row| row.name.clone()).unwrap_or_default();
             let known = takers(&draft.map)?;
             let takes = |file: &RepoPath| known.names_of(file).contains(&own.as_str());
             if !files.of(target).any(takes) {

@@ -71,9 +71,7 @@ impl Target {
         }
         let own = self.glob(&root);
         let plain = glob.strip_prefix('/').unwrap_or(glob);
-        let inside = own
-            .strip_prefix('/')
-            .and_then(|own| plain.strip_prefix(own));
+        let inside = own.strip_prefix('/').and_then(|own| plain.strip_prefix(own));
         self.is_directory && inside.is_some_and(|rest| !rest.is_empty())
     }
 }
@@ -84,25 +82,13 @@ mod tests {
     use crate::source::globs::GlobVerdict;
 
     fn target(path: &str, is_directory: bool) -> Target {
-        Target {
-            path: path.into(),
-            is_directory,
-        }
+        Target { path: path.into(), is_directory }
     }
 
     #[test]
     fn the_glob_of_a_target_matches_it_alone() {
         let root = RepoPath::default();
-        for name in [
-            "a.md",
-            "lit/a.md",
-            "lit/[x]*?.md",
-            "!a",
-            "#a",
-            "a\\b",
-            "{a,b}",
-            " a ",
-        ] {
+        for name in ["a.md", "lit/a.md", "lit/[x]*?.md", "!a", "#a", "a\\b", "{a,b}", " a "] {
             let globs = Globs::parse(&[target(name, false).glob(&root)]).unwrap();
             assert_eq!(globs.verdict(&name.into()), GlobVerdict::In, "{name}");
             for other in ["x/a.md", "lit/x.md", "a", "xa.md"] {

@@ -150,11 +150,7 @@ impl Writer {
         let (indent, mut out) = (column + 2, String::new());
         let is_literature = !self.dice.one_in(3);
         self.line(&mut out, indent, &format!("name: s{number}"));
-        let kind = if is_literature {
-            "literature"
-        } else {
-            "git_repo"
-        };
+        let kind = if is_literature { "literature" } else { "git_repo" };
         self.line(&mut out, indent, &format!("type: {kind}"));
         if self.dice.one_in(2) {
             let start = self.dice.pick(&["lit", "docs/", "papers", "."]);
@@ -189,9 +185,8 @@ impl Writer {
     fn map(&mut self) -> WrittenMap {
         let column = 2 * self.dice.below(2);
         let counts = (1 + self.dice.below(3), self.dice.below(4));
-        let sources: Vec<String> = (0..counts.0)
-            .map(|number| self.source(column, number))
-            .collect();
+        let sources: Vec<String> =
+            (0..counts.0).map(|number| self.source(column, number)).collect();
         let routes: Vec<String> = (0..counts.1).map(|_| self.route(column)).collect();
         let mut text = String::new();
         self.line(&mut text, 0, "schema_version: 1");
@@ -204,20 +199,12 @@ impl Writer {
             [] => "knowledge_routing: []\n".to_owned(),
             rows => format!("knowledge_routing:\n{}", rows.concat()),
         };
-        let parts = if self.dice.one_in(5) {
-            [routed, listed]
-        } else {
-            [listed, routed]
-        };
+        let parts = if self.dice.one_in(5) { [routed, listed] } else { [listed, routed] };
         text.push_str(&parts.concat());
         if self.dice.one_in(6) {
             text = text.trim_end().to_owned();
         }
-        WrittenMap {
-            text,
-            sources,
-            routes,
-        }
+        WrittenMap { text, sources, routes }
     }
 }
 
@@ -230,24 +217,15 @@ struct WrittenMap {
 
 fn comments(text: &str) -> Vec<&str> {
     let starts = text.match_indices("# c").map(|(at, _)| at);
-    starts
-        .map(|at| text[at..].split(';').next().unwrap())
-        .collect()
+    starts.map(|at| text[at..].split(';').next().unwrap()).collect()
 }
 
 fn targets(dice: &mut Dice) -> Vec<Target> {
     let count = 1 + dice.below(3);
     let targets = (0..count).map(|_| {
         let is_directory = dice.one_in(3);
-        let path = if is_directory {
-            dice.pick(&DIRECTORIES)
-        } else {
-            dice.pick(&FILES)
-        };
-        Target {
-            path: path.into(),
-            is_directory,
-        }
+        let path = if is_directory { dice.pick(&DIRECTORIES) } else { dice.pick(&FILES) };
+        Target { path: path.into(), is_directory }
     });
     targets.collect()
 }
@@ -272,34 +250,21 @@ impl Case<'_> {
             }
         };
         let new = changed.text;
-        assert_eq!(
-            RepoMap::read(new.as_bytes()).map.as_ref(),
-            Some(&changed.map),
-            "{new}"
-        );
+        assert_eq!(RepoMap::read(new.as_bytes()).map.as_ref(), Some(&changed.map), "{new}");
         self.check_routes(&map, &changed.map, &new);
         assert_eq!(comments(self.text), comments(&new), "{}\n{new}", self.text);
         let ends = |text: &str| {
-            (
-                text.matches("\r\n").count() > 0,
-                text.replace("\r\n", "").contains('\n'),
-            )
+            (text.matches("\r\n").count() > 0, text.replace("\r\n", "").contains('\n'))
         };
         if self.text.contains('\n') {
             assert_eq!(ends(self.text), ends(&new));
         }
         let [sources, routes] = self.rows;
-        let kept = sources
-            .iter()
-            .zip(&map.sources)
-            .filter(|(_, row)| changed.map.sources.contains(row));
+        let kept =
+            sources.iter().zip(&map.sources).filter(|(_, row)| changed.map.sources.contains(row));
         let routed = routes.iter().zip(&map.knowledge_routing);
-        let alike = |row: &RouteRow| {
-            map.knowledge_routing
-                .iter()
-                .filter(|other| *other == row)
-                .count()
-        };
+        let alike =
+            |row: &RouteRow| map.knowledge_routing.iter().filter(|other| *other == row).count();
         let routed = routed
             .filter(|(_, row)| alike(row) == 1 && changed.map.knowledge_routing.contains(row));
         for written in kept.map(|it| it.0).chain(routed.map(|it| it.0)) {
@@ -323,11 +288,7 @@ impl Case<'_> {
             let promoted = matches!(is, Route::Vcm { .. }) && !has.is_empty();
             let demoted = matches!(is, Route::KnowledgeBase { .. }) && has.is_empty();
             assert!(promoted || demoted, "{file} {is:?} {has:?}\n{text}");
-            assert_eq!(
-                promoted,
-                self.direction == Direction::Promote,
-                "{file}\n{text}"
-            );
+            assert_eq!(promoted, self.direction == Direction::Promote, "{file}\n{text}");
         }
     }
 }
@@ -337,15 +298,8 @@ fn generated_maps_change_only_where_files_move() {
     let all = FILES.map(RepoPath::from);
     let mut outcomes = [[0usize; 2]; 2];
     for seed in 0..MAPS {
-        let mut writer = Writer {
-            dice: Dice(seed),
-            comments: 0,
-        };
-        let WrittenMap {
-            mut text,
-            mut sources,
-            mut routes,
-        } = writer.map();
+        let mut writer = Writer { dice: Dice(seed), comments: 0 };
+        let WrittenMap { mut text, mut sources, mut routes } = writer.map();
         if writer.dice.one_in(5) {
             let crlf = |text: &mut String| *text = text.replace('\n', "\r\n");
             crlf(&mut text);
@@ -354,28 +308,15 @@ fn generated_maps_change_only_where_files_move() {
         let read = RepoMap::read(text.as_bytes());
         assert!(read.map.is_some(), "{:?}\n{text}", read.problems);
         let targets = targets(&mut writer.dice);
-        let files = Files {
-            all: &all,
-            targets: &targets,
-        };
+        let files = Files { all: &all, targets: &targets };
         // Every second map is moved in the other direction first.
         let ways = [Direction::Promote, Direction::Demote];
         let index = usize::from(seed % 2 == 0);
-        let case = Case {
-            text: &text,
-            rows: [&sources, &routes],
-            files,
-            direction: ways[index],
-        };
+        let case = Case { text: &text, rows: [&sources, &routes], files, direction: ways[index] };
         let new = case.check();
         outcomes[index][usize::from(new.is_some())] += 1;
         if let Some(new) = new {
-            let back = Case {
-                text: &new,
-                rows: [&[], &[]],
-                direction: ways[1 - index],
-                ..case
-            };
+            let back = Case { text: &new, rows: [&[], &[]], direction: ways[1 - index], ..case };
             back.check();
         }
     }
@@ -386,19 +327,11 @@ fn generated_maps_change_only_where_files_move() {
 
 fn moved(text: &str, files: &[&str], direction: Direction) -> Result<String, Refusal> {
     let all = FILES.map(RepoPath::from);
-    let target = |path: &&str| Target {
-        path: (*path).into(),
-        is_directory: !FILES.contains(path),
-    };
+    let target = |path: &&str| Target { path: (*path).into(), is_directory: !FILES.contains(path) };
     let targets: Vec<Target> = files.iter().map(target).collect();
-    let files = Files {
-        all: &all,
-        targets: &targets,
-    };
+    let files = Files { all: &all, targets: &targets };
     let map = RepoMap::read(text.as_bytes()).map.unwrap();
-    change(text, &map, files, direction)
-        .unwrap()
-        .map(|it| it.text)
+    change(text, &map, files, direction).unwrap().map(|it| it.text)
 }
 
 const MAP: &str = "\
@@ -440,20 +373,14 @@ fn a_row_of_one_file_changes_and_a_row_of_many_is_split() {
 #[test]
 fn an_excluded_file_is_refused_with_the_wanted_change() {
     let refusal = moved(MAP, &["lit/b.md"], Direction::Promote).unwrap_err();
-    assert_eq!(
-        refusal.why,
-        "source 'papers' excludes 'lit/b.md' on purpose, by 'exclude_globs'"
-    );
+    assert_eq!(refusal.why, "source 'papers' excludes 'lit/b.md' on purpose, by 'exclude_globs'");
     let wanted = "row 2 of 'sources': add to 'exclude_globs': [\"!/b.md\"]";
     assert_eq!(refusal.wanted.last().unwrap(), wanted);
 }
 
 #[test]
 fn a_row_in_braces_is_refused_with_the_wanted_change() {
-    let text = MAP.replace(
-        "  - paths: [lit/**]\n    profile: paper\n",
-        "  - {paths: [lit/**]}\n",
-    );
+    let text = MAP.replace("  - paths: [lit/**]\n    profile: paper\n", "  - {paths: [lit/**]}\n");
     let refusal = moved(&text, &["lit/sub"], Direction::Promote).unwrap_err();
     assert!(refusal.why.contains("not edited here"), "{}", refusal.why);
     let wanted = "row 1 of 'knowledge_routing': add to 'paths': [\"!/lit/sub/\"]";
@@ -470,27 +397,19 @@ fn an_unrouted_file_is_demoted_by_a_row_of_its_own() {
     let map = RepoMap::read(new.as_bytes()).map.unwrap();
     let last = map.knowledge_routing.last().unwrap();
     assert_eq!(last.ingest_to, Destination::KnowledgeBase);
-    assert_eq!(
-        moved(&new, &["docs/g.txt"], Direction::Demote).unwrap(),
-        new
-    );
+    assert_eq!(moved(&new, &["docs/g.txt"], Direction::Demote).unwrap(), new);
 }
 
 #[test]
 fn a_row_of_a_person_outlives_a_round_trip() {
-    let special = MAP.replace(
-        "    ingest_to: knowledge_base # for now\n",
-        "    profile: special\n",
-    );
+    let special =
+        MAP.replace("    ingest_to: knowledge_base # for now\n", "    profile: special\n");
     let text = format!("{special}  - paths: [docs/]\n    profile: general\n");
     let new = moved(&text, &["docs/f.md"], Direction::Promote).unwrap();
     let back = moved(&new, &["docs/f.md"], Direction::Demote).unwrap();
     let routing = |text: &str| Routing::of(&RepoMap::read(text.as_bytes()).map.unwrap()).unwrap();
     let file = RepoPath::from("docs/f.md");
-    assert!(same(
-        &routing(&text).route(&file),
-        &routing(&back).route(&file)
-    ));
+    assert!(same(&routing(&text).route(&file), &routing(&back).route(&file)));
     assert!(back.contains("profile: special"), "{back}");
 }
 

@@ -75,11 +75,7 @@ pub struct MappingOutcome {
 impl Job<'_> {
     /// Returns the tree to list.
     pub fn listed(&self) -> Listed<'_> {
-        Listed {
-            objects: self.objects,
-            tree: self.tree,
-            most_entries: self.most_entries,
-        }
+        Listed { objects: self.objects, tree: self.tree, most_entries: self.most_entries }
     }
 
     /// Returns a digest of everything that determines the pages, except the tree.
@@ -87,13 +83,7 @@ impl Job<'_> {
     /// # Errors
     /// `interrupted`.
     pub fn recipe(&self) -> Result<Vec<u8>> {
-        let Selection {
-            start_dir,
-            include,
-            exclude,
-            binary,
-            gitignore,
-        } = self.selection;
+        let Selection { start_dir, include, exclude, binary, gitignore } = self.selection;
         let texts = |globs: &Globs| globs.texts().to_vec();
         let versions = (lister::VERSION, parts::VERSION, packer::VERSION);
         let globs = (include.as_ref().map(texts), texts(exclude));
@@ -129,10 +119,7 @@ pub fn map(
         waiting: Vec::new(),
         files: 0,
         outcome: MappingOutcome {
-            changes: Changes {
-                afresh: known.is_none(),
-                ..Changes::default()
-            },
+            changes: Changes { afresh: known.is_none(), ..Changes::default() },
             ..MappingOutcome::default()
         },
         entered: false,
@@ -200,9 +187,8 @@ impl Mapper<'_, '_> {
         let waiting = std::mem::take(&mut self.waiting);
         self.files = 0;
         for (directory, cut) in waiting.iter().zip(self.cutter.cut(&waiting)?) {
-            let before = self
-                .row(&directory.found.path)?
-                .map_or(Ok(Vec::new()), |row| read_pages(&row))?;
+            let before =
+                self.row(&directory.found.path)?.map_or(Ok(Vec::new()), |row| read_pages(&row))?;
             let (records, left_out) = self.records(directory, cut, &before);
             let pages = pages::pack(self.job.scope_id, records, self.job.limits);
             self.note_changes(&before, &pages);
@@ -239,10 +225,7 @@ impl Mapper<'_, '_> {
                     continue;
                 }
             }
-            left_out.push(UnmappedFile {
-                path: file.path.clone(),
-                reason,
-            });
+            left_out.push(UnmappedFile { path: file.path.clone(), reason });
         }
         (records, left_out)
     }

@@ -163,14 +163,8 @@ fn name_of(path: &Path) -> String {
 }
 
 fn moved(path: &Path) -> Error {
-    Error::new(
-        Code::Io,
-        format!(
-            "'{}' was changed by another program meanwhile",
-            path.display()
-        ),
-    )
-    .hint("git colony hooks status")
+    Error::new(Code::Io, format!("'{}' was changed by another program meanwhile", path.display()))
+        .hint("git colony hooks status")
 }
 
 /// Writes a script beside our records and renames it into place, over nothing but a script of ours.
@@ -215,13 +209,7 @@ impl Configure {
         };
         let made_folder = known.and_then(|known| known.made_folder);
         let redirect = Some(redirect);
-        record::write(
-            &self.record,
-            &HooksRecord {
-                made_folder,
-                redirect,
-            },
-        )?;
+        record::write(&self.record, &HooksRecord { made_folder, redirect })?;
         world.reach("hooks-remembered")?;
         file.replace(&now, &after)?;
         world.reach("hooks-configured")

@@ -27,16 +27,11 @@ struct Slot {
 impl Slot {
     fn of(folder: &Path, hook: HookName) -> Slot {
         let name = hook.as_str();
-        Slot {
-            hook,
-            path: folder.join(name),
-            former: folder.join(format!("{name}{SUFFIX}")),
-        }
+        Slot { hook, path: folder.join(name), former: folder.join(format!("{name}{SUFFIX}")) }
     }
 
     fn alias(&self, ending: &str) -> PathBuf {
-        self.path
-            .with_file_name(format!("{}{ending}", self.hook.as_str()))
+        self.path.with_file_name(format!("{}{ending}", self.hook.as_str()))
     }
 
     /// Returns our script if another program has renamed it.
@@ -72,10 +67,8 @@ pub(super) fn install(
     places: &HookPlaces,
     known: Option<&HooksRecord>,
 ) -> Vec<Action> {
-    let steps: Vec<Action> = HookName::ALL
-        .into_iter()
-        .flat_map(|hook| install_one(&Slot::of(folder, hook)))
-        .collect();
+    let steps: Vec<Action> =
+        HookName::ALL.into_iter().flat_map(|hook| install_one(&Slot::of(folder, hook))).collect();
     if steps.is_empty() && known.is_some() {
         return steps;
     }
@@ -94,10 +87,7 @@ pub(super) fn install(
 }
 
 fn install_one(slot: &Slot) -> Vec<Action> {
-    let write = || Action::Write {
-        path: slot.path.clone(),
-        bytes: slot.script(),
-    };
+    let write = || Action::Write { path: slot.path.clone(), bytes: slot.script() };
     match FoundHook::at(&slot.path) {
         None => vec![write()],
         Some(found) if found.content == Content::Ours => {
@@ -108,13 +98,9 @@ fn install_one(slot: &Slot) -> Vec<Action> {
         // Another program took our place, and either the hook before ours is still renamed, or that program
         // runs ours: in both cases it is not for us to decide what should run.
         Some(_) if slot.former.symlink_metadata().is_ok() || slot.renamed().is_some() => Vec::new(),
-        Some(_) => vec![
-            Action::MoveAside {
-                from: slot.path.clone(),
-                to: slot.former.clone(),
-            },
-            write(),
-        ],
+        Some(_) => {
+            vec![Action::MoveAside { from: slot.path.clone(), to: slot.former.clone() }, write()]
+        }
     }
 }
 
@@ -135,10 +121,7 @@ pub(super) fn uninstall(folder: &Path, known: Option<&HooksRecord>) -> (Vec<Acti
             Some(_) => slot.renamed().map(|(ending, _)| slot.alias(ending)),
         };
         match (at_name, has_former) {
-            (Some(to), true) => plan.push(Action::PutBack {
-                from: slot.former.clone(),
-                to,
-            }),
+            (Some(to), true) => plan.push(Action::PutBack { from: slot.former.clone(), to }),
             (Some(path), false) => plan.push(Action::Remove(path)),
             (None, true) => left.push(slot.former.clone()),
             (None, false) => {}

@@ -66,24 +66,14 @@ impl HooksFolder {
                 FolderSort::InsideGitDir => FolderSort::Default,
                 other => other,
             };
-            return Ok(HooksFolder {
-                path,
-                sort,
-                value: None,
-                scope: None,
-            });
+            return Ok(HooksFolder { path, sort, value: None, scope: None });
         };
         let path = repo.workdir().join(&value);
         let mut sort = sort_of(repo, &path);
         if sort != FolderSort::Ours && was_ours(repo, scope, &value)? {
             sort = FolderSort::Moved;
         }
-        Ok(HooksFolder {
-            sort,
-            path,
-            value: Some(value),
-            scope: Some(scope),
-        })
+        Ok(HooksFolder { sort, path, value: Some(value), scope: Some(scope) })
     }
 
     /// Returns the folder as a script must name it: relative if git's configuration is.

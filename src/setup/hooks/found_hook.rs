@@ -38,11 +38,7 @@ impl FoundHook {
             other => other,
         };
         let mode = metadata.map_or(0, |metadata| metadata.permissions().mode());
-        Some(FoundHook {
-            content,
-            executable: is_file && mode & 0o111 != 0,
-            bytes,
-        })
+        Some(FoundHook { content, executable: is_file && mode & 0o111 != 0, bytes })
     }
 
     /// Returns the kind of the file at a path.

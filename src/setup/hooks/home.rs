@@ -42,19 +42,12 @@ impl Home {
                 record: places.own_record(),
                 scope: Scope::Worktree,
             },
-            _ => Home {
-                folder: places.forwarders(),
-                record: places.record(),
-                scope: Scope::Local,
-            },
+            _ => Home { folder: places.forwarders(), record: places.record(), scope: Scope::Local },
         }
     }
 
     /// Returns both homes.
     pub(super) fn all(repo: &Repo) -> [Home; 2] {
-        [
-            Home::of(repo, Some(Scope::Worktree)),
-            Home::of(repo, Some(Scope::Local)),
-        ]
+        [Home::of(repo, Some(Scope::Worktree)), Home::of(repo, Some(Scope::Local))]
     }
 }

@@ -48,9 +48,7 @@ impl Target {
 
     /// Finds a target by that name.
     pub fn parse(text: &str) -> Option<Target> {
-        Target::ALL
-            .into_iter()
-            .find(|target| target.as_str() == text)
+        Target::ALL.into_iter().find(|target| target.as_str() == text)
     }
 }
 
@@ -85,10 +83,7 @@ impl InstallReport {
     /// Returns the hooks that do not run although they were to be installed.
     pub fn missing(&self) -> Vec<&HookStatus> {
         let wanted = self.act == Act::Install && !self.dry_run;
-        self.hooks
-            .iter()
-            .filter(|hook| wanted && !hook.runs)
-            .collect()
+        self.hooks.iter().filter(|hook| wanted && !hook.runs).collect()
     }
 }
 
@@ -97,9 +92,7 @@ impl InstallReport {
 /// # Errors
 /// `locked`, `operation-in-progress` inside an operation of our own, `agent-config-refused`, `io`.
 pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
-    let lock = (!session.is_dry())
-        .then(|| take_lock(session))
-        .transpose()?;
+    let lock = (!session.is_dry()).then(|| take_lock(session)).transpose()?;
     let mut report = match target {
         Target::Git => {
             let plan = GitPlan::make(session, act)?;
@@ -213,10 +206,7 @@ impl GitPlan {
             }
             actions.extend(redirect::install(&home, folder));
         }
-        Ok(GitPlan {
-            actions,
-            left: Vec::new(),
-        })
+        Ok(GitPlan { actions, left: Vec::new() })
     }
 
     fn uninstall(session: &Session, folder: &HooksFolder) -> Result<GitPlan> {
@@ -261,11 +251,7 @@ impl GitPlan {
             steps,
             diff: None,
             note: None,
-            left: self
-                .left
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect(),
+            left: self.left.iter().map(|path| path.display().to_string()).collect(),
             others: Vec::new(),
             dry_run: false,
             act,
@@ -277,11 +263,7 @@ impl GitPlan {
 fn forget_git(session: &Session) -> Result<()> {
     let repo = &session.repo;
     let places = HookPlaces::of(repo);
-    for path in [
-        places.record(),
-        places.own_record(),
-        places.shared.join("hook.new"),
-    ] {
+    for path in [places.record(), places.own_record(), places.shared.join("hook.new")] {
         atomic::remove_file(&path)?;
     }
     last_fired::forget(repo, &HookName::ALL.map(HookName::as_str))

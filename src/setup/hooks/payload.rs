@@ -43,17 +43,8 @@ pub enum WorktreeEvent {
 }
 
 /// Tools of any agent that only read.
-const LOOKING: &[&str] = &[
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "NotebookRead",
-    "WebFetch",
-    "WebSearch",
-    "TodoWrite",
-    "Task",
-];
+const LOOKING: &[&str] =
+    &["Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "TodoWrite", "Task"];
 
 impl Payload {
     /// Parses a payload; anything but a JSON object counts as empty.
@@ -65,13 +56,8 @@ impl Payload {
             let found = names.iter().find_map(|name| fields.get(*name)?.as_str());
             found.map(str::to_owned)
         };
-        let session = text(&[
-            "session_id",
-            "conversation_id",
-            "thread_id",
-            "thread-id",
-            "sessionId",
-        ]);
+        let session =
+            text(&["session_id", "conversation_id", "thread_id", "thread-id", "sessionId"]);
         let roots = fields
             .get("workspace_roots")
             .and_then(Value::as_array)
@@ -87,10 +73,7 @@ impl Payload {
             session: session.as_deref().and_then(SessionId::parse),
             event: text(&["hook_event_name", "hookEventName", "event", "type"]),
             tool: text(&["tool_name", "toolName"]),
-            directories: directories
-                .filter(|path| path.is_absolute())
-                .take(8)
-                .collect(),
+            directories: directories.filter(|path| path.is_absolute()).take(8).collect(),
             worktree_name: text(&["name", "worktree_name"]).or_else(named),
             worktree_path: worktree.clone().filter(|path| path.is_absolute()),
             from_cursor: fields.contains_key("cursor_version")
@@ -140,11 +123,7 @@ impl Payload {
 
     /// Returns the answer with which the agent continues as if there were no hook.
     pub fn answer(&self, agent: Agent) -> &'static str {
-        let agent = if self.from_cursor {
-            Agent::Cursor
-        } else {
-            agent
-        };
+        let agent = if self.from_cursor { Agent::Cursor } else { agent };
         answer(agent, self.event.as_deref())
     }
 }

@@ -64,9 +64,7 @@ impl Serialize for Blob {
 impl<'de> Deserialize<'de> for Blob {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let bytes = BASE64_STANDARD
-            .decode(text)
-            .map_err(serde::de::Error::custom)?;
+        let bytes = BASE64_STANDARD.decode(text).map_err(serde::de::Error::custom)?;
         Ok(Blob(bytes))
     }
 }

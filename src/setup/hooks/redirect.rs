@@ -109,10 +109,7 @@ fn scripts(home: &Home, former: &Path, folder: &Path) -> Vec<Action> {
         };
         (!fine).then_some(Action::Write { path, bytes })
     };
-    ours.into_iter()
-        .chain(forwarded)
-        .filter_map(wanted)
-        .collect()
+    ours.into_iter().chain(forwarded).filter_map(wanted).collect()
 }
 
 /// Plans to remove our folder; returns the files that stay because they are not ours.

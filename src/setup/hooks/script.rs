@@ -131,12 +131,7 @@ fn fill(text: &[u8], place: &str, value: &[u8]) -> Vec<u8> {
         return text.to_vec();
     };
     let (before, rest) = text.split_at(at);
-    [
-        before,
-        value,
-        rest.get(place.len()..).expect("the place begins the rest"),
-    ]
-    .concat()
+    [before, value, rest.get(place.len()..).expect("the place begins the rest")].concat()
 }
 
 /// Writes the digest of the rest of the script into its second line.
@@ -162,11 +157,7 @@ pub(super) fn classify(bytes: &[u8], name: &str) -> Content {
             Content::Edited
         };
     }
-    if is_of_lfs(&text, name) {
-        Content::GitLfs
-    } else {
-        Content::Foreign
-    }
+    if is_of_lfs(&text, name) { Content::GitLfs } else { Content::Foreign }
 }
 
 /// Returns `true` if a script visibly runs git-lfs for a hook.
@@ -187,21 +178,12 @@ pub(super) fn depends_on_its_name(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return true;
     };
-    let own_name = ["$0", "${0", "BASH_SOURCE"]
-        .iter()
-        .any(|word| text.contains(word));
+    let own_name = ["$0", "${0", "BASH_SOURCE"].iter().any(|word| text.contains(word));
     let shell = own_name
         && (text.contains("basename")
             || text.contains("${0##")
             || text.lines().any(sources_a_file));
-    let others = [
-        "argv[0]",
-        "argv[1]",
-        "PROGRAM_NAME",
-        "__FILE__",
-        "__file__",
-        "__filename",
-    ];
+    let others = ["argv[0]", "argv[1]", "PROGRAM_NAME", "__FILE__", "__file__", "__filename"];
     shell || others.iter().any(|word| text.contains(word))
 }
 
@@ -237,10 +219,7 @@ mod tests {
     fn a_folder_is_quoted_for_the_shell() {
         let script = forwarder("pre-commit", Path::new("it's"));
         let text = String::from_utf8(script).unwrap();
-        assert!(
-            text.contains("_colony_former='it'\\''s'/pre-commit\n"),
-            "{text}"
-        );
+        assert!(text.contains("_colony_former='it'\\''s'/pre-commit\n"), "{text}");
     }
 
     #[test]

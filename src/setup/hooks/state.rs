@@ -39,11 +39,7 @@ pub fn status(session: &Session) -> Result<HooksStatusReport> {
     for agent in Agent::ALL {
         hooks.extend(agents::status(session, agent));
     }
-    Ok(HooksStatusReport {
-        count: hooks.len(),
-        hooks,
-        folder,
-    })
+    Ok(HooksStatusReport { count: hooks.len(), hooks, folder })
 }
 
 /// Reads the status of git's hooks.
@@ -83,10 +79,7 @@ impl Known {
     }
 
     fn state(&self, repo: &Repo, folder: &HooksFolder, hook: HookName) -> (HookState, bool) {
-        let redirect = self
-            .record
-            .as_ref()
-            .and_then(|known| known.redirect.as_ref());
+        let redirect = self.record.as_ref().and_then(|known| known.redirect.as_ref());
         let redirected = redirect.is_some();
         match folder.sort {
             FolderSort::Ours => {
@@ -159,20 +152,14 @@ pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
         let (presence, mut runs_lfs) = look(&folder.path.join(name.as_str()), name);
         let mut chained = None;
         if presence == Presence::Ours {
-            let former: PathBuf = former_folder.as_ref().map_or_else(
-                || beside::former(&folder.path, name),
-                |f| f.join(name.as_str()),
-            );
+            let former: PathBuf = former_folder
+                .as_ref()
+                .map_or_else(|| beside::former(&folder.path, name), |f| f.join(name.as_str()));
             let (found, former_runs_lfs) = look(&former, name);
             chained = Some(found);
             runs_lfs = former_runs_lfs || ours_runs_lfs;
         }
-        LfsHook {
-            name,
-            presence,
-            chained,
-            runs_lfs,
-        }
+        LfsHook { name, presence, chained, runs_lfs }
     };
     let wanted = HookName::ALL.into_iter().filter(|hook| hook.is_of_lfs());
     let hooks = wanted.map(hook).collect();

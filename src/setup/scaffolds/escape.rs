@@ -73,10 +73,7 @@ fn octal(text: &str) -> String {
 /// Escapes everything that Markdown would not read as paragraphs of plain text. Spaces around a line are
 /// removed: they would make it code, or a line break.
 fn markdown(text: &str) -> String {
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| markdown_line(line.trim()))
-        .collect();
+    let lines: Vec<String> = text.lines().map(|line| markdown_line(line.trim())).collect();
     lines.join("\n")
 }
 
@@ -117,10 +114,7 @@ mod tests {
         for (text, wanted) in [
             ("# not a heading", "\\# not a heading"),
             ("    not code", "not code"),
-            (
-                "- no list\n12. none either",
-                "\\- no list\n12\\. none either",
-            ),
+            ("- no list\n12. none either", "\\- no list\n12\\. none either"),
             ("a\n---", "a\n\\---"),
             ("a\n===", "a\n\\==="),
             ("<b onclick=x>", "\\<b onclick=x\\>"),

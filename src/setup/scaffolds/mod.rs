@@ -141,18 +141,14 @@ pub fn render(spec: &ToolSpec, uuid: &str) -> Result<Vec<(RepoPath, Vec<u8>)>> {
         .collect();
     let directory = spec.directory();
     let files = spec.files().over(template)?.into_iter();
-    Ok(files
-        .map(|(path, text)| (directory.join(&path), text.into_bytes()))
-        .collect())
+    Ok(files.map(|(path, text)| (directory.join(&path), text.into_bytes())).collect())
 }
 
 /// Leaves out the lines with the author if there is none.
 fn chosen_lines(text: &str, spec: &ToolSpec) -> String {
     let has_author = spec.variables().value("author") != Some("");
     let lines = text.split_inclusive('\n');
-    lines
-        .filter(|line| has_author || !line.contains("{{author}}"))
-        .collect()
+    lines.filter(|line| has_author || !line.contains("{{author}}")).collect()
 }
 
 /// Replaces each `{{name}}`; an unknown one stays.

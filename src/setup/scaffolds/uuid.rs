@@ -36,9 +36,6 @@ mod tests {
     #[test]
     fn the_uuid_is_the_one_that_python_makes() {
         // From Python: uuid.uuid5(uuid.NAMESPACE_URL, "http://example.com/tool")
-        assert_eq!(
-            of_name("http://example.com/tool"),
-            "acac22b4-5a5c-5995-98fe-d144ca077df0"
-        );
+        assert_eq!(of_name("http://example.com/tool"), "acac22b4-5a5c-5995-98fe-d144ca077df0");
     }
 }

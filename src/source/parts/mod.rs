@@ -57,10 +57,7 @@ pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
         let stop = block_end(text, start, budget);
         let measured = Measured::new(tokenizer, &text[start..stop]);
         if stop - start == text.len() && measured.total() <= budget {
-            return vec![Part {
-                range: 0..text.len(),
-                tokens: measured.total(),
-            }];
+            return vec![Part { range: 0..text.len(), tokens: measured.total() }];
         }
         let block = Block::new(measured, &text[start..stop], start);
         start += block.cut(budget, stop == text.len(), &mut parts);
@@ -71,9 +68,7 @@ pub fn cut(tokenizer: Tokenizer, text: &str, budget: usize) -> Vec<Part> {
 /// Returns the end of the block that begins at `start`: the end of a line, if there is one nearby.
 fn block_end(text: &str, start: usize, budget: usize) -> usize {
     let least = start.saturating_add(BLOCK.max(budget.saturating_mul(64)));
-    let Some(rest) = text
-        .get(text.floor_char_boundary(least)..)
-        .filter(|rest| !rest.is_empty())
+    let Some(rest) = text.get(text.floor_char_boundary(least)..).filter(|rest| !rest.is_empty())
     else {
         return text.len();
     };
@@ -105,12 +100,7 @@ impl<'a> Block<'a> {
             }
         }
         units.push((at, json_at));
-        Block {
-            text,
-            offset,
-            measured,
-            units,
-        }
+        Block { text, offset, measured, units }
     }
 
     /// Cuts parts off the front. The rest of a block that is not the last stays: where it is cut
@@ -139,11 +129,7 @@ impl<'a> Block<'a> {
         let end = self.units.len() - 1;
         let place = |unit: usize| Place {
             at: self.measured.before(self.json_at(unit)),
-            score: if unit == 0 || unit == end {
-                Score::default()
-            } else {
-                self.score(unit)
-            },
+            score: if unit == 0 || unit == end { Score::default() } else { self.score(unit) },
         };
         (0..=end).map(place).collect()
     }
@@ -185,11 +171,7 @@ impl<'a> Block<'a> {
         };
         // Many lines begin a function of the same kind: the next one tells them apart.
         let next = self.at((unit + 2).min(self.units.len() - 1));
-        let hash = hash(
-            self.text
-                .get(self.at(unit)..next)
-                .expect("units begin at characters"),
-        );
+        let hash = hash(self.text.get(self.at(unit)..next).expect("units begin at characters"));
         Score { class, hash }
     }
 
@@ -200,12 +182,8 @@ impl<'a> Block<'a> {
         let (mut start, end) = (self.at(from), self.at(to));
         while start < end {
             let rest = &self.text[start..end];
-            let boundaries: Vec<usize> = rest
-                .char_indices()
-                .skip(1)
-                .map(|(at, _)| at)
-                .chain([rest.len()])
-                .collect();
+            let boundaries: Vec<usize> =
+                rest.char_indices().skip(1).map(|(at, _)| at).chain([rest.len()]).collect();
             let first = |count: usize| boundaries.get(..count).unwrap_or(&boundaries);
             let fits = |&at: &usize| count(&rest[..at]) <= budget;
             // The counted text stays near the budget, however long the unit is.
@@ -224,10 +202,7 @@ impl<'a> Block<'a> {
     }
 
     fn part(&self, from: usize, to: usize, tokens: usize) -> Part {
-        Part {
-            range: self.offset + self.at(from)..self.offset + self.at(to),
-            tokens,
-        }
+        Part { range: self.offset + self.at(from)..self.offset + self.at(to), tokens }
     }
 
     fn at(&self, unit: usize) -> usize {
@@ -251,18 +226,13 @@ impl<'a> Block<'a> {
 /// a long text has one.
 fn hash(text: &str) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mixed = text
-        .as_bytes()
-        .chunks(8)
-        .fold(text.len() as u64, |hash, chunk| {
-            let mut bytes = [0; 8];
-            for (to, from) in bytes.iter_mut().zip(chunk) {
-                *to = *from;
-            }
-            (hash ^ u64::from_le_bytes(bytes))
-                .wrapping_mul(ODD)
-                .rotate_left(29)
-        });
+    let mixed = text.as_bytes().chunks(8).fold(text.len() as u64, |hash, chunk| {
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(chunk) {
+            *to = *from;
+        }
+        (hash ^ u64::from_le_bytes(bytes)).wrapping_mul(ODD).rotate_left(29)
+    });
     // The high bits decide first, and each depends on every byte.
     let mixed = (mixed ^ (mixed >> 32)).wrapping_mul(ODD);
     (mixed ^ (mixed >> 29)).wrapping_mul(ODD)
@@ -290,10 +260,8 @@ fn piece_length(rest: &str) -> usize {
     candidates
         .filter(|&at| rest.is_char_boundary(at))
         .min_by_key(|&at| {
-            let window = rest
-                .as_bytes()
-                .get(at - 8..at)
-                .expect("a candidate is at least 8 bytes in");
+            let window =
+                rest.as_bytes().get(at - 8..at).expect("a candidate is at least 8 bytes in");
             let bytes: [u8; 8] = window.try_into().expect("it has 8 bytes");
             u64::from_le_bytes(bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         })

@@ -63,16 +63,11 @@ pub(crate) fn fixed(places: &[Place], radius: usize) -> Vec<usize> {
             }
         }
         let lower = rising.last();
-        set(
-            index,
-            lower.is_some_and(|(_, lower)| place.at - lower.at >= radius),
-        );
+        set(index, lower.is_some_and(|(_, lower)| place.at - lower.at >= radius));
         rising.push((index, place));
     }
     let inner = 1..places.len().saturating_sub(1);
-    inner
-        .filter(|&index| is_fixed.get(index).copied().unwrap_or_default())
-        .collect()
+    inner.filter(|&index| is_fixed.get(index).copied().unwrap_or_default()).collect()
 }
 
 /// Returns the lowest place in the second half, for a text that goes on and has no fixed place.
@@ -89,11 +84,7 @@ pub(crate) fn lowest_late(places: &[Place]) -> usize {
 pub(crate) fn divide(places: &[Place], stretch: Range<usize>, room: usize) -> Vec<usize> {
     let (mut waiting, mut ends) = (vec![stretch], Vec::new());
     while let Some(range) = waiting.pop() {
-        let stretch = Stretch {
-            places,
-            range: range.clone(),
-            room: room.max(1),
-        };
+        let stretch = Stretch { places, range: range.clone(), room: room.max(1) };
         match stretch.cut() {
             Some(at) => waiting.extend([at..range.end, range.start..at]),
             None => ends.push(range.end),
@@ -161,10 +152,8 @@ impl Stretch<'_> {
     /// Returns the first place from `from` on with at least `tokens` tokens of the stretch before
     /// it, or the end.
     fn after(&self, from: usize, tokens: usize) -> usize {
-        let inner = self
-            .places
-            .get(from..self.range.end)
-            .expect("a stretch is a range of the places");
+        let inner =
+            self.places.get(from..self.range.end).expect("a stretch is a range of the places");
         let base = self.at(self.range.start);
         from + inner.partition_point(|place| place.at - base < tokens)
     }
@@ -182,8 +171,6 @@ impl Stretch<'_> {
     }
 
     fn score(&self, place: usize) -> Score {
-        self.places
-            .get(place)
-            .map_or_else(Score::default, |place| place.score)
+        self.places.get(place).map_or_else(Score::default, |place| place.score)
     }
 }

@@ -43,11 +43,7 @@ fn a_text_of_several_blocks_is_cut_like_any_other() {
     assert_eq!(joined, text);
     let (last, others) = parts.split_last().unwrap();
     assert!(last.tokens <= 4000);
-    assert!(
-        others
-            .iter()
-            .all(|part| part.tokens <= 4000 && part.tokens >= 2390)
-    );
+    assert!(others.iter().all(|part| part.tokens <= 4000 && part.tokens >= 2390));
 }
 
 /// Texts without a place to cut, longer than a block in JSON.
@@ -97,15 +93,10 @@ fn an_edit_changes_the_parts_around_it_only() {
     let line = |n: usize| format!("fn name_{}() {{ {} }}\n\n", n, n * 7919 % 1009);
     let lines: Vec<String> = (0..3000).map(line).collect();
     let before = lines.concat();
-    let after = [&lines[..1500], &["a new line\n".to_owned()], &lines[1500..]]
-        .concat()
-        .concat();
+    let after = [&lines[..1500], &["a new line\n".to_owned()], &lines[1500..]].concat().concat();
     let texts = |text: &str| -> Vec<String> {
         let parts = cut(Tokenizer::O200k, text, 1000);
-        parts
-            .into_iter()
-            .map(|part| text[part.range].to_owned())
-            .collect()
+        parts.into_iter().map(|part| text[part.range].to_owned()).collect()
     };
     let (before, after) = (texts(&before), texts(&after));
     let new = after.iter().filter(|part| !before.contains(part)).count();
@@ -116,10 +107,7 @@ fn an_edit_changes_the_parts_around_it_only() {
 fn functions(count: usize, next: &mut impl FnMut(usize) -> usize) -> Vec<String> {
     let mut lines = Vec::new();
     for _ in 0..count {
-        lines.push(format!(
-            "fn name_{}(input: &str) -> usize {{\n",
-            next(100_000)
-        ));
+        lines.push(format!("fn name_{}(input: &str) -> usize {{\n", next(100_000)));
         for _ in 0..next(40) + 2 {
             lines.push(format!("    step({}, {});\n", next(10_000), next(100)));
         }
@@ -132,9 +120,7 @@ fn functions(count: usize, next: &mut impl FnMut(usize) -> usize) -> Vec<String>
 fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |below| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) as usize % below
     }
 }
@@ -174,17 +160,10 @@ fn an_insertion_changes_few_parts_however_long_it_is() {
     let tokens: usize = parts.iter().map(|part| part.tokens).sum();
     let good = parts.iter().filter(begins_well).count();
     assert!(good * 10 >= parts.len() * 9, "{good} of {}", parts.len());
-    assert!(
-        tokens * 100 >= parts.len() * BUDGET * 78,
-        "{tokens} in {}",
-        parts.len()
-    );
+    assert!(tokens * 100 >= parts.len() * BUDGET * 78, "{tokens} in {}", parts.len());
     let short = new_parts(&lines, 60, &mut next);
     let sum: usize = short.iter().sum();
-    assert!(
-        sum <= 2 * 60 && short[56] <= 4 && short[59] <= 6,
-        "{short:?}"
-    );
+    assert!(sum <= 2 * 60 && short[56] <= 4 && short[59] <= 6, "{short:?}");
     // An insertion of this length is most of a part itself.
     let long = new_parts(&lines, 300, &mut next);
     assert!(long[56] <= 5 && long[59] <= 7, "{long:?}");

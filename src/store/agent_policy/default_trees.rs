@@ -44,17 +44,9 @@ impl DefaultTrees {
     /// `repository-broken`, `object-missing`, also for a hub that cannot be read.
     pub fn find(world: &World, repo: &Repo) -> Result<DefaultTrees> {
         let member = Membership::find(repo)?.filter(|member| member.role == Role::Agent);
-        let hub = member
-            .map(|member| BareRepo::open(&member.hub)?.to_read())
-            .transpose()?;
-        let source = Source {
-            repo: hub.as_ref().unwrap_or(repo),
-            is_hub: hub.is_some(),
-        };
-        Ok(DefaultTrees {
-            trees: source.trees(world, repo)?,
-            hub,
-        })
+        let hub = member.map(|member| BareRepo::open(&member.hub)?.to_read()).transpose()?;
+        let source = Source { repo: hub.as_ref().unwrap_or(repo), is_hub: hub.is_some() };
+        Ok(DefaultTrees { trees: source.trees(world, repo)?, hub })
     }
 
     /// Returns the repository to read the trees from, given the one that they decide about.
@@ -84,11 +76,7 @@ impl Source<'_> {
             let usual = std::mem::replace(&mut found, self.trees_of(&name)?);
             add_new(&mut found, usual);
         }
-        for name in self
-            .named_by_people()?
-            .into_iter()
-            .chain(manifest_branch(here))
-        {
+        for name in self.named_by_people()?.into_iter().chain(manifest_branch(here)) {
             add_new(&mut found, self.trees_of(&name)?);
         }
         if found.is_empty() && !self.is_hub {
@@ -125,11 +113,7 @@ impl Source<'_> {
         if self.is_hub {
             let wanted = format!("heads/{name}");
             let published = self.published()?.into_iter();
-            commits.extend(
-                published
-                    .filter(|(name, _)| *name == wanted)
-                    .map(|(_, id)| id),
-            );
+            commits.extend(published.filter(|(name, _)| *name == wanted).map(|(_, id)| id));
         } else {
             commits.extend(self.repo.find_ref(&local)?);
         }
@@ -137,10 +121,7 @@ impl Source<'_> {
             commits.extend(self.repo.find_ref(&remote)?);
         }
         let tree = |commit| {
-            Ok(DefaultTree {
-                branch: name.to_owned(),
-                tree: self.repo.tree_of(Some(commit))?,
-            })
+            Ok(DefaultTree { branch: name.to_owned(), tree: self.repo.tree_of(Some(commit))? })
         };
         commits.into_iter().map(tree).collect()
     }
@@ -150,20 +131,13 @@ impl Source<'_> {
         if !self.is_hub {
             return Ok(Vec::new());
         }
-        let found = self
-            .repo
-            .refs_below(ref_names::PUBLISHED_DESKS)?
-            .into_iter();
+        let found = self.repo.refs_below(ref_names::PUBLISHED_DESKS)?.into_iter();
         let of_desk = |name: &RefName| {
             let name = name.to_string();
-            let (_, rest) = name
-                .strip_prefix(ref_names::PUBLISHED_DESKS)?
-                .split_once('/')?;
+            let (_, rest) = name.strip_prefix(ref_names::PUBLISHED_DESKS)?.split_once('/')?;
             Some(rest.to_owned())
         };
-        Ok(found
-            .filter_map(|found| Some((of_desk(&found.name)?, found.id)))
-            .collect())
+        Ok(found.filter_map(|found| Some((of_desk(&found.name)?, found.id))).collect())
     }
 }
 
@@ -187,9 +161,7 @@ pub(super) fn manifest_in(repo: &Repo, tree: Oid) -> Option<Value> {
 
 /// Returns the default branch that the manifest in the working tree names; an unusable manifest counts as absent.
 pub fn manifest_branch(repo: &Repo) -> Option<String> {
-    let bytes = repo
-        .read_file(&RepoPath::from(MANIFEST), MAX_RECORD_BYTES)
-        .ok()??;
+    let bytes = repo.read_file(&RepoPath::from(MANIFEST), MAX_RECORD_BYTES).ok()??;
     let manifest: Value = serde_json::from_slice(&bytes).ok()?;
     Some(manifest.get("default_branch")?.as_str()?.to_owned())
 }

@@ -139,12 +139,7 @@ fn as_written(pattern: &PathPattern) -> String {
 }
 
 fn problem(message: String) -> SettingsProblem {
-    SettingsProblem {
-        path: String::new(),
-        line: None,
-        column: None,
-        message,
-    }
+    SettingsProblem { path: String::new(), line: None, column: None, message }
 }
 
 /// Refuses to move protected branches, for an agent; a person moves any.
@@ -187,24 +182,12 @@ fn find_with_agent<'a>(
         let end = end_of(name).filter(|end| end != name);
         protected.find(name).or_else(|| protected.find(&end?))
     })?;
-    Some(RefusedMove {
-        branch,
-        agent,
-        reason,
-    })
+    Some(RefusedMove { branch, agent, reason })
 }
 
 fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) -> Option<Error> {
-    let RefusedMove {
-        branch: protected,
-        agent,
-        reason,
-    } = find_with_agent(session, names)?;
-    let ProtectedBranch {
-        branch,
-        pattern,
-        origin,
-    } = &protected;
+    let RefusedMove { branch: protected, agent, reason } = find_with_agent(session, names)?;
+    let ProtectedBranch { branch, pattern, origin } = &protected;
     let why = match pattern {
         Some(pattern) => format!("'{pattern}' in {origin}"),
         None => format!("every branch except forks is protected while {origin}"),
@@ -223,9 +206,7 @@ fn refused<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) 
 
 /// Returns the command with which the agent continues.
 fn way_out(repo: &Repo, branch: &str, agent: &str) -> String {
-    let is_here = repo
-        .head()
-        .is_ok_and(|head| head.moving_ref().short() == *branch);
+    let is_here = repo.head().is_ok_and(|head| head.moving_ref().short() == *branch);
     let fork = ref_names::fork_branch(agent);
     let word = shell_word(branch);
     if !is_here {
@@ -233,9 +214,6 @@ fn way_out(repo: &Repo, branch: &str, agent: &str) -> String {
     }
     match repo.find_ref(&fork) {
         Ok(None) => format!("git colony fork {agent}   # a person merges it into {word}"),
-        _ => format!(
-            "git switch {}   # a person merges it into {word}",
-            fork.short()
-        ),
+        _ => format!("git switch {}   # a person merges it into {word}", fork.short()),
     }
 }

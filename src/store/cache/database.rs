@@ -70,10 +70,7 @@ enum Cause {
 impl Unusable {
     /// Makes an error with this explanation.
     pub fn because(why: impl Into<String>) -> Unusable {
-        Unusable {
-            why: why.into(),
-            cause: Cause::Other,
-        }
+        Unusable { why: why.into(), cause: Cause::Other }
     }
 
     /// Returns `true` if the only problem is that another process has held the database for long.
@@ -97,10 +94,7 @@ impl From<rusqlite::Error> for Unusable {
             _ if is_moved(&error) => Cause::Replaced,
             _ => Cause::Other,
         };
-        Unusable {
-            why: error.to_string(),
-            cause,
-        }
+        Unusable { why: error.to_string(), cause }
     }
 }
 
@@ -214,10 +208,7 @@ impl Database {
         let is_there = require_plain(path).is_ok() && path.exists();
         let opened = is_there.then(|| Database::try_open(path, schema, BUSY_TIMEOUT).ok());
         match opened.flatten() {
-            Some(database) => Ok(Database {
-                lasting: Lasting::RolledBack,
-                ..database
-            }),
+            Some(database) => Ok(Database { lasting: Lasting::RolledBack, ..database }),
             None => Database::in_memory(schema),
         }
     }
@@ -229,12 +220,7 @@ impl Database {
     pub fn in_memory(schema: Schema) -> Result<Database, Unusable> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(schema.tables)?;
-        Ok(Database {
-            connection,
-            path: PathBuf::new(),
-            file: (0, 0),
-            lasting: Lasting::Kept,
-        })
+        Ok(Database { connection, path: PathBuf::new(), file: (0, 0), lasting: Lasting::Kept })
     }
 
     fn try_open(path: &Path, schema: Schema, wait: Duration) -> Result<Database, rusqlite::Error> {
@@ -262,12 +248,7 @@ impl Database {
             connection.execute_batch(&all)?;
         }
         let file = identity(path).unwrap_or_default();
-        Ok(Database {
-            connection,
-            path: path.to_owned(),
-            file,
-            lasting: Lasting::Kept,
-        })
+        Ok(Database { connection, path: path.to_owned(), file, lasting: Lasting::Kept })
     }
 
     /// Returns the connection for reading.
@@ -289,10 +270,7 @@ impl Database {
         if self.is_in_place() {
             result
         } else {
-            Err(Unusable {
-                why: "the file was deleted".to_owned(),
-                cause: Cause::Replaced,
-            })
+            Err(Unusable { why: "the file was deleted".to_owned(), cause: Cause::Replaced })
         }
     }
 
@@ -300,9 +278,8 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
     ) -> Result<T, Unusable> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&transaction)?;
         match self.lasting {
             Lasting::Kept => transaction.commit()?,
@@ -329,11 +306,7 @@ impl Database {
 fn uri_path(path: &Path) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(byte);
     let escaped = path.as_os_str().as_bytes().iter().map(|byte| {
-        if plain(byte) {
-            char::from(*byte).to_string()
-        } else {
-            format!("%{byte:02X}")
-        }
+        if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }
     });
     escaped.collect()
 }

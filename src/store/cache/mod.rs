@@ -43,27 +43,19 @@ impl Cache {
     /// Nothing is created in the repository of another user, who could not write into our folder afterwards.
     pub fn of_reader(repo: &Repo, name: &str) -> Cache {
         let owner = std::fs::metadata(repo.common_dir()).map(|found| found.uid());
-        Cache {
-            is_written: owner.is_ok_and(|owner| owner == own_user()),
-            ..Cache::of(repo, name)
-        }
+        Cache { is_written: owner.is_ok_and(|owner| owner == own_user()), ..Cache::of(repo, name) }
     }
 
     /// Returns a cache that all clones of a hub share.
     pub fn of_hub(repo: &Repo, hub: &Path, name: &str) -> Cache {
-        Cache {
-            path: hub.join("colony/cache").join(name),
-            is_written: repo.keeps_objects(),
-        }
+        Cache { path: hub.join("colony/cache").join(name), is_written: repo.keeps_objects() }
     }
 
     /// Reads the cache; a file that cannot be read counts as empty.
     pub fn read<T: DeserializeOwned + Default>(&self) -> T {
         let found = plain_file::find(&self.path, Symlinks::Refused, MAX_BYTES);
         let bytes = found.ok().flatten();
-        bytes
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default()
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
     /// Replaces the cache; where it cannot be written, it is missing next time.

@@ -76,9 +76,7 @@ impl SearchIndex {
         } else {
             Database::rehearse(&path, SCHEMA)
         };
-        Ok(SearchIndex {
-            database: database?,
-        })
+        Ok(SearchIndex { database: database? })
     }
 
     /// Deletes the index and creates it again.
@@ -89,9 +87,7 @@ impl SearchIndex {
         if !repo.keeps_objects() {
             return SearchIndex::in_memory();
         }
-        Ok(SearchIndex {
-            database: Database::recreate(&place(repo, hub), SCHEMA)?,
-        })
+        Ok(SearchIndex { database: Database::recreate(&place(repo, hub), SCHEMA)? })
     }
 
     /// Returns `true` if there is an index. Looking for one does not create it.
@@ -104,9 +100,7 @@ impl SearchIndex {
     /// # Errors
     /// When there is no memory.
     pub fn in_memory() -> Result<SearchIndex, Unusable> {
-        Ok(SearchIndex {
-            database: Database::in_memory(SCHEMA)?,
-        })
+        Ok(SearchIndex { database: Database::in_memory(SCHEMA)? })
     }
 
     /// Finds a document by its key: its number and its passages.
@@ -117,10 +111,7 @@ impl SearchIndex {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
         let found = statement.query_row([key.as_slice()], |row| Ok((row.get(0)?, opened(row, 1)?)));
-        found
-            .optional()?
-            .map(|(id, value)| Ok((id, value?)))
-            .transpose()
+        found.optional()?.map(|(id, value)| Ok((id, value?))).transpose()
     }
 
     /// Returns the number of a document.
@@ -200,8 +191,7 @@ impl SearchIndex {
         let mut statement = self.database.reader().prepare_cached(sql)?;
         let found = statement.query_row([key.as_slice()], |row| row.get(0));
         let row = found.optional()?;
-        row.map(|row| self.large("views", "documents", row))
-            .transpose()
+        row.map(|row| self.large("views", "documents", row)).transpose()
     }
 
     /// Reads a value that may be large, into the memory in which it stays.
@@ -213,9 +203,7 @@ impl SearchIndex {
         let (mut seal, mut value) = ([0; DIGEST], vec![0; length]);
         blob.read_at_exact(&mut seal, 0)?;
         blob.read_at_exact(&mut value, DIGEST)?;
-        (digest(&value) == seal)
-            .then_some(value)
-            .ok_or_else(damaged)
+        (digest(&value) == seal).then_some(value).ok_or_else(damaged)
     }
 
     /// Stores a view, and deletes those that were not used for long.
@@ -237,10 +225,7 @@ impl SearchIndex {
     /// When the index cannot be read.
     pub fn is_overgrown(&self, used: usize) -> Result<bool, Unusable> {
         let sql = "SELECT count(*) FROM documents";
-        let all: i64 = self
-            .database
-            .reader()
-            .query_row(sql, [], |row| row.get(0))?;
+        let all: i64 = self.database.reader().query_row(sql, [], |row| row.get(0))?;
         let used = i64::try_from(used).unwrap_or(i64::MAX);
         Ok(all > MIN_DOCUMENTS.max(used.saturating_mul(MAX_UNUSED)))
     }
@@ -256,22 +241,14 @@ fn sealed(value: &[u8]) -> Vec<u8> {
 
 /// Returns the value of a column without its digest; the inner error is that it is damaged.
 fn opened(row: &Row<'_>, column: usize) -> rusqlite::Result<Result<Vec<u8>, Unusable>> {
-    let found = row
-        .get_ref(column)?
-        .as_blob()?
-        .split_first_chunk::<DIGEST>();
+    let found = row.get_ref(column)?.as_blob()?.split_first_chunk::<DIGEST>();
     let value = found.filter(|(seal, value)| digest(value) == **seal);
-    Ok(value
-        .map(|(_, value)| value.to_vec())
-        .ok_or_else(|| Unusable::because("it is damaged")))
+    Ok(value.map(|(_, value)| value.to_vec()).ok_or_else(|| Unusable::because("it is damaged")))
 }
 
 fn digest(value: &[u8]) -> [u8; DIGEST] {
     let mut digest = [0; DIGEST];
-    blake3::Hasher::new()
-        .update(value)
-        .finalize_xof()
-        .fill(&mut digest);
+    blake3::Hasher::new().update(value).finalize_xof().fill(&mut digest);
     digest
 }
 
@@ -303,10 +280,7 @@ mod tests {
         let found = index.find([1; 16]).unwrap().unwrap();
         assert_eq!(found, (0, b"passages".to_vec()));
         assert_eq!(index.document(0).unwrap().unwrap(), b"passages");
-        let places = WordPlaces {
-            base: 0,
-            bytes: b"places".to_vec(),
-        };
+        let places = WordPlaces { base: 0, bytes: b"places".to_vec() };
         assert_eq!(index.places("word").unwrap(), [places]);
         assert_eq!(index.view([2; 16]).unwrap().unwrap(), b"documents");
         assert!(index.find([3; 16]).unwrap().is_none());
@@ -316,11 +290,9 @@ mod tests {
     #[test]
     fn a_damaged_value_is_not_used() {
         let index = index();
-        for (table, column) in [
-            ("documents", "passages"),
-            ("words", "places"),
-            ("views", "documents"),
-        ] {
+        for (table, column) in
+            [("documents", "passages"), ("words", "places"), ("views", "documents")]
+        {
             let sql = format!("UPDATE {table} SET {column} = {column} || x'00'");
             index.database.reader().execute(&sql, []).unwrap();
         }

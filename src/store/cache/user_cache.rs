@@ -102,9 +102,8 @@ impl UserCache {
     /// Returns an entry; a damaged one counts as missing.
     pub fn find(&self, key: CacheKey) -> Option<Vec<u8>> {
         let connection = self.database.as_ref()?.reader();
-        let mut statement = connection
-            .prepare_cached("SELECT value FROM cuts WHERE key = ?1")
-            .ok()?;
+        let mut statement =
+            connection.prepare_cached("SELECT value FROM cuts WHERE key = ?1").ok()?;
         let found = statement
             .query_row([key.as_slice()], |row| row.get::<_, Vec<u8>>(0))
             .optional()
@@ -123,9 +122,7 @@ impl UserCache {
         let written = database.transaction(|connection| {
             let sql = "INSERT OR REPLACE INTO cuts (key, day, value) VALUES (?1, ?2, ?3)";
             let mut statement = connection.prepare_cached(sql)?;
-            let small = entries
-                .iter()
-                .filter(|(_, value)| value.len() <= MAX_ENTRY_BYTES);
+            let small = entries.iter().filter(|(_, value)| value.len() <= MAX_ENTRY_BYTES);
             for (key, value) in small {
                 let value = [digest_of(*key, value).as_slice(), value].concat();
                 statement.execute((key.as_slice(), day, value))?;
@@ -178,11 +175,7 @@ mod tests {
     use super::*;
 
     fn cache(day: i64, most_bytes: i64, path: &std::path::Path) -> UserCache {
-        UserCache {
-            database: Database::open(path, SCHEMA).ok(),
-            day,
-            most_bytes,
-        }
+        UserCache { database: Database::open(path, SCHEMA).ok(), day, most_bytes }
     }
 
     #[test]
@@ -196,9 +189,7 @@ mod tests {
         let connection = cache.database.as_ref().unwrap().reader();
         let (own, other) = (key("a"), key("b"));
         let copied = "INSERT INTO cuts SELECT ?1, day, value FROM cuts WHERE key = ?2";
-        connection
-            .execute(copied, (other.as_slice(), own.as_slice()))
-            .unwrap();
+        connection.execute(copied, (other.as_slice(), own.as_slice())).unwrap();
         assert_eq!(cache.find(other), None);
     }
 

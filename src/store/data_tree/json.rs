@@ -25,19 +25,11 @@ pub(crate) fn parse_with(text: &str, repeated_keys: RepeatedKeys) -> Option<Docu
     if text.len() > MAX_BYTES {
         return None;
     }
-    let mut parser = Parser {
-        text,
-        at: 0,
-        repeated_keys,
-    };
+    let mut parser = Parser { text, at: 0, repeated_keys };
     parser.skip_space();
     let root = parser.value(0)?;
     parser.skip_space();
-    (parser.at == text.len()).then_some(Document {
-        text,
-        root,
-        value: None,
-    })
+    (parser.at == text.len()).then_some(Document { text, root, value: None })
 }
 
 struct Parser<'t> {
@@ -72,10 +64,7 @@ impl Parser<'_> {
             b'"' => Data::Scalar(canonical_string(&self.string()?)),
             _ => Data::Scalar(self.word()?),
         };
-        Some(Node {
-            span: start..self.at,
-            data,
-        })
+        Some(Node { span: start..self.at, data })
     }
 
     /// Reads members or items up to the closing bracket.

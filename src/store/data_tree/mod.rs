@@ -83,8 +83,7 @@ impl Document<'_> {
     pub(crate) fn indentation(&self, at: usize) -> &str {
         let line = self.line_before(at);
         let length = line.len() - line.trim_start_matches([' ', '\t']).len();
-        line.get(..length)
-            .expect("the line begins with its indentation")
+        line.get(..length).expect("the line begins with its indentation")
     }
 
     /// Returns the number of bytes on the line before a byte.
@@ -104,10 +103,7 @@ impl Node {
 
     /// Returns `true` if it is written by lines and indentation.
     pub(crate) fn is_block(&self) -> bool {
-        matches!(
-            self.data,
-            Data::Map(Style::Block(_), _) | Data::List(Style::Block(_), _)
-        )
+        matches!(self.data, Data::Map(Style::Block(_), _) | Data::List(Style::Block(_), _))
     }
 
     /// Returns the text of an empty map or list.
@@ -142,9 +138,7 @@ impl Node {
     /// Returns the member with that name; the last one of a repeated name, as parsers do.
     pub(crate) fn member(&self, key: &str) -> Option<&Node> {
         let mut members = self.members()?.iter();
-        members
-            .rfind(|member| member.key == key)
-            .map(|member| &member.value)
+        members.rfind(|member| member.key == key).map(|member| &member.value)
     }
 
     /// Returns the canonical spelling of the member with that name if it is a scalar.
@@ -182,9 +176,8 @@ impl Node {
                 write_list(out, items);
             }
             Data::Map(_, entries) => {
-                let members = entries
-                    .iter()
-                    .map(|entry| (entry.key.as_str(), entry.value.canonical()));
+                let members =
+                    entries.iter().map(|entry| (entry.key.as_str(), entry.value.canonical()));
                 write_map(out, members.collect());
             }
         }
@@ -197,9 +190,7 @@ pub(crate) fn spelled(value: &Value) -> String {
     match value {
         Value::Array(items) => write_list(&mut out, items.iter().map(spelled)),
         Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(key, value)| (key.as_str(), spelled(value)));
+            let members = members.iter().map(|(key, value)| (key.as_str(), spelled(value)));
             write_map(&mut out, members.collect());
         }
         value => out = value.to_string(),

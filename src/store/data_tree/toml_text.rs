@@ -12,14 +12,7 @@ use crate::store::yaml::Fault;
 /// The problem, on one line, with its position if it is known.
 pub(in crate::store) fn open(text: &str) -> Result<Spanned<DeTable<'_>>, Fault> {
     DeTable::parse(text).map_err(|error| Fault {
-        position: error
-            .span()
-            .map(|span| Position::of(text.as_bytes(), span.start)),
-        message: error
-            .message()
-            .lines()
-            .next()
-            .unwrap_or("it is not TOML")
-            .to_owned(),
+        position: error.span().map(|span| Position::of(text.as_bytes(), span.start)),
+        message: error.message().lines().next().unwrap_or("it is not TOML").to_owned(),
     })
 }

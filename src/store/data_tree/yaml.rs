@@ -22,21 +22,14 @@ pub(crate) fn parse(text: &str) -> Option<Document<'_>> {
     let value = yaml::find_value(text)?;
     let lines = Lines::of(text)?;
     let first = lines.next_content(0)?;
-    let mut parser = Parser {
-        lines: &lines,
-        at: first,
-    };
+    let mut parser = Parser { lines: &lines, at: first };
     let line = lines.get(first)?;
     let mut root = parser.block(line.content, line.column, 0)?;
     if parser.at != lines.all.len() {
         return None;
     }
     fill(&mut root, text, &value)?;
-    Some(Document {
-        text,
-        root,
-        value: Some(value),
-    })
+    Some(Document { text, root, value: Some(value) })
 }
 
 /// Reads blocks; `at` is the next line of content.
@@ -52,23 +45,14 @@ impl Parser<'_, '_> {
             return None;
         }
         let line = self.lines.get(self.at)?;
-        let begin = if content == line.content {
-            line.lead
-        } else {
-            content
-        };
+        let begin = if content == line.content { line.lead } else { content };
         let is_list = is_dash(self.lines.at(content..line.end));
         let mut entries: Vec<Entry> = Vec::new();
         let mut next = Some((content, begin));
         while let Some((start, from)) = next {
             let (key, value) = self.entry(start, column, depth, is_list)?;
             let end = self.lines.boundary(self.at);
-            entries.push(Entry {
-                key,
-                whole: from..end,
-                start,
-                value,
-            });
+            entries.push(Entry { key, whole: from..end, start, value });
             next = None;
             if let Some(line) = self.lines.get(self.at) {
                 let goes_on = line.column == column
@@ -83,11 +67,7 @@ impl Parser<'_, '_> {
         let style = Style::Block(column);
         Some(Node {
             span: begin..self.lines.boundary(self.at),
-            data: if is_list {
-                Data::List(style, entries)
-            } else {
-                Data::Map(style, entries)
-            },
+            data: if is_list { Data::List(style, entries) } else { Data::Map(style, entries) },
         })
     }
 
@@ -101,11 +81,7 @@ impl Parser<'_, '_> {
     ) -> Option<(String, Node)> {
         let line = self.lines.get(self.at)?;
         let text = self.lines.at(start..line.end).trim_end();
-        let (key, behind) = if is_list {
-            (String::new(), 1)
-        } else {
-            key_of(text)?
-        };
+        let (key, behind) = if is_list { (String::new(), 1) } else { key_of(text)? };
         let rest = text.get(behind..)?;
         let spaces = rest.len() - rest.trim_start_matches(' ').len();
         let rest = rest.trim_start_matches(' ');
@@ -122,30 +98,18 @@ impl Parser<'_, '_> {
             return Some((key, self.block(at, inner, depth + 1)?));
         }
         let length = inline_length(rest)?;
-        self.at = self
-            .lines
-            .next_content(self.at + 1)
-            .unwrap_or(self.lines.all.len());
+        self.at = self.lines.next_content(self.at + 1).unwrap_or(self.lines.all.len());
         let node = match rest.as_bytes().first()? {
             b'[' => flow_list(rest.get(..length)?, at)?,
-            _ => Node {
-                span: at..at + length,
-                data: Data::Scalar(String::new()),
-            },
+            _ => Node { span: at..at + length, data: Data::Scalar(String::new()) },
         };
         Some((key, node))
     }
 
     /// Reads the value below a key or dash: a block, or nothing.
     fn below(&mut self, behind: usize, column: usize, depth: usize, is_list: bool) -> Option<Node> {
-        self.at = self
-            .lines
-            .next_content(self.at + 1)
-            .unwrap_or(self.lines.all.len());
-        let nothing = Node {
-            span: behind..behind,
-            data: Data::Scalar(String::new()),
-        };
+        self.at = self.lines.next_content(self.at + 1).unwrap_or(self.lines.all.len());
+        let nothing = Node { span: behind..behind, data: Data::Scalar(String::new()) };
         let Some(line) = self.lines.get(self.at) else {
             return Some(nothing);
         };
@@ -175,20 +139,14 @@ impl Parser<'_, '_> {
             }
             number += 1;
         }
-        self.at = self
-            .lines
-            .next_content(number)
-            .unwrap_or(self.lines.all.len());
+        self.at = self.lines.next_content(number).unwrap_or(self.lines.all.len());
         // A line that looks like a comment above the next entry may be text of the scalar.
         if self.lines.boundary(self.at) < end {
             return None;
         }
         let text = self.lines.at(start..end);
         let length = text.trim_end_matches(['\n', '\r']).len();
-        Some(Node {
-            span: start..start + length,
-            data: Data::Scalar(String::new()),
-        })
+        Some(Node { span: start..start + length, data: Data::Scalar(String::new()) })
     }
 }
 

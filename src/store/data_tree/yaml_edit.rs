@@ -25,11 +25,7 @@ impl Document<'_> {
 
     /// Returns the line ending of the text.
     pub(crate) fn line_end(&self) -> &'static str {
-        if self.text.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        }
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
     /// Inserts whole lines behind a byte that ends a line.
@@ -92,9 +88,7 @@ impl Document<'_> {
             }
             (Data::List(Style::Flow, _), None) => {
                 let rest = self.at(node.span.end..self.text.len());
-                let line = rest
-                    .find('\n')
-                    .map_or(self.text.len(), |at| node.span.end + at + 1);
+                let line = rest.find('\n').map_or(self.text.len(), |at| node.span.end + at + 1);
                 let colon = self.at(0..node.span.start).trim_end().len();
                 let rest_of_line = self.at(node.span.end..line);
                 let behind = match rest_of_line.strip_suffix(end).unwrap_or(rest_of_line) {

@@ -76,11 +76,7 @@ impl<'t> Lines<'t> {
 
     fn lead_of(&self, number: usize, is_first: bool) -> usize {
         let above = self.all.get(..number).unwrap_or_default();
-        let count = above
-            .iter()
-            .rev()
-            .take_while(|line| line.is_trivia())
-            .count();
+        let count = above.iter().rev().take_while(|line| line.is_trivia()).count();
         let trivia = above.split_at(above.len() - count).1;
         let line = self.all.get(number);
         let (start, column) = line.map_or((0, 0), |line| (line.start, line.column));
@@ -89,10 +85,7 @@ impl<'t> Lines<'t> {
             Kind::Comment => line.column > column,
             _ => is_first,
         };
-        let own = trivia
-            .iter()
-            .rposition(belongs_above)
-            .map_or(0, |at| at + 1);
+        let own = trivia.iter().rposition(belongs_above).map_or(0, |at| at + 1);
         trivia.get(own).map_or(start, |line| line.start)
     }
 

@@ -80,9 +80,7 @@ fn flow_length(text: &str) -> Option<usize> {
     let mut at = 0;
     // Within a word, the signs of anchors, tags and comments are letters like any other.
     let begins = |at: usize| {
-        text.as_bytes()
-            .get(at.wrapping_sub(1))
-            .is_none_or(|before| b" \t[{,:".contains(before))
+        text.as_bytes().get(at.wrapping_sub(1)).is_none_or(|before| b" \t[{,:".contains(before))
     };
     loop {
         match *text.as_bytes().get(at)? {
@@ -103,10 +101,7 @@ fn flow_length(text: &str) -> Option<usize> {
 pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
     let span = offset..offset + text.len();
     let inner = text.get(1..text.len() - 1)?;
-    let whole = Node {
-        span: span.clone(),
-        data: Data::Scalar(String::new()),
-    };
+    let whole = Node { span: span.clone(), data: Data::Scalar(String::new()) };
     let mut entries = Vec::new();
     let mut from = 0;
     while !inner.get(from..)?.trim().is_empty() {
@@ -132,10 +127,7 @@ pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
             key: String::new(),
             whole: offset + 1 + from..comma.map_or(end, |at| end + at),
             start,
-            value: Node {
-                span: start..end,
-                data: Data::Scalar(String::new()),
-            },
+            value: Node { span: start..end, data: Data::Scalar(String::new()) },
         });
         let Some(comma) = comma else { break };
         from += spaces + length + comma + 1;
@@ -144,8 +136,5 @@ pub(super) fn flow_list(text: &str, offset: usize) -> Option<Node> {
             return Some(whole);
         }
     }
-    Some(Node {
-        span,
-        data: Data::List(Style::Flow, entries),
-    })
+    Some(Node { span, data: Data::List(Style::Flow, entries) })
 }

@@ -66,12 +66,7 @@ pub fn sync_directory(path: &Path) -> Result<()> {
 /// # Errors
 /// `io`.
 pub fn sync_file_system(path: &Path) -> Result<()> {
-    let cannot = |e| {
-        Error::io(
-            format!("cannot sync the file system of '{}'", path.display()),
-            e,
-        )
-    };
+    let cannot = |e| Error::io(format!("cannot sync the file system of '{}'", path.display()), e);
     let directory = File::open(path).map_err(cannot)?;
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(&directory).map_err(|e| cannot(e.into()))?;
@@ -95,10 +90,9 @@ pub fn make_directory(path: &Path) -> Result<()> {
 /// `no-space`, `io`.
 pub fn make_last_directory(path: &Path) -> Result<()> {
     match shared_access::make_directory(path) {
-        Err(e) if e.kind() != ErrorKind::AlreadyExists => Err(Error::io(
-            format!("cannot make directory '{}'", path.display()),
-            e,
-        )),
+        Err(e) if e.kind() != ErrorKind::AlreadyExists => {
+            Err(Error::io(format!("cannot make directory '{}'", path.display()), e))
+        }
         _ => Ok(()),
     }
 }
@@ -122,10 +116,9 @@ pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
     let here = rustix::fs::CWD;
     match rename_exclusively(here, from.as_os_str(), here, to.as_os_str()) {
         Ok(moved) => Ok(moved == Moved::Yes),
-        Err(e) => Err(Error::io(
-            format!("cannot rename '{}' to '{}'", from.display(), to.display()),
-            e,
-        )),
+        Err(e) => {
+            Err(Error::io(format!("cannot rename '{}' to '{}'", from.display(), to.display()), e))
+        }
     }
 }
 
@@ -162,11 +155,7 @@ pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -
 /// # Errors
 /// What the file system says.
 pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(path)?;
+    let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
     Ok(file)
 }

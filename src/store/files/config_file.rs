@@ -56,11 +56,8 @@ impl ConfigFile {
         let mut git = repo.git(world);
         git.args(["config", "--file", "-", "-z", "--get-all", key]);
         let output = git.input(bytes.to_vec()).run()?;
-        let mut values: Vec<Vec<u8>> = output
-            .stdout
-            .split(|byte| *byte == 0)
-            .map(<[u8]>::to_vec)
-            .collect();
+        let mut values: Vec<Vec<u8>> =
+            output.stdout.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
         // Each value ends with the separator.
         values.pop();
         Ok(values)
@@ -218,10 +215,7 @@ fn locked(lock: &Path) -> Error {
 fn busy(path: &Path) -> Error {
     Error::new(
         Code::Locked,
-        format!(
-            "another process is changing the configuration ('{}')",
-            path.display()
-        ),
+        format!("another process is changing the configuration ('{}')", path.display()),
     )
     .unchanged()
     .detail("path", path.display().to_string())
@@ -231,10 +225,7 @@ fn copy_of(repo: &Repo, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     let cannot = |e| Error::io("cannot copy the configuration", e);
     let folder = repo.common_dir().join("colony");
     atomic::make_directory(&folder)?;
-    let mut copy = tempfile::Builder::new()
-        .prefix("tmp-")
-        .tempfile_in(folder)
-        .map_err(cannot)?;
+    let mut copy = tempfile::Builder::new().prefix("tmp-").tempfile_in(folder).map_err(cannot)?;
     copy.write_all(bytes).map_err(cannot)?;
     Ok(copy)
 }

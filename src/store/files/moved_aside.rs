@@ -58,18 +58,13 @@ pub fn worktrees(kept: &Path) -> Vec<(WorktreeKey, PathBuf)> {
 /// Lists the operations that have files in the folder of a worktree.
 pub fn operations(worktree: &Path) -> Vec<OperationId> {
     let names = entries(worktree).into_iter();
-    names
-        .filter_map(|name| OperationId::parse(name.to_str()?))
-        .collect()
+    names.filter_map(|name| OperationId::parse(name.to_str()?)).collect()
 }
 
 /// Returns the size in bytes of an operation's folder.
 pub fn size_of(folder: &Path) -> u64 {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
-    found
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
+    found.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
 /// Moves `from` to `to` with everything in it. Existing files stay; a file of the same name gets another

@@ -33,10 +33,7 @@ pub struct HookPlaces {
 impl HookPlaces {
     /// Returns the folders, which need not exist.
     pub fn of(repo: &Repo) -> HookPlaces {
-        HookPlaces {
-            shared: repo.common_dir().join("colony"),
-            own: repo.git_dir().join("colony"),
-        }
+        HookPlaces { shared: repo.common_dir().join("colony"), own: repo.git_dir().join("colony") }
     }
 
     /// Returns the record of the hooks that existed before ours were installed for all worktrees.
@@ -112,10 +109,7 @@ impl Places {
         let key = format!("{:016x}\n", (world.entropy)());
         atomic::write_durably(&key_in(repo.git_dir()), key.as_bytes())?;
         Places::find(repo)?.ok_or_else(|| {
-            Error::new(
-                Code::RepositoryBroken,
-                "the worktree key vanished while it was written",
-            )
+            Error::new(Code::RepositoryBroken, "the worktree key vanished while it was written")
         })
     }
 
@@ -163,11 +157,7 @@ impl Places {
 
     /// Returns the places of a removed worktree; the files that its operations moved aside are in `kept`.
     pub fn of_removed(key: WorktreeKey, kept: PathBuf) -> Places {
-        Places {
-            key,
-            colony: PathBuf::new(),
-            kept,
-        }
+        Places { key, colony: PathBuf::new(), kept }
     }
 
     /// Returns the folder of the files that operations of all worktrees moved aside, below a common git

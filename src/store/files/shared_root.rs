@@ -103,11 +103,7 @@ impl AgentPlace {
         let agents = folder.parent().filter(|path| path.ends_with("agents"))?;
         let agent = key::decode(folder.file_name()?.to_str()?)?;
         let hubs = agents.parent()?.join("hubs");
-        hubs.is_dir().then(|| AgentPlace {
-            agent,
-            clone: clone.to_owned(),
-            hubs,
-        })
+        hubs.is_dir().then(|| AgentPlace { agent, clone: clone.to_owned(), hubs })
     }
 }
 
@@ -116,11 +112,7 @@ fn resolved(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {
             let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() {
-                real
-            } else {
-                real.join(rest)
-            };
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
         }
     }
     path.to_owned()

@@ -25,13 +25,7 @@ mod tests {
             unified("x", Some("a\n"), Some("b\n")),
             "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
         );
-        assert_eq!(
-            unified("x", None, Some("b\n")),
-            "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n"
-        );
-        assert_eq!(
-            unified("x", Some("a\n"), None),
-            "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
-        );
+        assert_eq!(unified("x", None, Some("b\n")), "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n");
+        assert_eq!(unified("x", Some("a\n"), None), "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
     }
 }

@@ -44,10 +44,7 @@ impl WorktreeFiles {
     pub fn open(root: &Path) -> io::Result<WorktreeFiles> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
-        Ok(WorktreeFiles {
-            root,
-            opened: RefCell::new(Vec::new()),
-        })
+        Ok(WorktreeFiles { root, opened: RefCell::new(Vec::new()) })
     }
 
     /// Returns the kind of entry at a path. No symlink on the way is followed.

@@ -72,10 +72,7 @@ impl KnownLocks {
         let theirs = answer.theirs.unwrap_or_default().into_iter();
         let mut locks: Vec<Lock> = theirs.filter_map(Lock::of_answer).take(MAX_LOCKS).collect();
         locks.sort_by(|a, b| (&a.path, &a.id).cmp(&(&b.path, &b.id)));
-        Some(KnownLocks {
-            asked_at: Some(asked_at),
-            locks,
-        })
+        Some(KnownLocks { asked_at: Some(asked_at), locks })
     }
 
     /// Records the locks for every clone of the colony, or without a colony for this repository.
@@ -96,9 +93,7 @@ impl KnownLocks {
     /// files that it changes.
     pub fn meeting(&self, changed: &[(String, BTreeSet<RepoPath>)]) -> Vec<LockedPath> {
         let found = self.locks.iter().filter_map(|lock| {
-            let here = changed
-                .iter()
-                .filter(|(_, paths)| paths.contains(&lock.path));
+            let here = changed.iter().filter(|(_, paths)| paths.contains(&lock.path));
             let branches: BTreeSet<&String> = here.map(|(branch, _)| branch).collect();
             (!branches.is_empty()).then(|| LockedPath {
                 path: lock.path.clone(),
@@ -175,11 +170,8 @@ mod tests {
             {"id": "4", "path": "../out"}, {"id": "5", "path": "/etc/passwd"}, {"id": "6", "path": ".git/config"},
             {"id": "7", "path": ""}, {"id": "8", "path": "a\u0000b"}]}"#;
         let known = KnownLocks::parse(json, "now".to_owned()).unwrap();
-        let said: Vec<_> = known
-            .locks
-            .iter()
-            .map(|lock| (lock.id.as_str(), lock.path.to_string()))
-            .collect();
+        let said: Vec<_> =
+            known.locks.iter().map(|lock| (lock.id.as_str(), lock.path.to_string())).collect();
         assert_eq!(said, [("3", "a.bin".to_owned()), ("2", "b.bin".to_owned())]);
         let [eve, nobody] = known.locks.as_slice() else {
             panic!("{known:?}");

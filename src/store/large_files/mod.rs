@@ -103,13 +103,10 @@ pub fn guard(
 }
 
 fn gone(path: &RepoPath) -> Error {
-    Error::new(
-        Code::ObjectMissing,
-        format!("git-lfs no longer has the kept content of '{path}'"),
-    )
-    .unchanged()
-    .detail("path", path)
-    .hint("git add --renormalize .   # stores it again; then run the command again")
+    Error::new(Code::ObjectMissing, format!("git-lfs no longer has the kept content of '{path}'"))
+        .unchanged()
+        .detail("path", path)
+        .hint("git add --renormalize .   # stores it again; then run the command again")
 }
 
 /// Gives an object of the store a hard link in `folder`; returns `true` if the store has it.

@@ -36,10 +36,7 @@ pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
         return Ok(());
     }
     large_files::restore_objects(session, &folder)?;
-    let (store, kept) = (
-        LfsObjects::of(&session.repo),
-        places.automatic_large_files(name),
-    );
+    let (store, kept) = (LfsObjects::of(&session.repo), places.automatic_large_files(name));
     for made in large_files::all_in(&folder) {
         // The store had it already: a second hard link to one file.
         made.link_from_into(&store, &kept)?;
@@ -92,9 +89,7 @@ pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Res
     let sources: Vec<LfsObjects> = [LfsObjects::of(repo)].into_iter().chain(made).collect();
     let note = Cache::of(repo, HELD);
     let known: Held = note.read();
-    let mut before = known
-        .tree
-        .filter(|tree| pool.is_dir() && repo.object_size(*tree).is_some());
+    let mut before = known.tree.filter(|tree| pool.is_dir() && repo.object_size(*tree).is_some());
     for tree in trees {
         for pointer in added(repo, before, *tree)? {
             if let Some(source) = sources.iter().find(|source| source.has(&pointer)) {
@@ -122,12 +117,8 @@ fn added(repo: &Repo, before: Option<Oid>, tree: Oid) -> Result<Vec<Pointer>> {
         Some(before) => repo.diff_trees(before, tree)?,
         None => repo.list_tree(tree)?,
     };
-    let files = changes
-        .into_iter()
-        .filter_map(|change| change.new.filter(TreeEntry::is_file));
-    Ok(files
-        .filter_map(|entry| Pointer::of_blob(repo, entry.id))
-        .collect())
+    let files = changes.into_iter().filter_map(|change| change.new.filter(TreeEntry::is_file));
+    Ok(files.filter_map(|entry| Pointer::of_blob(repo, entry.id)).collect())
 }
 
 /// Returns the folder of the large files of named checkpoints: among the kept files, or beside the git-lfs
@@ -232,21 +223,12 @@ fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
         let Ok(record) = Record::read(repo, operation.id) else {
             return Ok(None);
         };
-        let of_checkpoints = record
-            .refs
-            .iter()
-            .filter(|change| ref_names::parse_checkpoint(&change.name).is_some());
-        tags.extend(
-            of_checkpoints
-                .flat_map(|change| [change.old, change.new])
-                .flatten(),
-        );
+        let of_checkpoints =
+            record.refs.iter().filter(|change| ref_names::parse_checkpoint(&change.name).is_some());
+        tags.extend(of_checkpoints.flat_map(|change| [change.old, change.new]).flatten());
     }
     let is_there = |tag: &Oid| repo.peel_to_commit(*tag).is_some();
-    Ok(tags
-        .iter()
-        .all(is_there)
-        .then(|| tags.into_iter().collect()))
+    Ok(tags.iter().all(is_there).then(|| tags.into_iter().collect()))
 }
 
 /// Returns the trees of a checkpoint: of its files, and of its index where that was kept too.
@@ -335,9 +317,7 @@ fn sources(session: &Session) -> Vec<LfsObjects> {
 
 fn of_hub(session: &Session) -> Option<LfsObjects> {
     let member = session.membership.as_ref()?;
-    Some(LfsObjects::in_folder(
-        member.hub.join("lfs").join("objects"),
-    ))
+    Some(LfsObjects::in_folder(member.hub.join("lfs").join("objects")))
 }
 
 fn link_wanted(session: &Session, tree: Oid, wanted: &BTreeSet<RepoPath>) -> Result<()> {

@@ -45,11 +45,7 @@ impl AgentReason {
         match self {
             AgentReason::Named => "--agent, COLONY_AGENT or colony.agent names it".to_owned(),
             AgentReason::Place(place) => format!("'{}' is in its clone", place.display()),
-            AgentReason::Process {
-                pid,
-                command,
-                place,
-            } => format!(
+            AgentReason::Process { pid, command, place } => format!(
                 "'{command}' (process {pid}), which started this, runs in its clone, in '{}'",
                 place.display()
             ),
@@ -111,10 +107,7 @@ pub fn by_place_or_session(world: &World) -> BTreeMap<String, AgentReason> {
 /// this is, and those of [`by_place`].
 pub fn bound(session: &Session) -> BTreeMap<String, AgentReason> {
     let mut agents = by_place(&session.world);
-    let member = session
-        .membership
-        .as_ref()
-        .filter(|member| member.role == Role::Agent);
+    let member = session.membership.as_ref().filter(|member| member.role == Role::Agent);
     if let Some(agent) = member.and_then(|member| member.agent.clone()) {
         let here = || AgentReason::Place(session.repo.workdir().to_owned());
         agents.entry(agent).or_insert_with(here);
@@ -155,10 +148,7 @@ fn linked(worktree: &Path) -> Option<PathBuf> {
     // In a repository of its own, it is a folder.
     let text = plain_file::read_text(worktree.join(".git")).ok()?;
     // Leave a path with `..` to the system to resolve.
-    worktree
-        .join(text.strip_prefix("gitdir:")?.trim())
-        .canonicalize()
-        .ok()
+    worktree.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
 }
 
 fn recorded(folder: &Path) -> Option<String> {

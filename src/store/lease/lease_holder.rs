@@ -94,11 +94,7 @@ impl Me {
             .filter(|_| session.is_some())
             .cloned();
         let process = outermost.or_else(|| process_tree::leader_of(pid));
-        (session.is_some() || process.is_some()).then_some(Me {
-            session,
-            process,
-            line,
-        })
+        (session.is_some() || process.is_some()).then_some(Me { session, process, line })
     }
 
     /// Returns `true` if a process is the identifying one or one of its ancestors.
@@ -144,8 +140,7 @@ impl Holder {
             Some(pid) => Some(pid),
             None => self.who.terminal.as_ref().map(|_| 1),
         };
-        pid.zip(self.started)
-            .filter(|_| self.system == processes::system())
+        pid.zip(self.started).filter(|_| self.system == processes::system())
     }
 
     /// Returns `true` if the holder has not ended. For a session, its last activity and its terminal decide,
@@ -162,9 +157,7 @@ impl Holder {
     pub(in crate::store) fn is(&self, me: &Me) -> bool {
         match (&self.who.session, &me.session) {
             (Some(own), Some(session)) => own == session.as_str(),
-            _ => self
-                .process()
-                .is_some_and(|(pid, started)| me.comes_from(pid, started)),
+            _ => self.process().is_some_and(|(pid, started)| me.comes_from(pid, started)),
         }
     }
 }
@@ -177,7 +170,5 @@ pub fn session_of(world: &World) -> Option<SessionId> {
 /// Returns the seconds since a recorded time; a time that cannot be read is long ago.
 pub(in crate::store) fn age(then: &str, now: &Moment) -> i64 {
     let then = time::parse_rfc3339(then);
-    then.map_or(i64::MAX, |then| {
-        now.signed_duration_since(then).num_seconds()
-    })
+    then.map_or(i64::MAX, |then| now.signed_duration_since(then).num_seconds())
 }

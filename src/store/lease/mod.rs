@@ -186,10 +186,7 @@ enum Yielding {
 
 fn take(session: &Session, me: Option<Me>, yielding: Yielding) -> Result<()> {
     let world = &session.world;
-    let member = session
-        .membership
-        .as_ref()
-        .filter(|member| member.role == Role::Agent);
+    let member = session.membership.as_ref().filter(|member| member.role == Role::Agent);
     let agent = member.and_then(|member| member.agent.as_deref());
     let Some((agent, me)) = agent.zip(me) else {
         return Ok(());
@@ -233,28 +230,17 @@ fn path_in(git_dir: &Path) -> PathBuf {
 
 fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
     let waiting = "waiting for another git-colony that records who works in this clone";
-    WorktreeLock::take_at(
-        world,
-        &path.with_file_name("lease-lock"),
-        LOCK_TIMEOUT,
-        waiting,
-    )
+    WorktreeLock::take_at(world, &path.with_file_name("lease-lock"), LOCK_TIMEOUT, waiting)
 }
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {
-    let since = time::parse_rfc3339(&holder.since).map_or_else(String::new, |since| {
-        format!(", begun {}", time::ago(&since, now))
-    });
+    let since = time::parse_rfc3339(&holder.since)
+        .map_or_else(String::new, |since| format!(", begun {}", time::ago(&since, now)));
     let who = holder.to_text();
-    Error::new(
-        Code::AgentBusy,
-        format!("the clone of agent '{agent}' is in use by {who}{since}"),
-    )
-    .detail("agent", agent)
-    .detail("held_by", holder)
-    .hint(format!(
-        "git colony agents path {agent} --takeover   # if that session has ended"
-    ))
+    Error::new(Code::AgentBusy, format!("the clone of agent '{agent}' is in use by {who}{since}"))
+        .detail("agent", agent)
+        .detail("held_by", holder)
+        .hint(format!("git colony agents path {agent} --takeover   # if that session has ended"))
 }
 
 impl Lease {
@@ -269,10 +255,7 @@ impl Lease {
     }
 
     fn to_json(&self) -> Result<Vec<u8>> {
-        let lease = Lease {
-            format: FORMAT,
-            ..self.clone()
-        };
+        let lease = Lease { format: FORMAT, ..self.clone() };
         let json = serde_json::to_vec_pretty(&lease);
         json.or_code(Code::Io, || "cannot record who works in this clone")
     }
@@ -292,9 +275,7 @@ impl Lease {
         let age = age(&holder.renewed_at, now);
         if let Some(me) = me.filter(|me| holder.is(me)) {
             let is_news = holder.who.session.is_none() && me.session.is_some();
-            return Standing::Own {
-                is_due: is_news || age >= RENEWAL_SECONDS,
-            };
+            return Standing::Own { is_due: is_news || age >= RENEWAL_SECONDS };
         }
         if age > IDLE_SECONDS {
             return Standing::Idle(holder.who.clone());

@@ -125,13 +125,8 @@ mod tests {
         // A session from outside of the container belongs to no visible process.
         assert_eq!(leads(&[(1, 0, 0, NONE), (5, 1, 0, NONE)], 5), None);
         // A process with a session of its own has it here too; so does one that enters from outside.
-        let rows = [
-            (1, 0, 1, NONE),
-            (5, 1, 5, NONE),
-            (6, 5, 5, NONE),
-            (7, 0, 7, NONE),
-            (8, 7, 7, NONE),
-        ];
+        let rows =
+            [(1, 0, 1, NONE), (5, 1, 5, NONE), (6, 5, 5, NONE), (7, 0, 7, NONE), (8, 7, 7, NONE)];
         assert_eq!((leads(&rows, 6), leads(&rows, 8)), (Some(5), Some(7)));
         // The terminal counts, whichever process leads it.
         let rows = [(1, 0, 1, 3), (5, 1, 1, 3), (6, 0, 6, 4), (7, 6, 6, 4)];

@@ -33,9 +33,7 @@ pub fn find(pid: u32) -> Option<Process> {
 
 /// Returns the parent of a process; `None` where it has ended, or where the system does not show it.
 pub fn parent_of(pid: u32) -> Option<u32> {
-    find(pid)
-        .map(|process| process.parent)
-        .filter(|parent| *parent > 1)
+    find(pid).map(|process| process.parent).filter(|parent| *parent > 1)
 }
 
 /// Parses a line of `/proc/<pid>/stat`. The name is in parentheses and may hold any byte.
@@ -72,10 +70,7 @@ impl Process {
     /// Returns the name of its terminal relative to `/dev`, or the number for an unknown kind.
     pub fn terminal_name(&self) -> Option<String> {
         let number = self.terminal?;
-        let (major, minor) = (
-            (number >> 8) & 0xfff,
-            (number & 0xff) | ((number >> 12) & 0xf_ff00),
-        );
+        let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
         Some(match major {
             4 if minor < 64 => format!("tty{minor}"),
             // Each number of this kind has a block of 256.
@@ -136,8 +131,7 @@ pub fn holders_of(file: FileIdentity) -> Vec<Holder> {
         let locked = |number: &std::ffi::OsStr| {
             let folder = Path::new("/proc").join(pid.to_string()).join("fdinfo");
             let told = std::fs::read_to_string(folder.join(number)).unwrap_or_default();
-            told.lines()
-                .any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
+            told.lines().any(|line| line.starts_with("lock:") && line.contains("FLOCK"))
         };
         let first = locked(&numbers.next()?.file_name());
         let has_lock = first || numbers.any(|entry| locked(&entry.file_name()));
@@ -151,9 +145,7 @@ pub fn words_of(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let line = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
     let words = line.split(|byte| *byte == 0).filter(|_| !line.is_empty());
-    words
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect()
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }
 
 /// Returns the current directory of a process; `None` where it has ended, or where that is hidden.
@@ -172,11 +164,7 @@ pub fn folders_of(program: &str, argument: &str) -> Vec<PathBuf> {
         name == Some(program.as_bytes()) && words.any(|word| word == argument.as_bytes())
     };
     let running = entries.filter(|entry| {
-        let is_number = entry
-            .file_name()
-            .as_encoded_bytes()
-            .iter()
-            .all(u8::is_ascii_digit);
+        let is_number = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
         let line = || std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         is_number && is_wanted(&line())
     });
@@ -262,9 +250,7 @@ fn git_dirs_of(pid: u32, words: &[String]) -> Vec<PathBuf> {
     told.extend(named.map(|path| PathBuf::from(OsStr::from_bytes(path))));
     let here = folder_of(pid).unwrap_or_default();
     let whole = told.into_iter().map(|path| here.join(path));
-    whole
-        .map(|path| path.canonicalize().unwrap_or(path))
-        .collect()
+    whole.map(|path| path.canonicalize().unwrap_or(path)).collect()
 }
 
 /// Returns the git command of a command line; `None` for another program.
@@ -297,10 +283,7 @@ mod tests {
         let read = parse(9, &format!("9 (a) R 1 (b) {fields}")).unwrap();
         assert_eq!((read.parent, read.session, read.started), (7, 5, 4711));
         assert_eq!(read.command, "a) R 1 (b");
-        assert_eq!(
-            parse(9, &format!("9 (a) {}", fields.replace('S', "Z"))),
-            None
-        );
+        assert_eq!(parse(9, &format!("9 (a) {}", fields.replace('S', "Z"))), None);
         assert_eq!(parse(9, "9 (a"), None);
     }
 
@@ -308,9 +291,7 @@ mod tests {
     fn a_terminal_is_named_as_below_dev() {
         let named = |number: &str| {
             let fields = format!("S 7 3 5 {number} -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0");
-            parse(9, &format!("9 (sh) {fields}"))
-                .unwrap()
-                .terminal_name()
+            parse(9, &format!("9 (sh) {fields}")).unwrap().terminal_name()
         };
         for (number, name) in [
             ("34816", "pts/0"),

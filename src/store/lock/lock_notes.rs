@@ -358,10 +358,7 @@ mod tests {
         let locks = [
             ("origin/main.lock", "a1".repeat(20) + "\n"),
             ("origin/deep/er.lock", String::new()),
-            (
-                "origin/HEAD.lock",
-                "ref: refs/remotes/origin/main\n".to_owned(),
-            ),
+            ("origin/HEAD.lock", "ref: refs/remotes/origin/main\n".to_owned()),
             ("origin/other.lock", "another's\n".to_owned()),
         ];
         let note = folder.path().join("note");

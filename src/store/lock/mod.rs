@@ -40,10 +40,7 @@ impl FileIdentity {
 
 impl From<&std::fs::Metadata> for FileIdentity {
     fn from(metadata: &std::fs::Metadata) -> FileIdentity {
-        FileIdentity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        }
+        FileIdentity { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
@@ -83,10 +80,7 @@ impl WorktreeLock {
         timeout: Duration,
         message: &str,
     ) -> Result<WorktreeLock> {
-        let manner = Manner {
-            hold: Hold::Alone,
-            make_folder: atomic::make_directory,
-        };
+        let manner = Manner { hold: Hold::Alone, make_folder: atomic::make_directory };
         WorktreeLock::take_in(world, path, manner, timeout, message)
     }
 
@@ -102,10 +96,7 @@ impl WorktreeLock {
         timeout: Duration,
         message: &str,
     ) -> Result<WorktreeLock> {
-        let manner = Manner {
-            hold,
-            make_folder: atomic::make_last_directory,
-        };
+        let manner = Manner { hold, make_folder: atomic::make_last_directory };
         WorktreeLock::take_in(world, path, manner, timeout, message)
     }
 
@@ -233,15 +224,8 @@ impl IndexLock {
             file.set_permissions(index.permissions()).map_err(cannot)?;
         }
         let metadata = file.metadata().map_err(cannot)?;
-        let identity = FileIdentity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        };
-        Ok(IndexLock {
-            file,
-            identity,
-            path: IndexLock::path_in(repo),
-        })
+        let identity = FileIdentity { device: metadata.dev(), inode: metadata.ino() };
+        Ok(IndexLock { file, identity, path: IndexLock::path_in(repo) })
     }
 
     /// Links the file to `index.lock`, waiting up to `timeout`.
@@ -256,15 +240,14 @@ impl IndexLock {
                 Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(Error::io("cannot lock the index", e)),
             }
-            wait.longer(world, "waiting for git to release the index")
-                .map_err(|timed_out| {
-                    timed_out.unwrap_or_else(|| {
-                        locked(world, "git, or a git that died,", &self.path).hint(format!(
-                            "rm {}   # only if no git is running",
-                            text::shell_word(&self.path.to_string_lossy())
-                        ))
-                    })
-                })?;
+            wait.longer(world, "waiting for git to release the index").map_err(|timed_out| {
+                timed_out.unwrap_or_else(|| {
+                    locked(world, "git, or a git that died,", &self.path).hint(format!(
+                        "rm {}   # only if no git is running",
+                        text::shell_word(&self.path.to_string_lossy())
+                    ))
+                })
+            })?;
         }
     }
 }
@@ -272,22 +255,17 @@ impl IndexLock {
 /// Returns the age of a file, without following symlinks; `None` where it is gone or dated in the future.
 pub fn age_seconds(world: &World, path: &Path) -> Option<u64> {
     let modified = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
-    let age = SystemTime::from(world.now())
-        .duration_since(modified)
-        .ok()?;
+    let age = SystemTime::from(world.now()).duration_since(modified).ok()?;
     Some(age.as_secs())
 }
 
 fn locked(world: &World, holder: &str, path: &Path) -> Error {
     let age_seconds = age_seconds(world, path).unwrap_or(0);
-    Error::new(
-        Code::Locked,
-        format!("{holder} holds '{}' ({age_seconds} s old)", path.display()),
-    )
-    .unchanged()
-    .detail("path", path.display().to_string())
-    .detail("age_seconds", age_seconds)
-    .hint("run the command again, or give it more time with --timeout SECONDS")
+    Error::new(Code::Locked, format!("{holder} holds '{}' ({age_seconds} s old)", path.display()))
+        .unchanged()
+        .detail("path", path.display().to_string())
+        .detail("age_seconds", age_seconds)
+        .hint("run the command again, or give it more time with --timeout SECONDS")
 }
 
 /// Waits with growing intervals that end on a signal.
@@ -300,12 +278,7 @@ pub(super) struct Wait {
 
 impl Wait {
     pub(super) fn new(timeout: Duration) -> Wait {
-        Wait {
-            left: timeout,
-            pause: Duration::from_millis(1),
-            waited: Duration::ZERO,
-            told: false,
-        }
+        Wait { left: timeout, pause: Duration::from_millis(1), waited: Duration::ZERO, told: false }
     }
 
     /// Sleeps for a moment; `Err(None)` after the timeout, `Err(Some(_))` on a signal.

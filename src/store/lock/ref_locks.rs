@@ -31,9 +31,7 @@ pub fn prepare(
     changes: &[RefChange],
     why: &ReflogReason<'_>,
 ) -> Result<PreparedRefs> {
-    prepare_by(session, note, changes, |repo| {
-        repo.prepare_refs(&session.world, changes, why)
-    })
+    prepare_by(session, note, changes, |repo| repo.prepare_refs(&session.world, changes, why))
 }
 
 fn prepare_by(
@@ -58,15 +56,9 @@ fn refused(session: &Session, note: &Path, wanted: &[WantedLock], error: Error) 
         Code::RefMoved | Code::Locked | Code::NoSpace => lock_notes::forget(note),
         _ => lock_notes::clear(&session.repo, note),
     };
-    let left: Vec<_> = wanted
-        .iter()
-        .filter(|lock| lock.exists())
-        .map(|lock| lock.path.clone())
-        .collect();
-    settled.map_or_else(
-        |failed| failed,
-        |()| name_locks(&session.world, error, &left),
-    )
+    let left: Vec<_> =
+        wanted.iter().filter(|lock| lock.exists()).map(|lock| lock.path.clone()).collect();
+    settled.map_or_else(|failed| failed, |()| name_locks(&session.world, error, &left))
 }
 
 /// Names the broken ref that keeps another from being created: git's message names no file, and no attempt succeeds.
@@ -105,10 +97,7 @@ fn name_locks(world: &World, error: Error, locks: &[PathBuf]) -> Error {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let words: Vec<_> = locks
-        .iter()
-        .map(|path| shell_word(&path.to_string_lossy()))
-        .collect();
+    let words: Vec<_> = locks.iter().map(|path| shell_word(&path.to_string_lossy())).collect();
     Error::new(
         Code::Locked,
         format!(
@@ -118,10 +107,7 @@ fn name_locks(world: &World, error: Error, locks: &[PathBuf]) -> Error {
         ),
     )
     .detail("paths", locks)
-    .hint(format!(
-        "rm {}   # only if no git is running",
-        words.join(" ")
-    ))
+    .hint(format!("rm {}   # only if no git is running", words.join(" ")))
 }
 
 /// Moves refs in one transaction without holding it open; records the locks and deletes the note afterwards.
@@ -185,10 +171,8 @@ pub fn point_head(
         Some(commit) => commit.to_string(),
         None => format!("ref: {name}"),
     };
-    let wanted = [WantedLock {
-        path: session.repo.git_dir().join("HEAD.lock"),
-        planned: Some(planned),
-    }];
+    let wanted =
+        [WantedLock { path: session.repo.git_dir().join("HEAD.lock"), planned: Some(planned) }];
     lock_notes::announce(note, &wanted)?;
     let pointed = session.repo.point_head(&session.world, name, commit, why);
     pointed.map_err(|error| refused(session, note, &wanted, error))?;
@@ -208,9 +192,7 @@ fn candidates(repo: &Repo, changes: &[RefChange]) -> Vec<WantedLock> {
     }
     // A branch that is checked out moves with HEAD's reflog.
     let head = repo.head().map(|head| head.moving_ref());
-    if head.map_or(true, |head| {
-        changes.iter().any(|change| change.name == head)
-    }) {
+    if head.map_or(true, |head| changes.iter().any(|change| change.name == head)) {
         locks.push(wanted(repo.git_dir().join("HEAD.lock"), None));
     }
     if changes.iter().any(|change| change.new.is_none()) {

@@ -47,10 +47,7 @@ impl Children {
         }
         let file = atomic::create_new(&path).map_err(cannot)?;
         file.lock().map_err(cannot)?;
-        Ok(Children {
-            file: Some(file),
-            path,
-        })
+        Ok(Children { file: Some(file), path })
     }
 
     /// Returns the file that a command must keep open.
@@ -58,12 +55,7 @@ impl Children {
     /// # Errors
     /// `io`, which the type cannot rule out.
     pub fn file(&self) -> Result<&File> {
-        let gone = || {
-            Error::io(
-                "cannot pass a lock to a process",
-                ErrorKind::NotFound.into(),
-            )
-        };
+        let gone = || Error::io("cannot pass a lock to a process", ErrorKind::NotFound.into());
         self.file.as_ref().ok_or_else(gone)
     }
 }
@@ -115,10 +107,7 @@ pub fn settle(session: &Session, timeout: Duration) -> Result<()> {
         } else {
             process::kill(&uploads);
         }
-        let message = format!(
-            "waiting for processes of a killed migration: {}",
-            left.names()
-        );
+        let message = format!("waiting for processes of a killed migration: {}", left.names());
         wait.longer(&session.world, &message)
             .map_err(|timed_out| timed_out.unwrap_or_else(|| left.refuse(&path)))?;
     }
@@ -231,17 +220,11 @@ impl Left {
             let path = shell_word(&path.to_string_lossy());
             format!("lsof {path}   # names the process; once it has ended, run the command again")
         } else {
-            format!(
-                "kill {}   # ends it; then run the command again",
-                pids.join(" ")
-            )
+            format!("kill {}   # ends it; then run the command again", pids.join(" "))
         };
         Error::new(
             Code::Locked,
-            format!(
-                "processes of a killed migration still run: {}",
-                self.names()
-            ),
+            format!("processes of a killed migration still run: {}", self.names()),
         )
         .unchanged()
         .detail("path", path.display().to_string())
@@ -299,10 +282,7 @@ mod tests {
             (14, 1, "java", "java -jar daemon"),
         ]);
         assert_eq!(all.in_the_way(), [10, 12, 13]);
-        assert_eq!(
-            all.names(),
-            "git push (process 10), git receive-pack (process 11)"
-        );
+        assert_eq!(all.names(), "git push (process 10), git receive-pack (process 11)");
         assert_eq!(all.of_lfs(), [] as [u32; 0]);
         assert!(!all.is_harmless());
         let server = left(&[(11, 1, "git-receive-pac", "git-receive-pack /x")]);

@@ -293,22 +293,14 @@ pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
         let of = |file| folder.map(|folder| repo.entry_in(folder, file)).transpose();
         let (about, map) = (of(ABOUT)?.flatten(), of(MAP)?.flatten());
         let Some((about, map)) = about.zip(map) else {
-            return Ok(Some(format!(
-                "'{name}' is not a migration: it lacks '{ABOUT}' or '{MAP}'"
-            )));
+            return Ok(Some(format!("'{name}' is not a migration: it lacks '{ABOUT}' or '{MAP}'")));
         };
         let is_small = |blob, most| repo.object_size(blob).is_some_and(|size| size <= most);
-        let about = is_small(about, MAX_BYTES_ABOUT)
-            .then(|| repo.read_blob(about))
-            .transpose()?;
+        let about = is_small(about, MAX_BYTES_ABOUT).then(|| repo.read_blob(about)).transpose()?;
         if about.is_none_or(|json| !is_about(&json)) {
-            return Ok(Some(format!(
-                "'{name}' is not a migration: '{ABOUT}' cannot be read"
-            )));
+            return Ok(Some(format!("'{name}' is not a migration: '{ABOUT}' cannot be read")));
         }
-        let map = is_small(map, MAX_BYTES)
-            .then(|| repo.read_blob(map))
-            .transpose()?;
+        let map = is_small(map, MAX_BYTES).then(|| repo.read_blob(map)).transpose()?;
         if map.is_none_or(|map| !is_map(&map, repo.hex_len())) {
             return Ok(Some(format!(
                 "'{name}' is not a migration: '{MAP}' is not a list of commits"
@@ -320,18 +312,14 @@ pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
 
 fn is_about(json: &[u8]) -> bool {
     let value: Option<serde_json::Value> = serde_json::from_slice(json).ok();
-    let format = value
-        .as_ref()
-        .and_then(|value| value.get("format")?.as_u64());
+    let format = value.as_ref().and_then(|value| value.get("format")?.as_u64());
     // One of a newer git-colony is refused where it is needed.
     format > Some(u64::from(FORMAT)) || serde_json::from_slice::<About>(json).is_ok()
 }
 
 fn is_map(text: &[u8], hex_len: usize) -> bool {
     let is_id = |id: &[u8]| id.len() == hex_len && id.iter().all(u8::is_ascii_hexdigit);
-    let mut lines = text
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty());
+    let mut lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     lines.all(|line| {
         let (old, new) = line.split_at(line.len().min(hex_len));
         is_id(old) && new.strip_prefix(b" ").is_some_and(is_id)
@@ -360,20 +348,14 @@ pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
     let map = known(repo)?;
     match found {
         // A name moves with its ref; only an id can be out of date.
-        Ok(commit)
-            if commit
-                .to_string()
-                .starts_with(&revision.to_ascii_lowercase()) =>
-        {
+        Ok(commit) if commit.to_string().starts_with(&revision.to_ascii_lowercase()) => {
             Ok(map.current(repo, commit))
         }
         Ok(commit) => Ok(commit),
         Err(error) => {
             let old = map.beginning(revision);
             let new = old.map(|old| (old, map.current(repo, old)));
-            new.filter(|(old, new)| old != new)
-                .map(|(_, new)| new)
-                .ok_or(error)
+            new.filter(|(old, new)| old != new).map(|(_, new)| new).ok_or(error)
         }
     }
 }

@@ -39,8 +39,7 @@ impl ObjectMap {
     /// here.
     pub fn current(&self, repo: &Repo, id: Oid) -> Oid {
         let new = self.newest(id);
-        new.filter(|new| repo.object_size(*new).is_some())
-            .unwrap_or(id)
+        new.filter(|new| repo.object_size(*new).is_some()).unwrap_or(id)
     }
 
     /// Finds the rewritten commit by the beginning of its id; `None` where several match.
@@ -49,10 +48,7 @@ impl ObjectMap {
         const MIN_LENGTH: usize = 4;
         let is_hex = hex.len() >= MIN_LENGTH && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
         let hex = hex.to_ascii_lowercase();
-        let mut ids = self
-            .ids
-            .keys()
-            .filter(|id| id.to_string().starts_with(&hex));
+        let mut ids = self.ids.keys().filter(|id| id.to_string().starts_with(&hex));
         let found = ids.next().filter(|_| is_hex)?;
         ids.next().is_none().then_some(*found)
     }
@@ -124,20 +120,15 @@ impl ObjectMap {
     }
 
     fn of_word(&self, word: &[u8]) -> Option<Oid> {
-        let text = std::str::from_utf8(word)
-            .ok()
-            .filter(|text| text.len() == self.hex_len)?;
+        let text = std::str::from_utf8(word).ok().filter(|text| text.len() == self.hex_len)?;
         self.get(Oid::parse(text)?)
     }
 
     /// Lists the full ids in a text, of objects of any kind.
     pub fn ids_in(text: &[u8], hex_len: usize) -> Vec<Oid> {
-        let words = text
-            .split(|byte| !byte.is_ascii_hexdigit())
-            .filter(|word| word.len() == hex_len);
-        words
-            .filter_map(|word| Oid::parse(std::str::from_utf8(word).ok()?))
-            .collect()
+        let words =
+            text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == hex_len);
+        words.filter_map(|word| Oid::parse(std::str::from_utf8(word).ok()?)).collect()
     }
 
     pub(in crate::store) fn write(&self) -> Vec<u8> {
@@ -170,10 +161,7 @@ mod tests {
     }
 
     fn map() -> ObjectMap {
-        ObjectMap {
-            ids: [(oid('a'), oid('b')), (oid('b'), oid('c'))].into(),
-            hex_len: 40,
-        }
+        ObjectMap { ids: [(oid('a'), oid('b')), (oid('b'), oid('c'))].into(), hex_len: 40 }
     }
 
     #[test]
@@ -187,16 +175,10 @@ mod tests {
 
     #[test]
     fn two_rewrites_become_one_map() {
-        let mut both = ObjectMap {
-            ids: [(oid('1'), oid('2')), (oid('3'), oid('4'))].into(),
-            hex_len: 40,
-        };
+        let mut both =
+            ObjectMap { ids: [(oid('1'), oid('2')), (oid('3'), oid('4'))].into(), hex_len: 40 };
         both.then(&[(oid('2'), oid('5')), (oid('6'), oid('7'))].into());
-        let wanted = [
-            (oid('1'), oid('5')),
-            (oid('3'), oid('4')),
-            (oid('6'), oid('7')),
-        ];
+        let wanted = [(oid('1'), oid('5')), (oid('3'), oid('4')), (oid('6'), oid('7'))];
         assert_eq!(both.ids, wanted.into());
     }
 

@@ -35,9 +35,7 @@ fn scopes(session: &Session, record: &Record) {
     };
     for change in record.refs.iter().filter(is_of_scopes) {
         // Where the records cannot be read, the undo is done all the same.
-        let trees = repo
-            .tree_of(change.old)
-            .and_then(|old| Ok((old, repo.tree_of(change.new)?)));
+        let trees = repo.tree_of(change.old).and_then(|old| Ok((old, repo.tree_of(change.new)?)));
         let changes = trees.and_then(|(old, new)| repo.diff_trees(old, new));
         for changed in changes.unwrap_or_default() {
             let folder = changed.path.parent();
@@ -45,11 +43,7 @@ fn scopes(session: &Session, record: &Record) {
             let Some(scope) = name.and_then(key::decode) else {
                 continue;
             };
-            let prefix = if changed.new.is_some() {
-                "mapped"
-            } else {
-                "unmapped"
-            };
+            let prefix = if changed.new.is_some() { "mapped" } else { "unmapped" };
             announce(
                 session,
                 format!("{prefix}:{scope}"),
@@ -68,18 +62,12 @@ fn checkpoints(session: &Session, record: &Record) -> Option<String> {
     let mut last = None;
     for change in &record.refs {
         let is_named = change.name.to_string().starts_with(ref_names::CHECKPOINTS);
-        let (Some(name), Some(tag), true) = (
-            ref_names::parse_checkpoint(&change.name),
-            change.new,
-            is_named,
-        ) else {
+        let (Some(name), Some(tag), true) =
+            (ref_names::parse_checkpoint(&change.name), change.new, is_named)
+        else {
             continue;
         };
-        let message = session
-            .repo
-            .find_tag(tag)
-            .map(|tag| tag.message)
-            .unwrap_or_default();
+        let message = session.repo.find_tag(tag).map(|tag| tag.message).unwrap_or_default();
         let text = String::from_utf8_lossy(&message);
         let checkpoint_id = format!("checkpoint/{name}");
         let key = format!("checkpoint_emitted:{checkpoint_id}");

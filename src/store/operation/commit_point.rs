@@ -121,11 +121,7 @@ impl<'a> Operation<'a> {
         // What plain git did since gets a number before this one, so that undo meets it in its order.
         let tail = Tail::read(&session.repo, &places)?;
         let recorded = record(&places, &tail)?;
-        let id = if recorded.is_some() {
-            tail.next.next()
-        } else {
-            tail.next
-        };
+        let id = if recorded.is_some() { tail.next.next() } else { tail.next };
         let mut operation = Operation::of(session, places, id, intent, tail.unignored());
         operation.lock = Some(lock);
         // From here on, a successor finds what we leave behind.
@@ -180,10 +176,7 @@ impl<'a> Operation<'a> {
         let ours = self.places.new_index(self.id);
         let lock = IndexLock::make(&session.repo, &ours)?;
         // An entry that is changed in the same tick as this, or later, is compared by content.
-        let began = lock
-            .file
-            .metadata()
-            .and_then(|metadata| metadata.modified());
+        let began = lock.file.metadata().and_then(|metadata| metadata.modified());
         self.began = began.map_err(|e| Error::io("cannot determine the file system's time", e))?;
         let touches_index = self.intent.touches == Touches::Worktree;
         let pending = Pending {
@@ -232,11 +225,7 @@ impl<'a> Operation<'a> {
         let signature = session.record_signature();
         let (record, new_index) = self.record(plan, &signature)?;
         if self.is_planned() {
-            return Ok(Done {
-                record,
-                op: None,
-                late: Vec::new(),
-            });
+            return Ok(Done { record, op: None, late: Vec::new() });
         }
         let commit = record.write(&session.repo, &signature)?;
         // The index file is replaced by a rename; this link is all that is left of the old one.
@@ -253,15 +242,8 @@ impl<'a> Operation<'a> {
             atomic::sync_file_system(session.repo.git_dir())?;
         }
         let operation = self.id.to_string();
-        let text = format!(
-            "colony: {}",
-            record.summary.lines().next().unwrap_or_default()
-        );
-        let why = ReflogReason {
-            text: &text,
-            who: &signature,
-            operation: &operation,
-        };
+        let text = format!("colony: {}", record.summary.lines().next().unwrap_or_default());
+        let why = ReflogReason { text: &text, who: &signature, operation: &operation };
         // git holds the locks of the refs with their old values checked, so after the commit point nothing
         // but a crash or a full disk can stop them from moving.
         let locks = self.places.ref_locks(self.id);
@@ -279,21 +261,12 @@ impl<'a> Operation<'a> {
         self.finished = true;
         world.reach("committed")?;
         let lock = self.index_lock.take();
-        let finish = Finish {
-            session,
-            places: &self.places,
-            record: &record,
-            began: self.began,
-        };
+        let finish = Finish { session, places: &self.places, record: &record, began: self.began };
         let late = finish.living(prepared, lock, new_index)?;
         session.note_change();
         announce::operation(session, &record);
         operation_events::note_operation(session, &record);
-        Ok(Done {
-            op: Some(record.op),
-            record,
-            late,
-        })
+        Ok(Done { op: Some(record.op), record, late })
     }
 
     /// Refuses a plan of an agent that moves a protected branch. A migration moves all branches, and those of a
@@ -313,9 +286,7 @@ impl<'a> Operation<'a> {
         let after = repo.tree_of(record.after.head.commit)?;
         let placed: BTreeSet<_> = record.files.place.iter().map(|place| &place.path).collect();
         let folder = self.places.large_files(self.id);
-        large_files::guard(self.session, &folder, (before, after), &|path| {
-            placed.contains(path)
-        })
+        large_files::guard(self.session, &folder, (before, after), &|path| placed.contains(path))
     }
 
     fn record(&self, plan: Plan, signature: &Signature) -> Result<(Record, Option<Index>)> {
@@ -328,11 +299,7 @@ impl<'a> Operation<'a> {
         };
         let mut after = before.clone();
         after.unignored.clone_from(&self.unignored);
-        if let Some(moved) = plan
-            .refs
-            .iter()
-            .find(|change| change.name == after.head.name)
-        {
+        if let Some(moved) = plan.refs.iter().find(|change| change.name == after.head.name) {
             after.head.commit = moved.new;
         }
         if let Some(head) = &self.head_after {
@@ -408,10 +375,7 @@ impl Drop for Operation<'_> {
 /// # Errors
 /// `operation-in-progress`.
 pub fn refuse_nested(session: &Session) -> Result<()> {
-    match session
-        .world
-        .text_variable(crate::git::process::OPERATION_VARIABLE)
-    {
+    match session.world.text_variable(crate::git::process::OPERATION_VARIABLE) {
         None => Ok(()),
         Some(outer) => Err(Error::new(
             Code::OperationInProgress,

@@ -63,18 +63,12 @@ pub fn find<'a>(
     }
     let index_tree = repo.write_tree_of_index()?;
     let entries = repo.head_reflog_since(since.reflog_bytes).map(|all| {
-        let others = all
-            .into_iter()
-            .filter(|entry| !entry.message.starts_with("colony: "));
+        let others = all.into_iter().filter(|entry| !entry.message.starts_with("colony: "));
         others.collect::<Vec<_>>()
     });
     let known = entries.as_deref().unwrap_or_default();
     let refs = moved_branch(repo, (&since.after.head, &head), known)?;
-    let after = Side {
-        head,
-        index,
-        unignored: since.after.unignored.clone(),
-    };
+    let after = Side { head, index, unignored: since.after.unignored.clone() };
     let mut found = Unrecorded {
         since,
         after,
@@ -155,11 +149,7 @@ pub fn write(
         state_files: ended_by(repo, found.since)?,
     };
     let commit = record.write(repo, &signature)?;
-    Ok(LogEntry {
-        worktree: places.key.clone(),
-        commit,
-        record,
-    })
+    Ok(LogEntry { worktree: places.key.clone(), commit, record })
 }
 
 /// Lists the state files of a merge or pick that an operation started and plain git has ended.
@@ -200,15 +190,8 @@ fn moved_branch(
     {
         new = Some(left_at);
     }
-    let change = RefChange {
-        name: before.name.clone(),
-        old: before.commit,
-        new,
-    };
-    Ok((change.old != change.new)
-        .then_some(change)
-        .into_iter()
-        .collect())
+    let change = RefChange { name: before.name.clone(), old: before.commit, new };
+    Ok((change.old != change.new).then_some(change).into_iter().collect())
 }
 
 /// How git moves HEAD, by the name in its reflog.
@@ -250,15 +233,8 @@ impl Unrecorded<'_> {
         const MAX_ENTRIES: usize = 50;
         let tree_before = self.since.index_tree_after(repo)?;
         let changes = repo.diff_trees(tree_before, self.index_tree)?;
-        let mut change = ExternalChange {
-            paths: changes.len(),
-            ..ExternalChange::default()
-        };
-        let paths = || {
-            changes
-                .iter()
-                .map(|change| (&change.path, change.new.is_some()))
-        };
+        let mut change = ExternalChange { paths: changes.len(), ..ExternalChange::default() };
+        let paths = || changes.iter().map(|change| (&change.path, change.new.is_some()));
         let Some(entries) = entries else {
             if !self.only_adds_commits(repo)? && files_follow_index(repo, paths())? {
                 change.overwrote = true;
@@ -315,10 +291,7 @@ impl Unrecorded<'_> {
             _ if old != new => format!("HEAD went from '{old}' to '{new}'"),
             _ if before.commit != after.commit => format!("'{new}' was moved"),
             _ if self.change.paths == 0 => "git changed flags or stages of the index".to_owned(),
-            _ => format!(
-                "git changed the index of {}",
-                text::count(self.change.paths, "path")
-            ),
+            _ => format!("git changed the index of {}", text::count(self.change.paths, "path")),
         }
     }
 }

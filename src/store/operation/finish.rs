@@ -186,10 +186,7 @@ impl Finish<'_> {
             let kept = self.places.kept_index(*operation);
             if let Ok(mut source) = File::open(&kept) {
                 let cannot = |e| Error::io("cannot restore the index", e);
-                let modified = source
-                    .metadata()
-                    .and_then(|m| m.modified())
-                    .map_err(cannot)?;
+                let modified = source.metadata().and_then(|m| m.modified()).map_err(cannot)?;
                 file.set_len(0).map_err(cannot)?;
                 std::io::Seek::rewind(file).map_err(cannot)?;
                 std::io::copy(&mut source, file).map_err(cannot)?;

@@ -34,26 +34,19 @@ impl Finish<'_> {
             let destination = kept.join(number.to_string());
             let changed_at = files.changed_at(path).map_err(|e| cannot_move(path, e))?;
             // A kept file was moved already, by an owner that died.
-            let moved = files
-                .move_out(path, &destination)
-                .map_err(|e| cannot_move(path, e))?;
+            let moved = files.move_out(path, &destination).map_err(|e| cannot_move(path, e))?;
             if moved == Moved::Yes && changed_at.is_some_and(|at| at > self.began) {
                 let (repo, name) = (&self.session.repo, number.to_string());
-                done.changed
-                    .push(LateFile::at(repo, path.clone(), &destination, name));
+                done.changed.push(LateFile::at(repo, path.clone(), &destination, name));
             }
         }
         for directory in &moves.remove_directories {
             let path = &directory.path;
-            files
-                .remove_empty_directory(path)
-                .map_err(|e| cannot_move(path, e))?;
+            files.remove_empty_directory(path).map_err(|e| cannot_move(path, e))?;
         }
         for directory in &moves.make_directories {
             let path = &directory.path;
-            files
-                .make_directory(path, directory.mode)
-                .map_err(|e| cannot_move(path, e))?;
+            files.make_directory(path, directory.mode).map_err(|e| cannot_move(path, e))?;
         }
         for (number, place) in moves.place.iter().enumerate() {
             self.put_in_place(&files, number, &place.path, &place.source)?;
@@ -73,10 +66,7 @@ impl Finish<'_> {
     ) -> Result<()> {
         let from = self.path_of(source, path);
         for _ in 0..3 {
-            match files
-                .move_in(&from, path)
-                .map_err(|e| cannot_move(path, e))?
-            {
+            match files.move_in(&from, path).map_err(|e| cannot_move(path, e))? {
                 Moved::Yes | Moved::SourceMissing => return Ok(()),
                 Moved::Occupied => self.make_way(files, number, path)?,
             }
@@ -98,9 +88,9 @@ impl Finish<'_> {
         match look(path)? {
             PathState::Nothing => Ok(()),
             PathState::Other => self.keep_late(files, path, number, None),
-            PathState::Directory(_) => files
-                .remove_empty_directory(path)
-                .map_err(|e| cannot_move(path, e)),
+            PathState::Directory(_) => {
+                files.remove_empty_directory(path).map_err(|e| cannot_move(path, e))
+            }
         }
     }
 
@@ -114,9 +104,7 @@ impl Finish<'_> {
         let kept = self.places.kept_by(self.record.op);
         for again in 0..1_000 {
             let late = kept.join(late_files::name_of(number, depth, again));
-            let moved = files
-                .move_out(path, &late)
-                .map_err(|e| cannot_move(path, e))?;
+            let moved = files.move_out(path, &late).map_err(|e| cannot_move(path, e))?;
             // A taken name means that this is the second file to appear here.
             if moved != Moved::Occupied {
                 break;
@@ -143,14 +131,10 @@ impl Finish<'_> {
                 Source::Staged { .. } => kept.join(format!("placed-{number}")),
                 Source::Kept { .. } | Source::Late { .. } => home,
             };
-            files
-                .move_out(path, &home)
-                .map_err(|e| cannot_move(path, e))?;
+            files.move_out(path, &home).map_err(|e| cannot_move(path, e))?;
         }
         for path in moves.new_directories.iter().rev() {
-            files
-                .remove_empty_directory(path)
-                .map_err(|e| cannot_move(path, e))?;
+            files.remove_empty_directory(path).map_err(|e| cannot_move(path, e))?;
         }
         for directory in moves.remove_directories.iter().rev() {
             let path = &directory.path;
@@ -158,9 +142,7 @@ impl Finish<'_> {
                 .look(path)
                 .is_ok_and(|s| s == crate::store::files::worktree_files::PathState::Nothing)
             {
-                files
-                    .make_directory(path, directory.mode)
-                    .map_err(|e| cannot_move(path, e))?;
+                files.make_directory(path, directory.mode).map_err(|e| cannot_move(path, e))?;
             }
         }
         let mut stuck = Vec::new();
@@ -175,11 +157,7 @@ impl Finish<'_> {
         }
         for (number, path) in moves.aside.iter().enumerate() {
             let source = kept.join(number.to_string());
-            if files
-                .move_in(&source, path)
-                .map_err(|e| cannot_move(path, e))?
-                == Moved::Occupied
-            {
+            if files.move_in(&source, path).map_err(|e| cannot_move(path, e))? == Moved::Occupied {
                 stuck.push(format!("'{path}' stays at '{}'", source.display()));
             }
         }

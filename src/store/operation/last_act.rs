@@ -65,11 +65,7 @@ pub fn note(session: &Session, command: String, way_back: String) {
         if Places::find(repo)?.is_none() && !is_member {
             return Ok(());
         }
-        let act = LastAct {
-            command,
-            way_back,
-            at: time::rfc3339(&session.world.now()),
-        };
+        let act = LastAct { command, way_back, at: time::rfc3339(&session.world.now()) };
         let next = next(repo)?;
         let mut notes = read(repo);
         // It replaces the entry of the command that it undoes or repeats.
@@ -90,10 +86,7 @@ pub fn note(session: &Session, command: String, way_back: String) {
 /// Returns the entries, newest first, for which `is_news` returns `true` for the next operation; `None` means
 /// that there is none yet.
 pub fn list(repo: &Repo, is_news: impl Fn(Option<OperationId>) -> bool) -> Vec<LastAct> {
-    let notes = read(repo)
-        .into_iter()
-        .rev()
-        .filter(|note| is_news(note.next));
+    let notes = read(repo).into_iter().rev().filter(|note| is_news(note.next));
     notes.map(|note| note.act).collect()
 }
 

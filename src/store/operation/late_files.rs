@@ -59,19 +59,12 @@ fn parse(name: &str) -> Option<Stood> {
         Some((number, depth)) => (number, Some(depth.parse().ok()?)),
         None => (rest, None),
     };
-    Some(Stood {
-        number: number.parse().ok()?,
-        depth,
-        again,
-    })
+    Some(Stood { number: number.parse().ok()?, depth, again })
 }
 
 /// Lists the late files that an operation still keeps, by path, and oldest first for each path.
 pub fn list(repo: &Repo, places: &Places, record: &Record) -> Vec<LateFile> {
-    let entries = std::fs::read_dir(places.kept_by(record.op))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = std::fs::read_dir(places.kept_by(record.op)).into_iter().flatten().flatten();
     let mut found: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name().to_str()?.to_owned();
@@ -99,12 +92,7 @@ impl LateFile {
         let kept_at = at.display().to_string();
         let home = path.under(repo.workdir()).display().to_string();
         let (from, to) = (text::shell_word(&kept_at), text::shell_word(&home));
-        LateFile {
-            path,
-            bring_back: format!("cp -a {from} {to}"),
-            kept_at,
-            name,
-        }
+        LateFile { path, bring_back: format!("cp -a {from} {to}"), kept_at, name }
     }
 
     /// Returns `true` if these moves restore it at its path.
@@ -131,18 +119,11 @@ mod tests {
 
     #[test]
     fn a_name_shows_the_original_path() {
-        for (number, depth, again) in [
-            (0, None, 0),
-            (12, Some(1), 0),
-            (3, None, 2),
-            (3, Some(0), 9),
-        ] {
+        for (number, depth, again) in
+            [(0, None, 0), (12, Some(1), 0), (3, None, 2), (3, Some(0), 9)]
+        {
             let name = name_of(number, depth, again);
-            let place = Stood {
-                number,
-                depth,
-                again,
-            };
+            let place = Stood { number, depth, again };
             assert_eq!(parse(&name), Some(place), "{name}");
         }
         assert_eq!(parse("placed-1"), None);

@@ -54,11 +54,7 @@ impl Log {
                 continue;
             };
             if let Ok(record) = Record::read(repo, found.id) {
-                entries.push(LogEntry {
-                    worktree,
-                    commit: found.id,
-                    record,
-                });
+                entries.push(LogEntry { worktree, commit: found.id, record });
             }
         }
         Ok(Log { entries })
@@ -80,9 +76,7 @@ impl Log {
     pub fn repetition_of(&self, id: OperationId) -> Option<&LogEntry> {
         let mut found = None;
         let mut id = id;
-        while let Some(redo) = self
-            .inverse_of(id)
-            .and_then(|undo| self.inverse_of(undo.record.op))
+        while let Some(redo) = self.inverse_of(id).and_then(|undo| self.inverse_of(undo.record.op))
         {
             found = Some(redo);
             id = redo.record.op;
@@ -115,11 +109,7 @@ impl Log {
     /// Returns the operations that undo or redo would take, the next one first.
     pub fn steps(&self, kind: Kind) -> Vec<&LogEntry> {
         let stacks = self.stacks();
-        let stack = if kind == Kind::Redo {
-            stacks.undone
-        } else {
-            stacks.done
-        };
+        let stack = if kind == Kind::Redo { stacks.undone } else { stacks.done };
         let steps = stack.iter().rev();
         steps.filter_map(|id| self.find(*id)).collect()
     }
@@ -128,12 +118,8 @@ impl Log {
     pub fn undone(&self) -> BTreeMap<OperationId, bool> {
         let stacks = self.stacks();
         let closed = stacks.closed.iter().flat_map(|closed| &closed.done);
-        let standing: BTreeSet<_> = stacks
-            .done
-            .iter()
-            .chain(closed)
-            .map(|top| self.origin(*top))
-            .collect();
+        let standing: BTreeSet<_> =
+            stacks.done.iter().chain(closed).map(|top| self.origin(*top)).collect();
         let changing = self.entries.iter().filter(|e| e.record.inverts.is_none());
         let ids = changing.map(|entry| entry.record.op);
         ids.map(|id| (id, !standing.contains(&id))).collect()
@@ -143,11 +129,7 @@ impl Log {
     pub fn closed_by(&self, id: OperationId) -> Option<OperationId> {
         let is_in = |closed: &Closed| closed.done.iter().any(|top| self.origin(*top) == id);
         let stacks = self.stacks();
-        stacks
-            .closed
-            .iter()
-            .find(|closed| is_in(closed))
-            .map(|closed| closed.by)
+        stacks.closed.iter().find(|closed| is_in(closed)).map(|closed| closed.by)
     }
 
     /// Returns the newest entry with a state worth restoring.
@@ -224,11 +206,7 @@ impl Log {
                 }
             }
         }
-        Stacks {
-            done,
-            undone,
-            closed,
-        }
+        Stacks { done, undone, closed }
     }
 }
 
@@ -270,20 +248,12 @@ impl Tail {
     /// `repository-broken` when refs cannot be listed.
     pub fn read(repo: &Repo, places: &Places) -> Result<Tail> {
         let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
-        let mut tail = Tail {
-            newest: None,
-            settled: None,
-            next: next_id(repo, places),
-        };
+        let mut tail = Tail { newest: None, settled: None, next: next_id(repo, places) };
         for found in refs.iter().rev() {
             let Ok(record) = Record::read(repo, found.id) else {
                 continue;
             };
-            let entry = LogEntry {
-                worktree: places.key.clone(),
-                commit: found.id,
-                record,
-            };
+            let entry = LogEntry { worktree: places.key.clone(), commit: found.id, record };
             let settled = entry.record.is_settled();
             tail.newest.get_or_insert_with(|| entry.clone());
             if settled {
@@ -306,17 +276,10 @@ pub fn next_id(repo: &Repo, places: &Places) -> OperationId {
     // By names: an operation that cannot be read still takes up its id.
     let names = repo.ref_names_below(&ref_names::operations_of(&places.key));
     let in_refs = names.iter().filter_map(ref_names::parse_operation);
-    let folders = std::fs::read_dir(&places.kept)
-        .into_iter()
-        .flatten()
-        .flatten();
+    let folders = std::fs::read_dir(&places.kept).into_iter().flatten().flatten();
     let in_folders = folders.filter_map(|entry| OperationId::parse(entry.file_name().to_str()?));
     let sequence = plain_file::read_text(places.sequence()).unwrap_or_default();
     let pruned = OperationId::parse(sequence.trim());
-    let last = in_refs
-        .map(|(_, id)| id)
-        .chain(in_folders)
-        .chain(pruned)
-        .max();
+    let last = in_refs.map(|(_, id)| id).chain(in_folders).chain(pruned).max();
     last.map_or(OperationId(1), OperationId::next)
 }

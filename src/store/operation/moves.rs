@@ -39,11 +39,7 @@ pub fn plan(
     emptied: &Emptied<'_>,
     cwd: Option<&RepoPath>,
 ) -> Result<FileMoves> {
-    let mut planner = Planner {
-        files,
-        aside: BTreeSet::new(),
-        moves: FileMoves::default(),
-    };
+    let mut planner = Planner { files, aside: BTreeSet::new(), moves: FileMoves::default() };
     for (path, want) in wants {
         planner.make_room(path, want)?;
     }
@@ -53,17 +49,11 @@ pub fn plan(
         match want {
             Want::Nothing => {}
             Want::Directory => {
-                let directory = Directory {
-                    path: path.clone(),
-                    mode: None,
-                };
+                let directory = Directory { path: path.clone(), mode: None };
                 planner.moves.make_directories.push(directory);
             }
             Want::File(source) => {
-                let place = FilePlacement {
-                    path: path.clone(),
-                    source: source.clone(),
-                };
+                let place = FilePlacement { path: path.clone(), source: source.clone() };
                 planner.moves.place.push(place);
             }
         }
@@ -90,38 +80,20 @@ pub fn plan_inverse(
         wants.insert(place.path.clone(), Want::Nothing);
     }
     for (number, path) in record.files.aside.iter().enumerate() {
-        let source = Source::Kept {
-            operation: record.op,
-            number,
-        };
+        let source = Source::Kept { operation: record.op, number };
         wants.insert(path.clone(), Want::File(source));
     }
     for late in late {
         if fits_beside(&wants, &late.path) {
-            let source = Source::Late {
-                operation: record.op,
-                name: late.name.clone(),
-            };
+            let source = Source::Late { operation: record.op, name: late.name.clone() };
             wants.insert(late.path.clone(), Want::File(source));
         }
     }
-    let made = record
-        .files
-        .make_directories
-        .iter()
-        .map(|directory| &directory.path);
-    let made: BTreeSet<_> = record
-        .files
-        .new_directories
-        .iter()
-        .chain(made)
-        .cloned()
-        .collect();
+    let made = record.files.make_directories.iter().map(|directory| &directory.path);
+    let made: BTreeSet<_> = record.files.new_directories.iter().chain(made).cloned().collect();
     let mut moves = plan(files, &wants, &Emptied::Only(&made), cwd)?;
     for directory in record.files.remove_directories.iter().rev() {
-        let stands = files
-            .look(&directory.path)
-            .map_err(|e| cannot_look(&directory.path, e))?;
+        let stands = files.look(&directory.path).map_err(|e| cannot_look(&directory.path, e))?;
         let returns_as_file = record.files.aside.contains(&directory.path);
         if !matches!(stands, PathState::Directory(_)) && !returns_as_file {
             moves.make_directories.push(directory.clone());
@@ -180,13 +152,9 @@ impl Planner<'_> {
             .hint("move that repository elsewhere, then run the command again"));
         }
         self.aside.extend(walk.files);
-        let below = walk
-            .directories
-            .into_iter()
-            .map(|(path, mode)| (path, Some(mode)));
-        let all = below
-            .chain([(path.clone(), Some(mode))])
-            .map(|(path, mode)| Directory { path, mode });
+        let below = walk.directories.into_iter().map(|(path, mode)| (path, Some(mode)));
+        let all =
+            below.chain([(path.clone(), Some(mode))]).map(|(path, mode)| Directory { path, mode });
         self.moves.remove_directories.extend(all);
         Ok(())
     }
@@ -211,12 +179,8 @@ impl Planner<'_> {
         if let Emptied::Only(allowed) = emptied {
             candidates.clone_from(allowed);
         }
-        let forced: BTreeSet<_> = self
-            .moves
-            .remove_directories
-            .iter()
-            .map(|directory| directory.path.clone())
-            .collect();
+        let forced: BTreeSet<_> =
+            self.moves.remove_directories.iter().map(|directory| directory.path.clone()).collect();
         let mut found = Vec::new();
         // Deepest first: a longer path sorts after the directory it is in.
         for path in candidates.into_iter().rev() {
@@ -225,10 +189,7 @@ impl Planner<'_> {
                 continue;
             }
             if let PathState::Directory(mode) = self.look(&path)? {
-                found.push(Directory {
-                    path,
-                    mode: Some(mode),
-                });
+                found.push(Directory { path, mode: Some(mode) });
             }
         }
         self.moves.remove_directories.extend(found);

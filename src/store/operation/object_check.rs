@@ -47,18 +47,13 @@ impl Written<'_> {
     pub fn of_record<'a>(repo: &Repo, commit: Oid, record: &'a Record) -> Result<Written<'a>> {
         let is_record = |name: &RefName| {
             let places = [ref_names::PUBLISHED, ref_names::LOCAL_SCOPES];
-            places
-                .iter()
-                .any(|place| name.as_bytes().starts_with(place.as_bytes()))
+            places.iter().any(|place| name.as_bytes().starts_with(place.as_bytes()))
         };
         let mut written = Written {
             what: &record.op,
             base: repo.tree_of(record.before.head.commit)?,
             records: vec![commit],
-            files: [record.snapshot, record.after.head.commit]
-                .into_iter()
-                .flatten()
-                .collect(),
+            files: [record.snapshot, record.after.head.commit].into_iter().flatten().collect(),
             others: Vec::new(),
         };
         for change in &record.refs {
@@ -180,12 +175,8 @@ impl Walk<'_> {
     fn tree(&mut self, (old, new): (Oid, Oid), at: Option<&RepoPath>) -> Result<()> {
         self.require(new, at)?;
         let entries = self.repo.entries_of(new).map_err(|_| self.gone(at))?;
-        let before: BTreeMap<RepoPath, TreeEntry> = self
-            .repo
-            .entries_of(old)
-            .unwrap_or_default()
-            .into_iter()
-            .collect();
+        let before: BTreeMap<RepoPath, TreeEntry> =
+            self.repo.entries_of(old).unwrap_or_default().into_iter().collect();
         for (name, entry) in entries {
             let path = at.map(|at| at.join(&name));
             let there = before.get(&name).copied();
@@ -222,12 +213,9 @@ impl Walk<'_> {
 }
 
 fn removed(what: &dyn fmt::Display) -> Error {
-    Error::new(
-        Code::ObjectMissing,
-        format!("git deleted '{what}' while it was being kept"),
-    )
-    .unchanged()
-    .hint("run the command again once git gc has ended")
+    Error::new(Code::ObjectMissing, format!("git deleted '{what}' while it was being kept"))
+        .unchanged()
+        .hint("run the command again once git gc has ended")
 }
 
 /// Waits while a gc that git has recorded still runs, as far as the system shows.

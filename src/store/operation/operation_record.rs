@@ -28,10 +28,7 @@ pub struct HeadRecord {
 
 impl From<&Head> for HeadRecord {
     fn from(head: &Head) -> Self {
-        HeadRecord {
-            name: head.moving_ref(),
-            commit: head.commit(),
-        }
+        HeadRecord { name: head.moving_ref(), commit: head.commit() }
     }
 }
 
@@ -221,36 +218,20 @@ impl Record {
     pub fn write(&self, repo: &Repo, signature: &Signature) -> Result<Oid> {
         let json = serde_json::to_vec(self).or_code(Code::Io, || "cannot write an operation")?;
         let mut parts = vec![
-            (
-                RepoPath::from("op.json"),
-                Some(TreeEntry::file(repo.write_blob(&json)?)),
-            ),
-            (
-                "index-before".into(),
-                Some(TreeEntry::directory(self.index_before)),
-            ),
+            (RepoPath::from("op.json"), Some(TreeEntry::file(repo.write_blob(&json)?))),
+            ("index-before".into(), Some(TreeEntry::directory(self.index_before))),
         ];
         if let Some(IndexTarget::State { state } | IndexTarget::File { state, .. }) = &self.index {
             parts.push(("index-after".into(), Some(TreeEntry::directory(*state))));
         }
-        for (number, id) in self
-            .refs
-            .iter()
-            .flat_map(|change| [change.old, change.new])
-            .enumerate()
+        for (number, id) in self.refs.iter().flat_map(|change| [change.old, change.new]).enumerate()
         {
             if let Some(raw) = id.and_then(|id| repo.raw_tag(id)) {
                 let name = format!("tags/{number}");
-                parts.push((
-                    name.as_str().into(),
-                    Some(TreeEntry::file(repo.write_blob(&raw)?)),
-                ));
+                parts.push((name.as_str().into(), Some(TreeEntry::file(repo.write_blob(&raw)?))));
             }
         }
-        let blobs = self
-            .state_files
-            .iter()
-            .flat_map(|file| [file.before, file.after]);
+        let blobs = self.state_files.iter().flat_map(|file| [file.before, file.after]);
         for (number, blob) in blobs.enumerate() {
             let name = format!("state/{number}");
             let entry = blob.map(|blob| (name.as_str().into(), Some(TreeEntry::file(blob))));
@@ -260,12 +241,7 @@ impl Record {
         let tree = repo.edit_tree(repo.empty_tree(), edits)?;
         let parents = self.commits(repo);
         let message = format!("{}: {}", self.op, self.summary);
-        repo.write_commit(NewCommit {
-            tree,
-            parents,
-            signature,
-            message,
-        })
+        repo.write_commit(NewCommit { tree, parents, signature, message })
     }
 
     /// Reads the record in `commit`.
@@ -274,9 +250,7 @@ impl Record {
     /// `newer-format`, `repository-broken`, `object-missing`.
     pub fn read(repo: &Repo, commit: Oid) -> Result<Record> {
         let tree = repo.read_commit(commit)?.tree;
-        let blob = repo
-            .entry_in(tree, "op.json")?
-            .ok_or_else(|| object::not_a_record(commit))?;
+        let blob = repo.entry_in(tree, "op.json")?.ok_or_else(|| object::not_a_record(commit))?;
         record_format::parse(
             &repo.read_blob(blob)?,
             FORMAT,
@@ -315,11 +289,7 @@ impl Record {
     }
 
     fn commits(&self, repo: &Repo) -> Vec<Oid> {
-        let heads = [
-            self.before.head.commit,
-            self.after.head.commit,
-            self.snapshot,
-        ];
+        let heads = [self.before.head.commit, self.after.head.commit, self.snapshot];
         let refs = self.refs.iter().flat_map(|change| [change.old, change.new]);
         let mut commits: Vec<Oid> = Vec::new();
         let switched = self

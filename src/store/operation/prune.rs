@@ -19,21 +19,13 @@ use super::recover;
 
 /// Returns the expired operations of this worktree, oldest first.
 pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec<&'a LogEntry> {
-    let over = log
-        .entries
-        .len()
-        .saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+    let over = log.entries.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
     let oldest = oldest(now, keep_days);
     let is_old = |entry: &LogEntry| {
         DateTime::parse_from_rfc3339(&entry.record.created_at).is_ok_and(|made| made <= oldest)
     };
     // Only a run from the oldest on is deleted: an undo without its operation could not be redone.
-    let count = log
-        .entries
-        .iter()
-        .take_while(|entry| is_old(entry))
-        .count()
-        .max(over);
+    let count = log.entries.iter().take_while(|entry| is_old(entry)).count().max(over);
     log.entries.iter().take(count).collect()
 }
 
@@ -62,15 +54,10 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
     }
     remember_last(session, places)?;
     let name = |entry: &&LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
-    let mut refs: Vec<_> = entries
-        .iter()
-        .map(|entry| (name(entry), entry.commit))
-        .collect();
+    let mut refs: Vec<_> = entries.iter().map(|entry| (name(entry), entry.commit)).collect();
     refs.extend(backups(&session.repo, entries)?);
     recover::delete_refs(session, places, &refs, "prune")?;
-    entries
-        .iter()
-        .try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))
+    entries.iter().try_for_each(|entry| atomic::remove_folder(&places.kept_by(entry.record.op)))
 }
 
 /// Records the newest id, so that it is never used again: new checkpoints would sort before old ones.
@@ -93,17 +80,9 @@ pub fn orphans(
     now: &Moment,
     keep_days: u64,
 ) -> Result<Vec<OperationId>> {
-    let refs = session
-        .repo
-        .refs_below(&ref_names::operations_of(&places.key))?;
-    let known: Vec<_> = refs
-        .iter()
-        .filter_map(|r| ref_names::parse_operation(&r.name))
-        .collect();
-    let folders = std::fs::read_dir(&places.kept)
-        .into_iter()
-        .flatten()
-        .flatten();
+    let refs = session.repo.refs_below(&ref_names::operations_of(&places.key))?;
+    let known: Vec<_> = refs.iter().filter_map(|r| ref_names::parse_operation(&r.name)).collect();
+    let folders = std::fs::read_dir(&places.kept).into_iter().flatten().flatten();
     let expired = folders.filter_map(|entry| {
         let id = OperationId::parse(entry.file_name().to_str()?)?;
         let orphaned = !known.iter().any(|(_, known)| *known == id);

@@ -38,10 +38,7 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
         // Something else than a file was put there, and not by us.
         Err(e) if e.kind() == ErrorKind::InvalidInput => return Ok(None),
         Err(e) => {
-            return Err(Error::io(
-                "cannot read the record of an interrupted operation",
-                e,
-            ));
+            return Err(Error::io("cannot read the record of an interrupted operation", e));
         }
     };
     // A record truncated by a power cut was never followed by anything visible.
@@ -51,10 +48,7 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
     if pending.format > super::operation_record::FORMAT {
         return Err(Error::new(
             Code::NewerFormat,
-            format!(
-                "a newer git-colony left operation {} unfinished",
-                pending.op
-            ),
+            format!("a newer git-colony left operation {} unfinished", pending.op),
         )
         .hint("finish it with the version that started it"));
     }
@@ -89,12 +83,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
     // The file that becomes the index was created before the working tree was read.
     let made = std::fs::metadata(places.new_index(pending.op)).and_then(|file| file.modified());
     let began = made.unwrap_or(std::time::SystemTime::UNIX_EPOCH);
-    let finish = Finish {
-        session,
-        places,
-        record: &record,
-        began,
-    };
+    let finish = Finish { session, places, record: &record, began };
     if finish.is_done(pending.index_lock)? {
         // Any later change came after the operation.
         return release(session, places, pending.op);
@@ -131,10 +120,7 @@ fn finish_or_cancel(session: &Session, places: &Places, pending: &Pending) -> Re
 /// An operation that moves files has its objects on disk before its commit point. If its record cannot be
 /// read, the damage has another cause, and the record may still be needed.
 fn refuse_if_files_moved(places: &Places, id: OperationId) -> Result<()> {
-    let kept = std::fs::read_dir(places.kept_by(id))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let kept = std::fs::read_dir(places.kept_by(id)).into_iter().flatten().flatten();
     let moved = kept.filter(|entry| entry.file_name() != "index").count();
     if moved == 0 && !places.stage(id).exists() {
         return Ok(());
@@ -201,11 +187,7 @@ pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()
 /// Deletes `index.lock` if its inode proves it ours.
 fn remove_index_lock(session: &Session, ours: FileIdentity) -> Result<()> {
     let lock = IndexLock::path_in(&session.repo);
-    if FileIdentity::of(&lock) == Some(ours) {
-        atomic::remove_file(&lock)
-    } else {
-        Ok(())
-    }
+    if FileIdentity::of(&lock) == Some(ours) { atomic::remove_file(&lock) } else { Ok(()) }
 }
 
 /// Deletes the ref of an operation that did not happen.
@@ -233,19 +215,12 @@ pub fn delete_refs(
     if refs.is_empty() {
         return Ok(());
     }
-    let delete = |(name, old): &(RefName, Oid)| RefChange {
-        name: name.clone(),
-        old: Some(*old),
-        new: None,
-    };
+    let delete =
+        |(name, old): &(RefName, Oid)| RefChange { name: name.clone(), old: Some(*old), new: None };
     let changes: Vec<_> = refs.iter().map(delete).collect();
     let who = session.record_signature();
     let text = format!("colony: {reason}");
-    let why = ReflogReason {
-        text: &text,
-        who: &who,
-        operation: reason,
-    };
+    let why = ReflogReason { text: &text, who: &who, operation: reason };
     let note = places.colony.join("delete.locks");
     ref_locks::move_refs(session, &note, &changes, &why)
 }
@@ -258,17 +233,11 @@ fn sweep(session: &Session, places: &Places) -> Result<()> {
     sweep_temporary(session);
     let is_stopped = session.world.interrupt.check().is_err();
     let mut budget = if is_stopped { 0 } else { MAX_DELETED };
-    for entry in std::fs::read_dir(&places.colony)
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
+    for entry in std::fs::read_dir(&places.colony).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let path = entry.path();
-        let of_operation = name
-            .split_once('.')
-            .filter(|(id, _)| OperationId::parse(id).is_some());
+        let of_operation = name.split_once('.').filter(|(id, _)| OperationId::parse(id).is_some());
         match of_operation {
             Some((_, "stage")) => clear_stage(session, places, &path, &mut budget)?,
             Some((_, "sign")) => atomic::remove_folder(&path)?,

@@ -79,9 +79,5 @@ fn with_reason(
     let who = session.record_signature();
     let operation = record.op.to_string();
     let text = format!("colony: complete {}", record.op);
-    act(&ReflogReason {
-        text: &text,
-        who: &who,
-        operation: &operation,
-    })
+    act(&ReflogReason { text: &text, who: &who, operation: &operation })
 }

@@ -71,9 +71,7 @@ fn living(repo: &Repo) -> Option<BTreeSet<WorktreeKey>> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(_) => return None,
     }
-    let keys = folders
-        .iter()
-        .filter_map(|folder| Places::key_of(folder).transpose());
+    let keys = folders.iter().filter_map(|folder| Places::key_of(folder).transpose());
     keys.collect::<Result<_>>().ok()
 }
 
@@ -96,11 +94,8 @@ impl Expired {
     /// `ref-moved`, `git-failed`, `io`.
     pub fn remove(&self, session: &Session, own: &Places) -> Result<()> {
         let name = |entry: &LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
-        let refs: Vec<(RefName, Oid)> = self
-            .entries
-            .iter()
-            .map(|entry| (name(entry), entry.commit))
-            .collect();
+        let refs: Vec<(RefName, Oid)> =
+            self.entries.iter().map(|entry| (name(entry), entry.commit)).collect();
         recover::delete_refs(session, own, &refs, "prune")?;
         for id in self.operations() {
             atomic::remove_folder(&self.places.kept_by(id))?;

@@ -39,10 +39,7 @@ pub enum StateName {
 impl StateName {
     /// Returns `true` for the files that make git report a merge or a pick.
     pub fn is_in_the_middle(self) -> bool {
-        matches!(
-            self,
-            StateName::MergeHead | StateName::CherryPickHead | StateName::SequencerTodo
-        )
+        matches!(self, StateName::MergeHead | StateName::CherryPickHead | StateName::SequencerTodo)
     }
 
     /// Returns the path of the file.
@@ -124,11 +121,7 @@ impl StateFile {
     /// # Errors
     /// `io`.
     pub fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
-        let now = self
-            .name
-            .read(repo)?
-            .map(|bytes| repo.hash_blob(&bytes))
-            .transpose()?;
+        let now = self.name.read(repo)?.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
         Ok(now == side)
     }
 }

@@ -23,11 +23,7 @@ pub struct LostRef {
 }
 
 /// The prefixes of our refs.
-const OURS: [&str; 3] = [
-    ref_names::PRIVATE,
-    ref_names::PUBLISHED,
-    ref_names::CHECKPOINT_TAGS,
-];
+const OURS: [&str; 3] = [ref_names::PRIVATE, ref_names::PUBLISHED, ref_names::CHECKPOINT_TAGS];
 
 /// Damaged refs, by owner.
 pub struct Damaged {
@@ -42,8 +38,7 @@ pub fn find_damaged(repo: &Repo) -> Damaged {
     let all = repo.damaged_refs_below("refs/").into_iter();
     let is_ours = |found: &DamagedRef| {
         let name = found.name.as_bytes();
-        OURS.iter()
-            .any(|prefix| name.starts_with(prefix.as_bytes()))
+        OURS.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
     };
     let (ours, mut others): (Vec<_>, Vec<_>) = all.partition(is_ours);
     others.retain(|found| !found.is_symbolic);
@@ -62,11 +57,7 @@ pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     for prefix in OURS {
         for found in repo.refs_below(prefix)? {
             if let Some(missing) = missing_of(repo, found.id, is_partial) {
-                lost.push(LostRef {
-                    name: found.name,
-                    id: found.id,
-                    missing,
-                });
+                lost.push(LostRef { name: found.name, id: found.id, missing });
             }
         }
     }

@@ -29,13 +29,8 @@ use super::ref_names;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The files that git may leave at the top of a hub.
-const AT_THE_TOP: [&str; 5] = [
-    "HEAD.lock",
-    "config.lock",
-    "packed-refs.lock",
-    "packed-refs.new",
-    "shallow.lock",
-];
+const AT_THE_TOP: [&str; 5] =
+    ["HEAD.lock", "config.lock", "packed-refs.lock", "packed-refs.new", "shallow.lock"];
 
 /// The beginning of a note's file name.
 pub(in crate::store) const NOTE: &str = "refs-";
@@ -54,17 +49,11 @@ pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) ->
 
 /// Makes the error for locks of a git that the user may be running in the hub.
 fn held_by_another(left: &[PathBuf]) -> Error {
-    let first = left
-        .first()
-        .map(|path| path.display().to_string())
-        .unwrap_or_default();
-    Error::new(
-        Code::Locked,
-        format!("another git runs in the hub and may hold '{first}'"),
-    )
-    .unchanged()
-    .detail("paths", left)
-    .hint("run the command again once that git has ended")
+    let first = left.first().map(|path| path.display().to_string()).unwrap_or_default();
+    Error::new(Code::Locked, format!("another git runs in the hub and may hold '{first}'"))
+        .unchanged()
+        .detail("paths", left)
+        .hint("run the command again once that git has ended")
 }
 
 /// Moves refs of a clone that only we move. No hook runs.
@@ -89,9 +78,7 @@ pub fn move_refs(session: &Session, changes: &[RefChange], why: &ReflogReason<'_
     if changes.is_empty() {
         return Ok(());
     }
-    in_clone(session, |_| {
-        ref_locks::move_refs(session, &new_note(session)?, changes, why)
-    })
+    in_clone(session, |_| ref_locks::move_refs(session, &new_note(session)?, changes, why))
 }
 
 /// Calls `act`, which fetches into refs of a clone that only we move.
@@ -114,13 +101,7 @@ pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
         ("packed-refs.lock", None),
         ("packed-refs.new", Some(PACKED)),
     ];
-    noted(
-        session,
-        &[common.join("refs/remotes")],
-        common,
-        &others,
-        act,
-    )
+    noted(session, &[common.join("refs/remotes")], common, &others, act)
 }
 
 /// Calls `act`, which runs a git in a clone that checks out a branch as the user would.
@@ -308,10 +289,7 @@ fn lock_in(git_dir: &Path) -> PathBuf {
 }
 
 fn notes(repo: &Repo) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repo.common_dir().join("colony"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let entries = fs::read_dir(repo.common_dir().join("colony")).into_iter().flatten().flatten();
     let notes = entries.filter(|entry| is_note(&entry.file_name().to_string_lossy()));
     notes.map(|entry| entry.path()).collect()
 }
@@ -344,10 +322,7 @@ fn left_on_copies(repo: &Repo) -> Vec<PathBuf> {
 fn remove_all(world: &World, locks: Vec<PathBuf>) -> Result<()> {
     for path in locks {
         atomic::remove_file(&path)?;
-        (world.narrate)(&format!(
-            "removed the lock that a killed git left: {}",
-            path.display()
-        ));
+        (world.narrate)(&format!("removed the lock that a killed git left: {}", path.display()));
     }
     Ok(())
 }

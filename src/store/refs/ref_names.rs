@@ -80,12 +80,8 @@ pub const UNCOMMITTED: &str = "refs/colony-local/worktree/";
 /// Returns the ref of the uncommitted work that one scope of a worktree was made from.
 pub fn uncommitted(key: &WorktreeKey, scope_id: &str) -> RefName {
     // A scope id may be longer than the component of a path.
-    let digest: String = blake3::hash(scope_id.as_bytes())
-        .to_hex()
-        .as_str()
-        .chars()
-        .take(16)
-        .collect();
+    let digest: String =
+        blake3::hash(scope_id.as_bytes()).to_hex().as_str().chars().take(16).collect();
     RefName::from(format!("{UNCOMMITTED}{key}/{digest}").as_str())
 }
 
@@ -102,9 +98,7 @@ pub fn checkpoint_tag(name: &str) -> RefName {
 /// Returns `<time>-<8 hex>` of a named checkpoint at either place; `None` for any other ref.
 pub fn parse_checkpoint(name: &RefName) -> Option<String> {
     let name = name.to_string();
-    let rest = CHECKPOINT_PLACES
-        .iter()
-        .find_map(|place| name.strip_prefix(place));
+    let rest = CHECKPOINT_PLACES.iter().find_map(|place| name.strip_prefix(place));
     rest.map(str::to_owned)
 }
 

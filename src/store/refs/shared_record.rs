@@ -37,8 +37,7 @@ pub fn has_keys(name: &RefName) -> bool {
 }
 
 fn is_blackboard(name: &RefName) -> bool {
-    name.as_bytes()
-        .starts_with(ref_names::BLACKBOARDS.as_bytes())
+    name.as_bytes().starts_with(ref_names::BLACKBOARDS.as_bytes())
 }
 
 /// Returns the keys of a record at a commit; none for `None`. Those of the knowledge base are one level down, below
@@ -90,13 +89,8 @@ pub fn write(repo: &Repo, name: &RefName, mut commit: NewCommit<'_>) -> Result<O
 /// Returns the number of commits that a commit of a blackboard counts.
 fn commits(repo: &Repo, commit: Oid) -> Result<u64> {
     let message = repo.message_of(commit)?;
-    let line = message
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix(COMMITS));
-    Ok(line
-        .and_then(|count| count.trim().parse().ok())
-        .unwrap_or(0))
+    let line = message.lines().rev().find_map(|line| line.strip_prefix(COMMITS));
+    Ok(line.and_then(|count| count.trim().parse().ok()).unwrap_or(0))
 }
 
 /// A change of a record that takes another one back, key by key.
@@ -138,13 +132,7 @@ impl TakenBack {
                 None => joined.remove(name),
             };
         }
-        Ok(TakenBack {
-            name: back.name.clone(),
-            now,
-            current,
-            joined,
-            changed_since,
-        })
+        Ok(TakenBack { name: back.name.clone(), now, current, joined, changed_since })
     }
 
     /// Writes it as a commit on top, and returns the move of the ref; old and new are the same if nothing has
@@ -164,10 +152,6 @@ impl TakenBack {
             };
             new = Some(write(repo, &self.name, commit)?);
         }
-        Ok(RefChange {
-            name: self.name,
-            old: self.now,
-            new,
-        })
+        Ok(RefChange { name: self.name, old: self.now, new })
     }
 }

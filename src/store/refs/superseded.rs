@@ -22,10 +22,7 @@ pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
     let Some(folder) = repo.tree_in(record, FOLDER)? else {
         return Ok(BTreeSet::new());
     };
-    let files = repo
-        .entries_of(folder)?
-        .into_iter()
-        .filter(|(_, entry)| entry.is_plain_file());
+    let files = repo.entries_of(folder)?.into_iter().filter(|(_, entry)| entry.is_plain_file());
     Ok(files.take(MAX_ENTRIES).map(|(_, file)| file.id).collect())
 }
 
@@ -41,11 +38,7 @@ pub fn place_of(record: Oid) -> RepoPath {
 pub fn write(repo: &Repo, record: Oid, superseded: &BTreeSet<Oid>) -> Result<Oid> {
     let mut files = repo.entries_of(record)?;
     files.retain(|(_, entry)| entry.is_plain_file());
-    files.extend(
-        superseded
-            .iter()
-            .map(|blob| (place_of(*blob), TreeEntry::file(*blob))),
-    );
+    files.extend(superseded.iter().map(|blob| (place_of(*blob), TreeEntry::file(*blob))));
     let edits = files.iter().map(|(path, entry)| (path, Some(*entry)));
     repo.edit_tree(repo.empty_tree(), edits)
 }

@@ -54,10 +54,7 @@ pub struct SessionLog {
 impl SessionLogs {
     /// Returns the sessions of a checkout.
     pub fn of(root: &Path, repository_id: String) -> SessionLogs {
-        SessionLogs {
-            root: root.to_owned(),
-            repository_id,
-        }
+        SessionLogs { root: root.to_owned(), repository_id }
     }
 
     /// Returns the id of the checkout.
@@ -160,10 +157,7 @@ impl SessionLogs {
             return Err(Error::new(Code::PathInTheWay, message)
                 .unchanged()
                 .detail("path", &path)
-                .hint(format!(
-                    "git rm --cached {}",
-                    text::shell_word(&format!(":/{path}"))
-                )));
+                .hint(format!("git rm --cached {}", text::shell_word(&format!(":/{path}")))));
         }
         let line = event.to_line();
         refuse_long(&line)?;
@@ -224,10 +218,7 @@ pub fn refuse_long(line: &[u8]) -> Result<()> {
 impl SessionLog {
     /// Reads the lines of a file.
     pub fn parse(bytes: &[u8]) -> SessionLog {
-        let mut log = SessionLog {
-            bytes: bytes.len() as u64,
-            ..SessionLog::default()
-        };
+        let mut log = SessionLog { bytes: bytes.len() as u64, ..SessionLog::default() };
         let lines = bytes.split(|byte| *byte == b'\n');
         for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
             let event = Some(line).filter(|line| line.len() <= MAX_LINE_BYTES);

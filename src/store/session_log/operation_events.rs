@@ -132,10 +132,7 @@ fn new_commits(repo: &Repo, record: &Record) -> Vec<Oid> {
         if found.len() > MAX_COMMITS {
             return Vec::new();
         }
-        at = repo
-            .read_commit(commit)
-            .ok()
-            .and_then(|commit| commit.parents.first().copied());
+        at = repo.read_commit(commit).ok().and_then(|commit| commit.parents.first().copied());
     }
     // Without the old tip in it, this is another history: a switch, a reset, a rebase.
     if at != old {

@@ -52,12 +52,7 @@ impl SessionEvent {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        SessionEvent {
-            name: name.to_owned(),
-            at: Some(time::rfc3339(now)),
-            known: true,
-            data,
-        }
+        SessionEvent { name: name.to_owned(), at: Some(time::rfc3339(now)), known: true, data }
     }
 
     /// Reads a line; `None` if it is not a JSON object: torn, or damaged.
@@ -65,9 +60,8 @@ impl SessionEvent {
         let Value::Object(mut data) = serde_json::from_slice(line).ok()? else {
             return None;
         };
-        let field = TYPE_FIELDS
-            .into_iter()
-            .find(|field| data.get(*field).is_some_and(Value::is_string));
+        let field =
+            TYPE_FIELDS.into_iter().find(|field| data.get(*field).is_some_and(Value::is_string));
         let name = field
             .and_then(|field| text_of(data.shift_remove(field)?))
             .unwrap_or_else(|| "unknown".to_owned());
@@ -75,12 +69,7 @@ impl SessionEvent {
             Some(Value::String(_)) => data.shift_remove("at").and_then(text_of),
             _ => None,
         };
-        Some(SessionEvent {
-            known: KNOWN_TYPES.contains(&name.as_str()),
-            name,
-            at,
-            data,
-        })
+        Some(SessionEvent { known: KNOWN_TYPES.contains(&name.as_str()), name, at, data })
     }
 
     /// Returns the line, with its newline and without secrets.

@@ -84,9 +84,7 @@ impl SessionHistory {
             "created" if self.created.is_none() => self.created = Some(event.clone()),
             "turn_added" => {
                 self.turns += 1;
-                self.tokens = self
-                    .tokens
-                    .saturating_add(event.number("tokens").unwrap_or(0));
+                self.tokens = self.tokens.saturating_add(event.number("tokens").unwrap_or(0));
             }
             "reset" => (self.turns, self.tokens) = (0, 0),
             "compacted" => {

@@ -39,10 +39,8 @@ pub struct GroupFault {
 /// The first problem: the text is not TOML, the key is not an array of tables, a row has no name, no patterns or
 /// a value of another type, or two rows have the same name.
 pub fn rows(text: &str) -> Result<Option<Vec<GroupRow>>, GroupFault> {
-    let table = toml_text::open(text).map_err(|fault| GroupFault {
-        position: fault.position,
-        message: fault.message,
-    })?;
+    let table = toml_text::open(text)
+        .map_err(|fault| GroupFault { position: fault.position, message: fault.message })?;
     let Some(value) = table.get_ref().get(KEY) else {
         return Ok(None);
     };
@@ -98,17 +96,11 @@ fn row(text: &str, item: &Spanned<DeValue<'_>>) -> Result<GroupRow, GroupFault> 
         let start = position(text, pattern.span().start);
         read.push((text_of_pattern.clone().into_owned(), start));
     }
-    Ok(GroupRow {
-        name: found.clone().into_owned(),
-        patterns: read,
-    })
+    Ok(GroupRow { name: found.clone().into_owned(), patterns: read })
 }
 
 fn fault(text: &str, at: &Spanned<DeValue<'_>>, message: String) -> GroupFault {
-    GroupFault {
-        position: Some(position(text, at.span().start)),
-        message,
-    }
+    GroupFault { position: Some(position(text, at.span().start)), message }
 }
 
 fn position(text: &str, offset: usize) -> Position {

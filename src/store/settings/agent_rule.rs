@@ -40,11 +40,7 @@ impl AgentRule {
         for folder in FOLDERS {
             if let Some((path, blob)) = find_file(repo, tree, folder, agent)? {
                 let patterns = read(repo, &path, blob)?;
-                return Ok(Some(AgentRule {
-                    agent: agent.to_owned(),
-                    path,
-                    patterns,
-                }));
+                return Ok(Some(AgentRule { agent: agent.to_owned(), path, patterns }));
             }
         }
         Ok(None)
@@ -67,9 +63,7 @@ impl AgentRule {
     /// Returns the patterns as written.
     pub fn scope(&self) -> Vec<String> {
         let patterns = self.patterns.iter();
-        patterns
-            .map(|pattern| pattern.as_str().to_owned())
-            .collect()
+        patterns.map(|pattern| pattern.as_str().to_owned()).collect()
     }
 }
 
@@ -151,10 +145,7 @@ fn read(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<Vec<PathPattern>> {
 }
 
 fn read_text(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<String> {
-    if repo
-        .object_size(blob)
-        .is_some_and(|size| size > LIMIT_BYTES)
-    {
+    if repo.object_size(blob).is_some_and(|size| size > LIMIT_BYTES) {
         return Err(invalid(path, None, "it is larger than 64 KiB"));
     }
     let bytes = repo.read_blob(blob)?;
@@ -165,10 +156,8 @@ fn read_text(repo: &Repo, path: &RepoPath, blob: Oid) -> Result<String> {
 }
 
 fn invalid(path: &RepoPath, position: Option<Position>, message: &str) -> Error {
-    let place = position.map_or_else(
-        || path.to_string(),
-        |at| format!("{path}:{}:{}", at.line, at.column),
-    );
+    let place =
+        position.map_or_else(|| path.to_string(), |at| format!("{path}:{}:{}", at.line, at.column));
     let path_word = text::shell_word(&path.to_string());
     Error::new(
         Code::ScopeInvalid,
@@ -188,19 +177,10 @@ mod tests {
 
     #[test]
     fn rules_and_their_folders_are_found_in_any_case() {
-        for path in [
-            ".colony/agents/ada.md",
-            ".COLONY/Agents/x",
-            ".vox/agents/a/b",
-            ".colony",
-        ] {
+        for path in [".colony/agents/ada.md", ".COLONY/Agents/x", ".vox/agents/a/b", ".colony"] {
             assert!(is_rule_file(&path.into()), "{path}");
         }
-        for path in [
-            ".colony/manifest.json",
-            ".colony/agentsfoo",
-            "agents/ada.md",
-        ] {
+        for path in [".colony/manifest.json", ".colony/agentsfoo", "agents/ada.md"] {
             assert!(!is_rule_file(&path.into()), "{path}");
         }
     }

@@ -49,10 +49,7 @@ pub(super) fn front_matter(text: &str) -> Result<&str, Fault> {
         end += line.len();
     }
     let last = Position::of(text.as_bytes(), text.len());
-    Err(fault(
-        last,
-        "the '---' in its first line has no closing '---'",
-    ))
+    Err(fault(last, "the '---' in its first line has no closing '---'"))
 }
 
 fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
@@ -75,20 +72,14 @@ fn scope_of(front: &str) -> Result<Vec<PathPattern>, Fault> {
             let message = "'scope' is empty; ['**'] allows everything, [] nothing";
             Err(fault(key.position, message))
         }
-        other => Err(fault(
-            scope.position,
-            format!("'scope' is {}, not a list", other.kind()),
-        )),
+        other => Err(fault(scope.position, format!("'scope' is {}, not a list", other.kind()))),
     }
 }
 
 fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
     if items.len() > MAX_PATTERNS {
         let message = format!("there are more than {MAX_PATTERNS} patterns");
-        return Err(Fault {
-            position: items.get(MAX_PATTERNS).map(|item| item.position),
-            message,
-        });
+        return Err(Fault { position: items.get(MAX_PATTERNS).map(|item| item.position), message });
     }
     let one = |item: &Placed| match &item.node {
         Node::Text(_) if is_tagged(source, item.position) => Err(fault(
@@ -107,10 +98,7 @@ fn list(source: &str, items: &[Placed]) -> Result<Vec<PathPattern>, Fault> {
 
 fn pattern(text: &str, position: Position) -> Result<PathPattern, Fault> {
     PathPattern::parse(text).map_err(|message| {
-        fault(
-            position,
-            format!("'{}' is not a pattern: {message}", text.escape_debug()),
-        )
+        fault(position, format!("'{}' is not a pattern: {message}", text.escape_debug()))
     })
 }
 
@@ -169,10 +157,7 @@ fn is_tagged(source: &str, position: Position) -> bool {
 }
 
 fn fault(position: Position, message: impl Into<String>) -> Fault {
-    Fault {
-        position: Some(position),
-        message: message.into(),
-    }
+    Fault { position: Some(position), message: message.into() }
 }
 
 #[cfg(test)]

@@ -44,17 +44,10 @@ pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Com
     let flags = Flags::default();
     let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
     let found = layers.require(KEY)?;
-    let named_by = if found.is_of_repository() {
-        NamedBy::Repository
-    } else {
-        NamedBy::User
-    };
+    let named_by = if found.is_of_repository() { NamedBy::Repository } else { NamedBy::User };
     let lines = found.value.lines().map(str::trim);
     let texts = lines.filter(|line| !line.is_empty()).map(str::to_owned);
-    Ok(Commands {
-        texts: texts.collect(),
-        named_by,
-    })
+    Ok(Commands { texts: texts.collect(), named_by })
 }
 
 /// Returns the id of a command: a digest of its exact text.

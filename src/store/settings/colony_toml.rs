@@ -135,10 +135,7 @@ pub fn in_tree(repo: &Repo, tree: Oid, problems: &mut Vec<SettingsProblem>) -> O
     };
     let parsed = match text {
         Some(Ok(text)) => entries(&text),
-        _ => Err((
-            None,
-            "it is larger than 64 KiB or not UTF-8, and ignored".to_owned(),
-        )),
+        _ => Err((None, "it is larger than 64 KiB or not UTF-8, and ignored".to_owned())),
     };
     match parsed {
         Ok(entries) => Some(ColonyToml { path, entries }),

@@ -233,10 +233,8 @@ impl Settings {
 /// command, so that no further file is read for it.
 pub fn keeps_times(world: &World, configured: impl FnOnce(&str) -> Option<String>) -> bool {
     let variable = world.text_variable("COLONY_TELEMETRY_BENCH");
-    let value = variable.map_or_else(
-        || configured("colony.telemetry.bench"),
-        |set| Some(set.to_owned()),
-    );
+    let value =
+        variable.map_or_else(|| configured("colony.telemetry.bench"), |set| Some(set.to_owned()));
     value.is_some_and(|value| parse_truth(&value) == Some(true))
 }
 

@@ -48,11 +48,7 @@ pub fn edit(text: &str, edit: &ProjectEdit<'_>) -> Result<String, String> {
     let cannot =
         "its form is unusual, and it would not say that afterwards: it has to be edited by hand";
     project_tables::read(&changed).map_err(|fault| fault.message)?;
-    if toml_values::parse(&changed)? == wanted {
-        Ok(changed)
-    } else {
-        Err(cannot.to_owned())
-    }
+    if toml_values::parse(&changed)? == wanted { Ok(changed) } else { Err(cannot.to_owned()) }
 }
 
 /// Changes the values as the text is to be changed.
@@ -75,9 +71,7 @@ fn change_value(value: &mut Value, edit: &ProjectEdit<'_>) -> Result<(), String>
                 own.insert("description".to_owned(), json!(project.description));
             }
             let resources = own.entry("resources").or_insert_with(|| json!([]));
-            let list = resources
-                .as_array_mut()
-                .ok_or("'resources' is not a list")?;
+            let list = resources.as_array_mut().ok_or("'resources' is not a list")?;
             list.extend(project.resources.iter().map(value_of));
         }
         ProjectEdit::Remove(name) => {
@@ -109,10 +103,7 @@ fn value_of(resource: &Resource) -> Value {
 fn inline(resource: &Resource) -> String {
     let Resource { id, kind, location } = resource;
     let (id, location) = (basic(id), basic(location));
-    format!(
-        "{{ id = {id}, type = \"{}\", location = {location} }}",
-        kind.name()
-    )
+    format!("{{ id = {id}, type = \"{}\", location = {location} }}", kind.name())
 }
 
 /// Writes a text as TOML. It has no control characters.
@@ -158,9 +149,7 @@ fn add_to(text: &str, list: &List, resources: &[Resource]) -> String {
     };
     let after = text.get(last.end..list.range.end).unwrap_or_default();
     let comma = comma_in(after).map(|at| last.end + at + 1);
-    let is_on_lines = text
-        .get(list.range.clone())
-        .is_some_and(|it| it.contains('\n'));
+    let is_on_lines = text.get(list.range.clone()).is_some_and(|it| it.contains('\n'));
     let line_start = text.get(..last.start).and_then(|before| before.rfind('\n'));
     let indent = line_start.map_or("", |at| text.get(at + 1..last.start).unwrap_or_default());
     let between = if is_on_lines && indent.trim().is_empty() {
@@ -174,15 +163,8 @@ fn add_to(text: &str, list: &List, resources: &[Resource]) -> String {
         Some(at) if is_on_lines => rest + at,
         _ => rest,
     };
-    let new: Vec<String> = resources
-        .iter()
-        .map(|it| format!("{between}{}", inline(it)))
-        .collect();
-    let ends = if comma.is_some() && is_on_lines {
-        ","
-    } else {
-        ""
-    };
+    let new: Vec<String> = resources.iter().map(|it| format!("{between}{}", inline(it))).collect();
+    let ends = if comma.is_some() && is_on_lines { "," } else { "" };
     added.insert_str(place, &(new.join(",") + ends));
     if comma.is_none() {
         added.insert(last.end, ',');
@@ -192,11 +174,7 @@ fn add_to(text: &str, list: &List, resources: &[Resource]) -> String {
 
 fn key(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if name.chars().all(is_bare) {
-        name.to_owned()
-    } else {
-        basic(name)
-    }
+    if name.chars().all(is_bare) { name.to_owned() } else { basic(name) }
 }
 
 /// Finds the comma between an item and the next, outside of comments.
@@ -247,8 +225,7 @@ fn list_of(text: &str, project: &str) -> Option<List> {
         ids: items.iter().map(id).collect(),
     };
     let starts = |range: &Range<usize>, with: char| {
-        text.get(range.clone())
-            .is_some_and(|it| it.starts_with(with))
+        text.get(range.clone()).is_some_and(|it| it.starts_with(with))
     };
     let is_inline = starts(&list.range, '[') && list.items.iter().all(|it| starts(it, '{'));
     is_inline.then_some(list)
@@ -256,17 +233,9 @@ fn list_of(text: &str, project: &str) -> Option<List> {
 
 /// Removes the tables of a project: from its header, or that of a table in it, to the next other header.
 fn remove(text: &str, project: &str) -> String {
-    let own = [
-        format!("{PROJECTS}.{project}"),
-        format!("{PROJECTS}.{}", basic(project)),
-    ];
+    let own = [format!("{PROJECTS}.{project}"), format!("{PROJECTS}.{}", basic(project))];
     let is_own = |header: &str| {
-        let name = header
-            .trim_start_matches('[')
-            .split(']')
-            .next()
-            .unwrap_or_default()
-            .trim();
+        let name = header.trim_start_matches('[').split(']').next().unwrap_or_default().trim();
         own.iter().any(|own| {
             let rest = name.strip_prefix(own.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -343,10 +312,7 @@ mod tests {
         let new = "{ id = \"new\", type = \"directory\", location = \"a \\\"b\\\" \\\\c\" }";
         let app = edit(FILE, &ProjectEdit::Add(&project("app"))).unwrap();
         let wanted = format!("location = \"src\" }}, # code\n  {new},\n  # more");
-        assert_eq!(
-            app,
-            FILE.replace("location = \"src\" }, # code\n  # more", &wanted)
-        );
+        assert_eq!(app, FILE.replace("location = \"src\" }, # code\n  # more", &wanted));
         let docs = edit(FILE, &ProjectEdit::Add(&project("docs"))).unwrap();
         let wanted = format!("location = \"docs\" }}, {new}]");
         assert_eq!(docs, FILE.replace("location = \"docs\" }]", &wanted));
@@ -366,10 +332,7 @@ mod tests {
         let added = edit(&removed, &ProjectEdit::Add(&project("app"))).unwrap();
         let again = edit(&added, &ProjectEdit::Remove("app")).unwrap();
         assert_eq!(again, removed);
-        let code = ProjectEdit::RemoveResource {
-            project: "app",
-            resource: "code",
-        };
+        let code = ProjectEdit::RemoveResource { project: "app", resource: "code" };
         let without = edit(FILE, &code).unwrap();
         assert!(without.contains("# more to come"), "{without}");
         assert!(!without.contains("git-checkout"), "{without}");

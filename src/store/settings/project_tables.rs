@@ -20,10 +20,8 @@ const MAX_ROWS: usize = 256;
 /// The first problem: the text is not TOML, a name is not one, a value has another type, a key is unknown, or a
 /// project has two resources of one id.
 pub fn read(text: &str) -> Result<ProjectTables, ProjectFault> {
-    let table = toml_text::open(text).map_err(|fault| ProjectFault {
-        position: fault.position,
-        message: fault.message,
-    })?;
+    let table = toml_text::open(text)
+        .map_err(|fault| ProjectFault { position: fault.position, message: fault.message })?;
     let reader = Reader { text };
     Ok(ProjectTables {
         projects: reader.rows(table.get_ref(), PROJECTS, Reader::project)?,
@@ -167,10 +165,7 @@ impl Reader<'_> {
                 let known = known.join("', '");
                 return self.fail(
                     value,
-                    format!(
-                        "'{}' is not known here; known are '{known}'",
-                        name.escape_debug()
-                    ),
+                    format!("'{}' is not known here; known are '{known}'", name.escape_debug()),
                 );
             }
         }
@@ -226,10 +221,7 @@ impl Reader<'_> {
     }
 
     fn fail<T>(&self, at: &Value<'_>, message: String) -> Result<T, ProjectFault> {
-        Err(ProjectFault {
-            position: Some(position(self.text, at.span().start)),
-            message,
-        })
+        Err(ProjectFault { position: Some(position(self.text, at.span().start)), message })
     }
 }
 

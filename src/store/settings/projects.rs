@@ -82,12 +82,8 @@ pub enum ContextView {
 
 impl ContextView {
     /// Every view, in the order of inheritance.
-    pub const ALL: [ContextView; 4] = [
-        ContextView::Default,
-        ContextView::Strategize,
-        ContextView::Execute,
-        ContextView::Apply,
-    ];
+    pub const ALL: [ContextView; 4] =
+        [ContextView::Default, ContextView::Strategize, ContextView::Execute, ContextView::Apply];
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
@@ -214,8 +210,5 @@ pub fn unknown_view(name: &str) -> String {
 /// Returns the problem of a type of another name.
 pub fn unknown_type(name: &str) -> String {
     let names = ResourceType::ALL.map(ResourceType::name).join(", ");
-    format!(
-        "'{}' is not a type: expected one of {names}",
-        name.escape_debug()
-    )
+    format!("'{}' is not a type: expected one of {names}", name.escape_debug())
 }

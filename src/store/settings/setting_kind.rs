@@ -76,10 +76,7 @@ pub(in crate::store) fn check(kind: Kind, value: &str) -> Result<(), String> {
 pub(in crate::store) fn parse_list(value: &str) -> Vec<String> {
     let separator = if value.contains('\n') { '\n' } else { ',' };
     let parts = value.split(separator).map(str::trim);
-    parts
-        .filter(|part| !part.is_empty())
-        .map(str::to_owned)
-        .collect()
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 /// Parses patterns for branches. Each is anchored at the top, as `/` in front of it would do in a file of patterns.

@@ -28,18 +28,10 @@ impl<'a> Layers<'a> {
     /// Reads the files of the repository; never fails.
     pub fn read(world: &'a World, repo: &'a Repo, flags: &'a Flags) -> Layers<'a> {
         let mut files = colony_toml::find(world, repo);
-        for file in [&mut files.root, &mut files.directory]
-            .into_iter()
-            .flatten()
-        {
+        for file in [&mut files.root, &mut files.directory].into_iter().flatten() {
             files.problems.extend(drop_unusable(file));
         }
-        Layers {
-            world,
-            repo,
-            flags,
-            files,
-        }
+        Layers { world, repo, flags, files }
     }
 
     /// Reads the repository's file in a tree instead of the one in the working tree; never fails.
@@ -55,12 +47,7 @@ impl<'a> Layers<'a> {
         if let Some(file) = &mut files.root {
             files.problems.extend(drop_unusable(file));
         }
-        Layers {
-            world,
-            repo,
-            flags,
-            files,
-        }
+        Layers { world, repo, flags, files }
     }
 
     /// Returns every setting with its origin.
@@ -83,15 +70,7 @@ impl<'a> Layers<'a> {
         problems.extend(ProtectedBranches::read(self.world, self.repo).problems);
         for found in TABLE.iter().map(|row| self.find(row)) {
             if let Err(wanted) = check(found.setting.kind, &found.value) {
-                let Effective {
-                    key,
-                    value,
-                    origin,
-                    path,
-                    line,
-                    column,
-                    ..
-                } = found.effective();
+                let Effective { key, value, origin, path, line, column, .. } = found.effective();
                 problems.push(SettingsProblem {
                     path: path.unwrap_or_default(),
                     line,
@@ -126,11 +105,7 @@ impl<'a> Layers<'a> {
 
     /// Searches the layers from the strongest to the weakest.
     fn find(&self, setting: &'static Setting) -> Resolved {
-        let from = |value: String, source| Resolved {
-            setting,
-            value,
-            source,
-        };
+        let from = |value: String, source| Resolved { setting, value, source };
         if setting.set_by == SetBy::DefaultBranch {
             let sources = ProtectedBranches::read(self.world, self.repo).sources;
             return Resolved::of_all(setting, &sources);
@@ -153,23 +128,15 @@ impl<'a> Layers<'a> {
         if let Some(value) = self.world.text_variable(setting.variable) {
             return from(value.to_owned(), Source::Environment);
         }
-        let files = [
-            (Level::Directory, &self.files.directory),
-            (Level::Repository, &self.files.root),
-        ];
+        let files =
+            [(Level::Directory, &self.files.directory), (Level::Repository, &self.files.root)];
         for (level, file) in files {
             let Some(file) = file else { continue };
-            let entry = file
-                .entries
-                .iter()
-                .find(|entry| key_of(entry) == setting.key);
+            let entry = file.entries.iter().find(|entry| key_of(entry) == setting.key);
             if let Some((entry, value)) =
                 entry.and_then(|entry| Some((entry, entry.value.clone()?)))
             {
-                return from(
-                    value,
-                    Source::File(level, file.path.clone(), entry.position),
-                );
+                return from(value, Source::File(level, file.path.clone(), entry.position));
             }
         }
         match self.repo.config_with_origin(self.world, setting.key) {
@@ -207,9 +174,7 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
         .collect();
     if name == "source" || name.starts_with(source_commands::PREFIX) {
         let key = source_commands::key("TYPE", "command");
-        return Some(format!(
-            "'{name}' is for the user to set: git config --global {key} COMMAND"
-        ));
+        return Some(format!("'{name}' is for the user to set: git config --global {key} COMMAND"));
     }
     let Some(setting) = TABLE.iter().find(|row| row.key == key) else {
         let known = allowed.join(" and ");
@@ -220,16 +185,12 @@ fn unusable(entry: &colony_toml::TomlEntry) -> Option<String> {
             SetBy::UserFiles => "--global ",
             _ => "",
         };
-        return Some(format!(
-            "'{name}' is for the user to set: git config {level}{key} VALUE"
-        ));
+        return Some(format!("'{name}' is for the user to set: git config {level}{key} VALUE"));
     }
     let value = entry.value.as_deref();
     let wanted = match value {
         Some(value) => check(setting.kind, value).err()?,
         None => wanted(setting.kind),
     };
-    Some(format!(
-        "'{name}' has a value of the wrong kind: expected {wanted}"
-    ))
+    Some(format!("'{name}' has a value of the wrong kind: expected {wanted}"))
 }

@@ -122,17 +122,12 @@ impl Resolved {
     /// Joins the values of all sources, the weakest first.
     pub(super) fn of_all(setting: &'static Setting, sources: &[ProtectingSource]) -> Resolved {
         let origins: Vec<_> = sources.iter().map(|source| source.origin.clone()).collect();
-        let patterns: Vec<_> = sources
-            .iter()
-            .map(|source| source.patterns.join(" "))
-            .collect();
+        let patterns: Vec<_> = sources.iter().map(|source| source.patterns.join(" ")).collect();
         let level = sources.last().map(|source| source.level);
         Resolved {
             setting,
             value: patterns.join(" "),
-            source: level.map_or(Source::BuiltIn, |level| {
-                Source::All(level, origins.join(", "))
-            }),
+            source: level.map_or(Source::BuiltIn, |level| Source::All(level, origins.join(", "))),
         }
     }
 
@@ -146,11 +141,7 @@ impl Resolved {
     }
 
     pub(super) fn effective(self) -> Effective {
-        let Resolved {
-            setting,
-            value,
-            source,
-        } = self;
+        let Resolved { setting, value, source } = self;
         let position = source.position(setting.key);
         let path = source.path().map(|path| path.display().to_string());
         let origin = match (&source, &path, position) {
@@ -177,9 +168,7 @@ impl Resolved {
     }
 
     pub(in crate::store) fn invalid(self, wanted: &str) -> Error {
-        let Effective {
-            key, value, origin, ..
-        } = self.effective();
+        let Effective { key, value, origin, .. } = self.effective();
         let message = format!("'{key}' is '{value}' ({origin}): expected {wanted}");
         Error::new(Code::InvalidValue, message)
             .hint(format!("git colony config get {key} --show-origin"))

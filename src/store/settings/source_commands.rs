@@ -61,14 +61,7 @@ pub(super) fn all(repo: &Repo) -> Result<BTreeMap<String, SourceCommand>> {
                 .hint(format!("git config --show-origin {key}")));
         }
         let version = value("version");
-        commands.insert(
-            name,
-            SourceCommand {
-                text,
-                version,
-                time,
-            },
-        );
+        commands.insert(name, SourceCommand { text, version, time });
     }
     Ok(commands)
 }

@@ -22,9 +22,7 @@ pub fn read(repo: &Repo) -> Result<ProjectTables> {
     let projects = repo.config_subsections(SECTION, "project.").into_iter();
     let plans = repo.config_subsections(SECTION, "plan.").into_iter();
     Ok(ProjectTables {
-        projects: projects
-            .map(|name| project(repo, name))
-            .collect::<Result<_>>()?,
+        projects: projects.map(|name| project(repo, name)).collect::<Result<_>>()?,
         plans: plans.map(|name| plan(repo, name)).collect::<Result<_>>()?,
     })
 }

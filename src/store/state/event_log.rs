@@ -88,10 +88,8 @@ pub fn emit(session: &Session, key: impl Into<String>, value: Value) {
 /// Writes an event of nobody at once: files that change are not what the agent does that watches them, and it
 /// hears of them, too.
 pub fn emit_to_all(session: &Session, key: impl Into<String>, value: Value) {
-    let event = event_of(session, key.into(), value).map(|event| Announcement {
-        agent: String::new(),
-        ..event
-    });
+    let event = event_of(session, key.into(), value)
+        .map(|event| Announcement { agent: String::new(), ..event });
     write_all(&session.world, event.into_iter().collect());
 }
 
@@ -109,9 +107,7 @@ fn event_of(session: &Session, key: String, mut value: Value) -> Option<Announce
     }
     let at = session.world.now();
     if let Value::Object(members) = &mut value {
-        members
-            .entry("ts")
-            .or_insert_with(|| json!(time::rfc3339(&at)));
+        members.entry("ts").or_insert_with(|| json!(time::rfc3339(&at)));
     }
     Some(Announcement {
         log: path(session),
@@ -153,9 +149,8 @@ pub(super) fn write(log: &Path, events: &[Announcement]) -> Result<(), Unusable>
     let begun = Instant::now();
     let mut database = patiently(begun, || Database::open_within(log, SCHEMA, Duration::ZERO))?;
     for _ in 1..ATTEMPTS {
-        let written = patiently(begun, || {
-            database.transaction(|connection| append(connection, events))
-        });
+        let written =
+            patiently(begun, || database.transaction(|connection| append(connection, events)));
         match written {
             Err(error) if error.can_be_opened_again() => {
                 database = patiently(begun, || open_again(&database, log))?;
@@ -231,11 +226,7 @@ fn take_token(connection: &Connection, now: i64) -> Result<bool, Unusable> {
         connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     // A clock that was set back refills nothing until it is past that time, or once it is far from it.
     let passed = now.saturating_sub(refilled);
-    let new = if passed < -60_000 {
-        BURST
-    } else {
-        passed.max(0) / 1_000
-    };
+    let new = if passed < -60_000 { BURST } else { passed.max(0) / 1_000 };
     let tokens = tokens.saturating_add(new).min(BURST);
     let refilled = match new {
         0 => refilled,
@@ -254,14 +245,10 @@ fn take_token(connection: &Connection, now: i64) -> Result<bool, Unusable> {
 /// newest [`MIN_EVENTS`].
 fn trim(connection: &Connection, newest: i64, now: i64) -> Result<(), Unusable> {
     let sql = "DELETE FROM events WHERE number <= ?1";
-    connection
-        .prepare_cached(sql)?
-        .execute([newest - MAX_EVENTS])?;
+    connection.prepare_cached(sql)?.execute([newest - MAX_EVENTS])?;
     let sql = "DELETE FROM events WHERE number <
         (SELECT number FROM events WHERE at >= ?1 ORDER BY number LIMIT 1) AND number <= ?2";
-    connection
-        .prepare_cached(sql)?
-        .execute([now - MAX_AGE, newest - MIN_EVENTS])?;
+    connection.prepare_cached(sql)?.execute([now - MAX_AGE, newest - MIN_EVENTS])?;
     Ok(())
 }
 

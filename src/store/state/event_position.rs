@@ -18,10 +18,7 @@ pub struct Position {
 
 impl Position {
     /// The position before the first event of any log.
-    pub const FIRST: Position = Position {
-        epoch: String::new(),
-        number: 0,
-    };
+    pub const FIRST: Position = Position { epoch: String::new(), number: 0 };
 
     /// Parses what [`fmt::Display`] prints.
     pub fn parse(text: &str) -> Option<Position> {

@@ -77,13 +77,7 @@ impl EventReader {
     }
 
     pub(super) fn at(path: PathBuf) -> EventReader {
-        EventReader {
-            path,
-            database: None,
-            version: None,
-            look: Look::default(),
-            looks: 0,
-        }
+        EventReader { path, database: None, version: None, look: Look::default(), looks: 0 }
     }
 
     /// Returns `true` if there may be something new since the log was last read. Mostly costs two system calls;
@@ -137,11 +131,7 @@ impl EventReader {
         read: impl Fn(&OpenLog<'_>) -> Result<Batch, Unusable>,
     ) -> Result<Batch, Unusable> {
         for _ in 0..ATTEMPTS {
-            if self
-                .database
-                .as_ref()
-                .is_some_and(|open| !open.is_in_place())
-            {
+            if self.database.as_ref().is_some_and(|open| !open.is_in_place()) {
                 self.database = None;
             }
             if self.database.is_none() && !self.is_there() {
@@ -213,9 +203,8 @@ impl<'a> OpenLog<'a> {
                 .map(Option::flatten)?;
             Ok::<_, Unusable>(found.and_then(|number| u64::try_from(number).ok()))
         };
-        let epoch: Option<String> = connection
-            .query_row("SELECT epoch FROM log", [], |row| row.get(0))
-            .optional()?;
+        let epoch: Option<String> =
+            connection.query_row("SELECT epoch FROM log", [], |row| row.get(0)).optional()?;
         let batch = read(&OpenLog {
             connection,
             epoch: epoch.unwrap_or_default(),
@@ -230,10 +219,7 @@ impl<'a> OpenLog<'a> {
         if self.epoch.is_empty() {
             return Position::FIRST;
         }
-        Position {
-            epoch: self.epoch.clone(),
-            number,
-        }
+        Position { epoch: self.epoch.clone(), number }
     }
 
     fn batch(&self, events: Vec<Event>, number: u64) -> Batch {
@@ -277,11 +263,7 @@ impl<'a> OpenLog<'a> {
         }
         // Events that are gone are not waited for again.
         let seen = if has_more { seen } else { seen.max(self.last) };
-        Ok(Batch {
-            has_gap,
-            has_more,
-            ..self.batch(events, seen)
-        })
+        Ok(Batch { has_gap, has_more, ..self.batch(events, seen) })
     }
 
     fn newest(&self, limit: usize, is_wanted: &dyn Fn(&Event) -> bool) -> Result<Batch, Unusable> {
@@ -304,10 +286,7 @@ impl<'a> OpenLog<'a> {
             events.push(event);
         }
         events.reverse();
-        Ok(Batch {
-            has_more,
-            ..self.batch(events, self.last)
-        })
+        Ok(Batch { has_more, ..self.batch(events, self.last) })
     }
 
     fn event(&self, row: &rusqlite::Row<'_>) -> rusqlite::Result<Event> {

@@ -12,9 +12,7 @@ use crate::model::time::Moment;
 use crate::model::world::Announcement;
 
 fn moment(seconds: i64) -> Moment {
-    chrono::DateTime::from_timestamp(1_800_000_000 + seconds, 0)
-        .unwrap()
-        .fixed_offset()
+    chrono::DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap().fixed_offset()
 }
 
 fn event(log: &Path, key: &str, seconds: i64) -> Announcement {
@@ -38,11 +36,7 @@ fn all(reader: &mut EventReader, since: &Position) -> Batch {
 }
 
 fn keys(batch: &Batch) -> Vec<&str> {
-    batch
-        .events
-        .iter()
-        .map(|event| event.key.as_str())
-        .collect()
+    batch.events.iter().map(|event| event.key.as_str()).collect()
 }
 
 fn place() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -128,10 +122,7 @@ fn events_of_ninety_days_stay() {
     emit(&log, "k:new", 91 * DAY);
     let mut reader = EventReader::at(log.clone());
     let batch = all(&mut reader, &Position::FIRST);
-    assert_eq!(
-        (keys(&batch), batch.has_gap),
-        (vec!["k:young", "k:new"], true)
-    );
+    assert_eq!((keys(&batch), batch.has_gap), (vec!["k:young", "k:new"], true));
     // A clock that was wrong for a moment takes no later event with it.
     emit(&log, "k:past", -400 * DAY);
     let batch = all(&mut reader, &batch.position);
@@ -163,9 +154,7 @@ fn quiescences_come_at_most_once_a_second() {
     }
     let batch = all(&mut EventReader::at(log.clone()), &Position::FIRST);
     let names = ["a0", "a1", "a2", "a3", "b0", "b1"];
-    let wanted: Vec<_> = names
-        .map(|name| format!("convergence:quiescence:{name}"))
-        .into();
+    let wanted: Vec<_> = names.map(|name| format!("convergence:quiescence:{name}")).into();
     assert_eq!(keys(&batch), wanted);
 }
 
@@ -179,25 +168,12 @@ fn long_lists_of_a_value_are_cut() {
     let batch = all(&mut EventReader::at(log.clone()), &Position::FIRST);
     let value = &batch.events[0].value;
     assert_eq!(value["paths"].as_array().unwrap().len(), 32);
-    assert_eq!(
-        (&value["watch_id"], &value["truncated"]),
-        (&json!("w"), &json!(true))
-    );
+    assert_eq!((&value["watch_id"], &value["truncated"]), (&json!("w"), &json!(true)));
 }
 
 #[test]
 fn what_is_not_a_position_is_refused() {
-    for text in [
-        "",
-        "7",
-        "a:",
-        ":7",
-        "a:-1",
-        "a:+1",
-        "a b:1",
-        "a:99999999999999999999",
-        "é:1",
-    ] {
+    for text in ["", "7", "a:", ":7", "a:-1", "a:+1", "a b:1", "a:99999999999999999999", "é:1"] {
         assert_eq!(Position::parse(text), None, "{text}");
     }
 }
@@ -284,8 +260,7 @@ fn a_reader_that_takes_long_keeps_no_event_out() {
     let (_folder, log) = place();
     emit(&log, "first", 0);
     let slow = rusqlite::Connection::open(&log).unwrap();
-    slow.execute_batch("BEGIN; SELECT count(*) FROM events")
-        .unwrap();
+    slow.execute_batch("BEGIN; SELECT count(*) FROM events").unwrap();
     emit(&log, "second", 1);
     let batch = all(&mut EventReader::at(log), &Position::FIRST);
     assert_eq!(keys(&batch), ["first", "second"]);

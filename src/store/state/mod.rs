@@ -126,11 +126,7 @@ impl State {
     /// # Errors
     /// When `SQLite` cannot use the file.
     pub fn open(session: &Session) -> Result<State, Unusable> {
-        let mode = if session.is_dry() {
-            Mode::Dry
-        } else {
-            Mode::Kept
-        };
+        let mode = if session.is_dry() { Mode::Dry } else { Mode::Kept };
         let state = State::open_at(&path(session), mode)?;
         if let Some(time) = session.settings.timeout {
             state.wait_at_most(time)?;
@@ -157,11 +153,7 @@ impl State {
             Mode::Kept => Database::open(path, SCHEMA),
             Mode::Dry => Database::rehearse(path, SCHEMA),
         };
-        Ok(State {
-            database: database?,
-            path: path.to_owned(),
-            mode,
-        })
+        Ok(State { database: database?, path: path.to_owned(), mode })
     }
 
     /// Sets how long to wait while another process holds the state.
@@ -217,14 +209,8 @@ impl State {
     /// When the state cannot be written.
     pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
         self.update(|connection| {
-            let tables = [
-                "residents",
-                "locks",
-                "counters",
-                "watches",
-                "fragments",
-                "tier_counters",
-            ];
+            let tables =
+                ["residents", "locks", "counters", "watches", "fragments", "tier_counters"];
             for table in tables {
                 connection.execute(&format!("DELETE FROM {table} WHERE agent = ?1"), [agent])?;
             }

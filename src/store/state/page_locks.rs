@@ -96,10 +96,7 @@ impl State {
                     _ => Unlocked::Deleted,
                 })
             };
-            let results = pages
-                .iter()
-                .map(one)
-                .collect::<Result<Vec<_>, Unusable>>()?;
+            let results = pages.iter().map(one).collect::<Result<Vec<_>, Unusable>>()?;
             drop_unused(connection)?;
             Ok(results)
         })
@@ -137,10 +134,8 @@ impl State {
             let sql = format!("{COLUMNS} WHERE until > ?1 ORDER BY page, agent");
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map([now], lock)?;
-            let bounded = |lock: PageLock| PageLock {
-                until: lock.until.min(latest_end(now)),
-                ..lock
-            };
+            let bounded =
+                |lock: PageLock| PageLock { until: lock.until.min(latest_end(now)), ..lock };
             Ok(rows.map(|row| row.map(bounded)).collect::<Result<_, _>>()?)
         })
     }
@@ -187,12 +182,8 @@ pub(super) fn take(
 ) -> Result<i64, Unusable> {
     let sql = format!("{COLUMNS} WHERE page = ?1 AND agent = ?2 AND until > ?3");
     let mut statement = connection.prepare_cached(&sql)?;
-    let held = statement
-        .query_row(params![page.as_slice(), owner, now], lock)
-        .optional()?;
-    let until = held
-        .as_ref()
-        .map_or(new.until, |held| held.until.max(new.until));
+    let held = statement.query_row(params![page.as_slice(), owner, now], lock).optional()?;
+    let until = held.as_ref().map_or(new.until, |held| held.until.max(new.until));
     let created = held.map_or(now, |held| held.created);
     let sql = "INSERT OR REPLACE INTO locks (page, agent, until, reason, created)
         VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -213,15 +204,10 @@ fn latest_end(now: i64) -> i64 {
 
 /// Deletes the locks that have ended, and bounds those that were taken by a clock far ahead.
 pub(super) fn sweep(connection: &Connection, now: i64) -> Result<(), Unusable> {
-    if !connection
-        .prepare_cached("SELECT 1 FROM locks LIMIT 1")?
-        .exists([])?
-    {
+    if !connection.prepare_cached("SELECT 1 FROM locks LIMIT 1")?.exists([])? {
         return Ok(());
     }
-    connection
-        .prepare_cached("DELETE FROM locks WHERE until <= ?1")?
-        .execute([now])?;
+    connection.prepare_cached("DELETE FROM locks WHERE until <= ?1")?.execute([now])?;
     connection
         .prepare_cached("UPDATE locks SET until = ?1 WHERE until > ?1")?
         .execute([latest_end(now)])?;

@@ -73,13 +73,7 @@ pub struct ReadingCursor<'a> {
 impl Readings {
     /// Adds a file, which comes after all others.
     pub fn add(&mut self, it: Reading<'_>) {
-        let FileStat {
-            kind: _,
-            size_bytes,
-            modified,
-            changed,
-            inode,
-        } = it.stat;
+        let FileStat { kind: _, size_bytes, modified, changed, inode } = it.stat;
         let lengths = (u16::try_from(it.path.len()), u8::try_from(it.hash.len()));
         let (Ok(path), Ok(hash)) = lengths else {
             return;
@@ -98,10 +92,7 @@ impl Readings {
 
     /// Begins to find files.
     pub fn cursor(&self) -> ReadingCursor<'_> {
-        let mut cursor = ReadingCursor {
-            rest: &self.packed,
-            next: None,
-        };
+        let mut cursor = ReadingCursor { rest: &self.packed, next: None };
         cursor.advance();
         cursor
     }
@@ -171,9 +162,7 @@ impl State {
             let mut statement = connection.prepare_cached(sql)?;
             let key = params![of.repository, of.project, of.resource, of.part as u8];
             let packed = statement.query_row(key, |row| row.get(0)).optional()?;
-            Ok(Readings {
-                packed: packed.unwrap_or_default(),
-            })
+            Ok(Readings { packed: packed.unwrap_or_default() })
         })
     }
 
@@ -191,13 +180,7 @@ impl State {
             let mut statement = connection.prepare_cached(sql)?;
             let packed = &readings.packed;
             let part = of.part as u8;
-            statement.execute(params![
-                of.repository,
-                of.project,
-                of.resource,
-                part,
-                packed
-            ])?;
+            statement.execute(params![of.repository, of.project, of.resource, part, packed])?;
             Ok(())
         })
     }
@@ -213,13 +196,7 @@ mod tests {
         Reading {
             path: path.as_bytes(),
             hash: "0123",
-            stat: FileStat {
-                kind: EntryKind::File,
-                size_bytes: 7,
-                modified: 1,
-                changed,
-                inode: 9,
-            },
+            stat: FileStat { kind: EntryKind::File, size_bytes: 7, modified: 1, changed, inode: 9 },
             bytes: 7,
             passages: 1,
         }

@@ -169,10 +169,8 @@ fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unus
     let residents = residents(connection, request.agent)?;
     let resident: BTreeMap<PageKey, &Resident> =
         residents.iter().map(|page| (page.id, page)).collect();
-    let (hits, faults): (Vec<&Wanted>, Vec<&Wanted>) = request
-        .wanted
-        .iter()
-        .partition(|wanted| resident.contains_key(&wanted.id));
+    let (hits, faults): (Vec<&Wanted>, Vec<&Wanted>) =
+        request.wanted.iter().partition(|wanted| resident.contains_key(&wanted.id));
     let loaded = match load(connection, &faults)? {
         Ok(pages) => pages,
         Err(gone) => return Ok(Requested::Gone(gone)),
@@ -188,10 +186,7 @@ fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unus
             Err(held) => {
                 let hits = hits.iter().filter_map(|hit| resident.get(&hit.id));
                 let wanted_tokens = added + hits.map(|page| page.tokens).sum::<u64>();
-                return Ok(Requested::DoesNotFit {
-                    wanted_tokens,
-                    held,
-                });
+                return Ok(Requested::DoesNotFit { wanted_tokens, held });
             }
         }
         used_tokens -= evicted.iter().map(|page| page.tokens).sum::<u64>();
@@ -224,11 +219,7 @@ fn load(
             None => gone.push(wanted.id),
         }
     }
-    Ok(if gone.is_empty() {
-        Ok(found)
-    } else {
-        Err(gone)
-    })
+    Ok(if gone.is_empty() { Ok(found) } else { Err(gone) })
 }
 
 /// Chooses the pages that leave, or returns those that cannot where too few can.
@@ -280,9 +271,7 @@ fn apply(
     let agent = request.agent;
     for page in evicted {
         let sql = "DELETE FROM residents WHERE agent = ?1 AND page = ?2";
-        connection
-            .prepare_cached(sql)?
-            .execute(params![agent, page.id.as_slice()])?;
+        connection.prepare_cached(sql)?.execute(params![agent, page.id.as_slice()])?;
     }
     for page in loaded {
         stored_pages::keep(connection, page)?;
@@ -298,13 +287,7 @@ fn apply(
         let sql = "INSERT INTO residents (agent, page, priority, loaded, used, loaded_at, used_at)
             VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?5)
             ON CONFLICT DO UPDATE SET priority = ?3, used = ?4, used_at = ?5";
-        let values = params![
-            agent,
-            wanted.id.as_slice(),
-            request.priority,
-            turn,
-            request.now
-        ];
+        let values = params![agent, wanted.id.as_slice(), request.priority, turn, request.now];
         connection.prepare_cached(sql)?.execute(values)?;
         if let Some(lock) = request.lock {
             page_locks::take(connection, agent, wanted.id, lock, request.now)?;
@@ -355,9 +338,7 @@ fn count<'a>(
                 ON CONFLICT DO UPDATE SET {column} = {column} + ?3",
             values.join(", ")
         );
-        connection
-            .prepare_cached(&sql)?
-            .execute(params![agent, scope, pages])?;
+        connection.prepare_cached(&sql)?.execute(params![agent, scope, pages])?;
     }
     Ok(())
 }

@@ -72,10 +72,7 @@ impl State {
 
 /// Stores the content of a page, which never changes.
 pub(super) fn keep(connection: &Connection, page: &StoredPage) -> Result<(), Unusable> {
-    let place = page
-        .place
-        .as_ref()
-        .map(|place| place.as_os_str().as_encoded_bytes());
+    let place = page.place.as_ref().map(|place| place.as_os_str().as_encoded_bytes());
     connection
         .prepare_cached(
             "INSERT INTO pages (id, scope, place, tokens, packed) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -18,12 +18,7 @@ fn tokens(page: u8) -> u64 {
 
 /// Every third page is of a pinned scope.
 fn scope(page: u8) -> String {
-    if page.is_multiple_of(3) {
-        "pinned"
-    } else {
-        "free"
-    }
-    .to_owned()
+    if page.is_multiple_of(3) { "pinned" } else { "free" }.to_owned()
 }
 
 fn key(page: u8) -> PageKey {
@@ -45,28 +40,11 @@ fn wanted(page: u8) -> Wanted {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Request {
-        agent: usize,
-        pages: BTreeSet<u8>,
-        how: How,
-    },
-    Lock {
-        agent: usize,
-        page: u8,
-        time: i64,
-    },
-    Unlock {
-        agent: usize,
-        page: u8,
-    },
-    Extend {
-        agent: usize,
-        page: u8,
-        time: i64,
-    },
-    Forget {
-        agent: usize,
-    },
+    Request { agent: usize, pages: BTreeSet<u8>, how: How },
+    Lock { agent: usize, page: u8, time: i64 },
+    Unlock { agent: usize, page: u8 },
+    Extend { agent: usize, page: u8, time: i64 },
+    Forget { agent: usize },
     Wait(i64),
 }
 
@@ -112,9 +90,7 @@ struct Model {
 impl Model {
     fn pages(&self, agent: usize) -> Vec<u8> {
         let resident = self.resident.iter().filter(|((of, _), _)| *of == agent);
-        let mut own: Vec<_> = resident
-            .map(|((_, page), (_, _, order))| (*order, *page))
-            .collect();
+        let mut own: Vec<_> = resident.map(|((_, page), (_, _, order))| (*order, *page)).collect();
         own.sort_unstable();
         own.into_iter().map(|(_, page)| page).collect()
     }
@@ -124,17 +100,13 @@ impl Model {
     }
 
     fn is_locked(&self, agent: usize, page: u8) -> bool {
-        self.locks
-            .get(&(agent, page))
-            .is_some_and(|until| *until > self.now)
+        self.locks.get(&(agent, page)).is_some_and(|until| *until > self.now)
     }
 
     /// Lets pages leave one by one; returns those, or `None` where too few can.
     fn evict(&mut self, agent: usize, pages: &BTreeSet<u8>, budget: u64) -> Option<BTreeSet<u8>> {
         let added = |model: &Model| {
-            let new = pages
-                .iter()
-                .filter(|page| !model.resident.contains_key(&(agent, **page)));
+            let new = pages.iter().filter(|page| !model.resident.contains_key(&(agent, **page)));
             new.map(|page| tokens(*page)).sum::<u64>()
         };
         let before = self.resident.clone();
@@ -169,8 +141,7 @@ impl Model {
     fn lock(&mut self, agent: usize, page: u8, until: i64) {
         let held = self.locks.get(&(agent, page)).copied();
         let valid = held.filter(|held| *held > self.now);
-        self.locks
-            .insert((agent, page), valid.map_or(until, |held| held.max(until)));
+        self.locks.insert((agent, page), valid.map_or(until, |held| held.max(until)));
     }
 
     fn sweep(&mut self) {
@@ -189,11 +160,7 @@ fn pinned(pages: &[Resident]) -> BTreeSet<PageKey> {
 }
 
 fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeSet<u8>, how: How) {
-    let How {
-        priority,
-        lock,
-        budget,
-    } = how;
+    let How { priority, lock, budget } = how;
     let names: Vec<Wanted> = pages.iter().map(|page| wanted(*page)).collect();
     let was: BTreeSet<u8> = model.pages(agent).into_iter().collect();
     let done = state.request(&Request {
@@ -201,10 +168,7 @@ fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeS
         wanted: &names,
         priority,
         budget,
-        lock: lock.map(|time| NewLock {
-            until: model.now + time,
-            reason: "why",
-        }),
+        lock: lock.map(|time| NewLock { until: model.now + time, reason: "why" }),
         now: model.now,
         pinned: &|pages| Ok(pinned(pages)),
     });
@@ -217,15 +181,7 @@ fn do_request(state: &mut State, model: &mut Model, agent: usize, pages: &BTreeS
                 assert!(locked || scope(number) == "pinned");
             }
         }
-        (
-            Requested::Loaded {
-                hits,
-                faults,
-                evicted,
-                used_tokens,
-            },
-            Some(expected),
-        ) => {
+        (Requested::Loaded { hits, faults, evicted, used_tokens }, Some(expected)) => {
             assert_eq!(set(&evicted), expected);
             assert_eq!(set(&hits), was.intersection(pages).copied().collect());
             assert_eq!(set(&faults), pages.difference(&was).copied().collect());
@@ -245,21 +201,14 @@ fn run(state: &mut State, model: &mut Model, step: &Step) {
     match step {
         Step::Request { agent, pages, how } => do_request(state, model, *agent, pages, *how),
         Step::Lock { agent, page, time } => {
-            let new = NewLock {
-                until: model.now + time,
-                reason: "",
-            };
-            let done = state
-                .lock(AGENTS[*agent], &[wanted(*page)], new, model.now)
-                .unwrap();
+            let new = NewLock { until: model.now + time, reason: "" };
+            let done = state.lock(AGENTS[*agent], &[wanted(*page)], new, model.now).unwrap();
             model.sweep();
             model.lock(*agent, *page, model.now + time);
             assert_eq!(done, [Some(model.locks[&(*agent, *page)])]);
         }
         Step::Unlock { agent, page } => {
-            let done = state
-                .unlock(AGENTS[*agent], &[key(*page)], model.now)
-                .unwrap();
+            let done = state.unlock(AGENTS[*agent], &[key(*page)], model.now).unwrap();
             model.sweep();
             let own = model.locks.remove(&(*agent, *page));
             let others = model.locks.contains_key(&(1 - agent, *page));
@@ -270,9 +219,7 @@ fn run(state: &mut State, model: &mut Model, step: &Step) {
             }
         }
         Step::Extend { agent, page, time } => {
-            let done = state
-                .extend(AGENTS[*agent], key(*page), *time, model.now)
-                .unwrap();
+            let done = state.extend(AGENTS[*agent], key(*page), *time, model.now).unwrap();
             let is_held = model.is_locked(*agent, *page);
             let until = is_held.then(|| model.locks[&(*agent, *page)] + time);
             assert_eq!(done, until.map_or(Extended::NotLocked, Extended::Until));
@@ -296,14 +243,11 @@ fn check(state: &mut State, model: &Model) {
         assert_eq!(found, model.pages(agent));
     }
     let valid = model.locks.iter().filter(|(_, until)| **until > model.now);
-    let mut held: Vec<_> = valid
-        .map(|((agent, page), until)| (*page, AGENTS[*agent], *until))
-        .collect();
+    let mut held: Vec<_> =
+        valid.map(|((agent, page), until)| (*page, AGENTS[*agent], *until)).collect();
     held.sort_unstable();
     let locks = state.locks(model.now).unwrap();
-    let found = locks
-        .iter()
-        .map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
+    let found = locks.iter().map(|lock| (lock.page[0], lock.owner.as_str(), lock.until));
     assert_eq!(found.collect::<Vec<_>>(), held);
 }
 
@@ -390,10 +334,7 @@ fn a_file_that_cannot_be_written_grants_no_lock() {
     ask(&mut state, 1);
     drop(state);
     let mut dry = State::open_at(&path, Mode::Dry).unwrap();
-    let new = NewLock {
-        until: 100,
-        reason: "",
-    };
+    let new = NewLock { until: 100, reason: "" };
     dry.lock("ada", &[wanted(1)], new, 1).unwrap();
     assert_eq!(dry.locks(1).unwrap(), []);
 }

@@ -133,9 +133,7 @@ pub fn are_at_rest(fragments: &[Fragment], limits: TierLimits, now: i64) -> bool
         }
     };
     fragments.iter().all(is_noted)
-        && Tier::ALL
-            .into_iter()
-            .all(|tier| of_tier(tier).is_at_rest(limits, now))
+        && Tier::ALL.into_iter().all(|tier| of_tier(tier).is_at_rest(limits, now))
 }
 
 /// The fragments that changed their tier, by name. Those that were stored just now do not count.
@@ -163,10 +161,7 @@ impl TierSet {
     /// Returns the set of these fragments; `turn` is the number of the last use of any.
     pub(super) fn new(fragments: Vec<Fragment>, turn: i64) -> TierSet {
         let named = fragments.into_iter().map(|it| (it.file.name.clone(), it));
-        TierSet {
-            fragments: named.collect(),
-            turn,
-        }
+        TierSet { fragments: named.collect(), turn }
     }
 
     pub(super) fn fragments(&self) -> impl Iterator<Item = &Fragment> {
@@ -251,10 +246,9 @@ impl TierSet {
                 self.put(&name, Some(Tier::Warm), now);
             }
         }
-        for (tier, next, limit) in [
-            (Tier::Warm, Some(Tier::Cold), limits.warm),
-            (Tier::Cold, None, limits.cold),
-        ] {
+        for (tier, next, limit) in
+            [(Tier::Warm, Some(Tier::Cold), limits.warm), (Tier::Cold, None, limits.cold)]
+        {
             for name in self.latest_first(tier).iter().skip(limit) {
                 self.put(name, next, now);
             }
@@ -268,11 +262,8 @@ impl TierSet {
     }
 
     fn latest_first(&self, tier: Tier) -> Vec<FragmentName> {
-        let mut in_tier: Vec<&Fragment> = self
-            .fragments
-            .values()
-            .filter(|it| it.tier == Some(tier))
-            .collect();
+        let mut in_tier: Vec<&Fragment> =
+            self.fragments.values().filter(|it| it.tier == Some(tier)).collect();
         in_tier.sort_by_key(|it| std::cmp::Reverse(it.used));
         in_tier.iter().map(|it| it.file.name.clone()).collect()
     }

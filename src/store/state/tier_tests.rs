@@ -10,17 +10,10 @@ use super::{
 };
 use crate::model::RepoPath;
 
-const OWNER: TierOwner<'_> = TierOwner {
-    repository: "0123456789abcdef",
-    agent: "ada",
-    project: "app",
-};
+const OWNER: TierOwner<'_> =
+    TierOwner { repository: "0123456789abcdef", agent: "ada", project: "app" };
 
-const LIMITS: TierLimits = TierLimits {
-    hot_tokens: 20,
-    warm: 3,
-    cold: 2,
-};
+const LIMITS: TierLimits = TierLimits { hot_tokens: 20, warm: 3, cold: 2 };
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -43,11 +36,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The tokens of a content: one is larger than the hot tier.
 fn tokens(name: u8, content: u8) -> u64 {
-    if name == 9 && content == 2 {
-        21
-    } else {
-        u64::from(name % 4 + content) + 3
-    }
+    if name == 9 && content == 2 { 21 } else { u64::from(name % 4 + content) + 3 }
 }
 
 fn file(name: u8, content: u8) -> NewFragment {
@@ -60,10 +49,7 @@ fn file(name: u8, content: u8) -> NewFragment {
 }
 
 fn named(name: u8) -> FragmentName {
-    FragmentName {
-        resource: "code".to_owned(),
-        path: RepoPath::new(vec![b'\xff', name]),
-    }
+    FragmentName { resource: "code".to_owned(), path: RepoPath::new(vec![b'\xff', name]) }
 }
 
 /// A fragment of the model.
@@ -96,12 +82,10 @@ impl Model {
                 it.since += IDLE_TIME;
             }
         }
-        self.line
-            .retain(|it| it.tier < 2 || now - it.since < COLD_TIME);
+        self.line.retain(|it| it.tier < 2 || now - it.since < COLD_TIME);
         match step {
             Step::Hydrate(files) => {
-                self.line
-                    .retain(|it| files.iter().any(|(name, _)| *name == it.name));
+                self.line.retain(|it| files.iter().any(|(name, _)| *name == it.name));
                 for &(name, content) in files.iter().rev() {
                     let at = self.line.iter().position(|it| it.name == name);
                     let old = at.map(|at| self.line[at].clone());
@@ -120,10 +104,7 @@ impl Model {
             }
             Step::Access(names) => {
                 for name in names {
-                    let at = self
-                        .line
-                        .iter()
-                        .position(|it| it.name == *name && it.tier < 3);
+                    let at = self.line.iter().position(|it| it.name == *name && it.tier < 3);
                     let Some(at) = at else { continue };
                     let mut it = self.line.remove(at);
                     self.hits += 1;
@@ -260,11 +241,7 @@ fn nothing_is_lost_where_much_is_hydrated() {
             bytes: 10_400,
         })
         .collect();
-    let limits = TierLimits {
-        hot_tokens: 32_000,
-        warm: 500,
-        cold: 5_000,
-    };
+    let limits = TierLimits { hot_tokens: 32_000, warm: 500, cold: 5_000 };
     let step = TierStep::Hydrate(&files);
     let (first, changes) = state.tier_step(OWNER, step, limits, 1_000).unwrap();
     let count = |tier| first.iter().filter(|it| it.tier == Some(tier)).count();
@@ -287,10 +264,7 @@ fn a_file_that_has_no_room_is_not_taken_in_again() {
     let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
     let files: Vec<NewFragment> = (0..10).map(|name| file(name, 0)).collect();
     let mut step = |files: &[NewFragment], now| {
-        let limits = TierLimits {
-            hot_tokens: 0,
-            ..LIMITS
-        };
+        let limits = TierLimits { hot_tokens: 0, ..LIMITS };
         let step = TierStep::Hydrate(files);
         state.tier_step(OWNER, step, limits, now).unwrap().0
     };
@@ -313,12 +287,7 @@ fn a_value_of_a_wrong_type_has_the_file_made_again() {
     let files = [file(0, 0)];
     let step = TierStep::Hydrate(&files);
     let (whole, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();
-    for value in [
-        "tokens = 'many'",
-        "tier = 300",
-        "hash = x'00'",
-        "hash = CAST(x'ff' AS TEXT)",
-    ] {
+    for value in ["tokens = 'many'", "tier = 300", "hash = x'00'", "hash = CAST(x'ff' AS TEXT)"] {
         let damage = || {
             let other = rusqlite::Connection::open(&path).unwrap();
             other.execute(&format!("UPDATE fragments SET {value}"), [])

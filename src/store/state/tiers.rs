@@ -117,9 +117,7 @@ impl State {
         tiers.age(now);
         tiers.settle(limits, now);
         let all = tiers.into_fragments();
-        Ok(all
-            .filter(|it| it.tier.is_some_and(|tier| tier <= last))
-            .collect())
+        Ok(all.filter(|it| it.tier.is_some_and(|tier| tier <= last)).collect())
     }
 
     /// Lists the projects of a checkout and agent that have fragments.
@@ -203,16 +201,10 @@ fn fragments(
     which: Which,
 ) -> Result<Vec<Fragment>, Unusable> {
     let (from, last, order) = match which {
-        Which::All => (
-            "fragments WHERE ?4 IS NULL",
-            None,
-            "ORDER BY resource, path",
-        ),
-        Which::To(last) => (
-            "fragments INDEXED BY fragments_in_tiers WHERE tier <= ?4",
-            Some(last as u8),
-            "",
-        ),
+        Which::All => ("fragments WHERE ?4 IS NULL", None, "ORDER BY resource, path"),
+        Which::To(last) => {
+            ("fragments INDEXED BY fragments_in_tiers WHERE tier <= ?4", Some(last as u8), "")
+        }
     };
     let sql = format!(
         "SELECT {COLUMNS} FROM {from} AND repository = ?1 AND agent = ?2 AND project = ?3 {order}"
@@ -233,11 +225,7 @@ fn of_access(
     now: i64,
 ) -> Result<(Vec<Fragment>, i64), Unusable> {
     let totals = totals(connection, owner)?;
-    let turn = totals
-        .iter()
-        .map(|it| it.last_used)
-        .max()
-        .unwrap_or_default();
+    let turn = totals.iter().map(|it| it.last_used).max().unwrap_or_default();
     if totals.iter().all(|it| it.is_at_rest(limits, now)) {
         let before = TierSet::new(named(connection, owner, names)?, turn);
         let mut after = before.clone();

@@ -85,11 +85,7 @@ impl State {
                     watch.count
                 ],
             )?;
-            Ok(if added == 0 {
-                Added::IdExists
-            } else {
-                Added::New
-            })
+            Ok(if added == 0 { Added::IdExists } else { Added::New })
         })
     }
 
@@ -139,10 +135,7 @@ impl State {
         self.read(|connection| {
             let sql = "SELECT EXISTS (SELECT 1 FROM watches
                 WHERE id = ?1 AND worktree = ?2 AND mode = ?3)";
-            Ok(
-                connection
-                    .query_row(sql, params![watch.id, worktree, STOPPED], |row| row.get(0))?,
-            )
+            Ok(connection.query_row(sql, params![watch.id, worktree, STOPPED], |row| row.get(0))?)
         })
     }
 }
@@ -169,9 +162,7 @@ fn of_worktree(connection: &Connection, worktree: &Path) -> Result<Vec<Watch>, U
 
 fn watch(row: &Row<'_>) -> rusqlite::Result<Watch> {
     let joined: Vec<u8> = row.get(3)?;
-    let paths = joined
-        .split(|&byte| byte == 0)
-        .filter(|path| !path.is_empty());
+    let paths = joined.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     Ok(Watch {
         id: row.get(0)?,
         worktree: PathBuf::from(OsString::from_vec(row.get(1)?)),

@@ -83,21 +83,14 @@ impl ChunkSize {
 
     /// Returns the tokens of the largest piece that is not cut further.
     fn piece(self) -> usize {
-        let overlap = if self.overlap == 0 {
-            self.target
-        } else {
-            self.overlap
-        };
+        let overlap = if self.overlap == 0 { self.target } else { self.overlap };
         self.slack().min(overlap).max(4)
     }
 }
 
 impl Default for ChunkSize {
     fn default() -> ChunkSize {
-        ChunkSize {
-            target: DEFAULT_TARGET_TOKENS,
-            overlap: DEFAULT_OVERLAP_TOKENS,
-        }
+        ChunkSize { target: DEFAULT_TARGET_TOKENS, overlap: DEFAULT_OVERLAP_TOKENS }
     }
 }
 
@@ -136,14 +129,7 @@ pub fn chunk_sections(
         *sum += unit.joined;
         Some(*sum)
     }));
-    let filling = Filling {
-        text,
-        size,
-        count,
-        quotes: count(""),
-        units,
-        sums,
-    };
+    let filling = Filling { text, size, count, quotes: count(""), units, sums };
     filling.chunks()
 }
 
@@ -173,12 +159,7 @@ impl Filling<'_> {
             let (last, tokens) = filled.unwrap_or_else(|| (fresh, self.exactly(fresh, fresh)));
             let (start, end) = self.range(first, last);
             let before = chunks.last().map_or(start, |chunk| chunk.end);
-            chunks.push(Chunk {
-                start,
-                end,
-                tokens,
-                overlap_bytes: before.saturating_sub(start),
-            });
+            chunks.push(Chunk { start, end, tokens, overlap_bytes: before.saturating_sub(start) });
             fresh = last + 1;
             first = self.repeated_from(first, last);
         }
@@ -235,20 +216,13 @@ impl Filling<'_> {
         let near = |last: usize, slack: usize| {
             last == most || self.about(first, last) + slack >= self.size.target
         };
-        let ends = |slack: usize| {
-            (fresh..=most)
-                .rev()
-                .take_while(move |&last| near(last, slack))
-        };
+        let ends = |slack: usize| (fresh..=most).rev().take_while(move |&last| near(last, slack));
         let digest = |last: usize| std::cmp::Reverse(self.digest(last));
         let better = |&last: &usize| (self.ending(last), digest(last), last);
         let best = ends(self.size.slack()).max_by_key(better).unwrap_or(most);
         let closed = |last: &usize| self.ending(*last) >= Ending::Paragraph;
         let closed_before = || ends(self.size.sentence_slack()).find(closed);
-        Some(best)
-            .filter(closed)
-            .or_else(closed_before)
-            .unwrap_or(best)
+        Some(best).filter(closed).or_else(closed_before).unwrap_or(best)
     }
 
     /// Finds the first unit of the next chunk: whole units of at most the overlap, from the
@@ -260,8 +234,7 @@ impl Filling<'_> {
         };
         let starts: Vec<usize> = (first + 1..=last).rev().take_while(fits).collect();
         let is_sentence = |from: usize| {
-            from.checked_sub(1)
-                .is_none_or(|before| self.ending(before) >= Ending::Paragraph)
+            from.checked_sub(1).is_none_or(|before| self.ending(before) >= Ending::Paragraph)
         };
         let sentence = starts.iter().rev().find(|&&from| is_sentence(from));
         sentence.or(starts.last()).copied().unwrap_or(last + 1)
@@ -282,11 +255,7 @@ impl Filling<'_> {
 
     fn exactly(&self, first: usize, last: usize) -> usize {
         let (start, end) = self.range(first, last);
-        (self.count)(
-            self.text
-                .get(start..end)
-                .expect("units begin and end at characters"),
-        )
+        (self.count)(self.text.get(start..end).expect("units begin and end at characters"))
     }
 
     fn about(&self, first: usize, last: usize) -> usize {
@@ -298,11 +267,7 @@ impl Filling<'_> {
     /// Returns the FNV-1a hash of a unit: the same on every machine, and cheap.
     fn digest(&self, index: usize) -> u64 {
         let (start, end) = self.range(index, index);
-        let bytes = self
-            .text
-            .as_bytes()
-            .get(start..end)
-            .expect("units are in the text");
+        let bytes = self.text.as_bytes().get(start..end).expect("units are in the text");
         bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         })

@@ -104,10 +104,7 @@ fn a_short_text_is_one_chunk_and_its_bytes_are_as_they_were() {
     let text = "\n\n  A  \tnote.\r\n\r\n\r\nAnd   more.  \n";
     let chunks = cut(text, 800, 100);
     assert_eq!(chunks.len(), 1);
-    assert_eq!(
-        &text[chunks[0].start..chunks[0].end],
-        "A  \tnote.\r\n\r\n\r\nAnd   more."
-    );
+    assert_eq!(&text[chunks[0].start..chunks[0].end], "A  \tnote.\r\n\r\n\r\nAnd   more.");
 }
 
 #[test]
@@ -148,14 +145,7 @@ fn a_paragraph_over_the_target_is_cut_at_sentences() {
 fn small_chunks_end_at_sentences_too() {
     let words = ["side", "girl", "body", "father", "problem", "job", "state"];
     let paragraph = |n: usize| {
-        let word = |at: usize| {
-            words
-                .iter()
-                .cycle()
-                .nth(n * 5 + at * 3)
-                .unwrap()
-                .to_string()
-        };
+        let word = |at: usize| words.iter().cycle().nth(n * 5 + at * 3).unwrap().to_string();
         let words: Vec<String> = (0..16).map(word).collect();
         format!("Then {}.\n\n", words.join(" "))
     };
@@ -163,17 +153,9 @@ fn small_chunks_end_at_sentences_too() {
     for (target, overlap) in [(64, 0), (64, 8), (100, 20)] {
         let chunks = cut(&text, target, overlap);
         let closed = |chunk: &&Chunk| sentence::is_closed(&text[chunk.start..chunk.end]);
-        assert_eq!(
-            chunks.iter().filter(closed).count(),
-            chunks.len(),
-            "{target}"
-        );
+        assert_eq!(chunks.iter().filter(closed).count(), chunks.len(), "{target}");
         let tokens: usize = chunks.iter().map(|chunk| chunk.tokens).sum();
-        assert!(
-            tokens * 10 >= chunks.len() * target * 7,
-            "{tokens} in {}",
-            chunks.len()
-        );
+        assert!(tokens * 10 >= chunks.len() * target * 7, "{tokens} in {}", chunks.len());
     }
 }
 
@@ -213,8 +195,7 @@ fn a_change_does_not_reach_the_chunks_far_behind_it() {
     let changed = text.replacen("gauge 7 ", "gauge number seven ", 1);
     let texts = |text: &str| -> std::collections::BTreeSet<String> {
         let cut = cut(text, 200, 40).into_iter();
-        cut.map(|chunk| text[chunk.start..chunk.end].to_owned())
-            .collect()
+        cut.map(|chunk| text[chunk.start..chunk.end].to_owned()).collect()
     };
     let (before, after) = (texts(&text), texts(&changed));
     let new = after.difference(&before).count();

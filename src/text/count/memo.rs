@@ -38,10 +38,7 @@ pub(super) fn with<T>(tokenizer: Tokenizer, work: impl FnOnce(&mut Memo) -> T) -
 
 impl Memo {
     const fn new() -> Memo {
-        Memo {
-            slots: Vec::new(),
-            encoder: Encoder::new(),
-        }
+        Memo { slots: Vec::new(), encoder: Encoder::new() }
     }
 
     /// Counts the tokens of a piece, as the vocabulary that this memo belongs to splits texts.

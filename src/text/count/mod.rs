@@ -48,9 +48,7 @@ impl Tokenizer {
         match self.vocabulary() {
             Some(vocabulary) => {
                 let pieces = vocabulary.split(text);
-                memo::with(self, |memo| {
-                    pieces.map(|piece| memo.count(vocabulary, piece)).sum()
-                })
+                memo::with(self, |memo| pieces.map(|piece| memo.count(vocabulary, piece)).sum())
             }
             None => text.len().div_ceil(4),
         }
@@ -107,13 +105,7 @@ impl Measured {
                 }
             });
         }
-        Measured {
-            tokenizer,
-            json,
-            ends,
-            sums,
-            marks,
-        }
+        Measured { tokenizer, json, ends, sums, marks }
     }
 
     /// Returns whose tokens are counted.
@@ -137,8 +129,7 @@ impl Measured {
         let pieces = self.ends.partition_point(|&end| end as usize <= at);
         let marks = self.marks.partition_point(|&(mark, _)| mark as usize <= at);
         let mark = marks.checked_sub(1).and_then(|last| self.marks.get(last));
-        self.sum(pieces)
-            .max(mark.map_or(0, |&(_, sum)| sum as usize))
+        self.sum(pieces).max(mark.map_or(0, |&(_, sum)| sum as usize))
     }
 
     /// Counts the tokens of the JSON string whose inner bytes are `start..end` of this one: exactly
@@ -158,10 +149,7 @@ impl Measured {
         // The pieces between have the same ends in both ways of splitting; behind the last that is
         // sure of it, the end with its quote is split again.
         let last = self.ends.partition_point(|&at| (at as usize) < end);
-        let Some(sure) = last
-            .checked_sub(PIECES_AHEAD + 1)
-            .filter(|&sure| sure >= met)
-        else {
+        let Some(sure) = last.checked_sub(PIECES_AHEAD + 1).filter(|&sure| sure >= met) else {
             return whole();
         };
         let Some(&from) = self.ends.get(sure) else {
@@ -199,8 +187,7 @@ impl Measured {
     /// The tokens of the first `pieces` pieces.
     fn sum(&self, pieces: usize) -> usize {
         let last = pieces.checked_sub(1);
-        last.and_then(|last| self.sums.get(last))
-            .map_or(0, |&sum| sum as usize)
+        last.and_then(|last| self.sums.get(last)).map_or(0, |&sum| sum as usize)
     }
 
     fn slice(&self, start: usize, end: usize) -> &str {
@@ -278,9 +265,8 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_the_vocabulary_counts() {
-        let words: Vec<String> = (0..40_000_u64)
-            .map(|n| format!(" w{:x}", n * n * 7919 % 60_013))
-            .collect();
+        let words: Vec<String> =
+            (0..40_000_u64).map(|n| format!(" w{:x}", n * n * 7919 % 60_013)).collect();
         for tokenizer in [Tokenizer::O200k, Tokenizer::Cl100k] {
             let text = words.concat();
             let alone = match tokenizer {

@@ -26,10 +26,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
         let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         match std::str::from_utf8(rest) {
             Ok(text) => (text.to_owned(), Encoding::Utf8),
-            Err(_) => (
-                rest.iter().copied().map(char::from).collect(),
-                Encoding::Latin1,
-            ),
+            Err(_) => (rest.iter().copied().map(char::from).collect(), Encoding::Latin1),
         }
     };
     (!decoded.0.contains('\0')).then_some(decoded)

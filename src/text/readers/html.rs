@@ -7,9 +7,8 @@
 use super::outline::Heading;
 
 /// Elements whose content is not text.
-const HIDDEN: &[&str] = &[
-    "script", "style", "template", "noscript", "svg", "math", "iframe", "object",
-];
+const HIDDEN: &[&str] =
+    &["script", "style", "template", "noscript", "svg", "math", "iframe", "object"];
 
 /// Elements that begin a paragraph.
 const PARAGRAPHS: &[&str] = &[
@@ -139,10 +138,7 @@ fn tag(text: &str) -> (Tag, &str) {
     // A quote that nothing closes would hide the rest of the page.
     let end = end.map(|(at, _)| at).or_else(|| body.find('>'));
     let tail = end.and_then(|at| body.get(at + 1..)).unwrap_or_default();
-    let tag = Tag {
-        name: name.to_ascii_lowercase(),
-        is_end,
-    };
+    let tag = Tag { name: name.to_ascii_lowercase(), is_end };
     (tag, tail)
 }
 
@@ -200,11 +196,7 @@ impl Page {
             .collect::<Vec<_>>()
             .join(" ");
         if !title.is_empty() {
-            self.headings.push(Heading {
-                start,
-                level,
-                title,
-            });
+            self.headings.push(Heading { start, level, title });
         }
     }
 
@@ -244,9 +236,7 @@ impl Page {
 fn behind<'a>(text: &'a str, name: &str) -> &'a str {
     let mut rest = text;
     while let Some((_, tail)) = rest.split_once("</") {
-        let is_it = tail
-            .get(..name.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(name));
+        let is_it = tail.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
         if is_it {
             return after(tail, ">");
         }
@@ -311,10 +301,7 @@ mod tests {
             "Beams\n\nBending & shear\n\nOne line, 5 < 6 AB &unknown;.\n\n- first\n- second\n\na | b\n1 | 2\n\n\
              Code\n\n  x\n    y\n\na < b"
         );
-        let told: Vec<_> = headings
-            .iter()
-            .map(|it| (it.level, it.title.as_str()))
-            .collect();
+        let told: Vec<_> = headings.iter().map(|it| (it.level, it.title.as_str())).collect();
         assert_eq!(told, [(1, "Bending & shear"), (2, "Code")]);
         let document = read_text(Format::Html, html.as_bytes()).unwrap();
         assert_eq!(document.sections.len(), 3);

@@ -48,10 +48,7 @@ fn of_line(line: &Line<'_>, found: &mut Vec<Link>) {
     let text = line.text;
     let mut add = |at: usize, (from, to): (usize, usize)| {
         if let Some(target) = text.get(at + from..at + to).filter(|text| !text.is_empty()) {
-            found.push(Link {
-                at: line.start + at + from,
-                target: unescape(target),
-            });
+            found.push(Link { at: line.start + at + from, target: unescape(target) });
         }
     };
     if let Some(at) = definition(text) {
@@ -115,10 +112,7 @@ fn destination(text: &str, closing: &[u8]) -> Option<(usize, usize)> {
     let skipped = text.len() - text.trim_start().len();
     let rest = text.get(skipped..)?;
     if let Some(rest) = rest.strip_prefix('<') {
-        let end = rest
-            .bytes()
-            .take(MAX_TARGET_BYTES)
-            .position(|b| b == b'>')?;
+        let end = rest.bytes().take(MAX_TARGET_BYTES).position(|b| b == b'>')?;
         return Some((skipped + 1, skipped + 1 + end));
     }
     let (mut depth, mut escaped) = (0_usize, false);

@@ -71,10 +71,7 @@ fn front_matter(lines: &[Line<'_>]) -> usize {
     if lines.first().is_none_or(|line| line.text != "---") {
         return 0;
     }
-    let end = lines
-        .iter()
-        .skip(1)
-        .position(|line| matches!(line.text, "---" | "..."));
+    let end = lines.iter().skip(1).position(|line| matches!(line.text, "---" | "..."));
     end.map_or(0, |end| end + 2)
 }
 
@@ -107,21 +104,13 @@ fn atx(line: &Line<'_>) -> Option<Heading> {
 fn underline(text: &str) -> Option<usize> {
     let text = outdented(text)?;
     let all = |mark: char| !text.is_empty() && text.chars().all(|c| c == mark);
-    if all('=') {
-        Some(1)
-    } else {
-        all('-').then_some(2)
-    }
+    if all('=') { Some(1) } else { all('-').then_some(2) }
 }
 
 fn setext(lines: &[Line<'_>], range: std::ops::Range<usize>, level: usize) -> Option<Heading> {
     let title = lines.get(range)?;
     let words: Vec<&str> = title.iter().map(|line| line.text.trim()).collect();
-    Some(Heading {
-        start: title.first()?.start,
-        level,
-        title: words.join(" "),
-    })
+    Some(Heading { start: title.first()?.start, level, title: words.join(" ") })
 }
 
 /// Parses a line that opens a block without headings.
@@ -170,11 +159,7 @@ fn is_block(text: &str) -> bool {
     }
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let ordered = after_digits.len() < text.len() && after_digits.starts_with(['.', ')']);
-    let rest = if ordered {
-        after_digits.get(1..)
-    } else {
-        text.strip_prefix(['-', '*', '+'])
-    };
+    let rest = if ordered { after_digits.get(1..) } else { text.strip_prefix(['-', '*', '+']) };
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
@@ -197,15 +182,7 @@ mod tests {
         let text = "Hello.\n\n# One\ntext\n\n## Two ##\n\n### Three #3\nx\n##\nTitle\n=====\n\nLast\nof two\n---\n";
         assert_eq!(
             outline(text),
-            [
-                "0 -",
-                "1 One",
-                "1/1 Two",
-                "1/1/1 Three #3",
-                "1/2 -",
-                "2 Title",
-                "2/1 Last of two"
-            ]
+            ["0 -", "1 One", "1/1 Two", "1/1/1 Three #3", "1/2 -", "2 Title", "2/1 Last of two"]
         );
     }
 
@@ -252,11 +229,8 @@ mod tests {
     fn the_heading_belongs_to_its_section_byte_by_byte() {
         let text = "# One  \r\n\r\ntext\r\n# Two\r\n";
         let document = read_text(Format::Markdown, text.as_bytes()).unwrap();
-        let parts: Vec<&str> = document
-            .sections
-            .iter()
-            .map(|section| document.text_of(section))
-            .collect();
+        let parts: Vec<&str> =
+            document.sections.iter().map(|section| document.text_of(section)).collect();
         assert_eq!(parts, ["# One  \r\n\r\ntext\r\n", "# Two\r\n"]);
     }
 }

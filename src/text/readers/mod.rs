@@ -148,9 +148,7 @@ pub struct Document {
 impl Document {
     /// Returns the text of a section.
     pub fn text_of(&self, section: &Section) -> &str {
-        self.text
-            .get(section.start..section.end)
-            .unwrap_or_default()
+        self.text.get(section.start..section.end).unwrap_or_default()
     }
 
     /// Returns the places where a chunk may well end: before sections, or before the lines of a format that has no
@@ -158,9 +156,8 @@ impl Document {
     pub fn cuts(&self) -> Vec<usize> {
         match self.format {
             Format::Code | Format::JsonLines => {
-                let lines = outline::lines(&self.text)
-                    .into_iter()
-                    .filter(|line| !line.text.is_empty());
+                let lines =
+                    outline::lines(&self.text).into_iter().filter(|line| !line.text.is_empty());
                 lines.map(|line| line.start).collect()
             }
             Format::Table => rows(&self.text),
@@ -203,18 +200,12 @@ pub struct Section {
 /// `Binary` for a file that contains a NUL or is a PDF, `TooLarge`.
 pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
     if bytes.len() as u64 > MAX_TEXT_BYTES {
-        return Err(ReadFault::TooLarge {
-            most_bytes: MAX_TEXT_BYTES,
-        });
+        return Err(ReadFault::TooLarge { most_bytes: MAX_TEXT_BYTES });
     }
     let (text, encoding) = decode::decode(bytes).ok_or(ReadFault::Binary)?;
     let (text, sections) = match format {
-        Format::Markdown => with(text, |text| {
-            outline::sections(text, markdown::headings(text))
-        }),
-        Format::Rst => with(text, |text| {
-            outline::sections(text, restructured::headings(text))
-        }),
+        Format::Markdown => with(text, |text| outline::sections(text, markdown::headings(text))),
+        Format::Rst => with(text, |text| outline::sections(text, restructured::headings(text))),
         Format::Text | Format::Code | Format::JsonLines => with(text, outline::whole),
         Format::Table => with(text, table),
         Format::Html => {
@@ -224,12 +215,7 @@ pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
         Format::Notebook => notebook::read(&text)?,
         Format::Pdf => return Err(ReadFault::Binary),
     };
-    Ok(Document {
-        format,
-        encoding,
-        text,
-        sections,
-    })
+    Ok(Document { format, encoding, text, sections })
 }
 
 fn with(text: String, sections: impl FnOnce(&str) -> Vec<Section>) -> (String, Vec<Section>) {

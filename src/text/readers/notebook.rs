@@ -89,13 +89,7 @@ mod tests {
             .iter()
             .map(|it| (it.path.as_str(), it.heading.as_deref(), read.text_of(it)))
             .collect();
-        assert_eq!(
-            told,
-            [
-                ("1", Some("Fit"), "# Fit\nof a line"),
-                ("2", Some("Fit"), "x = 1")
-            ]
-        );
+        assert_eq!(told, [("1", Some("Fit"), "# Fit\nof a line"), ("2", Some("Fit"), "x = 1")]);
         for broken in [&b"{"[..], b"[]", b"{\"cells\": 1}"] {
             let fault = read_text(Format::Notebook, broken).unwrap_err();
             assert!(matches!(fault, ReadFault::Broken { .. }));

@@ -26,10 +26,7 @@ pub(super) struct Line<'a> {
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut start = 0;
     let lines = text.split_inclusive('\n').map(|line| {
-        let found = Line {
-            start,
-            text: line.trim_end(),
-        };
+        let found = Line { start, text: line.trim_end() };
         start += line.len();
         found
     });
@@ -38,13 +35,8 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
 
 /// Makes the whole text one section, unless it is empty.
 pub(super) fn whole(text: &str) -> Vec<Section> {
-    let section = Section {
-        path: "1".to_owned(),
-        heading: None,
-        page: None,
-        start: 0,
-        end: text.len(),
-    };
+    let section =
+        Section { path: "1".to_owned(), heading: None, page: None, start: 0, end: text.len() };
     let has_words = !text.trim().is_empty();
     has_words.then_some(section).into_iter().collect()
 }
@@ -54,9 +46,7 @@ pub(super) fn sections(text: &str, headings: Vec<Heading>) -> Vec<Section> {
     let mut found = Vec::new();
     let first = headings.first().map_or(text.len(), |heading| heading.start);
     let mut add = |path: String, heading: Option<String>, start: usize, end: usize| {
-        let has_words = text
-            .get(start..end)
-            .is_some_and(|part| !part.trim().is_empty());
+        let has_words = text.get(start..end).is_some_and(|part| !part.trim().is_empty());
         if has_words {
             found.push(Section {
                 path,

@@ -28,12 +28,7 @@ pub fn document(pages: &[String]) -> Result<Document, ReadFault> {
     if sections.is_empty() {
         return Err(ReadFault::Scanned);
     }
-    Ok(Document {
-        format: Format::Pdf,
-        encoding: Encoding::Utf8,
-        text,
-        sections,
-    })
+    Ok(Document { format: Format::Pdf, encoding: Encoding::Utf8, text, sections })
 }
 
 #[cfg(test)]

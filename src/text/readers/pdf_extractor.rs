@@ -16,11 +16,8 @@ use super::{MAX_PDF_BYTES, MAX_TEXT_BYTES, ReadFault};
 const OWN: &str = "git-colony-extract";
 
 /// The limits for one document.
-const LIMITS: Limits = Limits {
-    time: Duration::from_mins(1),
-    memory_bytes: 2 << 30,
-    output_bytes: MAX_TEXT_BYTES,
-};
+const LIMITS: Limits =
+    Limits { time: Duration::from_mins(1), memory_bytes: 2 << 30, output_bytes: MAX_TEXT_BYTES };
 
 /// The minimum time for a document, in seconds, however many have timed out.
 const MIN_SECONDS: u64 = 2;
@@ -70,10 +67,7 @@ impl Extractor {
     /// Returns the same with another time limit.
     #[must_use]
     pub fn within_seconds(self, seconds: u64) -> Extractor {
-        Extractor {
-            limits_seconds: seconds,
-            ..self
-        }
+        Extractor { limits_seconds: seconds, ..self }
     }
 
     /// Returns the same with a shorter time limit, depending on how many documents have timed out:
@@ -105,9 +99,7 @@ impl Extractor {
         bytes: Vec<u8>,
     ) -> Result<std::result::Result<Vec<String>, ReadFault>> {
         if bytes.len() as u64 > MAX_PDF_BYTES {
-            return Ok(Err(ReadFault::TooLarge {
-                most_bytes: MAX_PDF_BYTES,
-            }));
+            return Ok(Err(ReadFault::TooLarge { most_bytes: MAX_PDF_BYTES }));
         }
         // The header may follow some bytes of a mail or a printer.
         let head = bytes.get(..1024).unwrap_or(&bytes);
@@ -118,16 +110,9 @@ impl Extractor {
             Kind::Own => &[],
             Kind::Poppler => &["-enc", "UTF-8", "-eol", "unix", "-", "-"],
         };
-        let limits = Limits {
-            time: Duration::from_secs(self.limits_seconds),
-            ..LIMITS
-        };
+        let limits = Limits { time: Duration::from_secs(self.limits_seconds), ..LIMITS };
         let finished = bounded::run(world, &self.program, args, bytes, limits)?;
-        Ok(
-            finished.map_or(Err(ReadFault::ExtractorMissing), |finished| {
-                self.judge(&finished)
-            }),
-        )
+        Ok(finished.map_or(Err(ReadFault::ExtractorMissing), |finished| self.judge(&finished)))
     }
 
     fn judge(&self, finished: &Finished) -> std::result::Result<Vec<String>, ReadFault> {
@@ -150,14 +135,10 @@ impl Extractor {
                 });
             }
             End::TimedOut => {
-                return Err(ReadFault::TimedOut {
-                    seconds: self.limits_seconds,
-                });
+                return Err(ReadFault::TimedOut { seconds: self.limits_seconds });
             }
             End::TooMuchOutput => {
-                return Err(ReadFault::TooLarge {
-                    most_bytes: LIMITS.output_bytes,
-                });
+                return Err(ReadFault::TooLarge { most_bytes: LIMITS.output_bytes });
             }
         }
         let printed = String::from_utf8_lossy(&finished.stdout);
@@ -171,19 +152,12 @@ impl Extractor {
 fn broken(reason: &str) -> ReadFault {
     // One line of the reader's message is enough; it is untrusted.
     let reason = reason.chars().filter(|c| !c.is_control()).take(200);
-    ReadFault::Broken {
-        reason: reason.collect(),
-        passing: false,
-    }
+    ReadFault::Broken { reason: reason.collect(), passing: false }
 }
 
 /// Asks a program for its version; `None` if it does not print one.
 fn version(world: &World, program: &Path, kind: Kind) -> Result<Option<String>> {
-    let limits = Limits {
-        time: Duration::from_secs(10),
-        output_bytes: 4096,
-        ..LIMITS
-    };
+    let limits = Limits { time: Duration::from_secs(10), output_bytes: 4096, ..LIMITS };
     let option = match kind {
         Kind::Own => "--version",
         Kind::Poppler => "-v",

@@ -91,10 +91,9 @@ impl fmt::Display for ReadFault {
             ReadFault::LfsMissing { oid, reason: None } => {
                 write!(f, "its content is not here: git-lfs object {oid}")
             }
-            ReadFault::LfsMissing {
-                oid,
-                reason: Some(reason),
-            } => write!(f, "git-lfs object {oid} could not be fetched: {reason}"),
+            ReadFault::LfsMissing { oid, reason: Some(reason) } => {
+                write!(f, "git-lfs object {oid} could not be fetched: {reason}")
+            }
             ReadFault::ExtractorMissing => f.write_str(
                 "no program for PDF is installed: neither git-colony-extract nor pdftotext",
             ),

@@ -15,18 +15,11 @@ pub(super) fn headings(text: &str) -> Vec<Heading> {
             continue;
         };
         let kind = (title.mark, title.has_overline);
-        let level = kinds
-            .iter()
-            .position(|known| *known == kind)
-            .unwrap_or_else(|| {
-                kinds.push(kind);
-                kinds.len() - 1
-            });
-        found.push(Heading {
-            start: title.start,
-            level,
-            title: title.text.trim().to_owned(),
+        let level = kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+            kinds.push(kind);
+            kinds.len() - 1
         });
+        found.push(Heading { start: title.start, level, title: title.text.trim().to_owned() });
         index += if title.has_overline { 3 } else { 2 };
     }
     found
@@ -98,14 +91,7 @@ mod tests {
         let text = ".. comment\n\n=====\n Top\n=====\n\nOne\n===\ntext\n\nTwo\n---\n\nThree\n~~~~~\n\nFour\n----\n";
         assert_eq!(
             outline(text),
-            [
-                "0 -",
-                "1 Top",
-                "1/1 One",
-                "1/1/1 Two",
-                "1/1/1/1 Three",
-                "1/1/2 Four"
-            ]
+            ["0 -", "1 Top", "1/1 One", "1/1/1 Two", "1/1/1/1 Three", "1/1/2 Four"]
         );
     }
 

@@ -61,10 +61,7 @@ pub(super) fn o200k() -> &'static Vocabulary {
 /// Returns the vocabulary `cl100k_base`.
 pub(super) fn cl100k() -> &'static Vocabulary {
     static ONE: LazyLock<Vocabulary> = LazyLock::new(|| {
-        Vocabulary::new(
-            include_bytes!("../../../vocabularies/cl100k.merges"),
-            CL100K,
-        )
+        Vocabulary::new(include_bytes!("../../../vocabularies/cl100k.merges"), CL100K)
     });
     &ONE
 }
@@ -111,10 +108,7 @@ impl Vocabulary {
     pub(super) fn lengths(&self, piece: &str) -> Vec<usize> {
         let mut encoder = Encoder::new();
         let tokens = encoder.encode(&self.tokens, piece.as_bytes());
-        tokens
-            .iter()
-            .map(|&rank| self.tokens.token(rank).len())
-            .collect()
+        tokens.iter().map(|&rank| self.tokens.token(rank).len()).collect()
     }
 }
 

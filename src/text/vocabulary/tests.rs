@@ -5,10 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn both() -> [(&'static Vocabulary, &'static bpe_openai::Tokenizer); 2] {
-    [
-        (o200k(), bpe_openai::o200k_base()),
-        (cl100k(), bpe_openai::cl100k_base()),
-    ]
+    [(o200k(), bpe_openai::o200k_base()), (cl100k(), bpe_openai::cl100k_base())]
 }
 
 #[test]
@@ -39,10 +36,7 @@ fn check(text: &str) -> usize {
             assert_eq!(ours.lengths(piece).iter().sum::<usize>(), piece.len());
         }
     }
-    o200k()
-        .split(text)
-        .map(|piece| o200k().count(piece, &mut encoder))
-        .sum()
+    o200k().split(text).map(|piece| o200k().count(piece, &mut encoder)).sum()
 }
 
 #[test]

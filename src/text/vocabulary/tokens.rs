@@ -87,8 +87,7 @@ impl Tokens {
     /// Puts the token that `bytes` ends with, and that has this hash, into the tables.
     fn take_in(&mut self, rank: u32, hash: u64) {
         let start = self.starts.last().map_or(0, |&last| last as usize);
-        self.starts
-            .push(u32::try_from(self.bytes.len()).unwrap_or(EMPTY));
+        self.starts.push(u32::try_from(self.bytes.len()).unwrap_or(EMPTY));
         let token = self.bytes.get(start..).unwrap_or_default();
         let length = 1 << token.len().min(63);
         let [near, far] = beginnings(token);
@@ -124,10 +123,7 @@ impl Tokens {
 
     /// Returns the rank of these bytes, if they are a token.
     pub(super) fn rank(&self, bytes: &[u8]) -> Option<u32> {
-        self.find(
-            bytes.iter().fold(HASH, |hash, &byte| step(hash, byte)),
-            bytes,
-        )
+        self.find(bytes.iter().fold(HASH, |hash, &byte| step(hash, byte)), bytes)
     }
 
     fn find(&self, hash: u64, bytes: &[u8]) -> Option<u32> {
@@ -236,11 +232,7 @@ pub(in crate::text) struct Encoder {
 impl Encoder {
     /// Returns one that holds no memory.
     pub(in crate::text) const fn new() -> Encoder {
-        Encoder {
-            tokens: Vec::new(),
-            given_up: Vec::new(),
-            candidates: Vec::new(),
-        }
+        Encoder { tokens: Vec::new(), given_up: Vec::new(), candidates: Vec::new() }
     }
 
     /// Returns the tokens of a piece.
@@ -256,16 +248,12 @@ impl Encoder {
             let last = self.tokens.last().copied();
             if let Some(token) = self.candidates.pop() {
                 let end = at + vocabulary.token(token).len();
-                let is_open = self
-                    .given_up
-                    .get(end / 64)
-                    .is_some_and(|bits| bits >> (end % 64) & 1 == 0);
+                let is_open =
+                    self.given_up.get(end / 64).is_some_and(|bits| bits >> (end % 64) & 1 == 0);
                 if is_open && last.is_none_or(|last| vocabulary.may_meet(last, token, piece, at)) {
                     self.tokens.push(token);
                     at = end;
-                    let rest = piece
-                        .get(at..)
-                        .expect("a token of the piece ends within it");
+                    let rest = piece.get(at..).expect("a token of the piece ends within it");
                     vocabulary.prefixes(rest, usize::MAX, &mut self.candidates);
                 }
             } else {
@@ -276,9 +264,7 @@ impl Encoder {
                 let Some(last) = self.tokens.pop() else { break };
                 let length = vocabulary.token(last).len();
                 at -= length;
-                let rest = piece
-                    .get(at..)
-                    .expect("a token of the piece begins within it");
+                let rest = piece.get(at..).expect("a token of the piece begins within it");
                 vocabulary.prefixes(rest, length, &mut self.candidates);
             }
         }
@@ -331,9 +317,8 @@ fn low(hash: u64) -> u32 {
 /// Returns where it is known how long tokens are that begin with the first three, and six, bytes of a text.
 fn beginnings(text: &[u8]) -> [Option<usize>; 2] {
     let of = |bytes: u64| place(bytes.wrapping_mul(FACTOR), 1 << BEGINNINGS);
-    let three = text
-        .first_chunk()
-        .map(|&[a, b, c]| of(u64::from_le_bytes([a, b, c, 0, 0, 0, 0, 0])));
+    let three =
+        text.first_chunk().map(|&[a, b, c]| of(u64::from_le_bytes([a, b, c, 0, 0, 0, 0, 0])));
     let six = text
         .first_chunk()
         .map(|&[a, b, c, d, e, f]| of(u64::from_le_bytes([a, b, c, d, e, f, 0, 0])));

@@ -45,11 +45,7 @@ pub enum Edit {
 /// catalog would refuse.
 pub fn apply(path: &RepoPath, text: &str, edit: &Edit) -> Result<String> {
     let is_new = text.is_empty();
-    let before = if is_new {
-        "schema_version: 1\nrepositories: []\n"
-    } else {
-        text
-    };
+    let before = if is_new { "schema_version: 1\nrepositories: []\n" } else { text };
     let new = yaml::parse(before).and_then(|document| {
         let splice = match edit {
             Edit::Add(row) => {
@@ -87,9 +83,7 @@ fn not_editable(path: &RepoPath, edit: &Edit) -> Error {
         "cannot change '{path}': it is written in a way that is not edited here; wanted: {}",
         wanted.trim_end()
     );
-    Error::new(Code::CatalogNotEditable, message)
-        .detail("path", path)
-        .detail("wanted", wanted)
+    Error::new(Code::CatalogNotEditable, message).detail("path", path).detail("wanted", wanted)
 }
 
 impl Edit {
@@ -157,12 +151,6 @@ impl NewRow {
             && row.access.root_path == self.root_path
             && row.access.origin_url == self.origin_url
             && row.access.access_mode == self.access_mode
-            && row
-                .access
-                .remote
-                .values()
-                .next()
-                .and_then(|url| url.as_str())
-                == remote
+            && row.access.remote.values().next().and_then(|url| url.as_str()) == remote
     }
 }

@@ -40,12 +40,7 @@ pub fn find(files: RootFiles<'_>) -> Option<Loaded> {
             }
             Err(problem) => (String::new(), Err(vec![YamlProblem::of_file(problem)])),
         };
-        Some(Loaded {
-            full_path: files.root.join(place),
-            path,
-            text,
-            read,
-        })
+        Some(Loaded { full_path: files.root.join(place), path, text, read })
     })
 }
 

@@ -31,10 +31,7 @@ pub struct Manifest {
 impl Manifest {
     /// Returns the catalog of a workspace without one: itself.
     pub fn of_workspace() -> Manifest {
-        Manifest {
-            repositories: vec![ManifestRow::of_workspace()],
-            ..Manifest::default()
-        }
+        Manifest { repositories: vec![ManifestRow::of_workspace()], ..Manifest::default() }
     }
 }
 
@@ -107,10 +104,7 @@ fn rows(reader: &mut Reader, list: &Placed) -> Vec<ManifestRow> {
             continue;
         };
         let path = row.access.root_path.as_deref().map(plain_path);
-        let unique = [
-            ("repository_id", row.repository_id.clone()),
-            ("root_path", path),
-        ];
+        let unique = [("repository_id", row.repository_id.clone()), ("root_path", path)];
         for (key, value) in unique {
             let Some(value) = value else { continue };
             if let Some(line) = known.get(&(key, value.clone())) {
@@ -131,11 +125,7 @@ pub(super) fn plain_path(path: &str) -> String {
     let start = if path.starts_with('/') { "/" } else { "" };
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     let plain = format!("{start}{}", parts.collect::<Vec<_>>().join("/"));
-    if plain.is_empty() {
-        ".".to_owned()
-    } else {
-        plain
-    }
+    if plain.is_empty() { ".".to_owned() } else { plain }
 }
 
 #[cfg(test)]

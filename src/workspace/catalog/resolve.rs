@@ -103,10 +103,7 @@ struct NotFound {
 }
 
 fn not_found(status: ResolutionStatus, error: impl Into<String>) -> NotFound {
-    NotFound {
-        status,
-        error: error.into(),
-    }
+    NotFound { status, error: error.into() }
 }
 
 /// Resolves every row, in order.
@@ -199,10 +196,7 @@ impl Workspace<'_> {
         let root = match found {
             Ok(root) => root,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(not_found(
-                    Status::LocalMissing,
-                    format!("nothing exists at '{path}'"),
-                ));
+                return Err(not_found(Status::LocalMissing, format!("nothing exists at '{path}'")));
             }
             Err(error) => {
                 let error = format!("cannot resolve '{path}': {error}");
@@ -272,11 +266,7 @@ impl CatalogRepository {
             resolved_root: None,
             git_root: None,
             // These may be what was found there.
-            access: Access {
-                origin_url: None,
-                provider: None,
-                ..self.access
-            },
+            access: Access { origin_url: None, provider: None, ..self.access },
             last_known: None,
             ..self
         }

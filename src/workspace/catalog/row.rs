@@ -86,9 +86,7 @@ impl AccessMode {
     /// Returns the word of the file.
     pub fn as_str(self) -> &'static str {
         let mut words = MODES.iter();
-        words
-            .find(|(_, mode)| *mode == self)
-            .map_or("", |(word, _)| word)
+        words.find(|(_, mode)| *mode == self).map_or("", |(word, _)| word)
     }
 
     /// Returns what a repository may be asked for if its row does not say.
@@ -107,9 +105,7 @@ impl Capability {
     /// Returns the word of the file.
     pub fn as_str(self) -> &'static str {
         let mut words = CAPABILITIES.iter();
-        words
-            .find(|(_, known)| *known == self)
-            .map_or("", |(word, _)| word)
+        words.find(|(_, known)| *known == self).map_or("", |(word, _)| word)
     }
 }
 
@@ -171,9 +167,7 @@ impl ManifestRow {
     pub(super) fn read(reader: &mut Reader, value: &Placed) -> Option<ManifestRow> {
         let before = reader.problems.len();
         let fields = reader.fields(value, "a row of 'repositories'", ROW_KEYS)?;
-        let access_mode = reader
-            .optional_choice(&fields, "access_mode", MODES)
-            .unwrap_or_default();
+        let access_mode = reader.optional_choice(&fields, "access_mode", MODES).unwrap_or_default();
         let row = ManifestRow {
             repository_id: short_text(reader, &fields, "repository_id", 256),
             display_name: short_text(reader, &fields, "display_name", 256),
@@ -266,11 +260,7 @@ fn remote(reader: &mut Reader, fields: &Fields<'_>) -> Map<String, Value> {
     let texts = REMOTE_KEYS.iter().filter_map(|key| {
         let text = short_text(reader, &inner, key, 4096)?;
         let is_url = key.ends_with("_url") || key.ends_with("_base");
-        let text = if is_url {
-            without_credentials(&text)
-        } else {
-            text
-        };
+        let text = if is_url { without_credentials(&text) } else { text };
         Some(((*key).to_owned(), Value::String(text)))
     });
     texts.collect()

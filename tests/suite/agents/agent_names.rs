@@ -33,10 +33,7 @@ fn an_agent_takes_in_what_the_lead_has_committed() {
     assert_eq!(row["into"]["outcome"], "merged", "{fleet:#}");
     let merged = ada.json(&["merge", "main"]);
     assert_eq!(merged["into"], "fork/ada", "{merged:#}");
-    assert_eq!(
-        fs::read_to_string(ada.path("lead.txt")).unwrap(),
-        "of the lead\n"
-    );
+    assert_eq!(fs::read_to_string(ada.path("lead.txt")).unwrap(), "of the lead\n");
     let diff = ada.json(&["diff", "main", "HEAD"]);
     assert_eq!(diff["entries"][0]["path"], "mine.txt", "{diff:#}");
     assert_eq!(diff["entries"].as_array().unwrap().len(), 1);
@@ -74,11 +71,7 @@ fn the_row_of_an_agent_is_about_what_it_has_checked_out() {
     let message = fleet["message"].as_str().unwrap();
     assert!(message.ends_with(", 2 agents"), "{message}");
     let clashes = fleet["clashes"].as_array().unwrap();
-    let has = |a: &str, b: &str| {
-        clashes
-            .iter()
-            .any(|clash| clash["a"] == a && clash["b"] == b)
-    };
+    let has = |a: &str, b: &str| clashes.iter().any(|clash| clash["a"] == a && clash["b"] == b);
     assert!(has("fork/bob", "ada/feature"), "{fleet:#}");
     desk.colony(&["merge", "bob"]);
     desk.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -118,11 +111,7 @@ fn a_copy_of_a_fork_does_not_hide_its_agent() {
     let diff = desk.json(&["diff", "main", "one", "--patch"]);
     assert!(diff.to_string().contains("+newer"), "{diff:#}");
     let merged = desk.json(&["merge", "one"]);
-    assert_eq!(
-        merged["commit"],
-        one.git(&["rev-parse", "HEAD"]),
-        "{merged:#}"
-    );
+    assert_eq!(merged["commit"], one.git(&["rev-parse", "HEAD"]), "{merged:#}");
     // With work of its own it is another line of work: nobody guesses.
     desk.git(&["switch", "-q", "fork/one"]);
     desk.write("c.txt", "of the desk\n");
@@ -162,20 +151,12 @@ fn an_agent_begins_at_what_another_has_without_more_ado() {
     assert_eq!(made["message"], message);
     commit(&ada, "a.txt", "more\n");
     let would = desk.json(&["agents", "new", "cy", "--from", "ada", "-n"]);
-    assert_eq!(
-        would["head_sha"],
-        ada.git(&["rev-parse", "HEAD"]),
-        "{would:#}"
-    );
+    assert_eq!(would["head_sha"], ada.git(&["rev-parse", "HEAD"]), "{would:#}");
     // Commits and files are counted from the same base.
     let fleet = desk.json(&["fleet"]);
     let row = &fleet["agents"][1];
     assert_eq!(row["agent"], "bob");
-    assert_eq!(
-        (&row["commits"], &row["files"]),
-        (&1.into(), &1.into()),
-        "{fleet:#}"
-    );
+    assert_eq!((&row["commits"], &row["files"]), (&1.into(), &1.into()), "{fleet:#}");
 }
 
 #[test]
@@ -187,10 +168,7 @@ fn the_guide_names_the_branch_of_the_repository() {
     assert!(guide.contains("git colony merge master "), "{guide}");
     let mut words = guide.split(|c: char| !c.is_alphanumeric());
     assert!(!words.any(|word| word == "main"), "{guide}");
-    assert!(
-        guide.contains("list the operations, oldest first"),
-        "{guide}"
-    );
+    assert!(guide.contains("list the operations, oldest first"), "{guide}");
 }
 
 #[test]
@@ -207,11 +185,7 @@ fn a_misspelt_agent_and_the_commits_before_its_own_are_reported() {
     let diff = desk.json(&["diff", "ana~1", "ana"]);
     assert_eq!(diff["ref_a"], "ana~1", "{diff:#}");
     let merged = desk.json(&["merge", "ana^"]);
-    assert_eq!(
-        merged["commit"],
-        ana.git(&["rev-parse", "HEAD~1"]),
-        "{merged:#}"
-    );
+    assert_eq!(merged["commit"], ana.git(&["rev-parse", "HEAD~1"]), "{merged:#}");
     assert_eq!(desk.error(&["merge", "ana~9"]), "revision-not-found");
 }
 
@@ -232,11 +206,7 @@ fn the_work_of_a_removed_agent_is_found_again() {
     desk.colony(&["agents", "remove", "cy"]);
     // It is said where one of that name begins, and listed as gone no more.
     let made = desk.run(&["agents", "new", "cy"]);
-    assert!(
-        made.stderr.contains("was removed before"),
-        "{}",
-        made.stderr
-    );
+    assert!(made.stderr.contains("was removed before"), "{}", made.stderr);
     let listed = desk.json(&["agents"]);
     assert_eq!(listed["removed"].as_array().unwrap().len(), 0, "{listed:#}");
 }
@@ -268,11 +238,7 @@ fn refusals_about_agents_name_what_helps() {
     assert_eq!(refused["code"], "scope-violation", "{refused:#}");
     assert!(refused["hint"].as_str().unwrap().contains("--force"));
     desk.colony(&["merge", "eve", "--force"]);
-    fs::write(
-        eve.path(".env"),
-        "TOKEN=ghp_0123456789abcdefghijklmnopqrstuvwxyz\n",
-    )
-    .unwrap();
+    fs::write(eve.path(".env"), "TOKEN=ghp_0123456789abcdefghijklmnopqrstuvwxyz\n").unwrap();
     let refused = desk.json(&["agents", "remove", "eve"]);
     assert_eq!(refused["code"], "clone-in-use", "{refused:#}");
     let hint = refused["hint"].as_str().unwrap();
@@ -286,11 +252,9 @@ fn refusals_about_agents_name_what_helps() {
 fn a_device_name_is_refused_for_agents_and_read_if_git_has_it() {
     let desk = Sandbox::new();
     for name in ["con", "NUL", "aux.txt", "com1", "lpt9.x"] {
-        for args in [
-            &["agents", "new", name][..],
-            &["fork", name],
-            &["fork", &format!("try/{name}")],
-        ] {
+        for args in
+            [&["agents", "new", name][..], &["fork", name], &["fork", &format!("try/{name}")]]
+        {
             let refused = desk.json(args);
             assert_eq!(refused["code"], "invalid-value", "{args:?} {refused:#}");
             let said = refused["message"].as_str().unwrap();
@@ -323,10 +287,7 @@ fn a_checkpoint_of_an_agent_is_named_from_the_desk() {
     let diff = desk.json(&["diff", "main", "ada/parser"]);
     assert_eq!(diff["entries"][0]["path"], "a.txt", "{diff:#}");
     assert_eq!(desk.json(&["diff", "main", &full])["ok"], true);
-    assert_eq!(
-        desk.error(&["restore", "bob/parser"]),
-        "checkpoint-not-found"
-    );
+    assert_eq!(desk.error(&["restore", "bob/parser"]), "checkpoint-not-found");
 }
 
 #[test]
@@ -337,10 +298,7 @@ fn the_name_of_a_removed_agent_says_where_its_work_is() {
     let own = ada.json(&["agents", "remove", "ada"]);
     assert_eq!(own["code"], "clone-in-use");
     let hint = own["hint"].as_str().unwrap();
-    assert!(
-        hint.ends_with("&& git colony clones remove 'ada'"),
-        "{hint}"
-    );
+    assert!(hint.ends_with("&& git colony clones remove 'ada'"), "{hint}");
     desk.colony(&["agents", "remove", "ada"]);
     for args in [
         &["diff", "ada"][..],

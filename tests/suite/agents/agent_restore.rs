@@ -32,12 +32,7 @@ fn seen(clone: &View) -> Vec<String> {
             "refs/heads",
             "refs/notes",
         ]),
-        clone.git(&[
-            "status",
-            "--porcelain",
-            "--no-renames",
-            "--untracked-files=all",
-        ]),
+        clone.git(&["status", "--porcelain", "--no-renames", "--untracked-files=all"]),
         clone.git(&["stash", "list", "--format=%gs %H"]),
     ]
 }
@@ -61,10 +56,7 @@ fn everything_of_a_removed_agent_comes_back() {
     let before = seen(&inside);
     let (files, log) = (files_of(&inside), inside.json(&["ops"])["count"].clone());
     let removed = desk.colony(&["agents", "remove", "ada"]);
-    assert!(
-        removed.contains("to restore: git colony agents restore ada"),
-        "{removed}"
-    );
+    assert!(removed.contains("to restore: git colony agents restore ada"), "{removed}");
     assert!(!clone.exists());
     let listed = desk.colony(&["agents"]);
     let line = listed.lines().find(|line| line.contains("removed"));
@@ -127,37 +119,23 @@ fn a_removed_agent_may_come_back_under_another_name() {
     desk.at(clone.clone()).write("a.txt", "of the first\n");
     desk.json(&["agents", "remove", "ada"]);
     let said = desk.run(&["agents", "new", "ada"]);
-    assert!(
-        said.stderr
-            .contains("git colony agents restore ada --as OTHER"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("git colony agents restore ada --as OTHER"), "{}", said.stderr);
     let refused = desk.run(&["agents", "restore", "ada", "--json"]);
     let refused: Value = serde_json::from_str(&refused.stdout).unwrap();
     assert_eq!(refused["code"], "agent-exists", "{refused:#}");
     assert!(refused["hint"].as_str().unwrap().contains("--as OTHER"));
     let said = desk.json(&["agents", "restore", "ada", "--as", "bob"]);
     let other = PathBuf::from(said["path"].as_str().unwrap());
-    assert_eq!(
-        fs::read_to_string(other.join("a.txt")).unwrap(),
-        "of the first\n"
-    );
+    assert_eq!(fs::read_to_string(other.join("a.txt")).unwrap(), "of the first\n");
     let who = desk.at(other).git(&["config", "user.name"]);
     assert!(who.contains("bob"), "{who}");
-    assert_ne!(
-        fs::read_to_string(clone.join("a.txt")).unwrap(),
-        "of the first\n"
-    );
+    assert_ne!(fs::read_to_string(clone.join("a.txt")).unwrap(), "of the first\n");
 }
 
 #[test]
 fn a_dry_run_says_it_and_an_unknown_name_is_refused() {
     let desk = Sandbox::new();
-    assert_eq!(
-        desk.error(&["agents", "restore", "eve", "-n"]),
-        "hub-missing"
-    );
+    assert_eq!(desk.error(&["agents", "restore", "eve", "-n"]), "hub-missing");
     let clone = agent(&desk, "ada");
     assert_eq!(desk.error(&["agents", "restore", "eve"]), "clone-not-found");
     desk.at(clone.clone()).write("a.txt", "edited\n");
@@ -181,16 +159,10 @@ fn a_key_that_cannot_be_read_may_be_that_of_the_log() {
     let key = other.join(".git/colony/worktree-key");
     let kept = fs::read(&key).unwrap();
     fs::write(&key, "damaged").unwrap();
-    for words in [
-        &["agents", "restore", "ada", "-n"][..],
-        &["agents", "restore", "ada"],
-    ] {
+    for words in [&["agents", "restore", "ada", "-n"][..], &["agents", "restore", "ada"]] {
         let answer = desk.json(words);
         assert_eq!(answer["code"], "repository-broken");
-        assert!(
-            answer["message"].as_str().unwrap().contains("worktree-key"),
-            "{answer:#}"
-        );
+        assert!(answer["message"].as_str().unwrap().contains("worktree-key"), "{answer:#}");
     }
     fs::write(&key, kept).unwrap();
     assert_eq!(desk.json(&["agents", "restore", "ada"])["operations"], 1);
@@ -219,19 +191,11 @@ fn the_way_back_is_named_where_a_removed_agent_is_missed() {
     for args in [&["merge", "ada"][..], &["diff", "ada"], &["log", "ada"]] {
         let run = desk.run(&[args, &["--json"]].concat());
         if run.stdout.contains("revision-not-found") {
-            assert!(
-                run.stdout.contains("agents restore ada"),
-                "{args:?} {}",
-                run.stdout
-            );
+            assert!(run.stdout.contains("agents restore ada"), "{args:?} {}", run.stdout);
         }
     }
     let merged = desk.run(&["merge", "ada", "--json"]);
-    assert!(
-        merged.stdout.contains("git colony agents restore ada"),
-        "{}",
-        merged.stdout
-    );
+    assert!(merged.stdout.contains("git colony agents restore ada"), "{}", merged.stdout);
 }
 
 #[test]
@@ -251,10 +215,7 @@ fn agents_that_left_nothing_are_not_listed() {
     }
     let listed = desk.json(&["agents"]);
     let removed = listed["removed"].as_array().unwrap();
-    let names: Vec<_> = removed
-        .iter()
-        .map(|work| work["agent"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = removed.iter().map(|work| work["agent"].as_str().unwrap()).collect();
     assert_eq!(names, ["works"], "{listed:#}");
     // They come back all the same.
     desk.json(&["agents", "restore", "merged"]);
@@ -262,12 +223,7 @@ fn agents_that_left_nothing_are_not_listed() {
 
 #[test]
 fn a_removal_that_died_half_way_is_taken_back_whole() {
-    for died_at in [
-        "clone-kept",
-        "clone-gone",
-        "clone-kept-again",
-        "clone-in-trash",
-    ] {
+    for died_at in ["clone-kept", "clone-gone", "clone-kept-again", "clone-in-trash"] {
         let desk = Sandbox::new();
         let clone = agent(&desk, "ada");
         let inside = desk.at(clone.clone());
@@ -276,10 +232,7 @@ fn a_removal_that_died_half_way_is_taken_back_whole() {
         inside.write("a.txt", "edited\n");
         inside.write("new.txt", "new\n");
         let before = seen(&inside);
-        let world = World {
-            die_at: Some(died_at),
-            ..desk.world()
-        };
+        let world = World { die_at: Some(died_at), ..desk.world() };
         let died = desk.run_in(world, &["agents", "remove", "ada"]);
         let said = [died.stderr, died.stdout].concat();
         assert!(said.contains("died"), "{died_at} {said}");

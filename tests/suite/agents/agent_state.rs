@@ -15,9 +15,7 @@ use crate::support::{Sandbox, View};
 use super::new_and_merge::{agent, commit};
 
 fn changes(diff: &Value) -> BTreeMap<String, String> {
-    let entries = diff["entries"]
-        .as_array()
-        .unwrap_or_else(|| panic!("{diff:#}"));
+    let entries = diff["entries"].as_array().unwrap_or_else(|| panic!("{diff:#}"));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let pair = |entry: &Value| (text(&entry["path"]), text(&entry["change_type"]));
     entries.iter().map(pair).collect()
@@ -70,10 +68,7 @@ fn a_diff_shows_uncommitted_work_of_an_agent_and_writes_nothing() {
     leave_uncommitted(&ada);
     // What was committed is brought over once.
     desk.json(&["forks"]);
-    let before = (
-        everything_in(&ada.path("")),
-        everything_in(&desk.path(".git/objects")),
-    );
+    let before = (everything_in(&ada.path("")), everything_in(&desk.path(".git/objects")));
     let diff = desk.json(&["diff", "main", "ada@"]);
     let expected = [
         ("a.txt", "deleted"),
@@ -83,19 +78,13 @@ fn a_diff_shows_uncommitted_work_of_an_agent_and_writes_nothing() {
     ];
     let expected = expected.map(|(path, how)| (path.to_owned(), how.to_owned()));
     assert_eq!(changes(&diff), BTreeMap::from(expected), "{diff:#}");
-    assert_eq!(
-        (&diff["ref_b"], &diff["commit_b"]),
-        (&"ada@".into(), &Value::Null)
-    );
+    assert_eq!((&diff["ref_b"], &diff["commit_b"]), (&"ada@".into(), &Value::Null));
     let own = desk.json(&["diff", "ada", "ada@"]);
     assert!(!changes(&own).contains_key("committed.txt"), "{own:#}");
     let patch = desk.json(&["diff", "ada", "ada@", "--patch"]);
     let patch = patch["raw_unified_diff"].as_str().unwrap();
     assert!(patch.contains("+edited after that"), "{patch}");
-    let after = (
-        everything_in(&ada.path("")),
-        everything_in(&desk.path(".git/objects")),
-    );
+    let after = (everything_in(&ada.path("")), everything_in(&desk.path(".git/objects")));
     assert!(after == before, "something was written");
 }
 
@@ -118,10 +107,7 @@ fn nothing_that_the_configuration_of_the_clone_names_runs() {
     let diff = desk.json(&["diff", "ada", "ada@"]);
     let names: Vec<_> = changes(&diff).into_keys().collect();
     assert_eq!(names, ["a.txt", "new.txt"], "{diff:#}");
-    assert_eq!(
-        desk.json(&["merge", "-n", "ada@"])["outcome"],
-        "fast_forward"
-    );
+    assert_eq!(desk.json(&["merge", "-n", "ada@"])["outcome"], "fast_forward");
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"][0]["unsaved"], 2, "{fleet:#}");
     assert!(!marker.exists(), "a command of the clone ran");
@@ -188,14 +174,8 @@ fn large_files_are_compared_as_pointers_and_restored_whole() {
     ada.write("staged.bin", "large and edited\n");
     let diff = desk.json(&["diff", "ada", "ada@", "--patch"]);
     let patch = diff["raw_unified_diff"].as_str().unwrap();
-    assert!(
-        patch.contains("+version https://git-lfs.github.com/spec/v1"),
-        "{patch}"
-    );
-    assert!(
-        !desk.path(".git/lfs/objects").exists(),
-        "a diff stores nothing"
-    );
+    assert!(patch.contains("+version https://git-lfs.github.com/spec/v1"), "{patch}");
+    assert!(!desk.path(".git/lfs/objects").exists(), "a diff stores nothing");
     desk.json(&["restore", "ada@"]);
     assert_eq!(desk.worktree(), ada.worktree());
     desk.git(&["lfs", "fsck"]);
@@ -236,11 +216,7 @@ fn a_restore_brings_branch_index_and_files_of_an_agent() {
     let ada = agent(&desk, "ada");
     leave_uncommitted(&ada);
     desk.write("mine.txt", "of the desk\n");
-    let before = (
-        desk.worktree(),
-        status(|args| desk.git(args)),
-        desk.git(&["rev-parse", "HEAD"]),
-    );
+    let before = (desk.worktree(), status(|args| desk.git(args)), desk.git(&["rev-parse", "HEAD"]));
     let plan = desk.json(&["restore", "ada@", "-n"]);
     assert_eq!(plan["dry_run"], true, "{plan:#}");
     assert_eq!(desk.worktree(), before.0);
@@ -248,17 +224,10 @@ fn a_restore_brings_branch_index_and_files_of_an_agent() {
     assert_eq!(restored["ok"], true, "{restored:#}");
     assert_eq!(desk.worktree(), ada.worktree());
     assert_eq!(status(|args| desk.git(args)), status(|args| ada.git(args)));
-    assert_eq!(
-        desk.git(&["rev-parse", "HEAD"]),
-        ada.git(&["rev-parse", "HEAD"])
-    );
+    assert_eq!(desk.git(&["rev-parse", "HEAD"]), ada.git(&["rev-parse", "HEAD"]));
     desk.check_invariants_of_git();
     desk.colony(&["undo"]);
-    let after = (
-        desk.worktree(),
-        status(|args| desk.git(args)),
-        desk.git(&["rev-parse", "HEAD"]),
-    );
+    let after = (desk.worktree(), status(|args| desk.git(args)), desk.git(&["rev-parse", "HEAD"]));
     assert_eq!(after, before);
     let files = desk.json(&["restore", "ada@", "--", "new folder"]);
     assert_eq!(files["files"]["restored"], 1, "{files:#}");
@@ -271,13 +240,7 @@ fn commits_that_the_clone_has_not_published_come_along() {
     let ada = agent(&desk, "ada");
     ada.write("plain.txt", "by plain git\n");
     ada.git(&["add", "."]);
-    ada.git(&[
-        "-c",
-        "core.hooksPath=/nowhere",
-        "commit",
-        "-qm",
-        "by plain git",
-    ]);
+    ada.git(&["-c", "core.hooksPath=/nowhere", "commit", "-qm", "by plain git"]);
     ada.write("more.txt", "more\n");
     let diff = desk.json(&["diff", "main", "ada@"]);
     assert_eq!(changes(&diff).len(), 2, "{diff:#}");
@@ -343,11 +306,7 @@ fn a_sparse_clone_lacks_nothing() {
     let ada = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
     ada.write("dir/in.txt", "edited\n");
     let diff = desk.json(&["diff", "ada", "ada@"]);
-    assert_eq!(
-        changes(&diff).into_keys().collect::<Vec<_>>(),
-        ["dir/in.txt"],
-        "{diff:#}"
-    );
+    assert_eq!(changes(&diff).into_keys().collect::<Vec<_>>(), ["dir/in.txt"], "{diff:#}");
 }
 
 /// Whether git finds every object that a repository needs.
@@ -363,10 +322,7 @@ fn work_taken_along_in_part_is_taken_along_whole_the_next_time() {
         fs::write(ada.path(&format!("{number}.txt")), format!("{number}\n")).unwrap();
     }
     let before = desk.visible_state();
-    let stopped = World {
-        interrupt: interrupted_after(Duration::from_millis(60)),
-        ..desk.world()
-    };
+    let stopped = World { interrupt: interrupted_after(Duration::from_millis(60)), ..desk.world() };
     let run = desk.run_in(stopped, &["--json", "restore", "ada@"]);
     assert_ne!(run.code, 0, "{}", run.stdout);
     assert_eq!(desk.visible_state(), before);
@@ -419,10 +375,7 @@ fn large_files_are_checked_against_their_ids_and_come_alone() {
     let pointer = ada.git(&["cat-file", "blob", ":n.bin"]);
     let oid = pointer.split("sha256:").nth(1).unwrap()[..64].to_owned();
     ada.git(&["reset", "-q"]);
-    let store = ada
-        .path(".git/lfs/objects")
-        .join(&oid[..2])
-        .join(&oid[2..4]);
+    let store = ada.path(".git/lfs/objects").join(&oid[..2]).join(&oid[2..4]);
     let object = store.join(&oid);
     fs::remove_file(&object).unwrap();
     fs::write(&object, "X".repeat(content.len())).unwrap();
@@ -433,11 +386,7 @@ fn large_files_are_checked_against_their_ids_and_come_alone() {
     let restored = desk.json(&["restore", "ada@"]);
     assert_eq!(restored["ok"], true, "{restored:#}");
     assert_eq!(desk.read("n.bin"), content, "the filter has stored it anew");
-    assert!(
-        !desk
-            .path(&format!(".git/lfs/objects/00/00/{stranger}"))
-            .exists()
-    );
+    assert!(!desk.path(&format!(".git/lfs/objects/00/00/{stranger}")).exists());
     desk.git(&["lfs", "fsck", "--objects"]);
 }
 
@@ -450,10 +399,7 @@ fn a_clone_whose_folder_is_gone_is_seen_by_what_is_newest() {
     commit(&ada, "f.txt", "new\n");
     fs::remove_dir_all(ada.path("")).unwrap();
     let diff = desk.json(&["diff", "main", "ada@", "--patch"]);
-    assert!(
-        diff["raw_unified_diff"].as_str().unwrap().contains("+new"),
-        "{diff:#}"
-    );
+    assert!(diff["raw_unified_diff"].as_str().unwrap().contains("+new"), "{diff:#}");
 }
 
 #[test]
@@ -501,10 +447,7 @@ fn a_merge_under_way_is_refused_but_for_its_files() {
     ada.git(&["merge", "-q", "--no-ff", "--no-commit", "other"]);
     let refused = desk.json(&["restore", "ada@"]);
     assert_eq!(refused["code"], "unsupported", "{refused:#}");
-    assert_eq!(
-        refused["hint"],
-        "git colony restore ada@ --mode files   # restores the files"
-    );
+    assert_eq!(refused["hint"], "git colony restore ada@ --mode files   # restores the files");
     desk.json(&["restore", "ada@", "--mode", "files"]);
     assert_eq!(desk.read("o.txt"), "other\n");
 }

@@ -19,10 +19,7 @@ fn ruled(front: &str) -> Sandbox {
     for path in ["src/a.rs", "src/deep/b.rs", "lib/x.rs", "docs/a.md"] {
         desk.write(path, "first\n");
     }
-    desk.write(
-        ".colony/agents/ada.md",
-        format!("---\n{front}\n---\n# Ada\n"),
-    );
+    desk.write(".colony/agents/ada.md", format!("---\n{front}\n---\n# Ada\n"));
     desk.git(&["add", "-A"]);
     desk.git(&["commit", "-qm", "rules"]);
     desk
@@ -47,13 +44,9 @@ fn list(answer: &Value) -> Vec<String> {
 /// Checks one path, typed as it is given; `None` where it is allowed.
 fn reason(desk: &Sandbox, path: &str) -> Option<String> {
     let answer = desk.json(&["agents", "check", "ada", "--", path]);
-    let allowed = answer["allowed"]
-        .as_bool()
-        .unwrap_or_else(|| panic!("{answer:#}"));
+    let allowed = answer["allowed"].as_bool().unwrap_or_else(|| panic!("{answer:#}"));
     assert_eq!(answer["ok"], allowed);
-    let reason = answer["violations"][0]["reason"]
-        .as_str()
-        .map(str::to_owned);
+    let reason = answer["violations"][0]["reason"].as_str().map(str::to_owned);
     assert_eq!(reason.is_none(), allowed, "{answer:#}");
     reason
 }
@@ -111,10 +104,7 @@ fn typed_paths_are_checked_at_the_place_where_they_really_are() {
         assert_eq!(reason(&desk, outside).as_deref(), Some(why), "{outside}");
     }
     let below = desk.at(desk.path("src"));
-    assert_eq!(
-        below.json(&["agents", "check", "ada", "a.rs"])["allowed"],
-        true
-    );
+    assert_eq!(below.json(&["agents", "check", "ada", "a.rs"])["allowed"], true);
     let lib = below.json(&["agents", "check", "ada", "../lib/x.rs"]);
     assert_eq!(list(&lib), ["lib/x.rs: outside-scope"]);
 }
@@ -145,49 +135,27 @@ fn a_path_through_a_link_or_a_submodule_is_outside() {
     assert_eq!(reason(&desk, "src/sub"), None);
     // The tracked link counts as well where it is not checked out.
     desk.remove("src/tracked");
-    assert_eq!(
-        reason(&desk, "src/tracked/x.rs").as_deref(),
-        Some("through-link")
-    );
+    assert_eq!(reason(&desk, "src/tracked/x.rs").as_deref(), Some("through-link"));
     // The worktree itself may be reached through one.
     let beside = desk.outside().join("beside");
     symlink(&desk.root, &beside).unwrap();
-    assert_eq!(
-        reason(&desk, beside.join("src/a.rs").to_str().unwrap()),
-        None
-    );
+    assert_eq!(reason(&desk, beside.join("src/a.rs").to_str().unwrap()), None);
 }
 
 #[test]
 fn an_agent_without_a_rule_is_an_error_unless_that_is_meant() {
     let desk = scoped("[]");
     assert_eq!(reason(&desk, "src/a.rs").as_deref(), Some("outside-scope"));
-    assert_eq!(
-        desk.error(&["agents", "check", "bob", "x"]),
-        "scope-missing"
-    );
+    assert_eq!(desk.error(&["agents", "check", "bob", "x"]), "scope-missing");
     let open = desk.json(&["agents", "check", "bob", "x", "--allow-unscoped"]);
-    assert_eq!(
-        (&open["allowed"], &open["rule"]),
-        (&true.into(), &Value::Null)
-    );
+    assert_eq!((&open["allowed"], &open["rule"]), (&true.into(), &Value::Null));
     for name in ["../ada", "agents/ada", "..", "", "a b", "ada.md/../ada"] {
-        assert_eq!(
-            desk.error(&["agents", "check", name, "x"]),
-            "invalid-value",
-            "{name}"
-        );
+        assert_eq!(desk.error(&["agents", "check", name, "x"]), "invalid-value", "{name}");
     }
     // A name that differs in case is no way around a rule.
-    assert_eq!(
-        desk.error(&["agents", "check", "ADA", "x"]),
-        "scope-invalid"
-    );
+    assert_eq!(desk.error(&["agents", "check", "ADA", "x"]), "scope-invalid");
     assert_eq!(desk.run(&["agents", "check", "ada"]).code, 129);
-    assert_eq!(
-        desk.run(&["agents", "check", "ada", "x", "--staged"]).code,
-        129
-    );
+    assert_eq!(desk.run(&["agents", "check", "ada", "x", "--staged"]).code, 129);
 }
 
 #[test]
@@ -204,10 +172,7 @@ fn a_rule_that_cannot_be_read_is_an_error_with_its_place() {
         assert_eq!(answer["detail"]["line"], line, "{answer:#}");
         assert_eq!(answer["detail"]["column"], column, "{answer:#}");
         let place = format!("'.colony/agents/ada.md:{line}:{column}'");
-        assert!(
-            answer["message"].as_str().unwrap().contains(&place),
-            "{answer:#}"
-        );
+        assert!(answer["message"].as_str().unwrap().contains(&place), "{answer:#}");
     }
 }
 
@@ -227,20 +192,13 @@ fn a_rule_that_is_no_plain_file_is_an_error() {
         match make {
             "link" => symlink("elsewhere", desk.path(at)).unwrap(),
             "directory" => desk.write(".colony/agents/ada.md/x", "x"),
-            "large" => desk.write(
-                at,
-                format!("---\nscope: ['**']\n---\n{}", "x".repeat(70_000)),
-            ),
+            "large" => desk.write(at, format!("---\nscope: ['**']\n---\n{}", "x".repeat(70_000))),
             "bytes" => desk.write(at, b"---\nscope: ['**', \xff]\n---\n"),
             _ => desk.write(at, "x"),
         }
         desk.git(&["add", "-A"]);
         desk.git(&["commit", "-qm", "no rule"]);
-        assert_eq!(
-            desk.error(&["agents", "check", "ada", "x"]),
-            "scope-invalid",
-            "{make} {at}"
-        );
+        assert_eq!(desk.error(&["agents", "check", "ada", "x"]), "scope-invalid", "{make} {at}");
     }
 }
 
@@ -253,11 +211,7 @@ fn the_folder_of_another_tool_counts_where_ours_has_no_file() {
     assert_eq!(reason(&desk, "lib/x").as_deref(), Some("outside-scope"));
     desk.write(".colony/agents/ada.md", "---\nscope: [lib/**]\n---\n");
     desk.git(&["add", "-A"]);
-    assert_eq!(
-        reason(&desk, "lib/x").as_deref(),
-        Some("outside-scope"),
-        "not yet"
-    );
+    assert_eq!(reason(&desk, "lib/x").as_deref(), Some("outside-scope"), "not yet");
     desk.git(&["commit", "-qm", "ours"]);
     assert_eq!(reason(&desk, "lib/x"), None);
     let answer = desk.json(&["agents", "check", "ada", "lib/x"]);
@@ -274,11 +228,7 @@ fn change_everything(desk: &Sandbox) {
     desk.write("srcfoo/x", "new\n");
     desk.write("SRC/x", "new\n");
     desk.write(".colony/agents/ada.md", "---\nscope: ['**']\n---\n");
-    fs::write(
-        desk.root.join(std::ffi::OsStr::from_bytes(b"src/\xff")),
-        "x",
-    )
-    .unwrap();
+    fs::write(desk.root.join(std::ffi::OsStr::from_bytes(b"src/\xff")), "x").unwrap();
     fs::write(desk.root.join(std::ffi::OsStr::from_bytes(b"lib\xff")), "x").unwrap();
     for (link, target) in [
         ("src/l1", "deep/b.rs"),
@@ -331,10 +281,7 @@ fn expected() -> Vec<String> {
 #[test]
 fn every_sort_of_staged_change_counts_on_both_sides() {
     let desk = scoped("['src/**']");
-    assert_eq!(
-        desk.json(&["agents", "check", "ada", "--staged"])["checked"],
-        0
-    );
+    assert_eq!(desk.json(&["agents", "check", "ada", "--staged"])["checked"], 0);
     change_everything(&desk);
     let answer = desk.json(&["agents", "check", "ada", "--staged"]);
     assert_eq!(sorted(list(&answer)), expected());
@@ -356,18 +303,12 @@ fn a_range_is_held_against_the_rule_of_its_beginning() {
     for range in ["main..work", "main...work", "..work"] {
         let answer = desk.json(&["agents", "check", "ada", "--range", range]);
         assert_eq!(sorted(list(&answer)), expected(), "{range}");
-        assert_eq!(
-            answer["rule_from"].as_str().unwrap(),
-            desk.git(&["rev-parse", "main"])
-        );
+        assert_eq!(answer["rule_from"].as_str().unwrap(), desk.git(&["rev-parse", "main"]));
     }
     // Seen from a commit that has the wide rule, nothing is left to change.
     let empty = desk.json(&["agents", "check", "ada", "--range", "work..work"]);
     assert_eq!(empty["checked"], 0);
-    assert_eq!(
-        desk.error(&["agents", "check", "ada", "--range", "main"]),
-        "invalid-value"
-    );
+    assert_eq!(desk.error(&["agents", "check", "ada", "--range", "main"]), "invalid-value");
     let missing = ["agents", "check", "ada", "--range", "main..nowhere"];
     assert_eq!(desk.error(&missing), "revision-not-found");
 }
@@ -393,23 +334,9 @@ fn a_range_without_a_base_counts_whole_and_shallow_is_refused() {
     let shallow = desk.outside().join("shallow");
     let url = format!("file://{}", desk.root.display());
     let to = shallow.to_str().unwrap();
-    desk.git(&[
-        "clone",
-        "-q",
-        "--depth",
-        "1",
-        "--no-single-branch",
-        &url,
-        to,
-    ]);
+    desk.git(&["clone", "-q", "--depth", "1", "--no-single-branch", &url, to]);
     let shallow = desk.at(shallow);
-    let range = [
-        "agents",
-        "check",
-        "ada",
-        "--range",
-        "origin/one..origin/two",
-    ];
+    let range = ["agents", "check", "ada", "--range", "origin/one..origin/two"];
     assert_eq!(shallow.error(&range), "shallow-no-base");
 }
 
@@ -502,10 +429,7 @@ fn a_commit_outside_the_scope_is_refused_and_changes_nothing() {
     let before = desk.visible_state();
     let commit = ["--agent", "ada", "commit", "-m", "m"];
     let all = desk.json(&[&commit[..], &["--all"]].concat());
-    let both = [
-        ".colony/agents/ada.md: agent-rule",
-        "lib/x.rs: outside-scope",
-    ];
+    let both = [".colony/agents/ada.md: agent-rule", "lib/x.rs: outside-scope"];
     assert_eq!(refused(&all), both);
     let dry = desk.json(&[&commit[..], &["--all", "-n"]].concat());
     assert_eq!(refused(&dry), both);
@@ -543,10 +467,7 @@ fn another_name_is_no_way_out_of_an_agents_clone() {
         let answer = ada.json(&[name, &["commit", "-m", "m", "--all"]].concat());
         assert_eq!(refused(&answer), ["lib/x.rs: outside-scope"]);
     }
-    assert_eq!(
-        ada.error(&["--agent", "ADA", "commit", "-m", "m", "--all"]),
-        "scope-invalid"
-    );
+    assert_eq!(ada.error(&["--agent", "ADA", "commit", "-m", "m", "--all"]), "scope-invalid");
 }
 
 #[test]
@@ -554,10 +475,7 @@ fn an_unreadable_rule_stops_the_commits_of_its_agent_only() {
     let desk = ruled("scope: src/** # fine\nname: [");
     desk.write("src/a.rs", "more\n");
     let commit = ["commit", "-m", "m", "--all"];
-    assert_eq!(
-        desk.error(&[&["--agent", "ada"], &commit[..]].concat()),
-        "scope-invalid"
-    );
+    assert_eq!(desk.error(&[&["--agent", "ada"], &commit[..]].concat()), "scope-invalid");
     let bob = desk.json(&[&["--agent", "bob"], &commit[..]].concat());
     assert_eq!(bob["changed"], true, "{bob:#}");
 }
@@ -577,11 +495,7 @@ fn merging_an_agent_refuses_what_was_not_for_it_to_change() {
     let desk = scoped("['src/**']");
     let ada = with_work_outside(&desk);
     let before = desk.visible_state();
-    for merge in [
-        &["merge", "ada"][..],
-        &["merge", "ada", "-n"],
-        &["merge", "ada", "--squash"],
-    ] {
+    for merge in [&["merge", "ada"][..], &["merge", "ada", "-n"], &["merge", "ada", "--squash"]] {
         assert_eq!(refused(&desk.json(merge)), ["lib/x.rs: outside-scope"]);
     }
     assert_eq!(desk.visible_state(), before);
@@ -610,10 +524,7 @@ fn a_person_may_let_in_what_the_rule_does_not_allow() {
 fn the_branch_that_is_merged_into_has_the_rule() {
     let desk = scoped("['src/**']");
     with_work_outside(&desk);
-    desk.write(
-        ".colony/agents/ada.md",
-        "---\nscope: [src/**, lib/**]\n---\n",
-    );
+    desk.write(".colony/agents/ada.md", "---\nscope: [src/**, lib/**]\n---\n");
     desk.git(&["commit", "-qam", "wider"]);
     assert_eq!(desk.json(&["merge", "ada"])["ok"], true);
 }
@@ -623,10 +534,7 @@ fn a_pick_of_an_agents_commit_is_refused_outside_its_scope() {
     let desk = scoped("['src/**']");
     with_work_outside(&desk);
     let before = desk.visible_state();
-    for pick in [
-        &["cherry-pick", "ada"][..],
-        &["cherry-pick", "main..ada", "-n"],
-    ] {
+    for pick in [&["cherry-pick", "ada"][..], &["cherry-pick", "main..ada", "-n"]] {
         assert_eq!(refused(&desk.json(pick)), ["lib/x.rs: outside-scope"]);
     }
     assert_eq!(desk.visible_state(), before);
@@ -669,10 +577,7 @@ fn ending_a_merge_takes_over_what_a_side_has_and_nothing_else() {
     ada.git(&["add", "-A"]);
     let staged = ["agents", "check", "ada", "--staged"];
     assert_eq!(list(&ada.json(&staged)), ["lib/x.rs: outside-scope"]);
-    assert_eq!(
-        refused(&ada.json(&["merge", "--continue"])),
-        ["lib/x.rs: outside-scope"]
-    );
+    assert_eq!(refused(&ada.json(&["merge", "--continue"])), ["lib/x.rs: outside-scope"]);
     ada.git(&["checkout", "-q", "main", "--", "lib/x.rs"]);
     assert_eq!(ada.json(&staged)["allowed"], true);
     assert_eq!(ada.json(&["merge", "--continue"])["ok"], true);
@@ -705,31 +610,17 @@ fn a_commit_of_plain_git_is_stopped_by_the_hook() {
         let stopped = git(commit);
         let said = String::from_utf8_lossy(&stopped.stderr).into_owned();
         assert!(!stopped.status.success(), "{commit:?}");
-        assert!(
-            said.contains("'lib/x.rs' (outside the allowed paths)"),
-            "{said}"
-        );
+        assert!(said.contains("'lib/x.rs' (outside the allowed paths)"), "{said}");
         assert!(said.contains("hint: "), "{said}");
         assert_eq!(ada.git(&["rev-parse", "HEAD"]), head);
     }
     // Only what is in the commit counts.
     let inside = git(&["commit", "-qm", "m", "src/a.rs"]);
-    assert!(
-        inside.status.success(),
-        "{}",
-        String::from_utf8_lossy(&inside.stderr)
-    );
+    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
     // Git's own way around stays; the merge refuses what came that way.
-    assert!(
-        git(&["commit", "-qam", "m", "--no-verify"])
-            .status
-            .success()
-    );
+    assert!(git(&["commit", "-qam", "m", "--no-verify"]).status.success());
     ada.colony(&["checkpoint", "-m", "published"]);
-    assert_eq!(
-        refused(&desk.json(&["merge", "ada"])),
-        ["lib/x.rs: outside-scope"]
-    );
+    assert_eq!(refused(&desk.json(&["merge", "ada"])), ["lib/x.rs: outside-scope"]);
 }
 
 #[test]
@@ -738,49 +629,29 @@ fn the_hook_stops_nobody_else_and_not_for_a_failure_of_ours() {
     desk.colony(&["hooks", "install"]);
     let git = |more: &[(&str, &str)]| {
         desk.write("lib/x.rs", desk.git(&["rev-parse", "HEAD"]));
-        git_with_hooks(&desk, &desk.root, &["commit", "-qam", "m"], more)
-            .status
-            .success()
+        git_with_hooks(&desk, &desk.root, &["commit", "-qam", "m"], more).status.success()
     };
     assert!(git(&[]), "a person");
     assert!(git(&[("COLONY_AGENT", "bob")]), "an agent without a rule");
     assert!(git(&[("COLONY_AGENT", "../ada")]), "no name");
     assert!(!git(&[("COLONY_AGENT", "ada")]), "its rule");
-    assert!(
-        !git(&[("COLONY_AGENT", "ADA")]),
-        "its rule under another name"
-    );
-    assert!(
-        git(&[("COLONY_AGENT", "ada"), ("COLONY_TIMEOUT", "soon")]),
-        "our own failure"
-    );
+    assert!(!git(&[("COLONY_AGENT", "ADA")]), "its rule under another name");
+    assert!(git(&[("COLONY_AGENT", "ada"), ("COLONY_TIMEOUT", "soon")]), "our own failure");
     desk.write(".colony/agents/ada.md", "---\nname: ada\n---\n");
     assert!(git(&[]));
-    assert!(
-        !git(&[("COLONY_AGENT", "ada")]),
-        "a rule that does not read"
-    );
+    assert!(!git(&[("COLONY_AGENT", "ada")]), "a rule that does not read");
 }
 
 #[test]
 fn a_former_pre_commit_hook_runs_first_and_keeps_its_say() {
     let desk = scoped("['src/**']");
     let log = desk.outside().join("log");
-    let hook = format!(
-        "#!/bin/sh\necho former >> {}\n[ ! -e refuse ]\n",
-        log.display()
-    );
+    let hook = format!("#!/bin/sh\necho former >> {}\n[ ! -e refuse ]\n", log.display());
     desk.write(".git/hooks/pre-commit", &hook);
     desk.set_mode(".git/hooks/pre-commit", 0o755);
     desk.colony(&["hooks", "install"]);
-    let commit = || {
-        git_with_hooks(
-            &desk,
-            &desk.root,
-            &["commit", "-qam", "m"],
-            &[("COLONY_AGENT", "ada")],
-        )
-    };
+    let commit =
+        || git_with_hooks(&desk, &desk.root, &["commit", "-qam", "m"], &[("COLONY_AGENT", "ada")]);
     desk.write("lib/x.rs", "more\n");
     let stopped = commit();
     assert!(!stopped.status.success());
@@ -810,10 +681,7 @@ fn the_fleet_says_what_a_merge_would_be_refused_for() {
     bob.colony(&["checkpoint", "-m", "free"]);
     let fleet = desk.json(&["fleet"]);
     let paths = |fleet: &Value, at: usize| fleet["agents"][at]["outside_scope"].clone();
-    assert_eq!(
-        paths(&fleet, 0),
-        serde_json::json!(["docs/a.md", "lib/x.rs"])
-    );
+    assert_eq!(paths(&fleet, 0), serde_json::json!(["docs/a.md", "lib/x.rs"]));
     assert_eq!(paths(&fleet, 1), serde_json::json!([]));
     assert_eq!(fleet["hint"], "git colony merge bob");
     let shown = desk.colony(&["fleet"]);
@@ -826,17 +694,11 @@ fn the_fleet_says_what_a_merge_would_be_refused_for() {
     // What the branch has just so by now does not come in any more.
     desk.write("docs/a.md", "of ada\n");
     desk.colony(&["commit", "-m", "the same", "--all"]);
-    assert_eq!(
-        paths(&desk.json(&["fleet"]), 0),
-        serde_json::json!(["lib/x.rs"])
-    );
+    assert_eq!(paths(&desk.json(&["fleet"]), 0), serde_json::json!(["lib/x.rs"]));
     // A rule that cannot be read allows nothing, and what is allowed is merged.
     desk.write(".colony/agents/ada.md", "no rule\n");
     desk.colony(&["commit", "-m", "broken", "--all"]);
-    assert_eq!(
-        paths(&desk.json(&["fleet"]), 0),
-        serde_json::json!(["lib/x.rs", "src/a.rs"])
-    );
+    assert_eq!(paths(&desk.json(&["fleet"]), 0), serde_json::json!(["lib/x.rs", "src/a.rs"]));
     assert_eq!(desk.error(&["merge", "ada"]), "scope-invalid");
     desk.write(".colony/agents/ada.md", "---\nscope: ['*']\n---\n");
     desk.colony(&["commit", "-m", "mended", "--all"]);

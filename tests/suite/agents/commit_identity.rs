@@ -39,10 +39,7 @@ fn commit_as_ada(view: &View) -> String {
 fn the_manifest_names_the_colony_and_the_file_the_role() {
     let role = "---\nscope: ['**']\nrole: reviewer\n---\n";
     let desk = committed(&[
-        (
-            ".colony/manifest.json",
-            &manifest("acme", "agents.example.com"),
-        ),
+        (".colony/manifest.json", &manifest("acme", "agents.example.com")),
         (".colony/agents/ada.md", role),
     ]);
     let wanted = "agent:ada:reviewer <ada@acme.agents.example.com>";
@@ -52,14 +49,7 @@ fn the_manifest_names_the_colony_and_the_file_the_role() {
     // Plain git commits in the same name.
     clone.write("more.txt", "more\n");
     clone.git(&["add", "-A"]);
-    let env = [
-        "-u",
-        "GIT_AUTHOR_NAME",
-        "-u",
-        "GIT_AUTHOR_EMAIL",
-        "-u",
-        "GIT_COMMITTER_NAME",
-    ];
+    let env = ["-u", "GIT_AUTHOR_NAME", "-u", "GIT_AUTHOR_EMAIL", "-u", "GIT_COMMITTER_NAME"];
     let status = clone
         .process("env")
         .args(env)
@@ -93,12 +83,7 @@ fn hostile_manifests_and_roles_stay_within_the_name() {
     let cases = [
         ("acme", "a>\n<b", "x y", "ada@acme.agent.colony.local"),
         ("my <colony>\n", "ok.org", "'a:b'", "ada@my--colony.ok.org"),
-        (
-            "\u{202e}",
-            "ok.org",
-            "'../x'",
-            "ada@external.agent.colony.local",
-        ),
+        ("\u{202e}", "ok.org", "'../x'", "ada@external.agent.colony.local"),
         ("", "", "7", "ada@external.agent.colony.local"),
         ("acme", "..", "[a]", "ada@acme.agent.colony.local"),
     ];
@@ -128,10 +113,7 @@ fn a_co_author_is_named_once_in_commits_of_agents() {
     let message = format!("one\n\nwhy\n\nReviewed-by: B <b@example.com>\n{person}");
     desk.write("a.txt", "b\n");
     desk.colony(&["--agent", "ada", "commit", "-m", &message, "--all"]);
-    assert_eq!(
-        trailers(&desk),
-        format!("Reviewed-by: B <b@example.com>\n{person}")
-    );
+    assert_eq!(trailers(&desk), format!("Reviewed-by: B <b@example.com>\n{person}"));
     desk.write("a.txt", "c\n");
     desk.colony(&["--agent", "ada", "checkpoint", "-m", "kept"]);
     assert_eq!(trailers(&desk), person);

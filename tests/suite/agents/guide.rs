@@ -18,10 +18,7 @@ fn told(answer: &Value) -> String {
 #[test]
 fn the_guide_names_what_is_here() {
     let desk = Sandbox::new();
-    desk.write(
-        ".colony/agents/ada.md",
-        "---\nscope: [src/**, '`x`']\n---\n",
-    );
+    desk.write(".colony/agents/ada.md", "---\nscope: [src/**, '`x`']\n---\n");
     desk.colony(&["commit", "-m", "rule", "--all"]);
     let made = desk.json(&["agents", "new", "ada"]);
     let path = made["path"].as_str().unwrap();
@@ -44,10 +41,7 @@ fn the_guide_is_there_without_a_repository() {
     let desk = Sandbox::new();
     let place = desk.outside().join("nowhere");
     fs::create_dir(&place).unwrap();
-    let world = World {
-        cwd: place,
-        ..desk.world()
-    };
+    let world = World { cwd: place, ..desk.world() };
     let run = desk.run_in(world, &["--json", "agents", "guide"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert!(told(&answer).contains("`git colony agents path NAME`"));
@@ -66,9 +60,7 @@ fn names_of_the_repository_end_nothing_in_the_guide() {
 fn every_command_of_the_guide_is_one_of_ours() {
     let desk = Sandbox::new();
     let guide = told(&desk.json(&["agents", "guide"]));
-    let lines = guide
-        .lines()
-        .filter_map(|line| line.strip_prefix("    git colony "));
+    let lines = guide.lines().filter_map(|line| line.strip_prefix("    git colony "));
     let names = lines.filter_map(|line| line.split(' ').next());
     let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
     assert!(names.len() > 10, "{guide}");
@@ -76,19 +68,9 @@ fn every_command_of_the_guide_is_one_of_ours() {
         assert_eq!(desk.run(&[name, "--help"]).code, 0, "{name}");
     }
     for line in guide.lines() {
-        for flag in line
-            .split([' ', '`', '|'])
-            .filter(|word| word.starts_with("--"))
-        {
+        for flag in line.split([' ', '`', '|']).filter(|word| word.starts_with("--")) {
             let flag = flag.trim_end_matches([',', '.']);
-            let known = [
-                "checkpoint",
-                "decide",
-                "commit",
-                "merge",
-                "sync",
-                "pages show",
-            ];
+            let known = ["checkpoint", "decide", "commit", "merge", "sync", "pages show"];
             let help = |name: &&str| {
                 let words: Vec<&str> = name.split(' ').chain(["--help"]).collect();
                 desk.run(&words).stdout

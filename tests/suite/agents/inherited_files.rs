@@ -45,10 +45,7 @@ fn ignored_files_that_settings_name_are_copied_into_the_clone() {
     fs::write(outside.join("x"), "secret").unwrap();
     std::os::unix::fs::symlink(&outside, desk.path("elsewhere")).unwrap();
     let ada = agent(&desk, "ada");
-    assert_eq!(
-        fs::read_to_string(ada.path("build/link")).unwrap(),
-        "object"
-    );
+    assert_eq!(fs::read_to_string(ada.path("build/link")).unwrap(), "object");
     let (one, other) = (desk.path("build/out.o"), ada.path("build/out.o"));
     let (one, other) = (fs::metadata(one).unwrap(), fs::metadata(other).unwrap());
     assert_eq!((one.mode(), one.mtime()), (other.mode(), other.mtime()));

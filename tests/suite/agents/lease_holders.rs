@@ -28,23 +28,14 @@ fn two_terminals_are_two_holders() {
     let held = &refused["detail"]["held_by"];
     let terminal = held["terminal"].as_str().unwrap();
     assert!(terminal.starts_with("pts/"), "{held:#}");
-    assert_eq!(
-        (&held["session"], &held["command"]),
-        (&Value::Null, &json!("first"))
-    );
+    assert_eq!((&held["session"], &held["command"]), (&Value::Null, &json!("first")));
     let said = desk.colony(&["fleet"]);
-    assert!(
-        said.contains(&format!("held by 'first' on {terminal}")),
-        "{said}"
-    );
+    assert!(said.contains(&format!("held by 'first' on {terminal}")), "{said}");
     // What begins a session of its own in a terminal is still of that one.
     let program = program_path().display();
     let away = |text: &str| {
         fs::write(clone.join("work.txt"), text).unwrap();
-        format!(
-            "cd '{}' && setsid '{program}' --json checkpoint -m away",
-            clone.display()
-        )
+        format!("cd '{}' && setsid '{program}' --json checkpoint -m away", clone.display())
     };
     let said = second.shell(&away("four\n"));
     assert!(said.contains("agent-busy"), "{said}");
@@ -98,9 +89,7 @@ fn hook(harness: &mut Harness, clone: &Path, (event, session): (&str, &str)) {
     let payload = json!({
         "hook_event_name": event, "session_id": session, "cwd": clone, "tool_name": "Read",
     });
-    let said = harness.shell(&format!(
-        "printf %s '{payload}' | '{program}' hook claude-code"
-    ));
+    let said = harness.shell(&format!("printf %s '{payload}' | '{program}' hook claude-code"));
     assert_eq!(said, "{}\n");
 }
 
@@ -124,10 +113,7 @@ fn the_hook_of_a_sessions_start_hands_its_id_to_the_commands() {
     for session in ["s-1", "s-1", "$(touch ran)"] {
         assert_eq!(start(session, &file), "{}\n");
         let text = fs::read_to_string(&file).unwrap();
-        assert_eq!(
-            text, "export OTHER=1\nexport COLONY_SESSION=s-1\n",
-            "{session}"
-        );
+        assert_eq!(text, "export OTHER=1\nexport COLONY_SESSION=s-1\n", "{session}");
     }
     start("s-2", &file);
     start("s-1", &file);
@@ -137,22 +123,14 @@ fn the_hook_of_a_sessions_start_hands_its_id_to_the_commands() {
     // Nothing is written by way of a link, and what is no file is not waited for.
     let (link, pipe) = (desk.outside().join("link"), desk.outside().join("pipe"));
     symlink(desk.outside().join("elsewhere"), &link).unwrap();
-    assert!(
-        Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     for odd in [&link, &pipe, &desk.outside()] {
         assert_eq!(start("s-1", odd), "{}\n");
     }
     assert!(!desk.outside().join("elsewhere").exists());
     fs::write(clone.join("work.txt"), "one\n").unwrap();
     let (file, place) = (file.display(), clone.display());
-    harness.shell(&format!(
-        ". '{file}' && cd '{place}' && '{program}' checkpoint -m work"
-    ));
+    harness.shell(&format!(". '{file}' && cd '{place}' && '{program}' checkpoint -m work"));
     assert_eq!(lease_of(&clone)["holder"]["session"], "s-1");
 }
 
@@ -197,23 +175,13 @@ fn commands_with_nothing_in_common_hold_nothing_for_each_other() {
 fn in_container(desk: &Sandbox, script: &str) -> Option<String> {
     let server = desk.outside().join("server");
     symlink("/bin/sh", &server).unwrap();
-    let namespaces = [
-        "--user",
-        "--map-root-user",
-        "--pid",
-        "--fork",
-        "--mount-proc",
-    ];
+    let namespaces = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc"];
     let mut unshare = desk.process("unshare");
     unshare.args(namespaces);
     let can = unshare.arg("true").output().ok()?.status.success();
     let mut unshare = desk.process("unshare");
     unshare.args(namespaces);
-    unshare
-        .arg("setsid")
-        .arg(&server)
-        .args(["-c", script])
-        .arg(program_path());
+    unshare.arg("setsid").arg(&server).args(["-c", script]).arg(program_path());
     let output = can.then(|| unshare.output().unwrap())?;
     assert!(output.status.success(), "{output:?}");
     Some(String::from_utf8(output.stdout).unwrap())
@@ -233,14 +201,9 @@ fn the_first_process_of_a_container_holds_nothing() {
         return;
     };
     assert!(said.starts_with("1 server\n"), "{said}");
-    assert!(
-        !said.contains("lease.json") && !said.contains("'server'"),
-        "{said}"
-    );
+    assert!(!said.contains("lease.json") && !said.contains("'server'"), "{said}");
     // A session of the system that was begun below it holds the clone, until it ends.
-    let held = said
-        .lines()
-        .filter(|line| line.contains("held by 'sh' (process "));
+    let held = said.lines().filter(|line| line.contains("held by 'sh' (process "));
     assert_eq!(held.count(), 1, "{said}");
     assert_ne!(lease_of(&clone)["holder"]["pid"], json!(1));
 }
@@ -256,12 +219,7 @@ fn a_person_who_worked_in_a_clone_is_not_an_agent_elsewhere() {
     assert_eq!(script.work(&clone, "outside of its scope\n")["ok"], true);
     let refused = script.colony(&desk.root, "merge ada");
     assert_eq!(refused["code"], "scope-violation", "{refused:#}");
-    assert!(
-        refused["hint"]
-            .as_str()
-            .unwrap()
-            .contains("run it again with --force")
-    );
+    assert!(refused["hint"].as_str().unwrap().contains("run it again with --force"));
     let merged = script.colony(&desk.root, "merge ada --force");
     assert_eq!(merged["ok"], true, "{merged:#}");
 }
@@ -275,10 +233,8 @@ fn commands_for_people_are_refused_to_the_session_of_an_agent() {
     desk.git(&["commit", "-qm", "rules"]);
     let made = desk.json(&["agents", "new", "ada"]);
     let clone = PathBuf::from(made["path"].as_str().unwrap());
-    let approve = format!(
-        "clones setup ada --approve {}",
-        made["commands"][0]["id"].as_str().unwrap()
-    );
+    let approve =
+        format!("clones setup ada --approve {}", made["commands"][0]["id"].as_str().unwrap());
     let mut harness = Harness::with(&desk, "harness", Common::Session("s-1"));
     let mut person = Harness::start(&desk, "person");
     let before = desk.visible_state();
@@ -301,10 +257,7 @@ fn commands_for_people_are_refused_to_the_session_of_an_agent() {
     let said = person.colony(&clone.join(".git"), &format!("{there} {approve}"));
     assert_eq!(said["code"], "approval-refused");
     let said = said["message"].as_str().unwrap();
-    assert!(
-        said.contains(&format!("because '{}", clone.display())),
-        "{said}"
-    );
+    assert!(said.contains(&format!("because '{}", clone.display())), "{said}");
     // From nowhere near it, by the session that the clone belongs to.
     assert_eq!(harness.work(&clone, "outside of its scope\n")["ok"], true);
     let said = harness.colony(&here, &approve);
@@ -321,10 +274,7 @@ fn commands_for_people_are_refused_to_the_session_of_an_agent() {
         assert_eq!(said["detail"]["acting"]["agent"], "ada");
         // Without it, it is not advised either.
         let said = harness.colony(&here, args.trim_end_matches(" --force"));
-        assert!(
-            !said["hint"].as_str().unwrap().contains("--force"),
-            "{said:#}"
-        );
+        assert!(!said["hint"].as_str().unwrap().contains("--force"), "{said:#}");
     }
     assert!(!clone.join("ran").exists());
     assert_eq!(desk.visible_state(), before);

@@ -66,11 +66,7 @@ impl Harness {
         if let Common::Session(session) = common {
             host.env("COLONY_SESSION", session);
         }
-        let mut host = host
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut host = host.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         Harness {
             input: host.stdin.take(),
             output: BufReader::new(host.stdout.take().unwrap()),
@@ -245,10 +241,7 @@ fn the_number_of_a_process_alone_names_nobody() {
     let clone = agent(&desk, "ada");
     let mut first = Harness::start(&desk, "first");
     let mut second = Harness::start(&desk, "second");
-    for (key, value) in [
-        ("started", Value::from(1)),
-        ("system", Value::from("another one")),
-    ] {
+    for (key, value) in [("started", Value::from(1)), ("system", Value::from("another one"))] {
         assert_eq!(first.work(&clone, key)["ok"], true);
         assert_eq!(second.work(&clone, "meanwhile\n")["code"], "agent-busy");
         change_lease(&clone, key, value);
@@ -321,19 +314,12 @@ fn a_clone_that_somebody_works_in_is_removed_by_force_only() {
     let mut first = Harness::start(&desk, "first");
     let mut second = Harness::start(&desk, "second");
     assert_eq!(first.work(&clone, "one\n")["ok"], true);
-    for args in [
-        "agents remove ada",
-        "agents remove ada -n",
-        "clones remove ada",
-    ] {
+    for args in ["agents remove ada", "agents remove ada -n", "clones remove ada"] {
         let refused = second.colony(&desk.root, args);
         assert_eq!(refused["code"], "agent-busy", "{args} {refused:#}");
         assert_eq!(refused["detail"]["held_by"]["command"], "first");
         let hint = refused["hint"].as_str().unwrap();
-        assert!(
-            hint.starts_with("git colony agents remove 'ada' --force "),
-            "{hint}"
-        );
+        assert!(hint.starts_with("git colony agents remove 'ada' --force "), "{hint}");
     }
     assert_eq!(desk.error(&["agents", "remove", "ada"]), "agent-busy");
     let removed = second.colony(&desk.root, "agents remove ada --force");

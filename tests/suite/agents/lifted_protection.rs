@@ -13,9 +13,7 @@ fn protected() -> (Sandbox, View) {
     desk.git(&["add", "-A"]);
     desk.git(&["commit", "-qm", "settings"]);
     let made = desk.json(&["agents", "new", "ada"]);
-    let clone = desk
-        .at(PathBuf::from(made["path"].as_str().unwrap()))
-        .with_program();
+    let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap())).with_program();
     (desk, clone)
 }
 
@@ -47,15 +45,9 @@ fn no_ref_of_the_clone_lifts_a_protection() {
     clone.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     clone.git(&["replace", "HEAD~1", "HEAD"]);
     assert!(refused_by_hook(&clone).contains("'main' is protected"));
-    assert_eq!(
-        clone.error(&["commit", "-m", "x", "--all"]),
-        "branch-protected"
-    );
+    assert_eq!(clone.error(&["commit", "-m", "x", "--all"]), "branch-protected");
     // Neither does a clone that has lost them.
-    for name in refs
-        .lines()
-        .filter(|name| name.contains("desks") || name.contains("remotes"))
-    {
+    for name in refs.lines().filter(|name| name.contains("desks") || name.contains("remotes")) {
         clone.git(&["update-ref", "--no-deref", "-d", name]);
     }
     assert_eq!(clone.error(&["checkpoint", "-m", "x"]), "branch-protected");
@@ -65,19 +57,13 @@ fn no_ref_of_the_clone_lifts_a_protection() {
 fn no_file_of_the_clone_hides_a_default_branch() {
     let (desk, clone) = protected();
     desk.git(&["branch", "-qm", "main", "trunk"]);
-    desk.write(
-        ".colony/manifest.json",
-        r#"{"schema_version": 1, "default_branch": "trunk"}"#,
-    );
+    desk.write(".colony/manifest.json", r#"{"schema_version": 1, "default_branch": "trunk"}"#);
     desk.write(".colony/colony.toml", "protect = 'trunk'\n");
     desk.colony(&["commit", "-m", "trunk", "--all"]);
     clone.write("new.txt", "new\n");
     clone.git(&["switch", "-q", "-C", "trunk"]);
     clone.remove(".colony/manifest.json");
-    assert_eq!(
-        clone.error(&["commit", "-m", "x", "--all"]),
-        "branch-protected"
-    );
+    assert_eq!(clone.error(&["commit", "-m", "x", "--all"]), "branch-protected");
 }
 
 #[test]
@@ -196,28 +182,16 @@ fn a_person_commits_through_symbolic_refs_as_with_git() {
     desk.colony(&["checkpoint", "-m", "one"]);
     desk.write("two.txt", "two\n");
     desk.colony(&["commit", "-m", "two", "--all"]);
-    assert_eq!(
-        desk.git(&["log", "--format=%s", "-2", "main"]),
-        "two\ncheckpoint: one"
-    );
+    assert_eq!(desk.git(&["log", "--format=%s", "-2", "main"]), "two\ncheckpoint: one");
     assert_eq!(desk.git(&["status", "--porcelain"]), "");
     desk.colony(&["restore", "one", "--force"]);
-    assert_eq!(
-        desk.git(&["log", "-1", "--format=%s", "main"]),
-        "checkpoint: one"
-    );
-    assert_eq!(
-        desk.git(&["symbolic-ref", "--no-recurse", "HEAD"]),
-        "refs/heads/a"
-    );
+    assert_eq!(desk.git(&["log", "-1", "--format=%s", "main"]), "checkpoint: one");
+    assert_eq!(desk.git(&["symbolic-ref", "--no-recurse", "HEAD"]), "refs/heads/a");
     desk.colony(&["undo"]);
     assert_eq!(desk.git(&["log", "-1", "--format=%s", "main"]), "two");
     // git follows five; more are broken, and refused at once.
     for at in 0..6 {
-        let (name, next) = (
-            format!("refs/heads/c{at}"),
-            format!("refs/heads/c{}", at + 1),
-        );
+        let (name, next) = (format!("refs/heads/c{at}"), format!("refs/heads/c{}", at + 1));
         desk.git(&["symbolic-ref", &name, &next]);
     }
     desk.git(&["symbolic-ref", "HEAD", "refs/heads/c0"]);

@@ -17,9 +17,7 @@ pub(crate) fn agent(desk: &Sandbox, name: &str) -> View {
 
 pub(crate) fn hub(desk: &Sandbox) -> PathBuf {
     let hubs = desk.outside().join("home/.local/share/git-colony/hubs");
-    let entries = fs::read_dir(hubs)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(hubs).unwrap().map(|entry| entry.unwrap().path());
     let mut hubs = entries.filter(|path| path.extension().is_some_and(|end| end == "git"));
     let hub = hubs.next().unwrap();
     assert_eq!(hubs.next(), None, "one repository, one hub");
@@ -28,9 +26,7 @@ pub(crate) fn hub(desk: &Sandbox) -> PathBuf {
 
 fn names(answer: &Value) -> Vec<String> {
     let forks = answer["forks"].as_array().unwrap().iter();
-    forks
-        .map(|fork| fork["name"].as_str().unwrap().to_owned())
-        .collect()
+    forks.map(|fork| fork["name"].as_str().unwrap().to_owned()).collect()
 }
 
 pub(crate) fn commit(clone: &View, path: &str, content: &str) {
@@ -48,10 +44,7 @@ fn an_agent_works_in_a_clone_that_git_finds_whole() {
         date(".git/index") >= date(".git/refs/heads/fork/ada"),
         "files of the checkout are older than the index"
     );
-    assert_eq!(
-        ada.git(&["status", "--porcelain=v2", "-b"]).lines().count(),
-        2
-    );
+    assert_eq!(ada.git(&["status", "--porcelain=v2", "-b"]).lines().count(), 2);
     assert_eq!(ada.git(&["branch", "--show-current"]).trim(), "fork/ada");
     assert_eq!(ada.worktree(), desk.worktree());
     ada.git(&["fsck", "--strict", "--no-dangling"]);
@@ -139,13 +132,7 @@ fn packed_objects_are_published_and_gathered_by_git() {
     assert_eq!(merged["outcome"], "fast_forward", "{merged:#}");
     desk.git(&["fsck", "--strict", "--no-dangling"]);
     let store = hub(&desk);
-    desk.git(&[
-        "-C",
-        store.to_str().unwrap(),
-        "fsck",
-        "--strict",
-        "--no-dangling",
-    ]);
+    desk.git(&["-C", store.to_str().unwrap(), "fsck", "--strict", "--no-dangling"]);
 }
 
 #[test]
@@ -171,10 +158,7 @@ fn a_second_agent_of_a_name_is_refused_and_the_first_is_named() {
     let ada = agent(&desk, "ada");
     let again = desk.json(&["agents", "new", "ada"]);
     assert_eq!(again["code"], "agent-exists");
-    assert_eq!(
-        again["detail"]["path"],
-        ada.path("").to_str().unwrap().trim_end_matches('/')
-    );
+    assert_eq!(again["detail"]["path"], ada.path("").to_str().unwrap().trim_end_matches('/'));
     assert_eq!(desk.error(&["agents", "new", "../x"]), "invalid-value");
     assert_eq!(desk.error(&["agents", "path", "eve"]), "clone-not-found");
     desk.git(&["branch", "fork/bob"]);
@@ -207,10 +191,7 @@ fn an_agent_begins_where_it_is_told_to() {
     assert_eq!(fs::read_to_string(ada.path("a.txt")).unwrap(), "one\n");
     assert_eq!(ada.git(&["branch", "--show-current"]).trim(), "fork/old");
     // It knows the branch it began on as it is.
-    assert_eq!(
-        ada.git(&["rev-parse", "main"]),
-        desk.git(&["rev-parse", "main"])
-    );
+    assert_eq!(ada.git(&["rev-parse", "main"]), desk.git(&["rev-parse", "main"]));
 }
 
 #[test]
@@ -223,12 +204,7 @@ fn repositories_without_their_whole_history_are_refused() {
     desk.git(&["clone", "-q", "--depth=1", &url, shallow.to_str().unwrap()]);
     let shallow = desk.at(shallow);
     assert_eq!(shallow.error(&["agents", "new", "ada"]), "unsupported");
-    assert!(
-        !desk
-            .outside()
-            .join("home/.local/share/git-colony/hubs")
-            .exists_with_hub()
-    );
+    assert!(!desk.outside().join("home/.local/share/git-colony/hubs").exists_with_hub());
 }
 
 #[test]
@@ -241,10 +217,7 @@ fn a_removed_agent_leaves_all_of_its_work_in_the_hub() {
     assert_eq!(ada.error(&["agents", "remove", "ada"]), "clone-in-use");
     assert!(folder.exists());
     let would = desk.json(&["agents", "remove", "ada", "-n"]);
-    assert_eq!(
-        (&would["unsaved"], &would["kept_as"]),
-        (&1.into(), &Value::Null)
-    );
+    assert_eq!((&would["unsaved"], &would["kept_as"]), (&1.into(), &Value::Null));
     let removed = desk.json(&["agents", "remove", "ada"]);
     let kept = removed["kept_as"].as_str().unwrap();
     assert!(!folder.exists());
@@ -253,13 +226,8 @@ fn a_removed_agent_leaves_all_of_its_work_in_the_hub() {
     let hub = removed["hub"].as_str().unwrap();
     let show = |what: &str| desk.git(&["-C", hub, "show", &format!("{kept}{what}")]);
     assert_eq!(show("heads/fork/ada:a.txt"), "of ada");
-    let tags = desk.git(&[
-        "-C",
-        hub,
-        "for-each-ref",
-        "--format=%(refname)",
-        &format!("{kept}tags/"),
-    ]);
+    let tags =
+        desk.git(&["-C", hub, "for-each-ref", "--format=%(refname)", &format!("{kept}tags/")]);
     let newest = tags.lines().last().unwrap().strip_prefix(kept).unwrap();
     assert_eq!(show(&format!("{newest}^{{commit}}:b.txt")), "not committed");
     // The name is free again, and what it was used for before is not in the way.

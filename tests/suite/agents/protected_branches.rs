@@ -25,11 +25,7 @@ fn protecting(settings: &str) -> Sandbox {
 }
 
 fn state(view: &View) -> String {
-    let refs = view.git(&[
-        "for-each-ref",
-        "--format=%(refname) %(objectname)",
-        "refs/heads",
-    ]);
+    let refs = view.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"]);
     format!("{refs}\n{}", view.git(&["status", "--porcelain", "-b"]))
 }
 
@@ -52,10 +48,7 @@ fn an_agent_moves_no_protected_branch_and_a_person_any() {
         (&["merge", "other", "--squash"], "main"),
         (&["merge", "other", "--into", "release/1"], "release/1"),
         (&["cherry-pick", "other"], "main"),
-        (
-            &["cherry-pick", "other", "--into", "release/1"],
-            "release/1",
-        ),
+        (&["cherry-pick", "other", "--into", "release/1"], "release/1"),
         (&["init"], "main"),
     ];
     for (args, branch) in cases {
@@ -70,10 +63,7 @@ fn an_agent_moves_no_protected_branch_and_a_person_any() {
     // The same with the state in place that the person restores, undoes and redoes.
     desk.colony(&["checkpoint", "-m", "of a person"]);
     for args in [&["restore", "start"][..], &["undo"]] {
-        assert_eq!(
-            refusal(&desk.json(&[&["--agent", "ada"], args].concat())),
-            "main"
-        );
+        assert_eq!(refusal(&desk.json(&[&["--agent", "ada"], args].concat())), "main");
         let dry = [&["--agent", "ada"], args, &["-n"]].concat();
         assert_eq!(refusal(&desk.json(&dry)), "main");
     }
@@ -114,10 +104,7 @@ fn the_refusal_names_its_reason_and_the_next_command() {
         "hint: git colony forks   # a person merges the fork of the agent into 'release/1'\n";
     assert!(elsewhere.ends_with(hint), "{elsewhere}");
     let kept = said(&["checkpoint", "-m", "x"]);
-    assert!(
-        kept.contains("hint: git colony checkpoint --off-branch "),
-        "{kept}"
-    );
+    assert!(kept.contains("hint: git colony checkpoint --off-branch "), "{kept}");
 }
 
 #[test]
@@ -127,10 +114,7 @@ fn no_branch_lifts_the_protection_it_is_held_against() {
     let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap()));
     // On its own fork the agent may write what it wants.
     clone.write(".colony/colony.toml", "protect = []\n");
-    clone.write(
-        ".colony/manifest.json",
-        r#"{"default_branch": "fork/ada", "colony": "x"}"#,
-    );
+    clone.write(".colony/manifest.json", r#"{"default_branch": "fork/ada", "colony": "x"}"#);
     assert_eq!(clone.json(&["commit", "-m", "x", "--all"])["ok"], true);
     clone.git(&["config", "colony.protect", ""]);
     clone.git(&["config", "--add", "colony.protect", "nothing"]);
@@ -149,22 +133,14 @@ fn no_branch_lifts_the_protection_it_is_held_against() {
     // The person lifts it.
     desk.colony(&["commit", "-m", "lift", "--all"]);
     desk.write("new.txt", "new\n");
-    assert_eq!(
-        desk.json(&["--agent", "ada", "commit", "-m", "x", "--all"])["ok"],
-        true
-    );
+    assert_eq!(desk.json(&["--agent", "ada", "commit", "-m", "x", "--all"])["ok"], true);
 }
 
 #[test]
 fn sources_add_up_and_are_all_named() {
     let desk = protecting("protect = 'main'\n");
     desk.git(&["config", "colony.protect", "release/*"]);
-    desk.git(&[
-        "config",
-        "--add",
-        "colony.protect",
-        "refs/heads/next, stable",
-    ]);
+    desk.git(&["config", "--add", "colony.protect", "refs/heads/next, stable"]);
     let view = desk.with("COLONY_PROTECT", "demo");
     let setting = view.json(&["config", "get", "protect"])["settings"][0].clone();
     assert_eq!(setting["value"], "release/* next stable main demo");
@@ -193,15 +169,7 @@ fn sources_add_up_and_are_all_named() {
 
 #[test]
 fn hostile_patterns_stop_neither_people_nor_forks() {
-    let patterns = [
-        "'**'",
-        "'*'",
-        "1.5",
-        "['!main']",
-        "'a['",
-        "['']\nbroken",
-        "'../x'",
-    ];
+    let patterns = ["'**'", "'*'", "1.5", "['!main']", "'a['", "['']\nbroken", "'../x'"];
     for pattern in patterns {
         let desk = protecting(&format!("protect = {pattern}\n"));
         desk.write("new.txt", "new\n");
@@ -235,9 +203,7 @@ fn every_face_refuses_alike() {
 fn plain_git_of_an_agent_is_refused_by_the_hook() {
     let desk = protecting("protect = 'main'\n");
     let made = desk.json(&["agents", "new", "ada"]);
-    let clone = desk
-        .at(PathBuf::from(made["path"].as_str().unwrap()))
-        .with_program();
+    let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap())).with_program();
     clone.write("new.txt", "new\n");
     clone.git(&["add", "-A"]);
     assert!(clone.try_git(&["commit", "-qm", "on the fork"]));
@@ -270,10 +236,7 @@ fn the_fleet_and_sync_know_protected_branches() {
     let row = desk.json(&["fleet"])["agents"][0].clone();
     assert_eq!(row["protected"]["branch"], "main", "{row:#}");
     let text = desk.colony(&["fleet"]);
-    assert!(
-        text.contains("'main' is protected (.colony/colony.toml of 'main')"),
-        "{text}"
-    );
+    assert!(text.contains("'main' is protected (.colony/colony.toml of 'main')"), "{text}");
 }
 
 #[test]
@@ -283,9 +246,7 @@ fn a_push_of_an_agent_is_refused_by_the_hook() {
     let url = bare.to_str().unwrap();
     desk.git(&["init", "-q", "--bare", url]);
     let made = desk.json(&["agents", "new", "ada"]);
-    let clone = desk
-        .at(PathBuf::from(made["path"].as_str().unwrap()))
-        .with_program();
+    let clone = desk.at(PathBuf::from(made["path"].as_str().unwrap())).with_program();
     for pushed in ["HEAD:main", "HEAD:refs/heads/main"] {
         let output = clone.git_output(&["push", "-q", url, pushed]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -29,13 +29,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
 
 /// Every version of a file in what the hub keeps, by the names of its refs.
 fn kept_versions(desk: &Sandbox, hub: &str, path: &str) -> Vec<String> {
-    let refs = desk.git(&[
-        "-C",
-        hub,
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/kept/",
-    ]);
+    let refs = desk.git(&["-C", hub, "for-each-ref", "--format=%(refname)", "refs/colony/kept/"]);
     let versions = refs.lines().filter_map(|name| {
         let file = format!("{name}^{{commit}}:{path}");
         let there = desk.try_git(&["-C", hub, "cat-file", "-e", &file]);
@@ -56,19 +50,12 @@ fn written_into(desk: &Sandbox, clone: &Path, times: usize) -> (World, Arc<Atomi
         let place = [vec![clone.clone()], folders(&leaving)].concat();
         let place = place.into_iter().find(|place| place.join(".git").exists());
         if let Some(place) = place.filter(|_| number < times) {
-            fs::write(
-                place.join(format!("late-{number}.txt")),
-                format!("{number}\n"),
-            )
-            .unwrap();
+            fs::write(place.join(format!("late-{number}.txt")), format!("{number}\n")).unwrap();
             counted.fetch_add(1, Ordering::SeqCst);
         }
         chance()
     };
-    let world = World {
-        entropy: Arc::new(entropy),
-        ..world
-    };
+    let world = World { entropy: Arc::new(entropy), ..world };
     (world, count)
 }
 
@@ -90,10 +77,7 @@ fn what_is_written_between_the_keeping_and_the_removal_is_kept() {
     let hub = removed["hub"].as_str().unwrap();
     for number in 0..4 {
         let versions = kept_versions(&desk, hub, &format!("late-{number}.txt"));
-        assert!(
-            versions.contains(&number.to_string()),
-            "{number} {versions:?}"
-        );
+        assert!(versions.contains(&number.to_string()), "{number} {versions:?}");
     }
     assert_eq!(folders(&shared(&desk).join("leaving")), [] as [PathBuf; 0]);
     assert_eq!(folders(&shared(&desk).join("trash")), [] as [PathBuf; 0]);
@@ -144,10 +128,7 @@ fn commits_tags_and_stashes_of_a_clone_are_kept() {
         assert!(versions.contains(&content.to_owned()), "{versions:?}");
     }
     let refs = desk.git(&["-C", hub, "for-each-ref", "--format=%(refname)"]);
-    assert!(
-        refs.lines().any(|name| name.ends_with("/tags/mine")),
-        "{refs}"
-    );
+    assert!(refs.lines().any(|name| name.ends_with("/tags/mine")), "{refs}");
 }
 
 /// A process that writes in a clone without end, and says after each line that it has written it.
@@ -183,9 +164,7 @@ impl Writer {
         let said = fs::read_to_string(&self.said).unwrap();
         let lines = said.lines().filter_map(|line| line.split_once(' '));
         let lines = lines.filter(|(said, _)| *said == kind);
-        lines
-            .filter_map(|(_, number)| number.parse().ok())
-            .collect()
+        lines.filter_map(|(_, number)| number.parse().ok()).collect()
     }
 }
 
@@ -211,11 +190,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
     }
     // While it runs, what it writes stays.
     let swept = desk.json(&["clones", "gc"]);
-    assert_eq!(
-        swept["leaving"][0]["path"],
-        left.to_str().unwrap(),
-        "{swept:#}"
-    );
+    assert_eq!(swept["leaving"][0]["path"], left.to_str().unwrap(), "{swept:#}");
     let (appended, created) = {
         let mut writer = writer;
         writer.process.kill().unwrap();
@@ -229,11 +204,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
     let versions = kept_versions(&desk, hub, "open.txt");
     let longest = versions.iter().map(|text| text.lines().count()).max();
     assert!(longest.unwrap() >= appended.len(), "lines are lost");
-    for number in [
-        created[0],
-        created[created.len() / 2],
-        created[created.len() - 1],
-    ] {
+    for number in [created[0], created[created.len() / 2], created[created.len() - 1]] {
         let versions = kept_versions(&desk, hub, &format!("new-{number}.txt"));
         assert!(versions.contains(&number.to_string()), "{number}");
     }
@@ -294,11 +265,8 @@ fn lightweight_tags_are_kept_with_the_objects_only_they_hold() {
     fs::write(clone.join("a.txt"), "tagged\n").unwrap();
     // It is published, and then let go of: the hub has the object, and no ref.
     inside.colony(&["checkpoint", "-m", "tried"]);
-    let checkpoint = inside.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/checkpoints",
-    ]);
+    let checkpoint =
+        inside.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints"]);
     inside.git(&["tag", "mine"]);
     inside.git(&["update-ref", "-d", &checkpoint]);
     inside.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -309,10 +277,7 @@ fn lightweight_tags_are_kept_with_the_objects_only_they_hold() {
     let format = "--format=%(objectname) %(refname)";
     let kept = removed["kept_as"].as_str().unwrap();
     let refs = desk.git(&["-C", hub, "for-each-ref", format, kept]);
-    let tags: Vec<_> = refs
-        .lines()
-        .filter(|line| line.contains("/tags/"))
-        .collect();
+    let tags: Vec<_> = refs.lines().filter(|line| line.contains("/tags/")).collect();
     assert_eq!(tags.len(), 2, "{refs}");
     assert!(tags[0].ends_with("/tags/here"), "{refs}");
     assert!(tags[1].starts_with(&tagged), "{refs}");
@@ -337,10 +302,7 @@ fn submodules_and_other_worktrees_are_not_taken_away_unasked() {
     let refused = desk.json(&["agents", "remove", "ada"]);
     assert_eq!(refused["detail"]["lost"][0], module.to_str().unwrap());
     assert!(clone.exists());
-    assert_eq!(
-        desk.json(&["agents", "remove", "ada", "--force"])["ok"],
-        true
-    );
+    assert_eq!(desk.json(&["agents", "remove", "ada", "--force"])["ok"], true);
     assert!(!clone.exists());
 }
 
@@ -358,9 +320,7 @@ fn notes_own_refs_and_what_a_rebase_has_set_aside_are_kept() {
     let notes = inside.git(&["rev-parse", "refs/notes/commits"]);
     fs::write(clone.join(".git/MERGE_AUTOSTASH"), &aside).unwrap();
     let removed = desk.json(&["agents", "remove", "ada"]);
-    let hub = removed["hub"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{removed:#}"));
+    let hub = removed["hub"].as_str().unwrap_or_else(|| panic!("{removed:#}"));
     let format = "--format=%(objectname)";
     let kept = desk.git(&["-C", hub, "for-each-ref", format, "refs/colony/kept/"]);
     for id in [notes, own, aside] {
@@ -388,12 +348,7 @@ fn checkpoints_of_the_desk_are_not_kept_with_each_agent() {
     let desk = Sandbox::new();
     let ids = |view: &View| {
         let format = "--format=%(objectname)";
-        view.git(&[
-            "for-each-ref",
-            format,
-            "--sort=refname",
-            "refs/colony/checkpoints",
-        ])
+        view.git(&["for-each-ref", format, "--sort=refname", "refs/colony/checkpoints"])
     };
     // From here on, the desk publishes its checkpoints.
     agent(&desk, "first");
@@ -422,10 +377,7 @@ fn kept_refs(desk: &Sandbox, hub: &str) -> String {
 fn killed_while_deleting(desk: &Sandbox) -> (String, PathBuf) {
     let clone = agent(desk, "ada");
     fs::write(clone.join("new.txt"), "new\n").unwrap();
-    let world = World {
-        die_at: Some("clone-in-trash"),
-        ..desk.world()
-    };
+    let world = World { die_at: Some("clone-in-trash"), ..desk.world() };
     let died = desk.run_in(world, &["agents", "remove", "ada"]);
     assert!(died.stderr.contains("died") || died.stdout.contains("died"));
     wait_for_locks(&shared(desk).join("leaving"));
@@ -461,10 +413,7 @@ fn files_written_into_a_half_deleted_clone_are_kept_and_named() {
     assert!(kept_versions(&desk, &hub, "late.txt").contains(&"late".to_owned()));
     let format = "--format=%(contents:subject)";
     let said = desk.git(&["-C", &hub, "for-each-ref", format, "refs/colony/kept/"]);
-    assert!(
-        said.contains("written while the clone was deleted"),
-        "{said}"
-    );
+    assert!(said.contains("written while the clone was deleted"), "{said}");
 }
 
 #[test]
@@ -494,10 +443,7 @@ fn ignored_files_that_go_are_named() {
     for path in ["a.log", "b.log", "c.log", "build/x", "build/y"] {
         fs::write(clone.join(path), "local\n").unwrap();
     }
-    for args in [
-        &["agents", "remove", "ada", "-n"][..],
-        &["agents", "remove", "ada"],
-    ] {
+    for args in [&["agents", "remove", "ada", "-n"][..], &["agents", "remove", "ada"]] {
         let said = desk.colony(args);
         let told = "not kept, 4 ignored paths: a.log, b.log, build, ...";
         assert!(said.contains(told), "{said}");

@@ -35,14 +35,8 @@ fn gc_says_whose_kept_work_it_drops() {
         let all = work["removals"].as_array().unwrap().iter();
         let of = |one: &serde_json::Value| {
             let back = one["restore"].as_str().unwrap();
-            assert!(
-                one["removed_at"].as_str().unwrap().ends_with('Z'),
-                "{one:#}"
-            );
-            format!(
-                "{} {} {}: {back}",
-                one["agent"], one["commits"], one["files"]
-            )
+            assert!(one["removed_at"].as_str().unwrap().ends_with('Z'), "{one:#}");
+            format!("{} {} {}: {back}", one["agent"], one["commits"], one["files"])
         };
         all.map(of).collect::<Vec<_>>()
     };
@@ -70,30 +64,20 @@ fn gc_names_a_command_that_restores_kept_work_from_anywhere() {
     let desk = three_removed();
     let line = |screen: &str| {
         let start = "    ada, removed ";
-        screen
-            .lines()
-            .find(|line| line.starts_with(start))
-            .unwrap()
-            .to_owned()
+        screen.lines().find(|line| line.starts_with(start)).unwrap().to_owned()
     };
     // From elsewhere the command leads to the checkout.
     let outside = desk.at(desk.outside());
     let screen = outside.colony(&["clones", "gc", "-n"]);
     let (_, command) = screen
         .lines()
-        .find_map(|line| {
-            line.strip_prefix("    ada, removed ")?
-                .split_once("first: ")
-        })
+        .find_map(|line| line.strip_prefix("    ada, removed ")?.split_once("first: "))
         .unwrap();
     paste(&desk, &desk.outside(), command);
     assert_eq!(desk.json(&["agents"])["agents"][0]["agent"], "ada");
     desk.colony(&["agents", "remove", "ada"]);
     let screen = desk.colony(&["clones", "gc", "--force"]);
-    assert!(
-        line(&screen).ends_with(": 2 commits and 2 files"),
-        "{screen}"
-    );
+    assert!(line(&screen).ends_with(": 2 commits and 2 files"), "{screen}");
 }
 
 #[test]

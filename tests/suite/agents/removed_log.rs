@@ -46,11 +46,7 @@ fn with_content(folder: &Path, content: &str) -> Vec<PathBuf> {
 
 /// Runs a command elsewhere whose process dies at a step.
 fn die(desk: &Sandbox, place: &Path, step: &'static str, args: &[&str]) {
-    let world = World {
-        cwd: place.to_owned(),
-        die_at: Some(step),
-        ..desk.world()
-    };
+    let world = World { cwd: place.to_owned(), die_at: Some(step), ..desk.world() };
     let run = desk.run_in(world, args);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(said.contains("died"), "{args:?} at {step}: {said}");
@@ -78,17 +74,8 @@ fn half_restored(desk: &Sandbox) -> PathBuf {
     inside.colony(&["checkpoint", "-m", "good"]);
     fs::write(clone.join("scratch.txt"), WORK).unwrap();
     fs::write(clone.join("a.txt"), EDIT).unwrap();
-    die(
-        desk,
-        &clone,
-        "large-files-kept",
-        &["restore", "good", "--force"],
-    );
-    let operations = [
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony-local/ops/",
-    ];
+    die(desk, &clone, "large-files-kept", &["restore", "good", "--force"]);
+    let operations = ["for-each-ref", "--format=%(refname)", "refs/colony-local/ops/"];
     let newest = inside.git(&operations);
     let newest = newest.lines().last().unwrap();
     let record = inside.git(&["show", &format!("{newest}:op.json")]);
@@ -163,10 +150,7 @@ fn the_log_of_the_newest_removed_clone_is_shown_others_named() {
     let one = desk.json(&["ops", "--removed", older]);
     assert_eq!(one["removed"][0]["clone"], older);
     assert_eq!(desk.error(&["ops", "--removed", "eve"]), "clone-not-found");
-    assert_eq!(
-        desk.error(&["ops", "show", "--removed", "ada", "op-99"]),
-        "operation-not-found"
-    );
+    assert_eq!(desk.error(&["ops", "show", "--removed", "ada", "op-99"]), "operation-not-found");
 }
 
 #[test]
@@ -206,13 +190,9 @@ fn a_clone_whose_operation_cannot_be_finished_stays() {
 
 #[test]
 fn a_removal_that_dies_at_any_step_loses_no_file_or_operation() {
-    for step in [
-        "clone-kept",
-        "clone-gone",
-        "clone-kept-again",
-        "clone-in-trash",
-        "clone-is-rubbish",
-    ] {
+    for step in
+        ["clone-kept", "clone-gone", "clone-kept-again", "clone-in-trash", "clone-is-rubbish"]
+    {
         let desk = Sandbox::new();
         restored(&desk, "ada");
         die(&desk, &desk.root, step, &["agents", "remove", "ada"]);
@@ -241,11 +221,7 @@ fn shows_kept_files(desk: &Sandbox, step: &str) {
     let listed = desk.json(&["ops", "--removed", "ada"]);
     let restore = listed["ops"].as_array().unwrap().iter();
     let mut restore = restore.filter(|operation| operation["kind"] == "restore");
-    let op = restore
-        .next()
-        .unwrap_or_else(|| panic!("{step} {listed:#}"))["op"]
-        .as_str()
-        .unwrap();
+    let op = restore.next().unwrap_or_else(|| panic!("{step} {listed:#}"))["op"].as_str().unwrap();
     let shown = desk.json(&["ops", "show", "--removed", "ada", op]);
     for (number, content) in [EDIT, WORK].into_iter().enumerate() {
         let kept_at = shown["kept"][number]["kept_at"].as_str();
@@ -261,28 +237,13 @@ fn a_hub_with_the_log_of_a_removed_clone_is_deleted_with_force() {
     let hub = desk.json(&["agents", "remove", "ada"])["hub"].clone();
     let hub = hub.as_str().unwrap();
     // What was published is let go of by hand: the log alone keeps the hub.
-    let kept = [
-        "-C",
-        hub,
-        "for-each-ref",
-        "--format=delete %(refname)",
-        "refs/colony/kept/",
-    ];
+    let kept = ["-C", hub, "for-each-ref", "--format=delete %(refname)", "refs/colony/kept/"];
     for line in desk.git(&kept).lines() {
-        desk.git(&[
-            "-C",
-            hub,
-            "update-ref",
-            "-d",
-            line.trim_start_matches("delete "),
-        ]);
+        desk.git(&["-C", hub, "update-ref", "-d", line.trim_start_matches("delete ")]);
     }
     let said = desk.colony(&["clones", "gc"]);
     assert!(said.contains("removed 0 hubs"), "{said}");
-    assert!(
-        said.contains("(3 operations, 2 files moved aside)"),
-        "{said}"
-    );
+    assert!(said.contains("(3 operations, 2 files moved aside)"), "{said}");
     assert_eq!(with_content(&desk.outside(), WORK).len(), 1);
     let swept = desk.json(&["clones", "gc", "--force"]);
     assert_eq!(swept["removed"][0], hub, "{swept:#}");
@@ -308,10 +269,7 @@ fn prune_lets_go_of_the_logs_of_removed_clones_after_their_time() {
     };
     // Whoever works in a clone prunes what is theirs.
     let other = agent(&desk, "bob");
-    let world = World {
-        cwd: other,
-        ..desk.world_at(91 * day)
-    };
+    let world = World { cwd: other, ..desk.world_at(91 * day) };
     let run = desk.run_in(world, &["prune"]);
     assert!(!run.stdout.contains("removed clones"), "{}", run.stdout);
     let planned = late(&["prune", "-n"]);

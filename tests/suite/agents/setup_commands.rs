@@ -17,10 +17,7 @@ fn proposing(commands: &str) -> Sandbox {
 }
 
 fn propose(desk: &Sandbox, commands: &str) {
-    desk.write(
-        ".colony/colony.toml",
-        format!("[clone]\nrun = {commands}\n"),
-    );
+    desk.write(".colony/colony.toml", format!("[clone]\nrun = {commands}\n"));
     desk.colony(&["checkpoint", "-m", "proposal"]);
 }
 
@@ -30,16 +27,11 @@ fn clone_of(desk: &Sandbox, made: &Value) -> View {
 
 fn states(answer: &Value) -> Vec<&str> {
     let commands = answer["commands"].as_array().unwrap().iter();
-    commands
-        .map(|command| command["status"].as_str().unwrap())
-        .collect()
+    commands.map(|command| command["status"].as_str().unwrap()).collect()
 }
 
 fn id(answer: &Value, number: usize) -> String {
-    answer["commands"][number]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned()
+    answer["commands"][number]["id"].as_str().unwrap().to_owned()
 }
 
 fn with(desk: &Sandbox, variables: &[(&str, &str)], args: &[&str]) -> Run {
@@ -56,10 +48,7 @@ fn a_command_of_the_repository_waits_until_its_text_is_approved() {
     let would = desk.json(&["agents", "new", "ada", "-n"]);
     assert_eq!(states(&would), ["waiting"], "{would:#}");
     let made = desk.json(&["agents", "new", "ada"]);
-    assert_eq!(
-        (&made["ok"], states(&made)),
-        (&true.into(), vec!["waiting"])
-    );
+    assert_eq!((&made["ok"], states(&made)), (&true.into(), vec!["waiting"]));
     let ada = clone_of(&desk, &made);
     assert_eq!(ada.git(&["branch", "--show-current"]).trim(), "fork/ada");
     assert!(!ada.path("ran.txt").exists());
@@ -94,11 +83,7 @@ fn an_approval_counts_for_one_repository_and_is_nowhere_in_it() {
     desk.git(&["init", "-q", "-b", "main", other.to_str().unwrap()]);
     let other = desk.at(other);
     fs::create_dir(other.path(".colony")).unwrap();
-    fs::copy(
-        desk.path(".colony/colony.toml"),
-        other.path(".colony/colony.toml"),
-    )
-    .unwrap();
+    fs::copy(desk.path(".colony/colony.toml"), other.path(".colony/colony.toml")).unwrap();
     other.git(&["add", "-A"]);
     let who = ["-c", "user.name=A", "-c", "user.email=a@example.com"];
     other.git(&[&who[..], &["commit", "-qm", "first"]].concat());
@@ -134,11 +119,7 @@ fn an_agent_approves_nothing() {
     assert_eq!(ada.error(&elsewhere), "approval-refused");
     fs::write(&record, whole).unwrap();
     let shell = ada.path("").to_str().unwrap().to_owned();
-    let run = with(
-        &desk,
-        &[("PWD", &shell)],
-        &[&["--json"], &approve[..]].concat(),
-    );
+    let run = with(&desk, &[("PWD", &shell)], &[&["--json"], &approve[..]].concat());
     assert!(run.stdout.contains("approval-refused"), "{}", run.stdout);
     let unknown = ["clones", "setup", "ada", "--approve", &id[..8]];
     assert_eq!(desk.error(&unknown), "invalid-value");
@@ -150,11 +131,7 @@ fn a_waiting_command_is_shown_as_it_is() {
     let desk = proposing(r#"["echo \u001b[2K\u202eevil\rgood"]"#);
     let made = desk.run(&["agents", "new", "ada"]);
     assert_eq!(made.code, 0, "{}", made.stderr);
-    assert!(
-        made.stderr.contains(r"echo \x1b[2K\u{202e}evil\rgood"),
-        "{}",
-        made.stderr
-    );
+    assert!(made.stderr.contains(r"echo \x1b[2K\u{202e}evil\rgood"), "{}", made.stderr);
     let approve = made.stderr.lines().last().unwrap();
     let approve = approve.strip_prefix("approve and run: git colony ");
     let words = approve.unwrap().split(' ');
@@ -166,28 +143,16 @@ fn a_waiting_command_is_shown_as_it_is() {
 #[test]
 fn what_a_command_says_is_told_without_control_bytes() {
     let desk = Sandbox::new();
-    desk.git(&[
-        "config",
-        "colony.clone.run",
-        r"printf 'a\033[1mb\nlast'; echo no >&2",
-    ]);
+    desk.git(&["config", "colony.clone.run", r"printf 'a\033[1mb\nlast'; echo no >&2"]);
     let made = desk.run(&["agents", "new", "ada"]);
-    assert!(
-        made.stderr.contains("a\\x1b[1mb\nlastno\n"),
-        "{}",
-        made.stderr
-    );
+    assert!(made.stderr.contains("a\\x1b[1mb\nlastno\n"), "{}", made.stderr);
     assert_eq!(made.stdout.lines().count(), 1, "the path alone");
 }
 
 #[test]
 fn commands_of_the_user_need_no_approval_and_see_no_tokens() {
     let desk = Sandbox::new();
-    desk.git(&[
-        "config",
-        "colony.clone.run",
-        "env > env.txt; pwd > pwd.txt; cat >> pwd.txt",
-    ]);
+    desk.git(&["config", "colony.clone.run", "env > env.txt; pwd > pwd.txt; cat >> pwd.txt"]);
     let secrets = [
         ("GITHUB_TOKEN", "secret-1"),
         ("OTHER_TOKEN", "secret-2"),

@@ -30,20 +30,9 @@ fn a_key_is_written_only_at_the_version_that_is_named() {
     assert!(first.starts_with("1-") && first.len() == 10, "{first}");
     let again = sandbox.json(&["blackboard", "put", "plan", "owner", "ada"]);
     assert_eq!(again["status"], "unchanged");
-    assert_eq!(
-        (&again["op"], &again["version"]),
-        (&json!(null), &json!(first))
-    );
+    assert_eq!((&again["op"], &again["version"]), (&json!(null), &json!(first)));
     let at = |version: &str| {
-        sandbox.json(&[
-            "blackboard",
-            "put",
-            "plan",
-            "owner",
-            "bob",
-            "--if-version",
-            version,
-        ])
+        sandbox.json(&["blackboard", "put", "plan", "owner", "bob", "--if-version", version])
     };
     for stale in ["0", "2-00000000"] {
         let refused = at(stale);
@@ -55,24 +44,15 @@ fn a_key_is_written_only_at_the_version_that_is_named() {
     // A key that does not exist has the version 0.
     let new = ["blackboard", "put", "plan", "new", "x", "--if-version", "0"];
     assert_eq!(sandbox.json(&new)["status"], "written");
-    assert_eq!(
-        sandbox.error(&["blackboard", "get", "plan", "none"]),
-        "key-not-found"
-    );
+    assert_eq!(sandbox.error(&["blackboard", "get", "plan", "none"]), "key-not-found");
     let none = sandbox.json(&["blackboard", "delete", "plan", "none"]);
-    assert_eq!(
-        (&none["ok"], &none["status"]),
-        (&json!(true), &json!("unchanged"))
-    );
+    assert_eq!((&none["ok"], &none["status"]), (&json!(true), &json!("unchanged")));
     let listed = sandbox.json(&["blackboard", "list", "plan"]);
     let keys = listed["keys"].as_array().unwrap().iter();
     let keys: Vec<_> = keys.map(|row| row["key"].clone()).collect();
     assert_eq!(keys, ["new", "owner"]);
     let all = sandbox.json(&["blackboard", "list"]);
-    assert_eq!(
-        all["blackboards"],
-        json!([{"scope": "plan", "key_count": 2}])
-    );
+    assert_eq!(all["blackboards"], json!([{"scope": "plan", "key_count": 2}]));
     sandbox.check_invariants();
 }
 
@@ -82,15 +62,9 @@ fn a_dry_run_writes_nothing() {
     put(&sandbox, "owner", "ada");
     let before = sandbox.refs();
     let would = sandbox.json(&["blackboard", "put", "-n", "plan", "owner", "bob"]);
-    assert_eq!(
-        (&would["status"], &would["op"]),
-        (&json!("written"), &json!(null))
-    );
+    assert_eq!((&would["status"], &would["op"]), (&json!("written"), &json!(null)));
     let would = sandbox.json(&["blackboard", "delete", "-n", "plan", "owner"]);
-    assert_eq!(
-        (&would["status"], &would["version"]),
-        (&json!("deleted"), &json!("0"))
-    );
+    assert_eq!((&would["status"], &would["version"]), (&json!("deleted"), &json!("0")));
     assert_eq!(sandbox.refs(), before);
 }
 
@@ -116,19 +90,13 @@ fn undo_takes_a_change_back_by_a_new_commit_on_the_key() {
     put(&sandbox, "mine", "1");
     put(&other, "yours", "2");
     assert_eq!(sandbox.json(&["undo"])["ok"], true);
-    assert_eq!(
-        (get(&sandbox, "mine"), get(&sandbox, "yours")),
-        (json!(null), json!("2"))
-    );
+    assert_eq!((get(&sandbox, "mine"), get(&sandbox, "yours")), (json!(null), json!("2")));
     put(&sandbox, "mine", "3");
     put(&other, "mine", "4");
     assert_eq!(sandbox.error(&["undo"]), "external-change");
     assert_eq!(get(&sandbox, "mine"), "4");
     assert_eq!(sandbox.json(&["undo", "--force"])["ok"], true);
-    assert_eq!(
-        (get(&sandbox, "mine"), get(&sandbox, "yours")),
-        (json!(null), json!("2"))
-    );
+    assert_eq!((get(&sandbox, "mine"), get(&sandbox, "yours")), (json!(null), json!("2")));
     sandbox.check_invariants();
 }
 
@@ -173,21 +141,11 @@ fn hostile_names_and_values_are_only_data() {
     }
     let listed = sandbox.json(&["blackboard", "list"]);
     assert_eq!(listed["count"], names.len());
-    let refs = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/blackboard",
-    ]);
+    let refs = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/blackboard"]);
     assert!(refs.lines().all(|name| name.len() < 250), "{refs}");
     for bad in ["", "a\nb", "\u{1b}[31m", "\u{7f}"] {
-        assert_eq!(
-            sandbox.error(&["blackboard", "put", bad, "k", "v"]),
-            "invalid-value"
-        );
-        assert_eq!(
-            sandbox.error(&["blackboard", "put", "s", bad, "v"]),
-            "invalid-value"
-        );
+        assert_eq!(sandbox.error(&["blackboard", "put", bad, "k", "v"]), "invalid-value");
+        assert_eq!(sandbox.error(&["blackboard", "put", "s", bad, "v"]), "invalid-value");
     }
     // A value may be any text. On a terminal its control characters are visible.
     let value = "\u{1b}]0;title\u{7}\nsecond\tline\n";
@@ -197,10 +155,7 @@ fn hostile_names_and_values_are_only_data() {
     let mut world = sandbox.world();
     world.stdout_is_terminal = true;
     let shown = sandbox.run_in(world, &args).stdout;
-    assert!(
-        !shown.contains('\u{1b}') && !shown.contains('\u{7}'),
-        "{shown:?}"
-    );
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
     sandbox.check_invariants();
 }
 
@@ -217,24 +172,12 @@ fn what_is_too_large_is_refused_by_a_code() {
     assert_eq!(read(largest.clone())["status"], "written");
     assert_eq!(get(&sandbox, "big").as_str().unwrap().as_bytes(), largest);
     assert_eq!(read(vec![b'x'; (1 << 20) + 1])["code"], "value-too-large");
-    assert_eq!(
-        read("é".repeat(1 << 20).into_bytes())["code"],
-        "value-too-large"
-    );
+    assert_eq!(read("é".repeat(1 << 20).into_bytes())["code"], "value-too-large");
     assert_eq!(read(vec![0xff])["code"], "invalid-value");
     let long = "k".repeat(10_000);
-    assert_eq!(
-        sandbox.error(&["blackboard", "put", "plan", &long, "v"]),
-        "value-too-large"
-    );
-    assert_eq!(
-        sandbox.error(&["blackboard", "put", &long, "k", "v"]),
-        "value-too-large"
-    );
-    assert_eq!(
-        sandbox.error(&["blackboard", "list", &long]),
-        "value-too-large"
-    );
+    assert_eq!(sandbox.error(&["blackboard", "put", "plan", &long, "v"]), "value-too-large");
+    assert_eq!(sandbox.error(&["blackboard", "put", &long, "k", "v"]), "value-too-large");
+    assert_eq!(sandbox.error(&["blackboard", "list", &long]), "value-too-large");
 }
 
 #[test]
@@ -242,11 +185,8 @@ fn an_entry_that_is_no_key_is_reported_and_can_be_deleted() {
     let sandbox = Sandbox::new();
     put(&sandbox, "good", "1");
     let stored = sandbox.git(&["rev-parse", &format!("{REF}:good")]);
-    let tree = format!(
-        "040000 tree {}\tevil\n040000 tree {}\tgood\n",
-        stored.trim(),
-        stored.trim()
-    );
+    let tree =
+        format!("040000 tree {}\tevil\n040000 tree {}\tgood\n", stored.trim(), stored.trim());
     let tree = sandbox.make_tree(&tree);
     let commit = sandbox.git(&["commit-tree", tree.trim(), "-p", REF, "-m", "evil"]);
     sandbox.git(&["update-ref", REF, commit.trim()]);
@@ -259,10 +199,7 @@ fn an_entry_that_is_no_key_is_reported_and_can_be_deleted() {
     assert_eq!(broken["hint"], hint);
     let deleted = sandbox.json(&["blackboard", "delete", "plan", "evil"]);
     assert_eq!(deleted["ok"], true, "{deleted:#}");
-    assert_eq!(
-        sandbox.json(&["blackboard", "list", "plan"])["unreadable"],
-        json!([])
-    );
+    assert_eq!(sandbox.json(&["blackboard", "list", "plan"])["unreadable"], json!([]));
     assert_eq!(get(&sandbox, "good"), "1");
 }
 
@@ -288,11 +225,7 @@ fn a_long_history_begins_anew() {
 fn process(sandbox: &Sandbox, root: &Path, args: &[&str]) -> std::process::Child {
     let mut program = sandbox.program();
     let program = program.current_dir(root).args(args);
-    program
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 #[test]
@@ -309,11 +242,7 @@ fn puts_at_once_lose_nothing() {
     let started: Vec<_> = (0..16).map(put).collect();
     for one in started {
         let done = one.wait_with_output().unwrap();
-        assert!(
-            done.status.success(),
-            "{}",
-            String::from_utf8_lossy(&done.stderr)
-        );
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
     assert_eq!(sandbox.json(&["blackboard", "list", "plan"])["count"], 16);
     sandbox.check_invariants();
@@ -326,15 +255,7 @@ fn of_two_that_name_one_version_one_writes() {
     for round in 0..4 {
         let take = |who: &str| {
             let who = format!("{who}{round}");
-            let args = [
-                "blackboard",
-                "put",
-                "plan",
-                "turn",
-                &who,
-                "--if-version",
-                &version,
-            ];
+            let args = ["blackboard", "put", "plan", "turn", &who, "--if-version", &version];
             process(&sandbox, &sandbox.root, &args)
         };
         let started: Vec<_> = ["a", "b", "c"].map(take).into_iter().collect();
@@ -348,17 +269,10 @@ fn of_two_that_name_one_version_one_writes() {
 #[test]
 fn a_dash_from_a_program_is_a_value_and_not_standard_input() {
     let sandbox = Sandbox::new();
-    sandbox.colony(&[
-        "call",
-        "blackboard_put",
-        r#"{"scope":"s","key":"k","value":"-"}"#,
-    ]);
+    sandbox.colony(&["call", "blackboard_put", r#"{"scope":"s","key":"k","value":"-"}"#]);
     assert_eq!(sandbox.json(&["blackboard", "get", "s", "k"])["value"], "-");
     sandbox.colony(&["blackboard", "put", "s", "k", "--text", "--none"]);
-    assert_eq!(
-        sandbox.json(&["blackboard", "get", "s", "k"])["value"],
-        "--none"
-    );
+    assert_eq!(sandbox.json(&["blackboard", "get", "s", "k"])["value"], "--none");
     let listed = sandbox.json(&["blackboard", "list", "s"]);
     assert_eq!(listed["message"], "1 key of 's'", "{listed:#}");
 }
@@ -375,26 +289,14 @@ fn a_ref_that_is_no_board_does_not_hide_the_others() {
     assert_eq!(unreadable.len(), 1, "{listed:#}");
     assert_eq!(unreadable[0]["name"], "refs/colony/blackboard/x");
     let told = sandbox.colony(&["blackboard", "list"]);
-    assert!(
-        told.contains("not used: refs/colony/blackboard/x: "),
-        "{told}"
-    );
+    assert!(told.contains("not used: refs/colony/blackboard/x: "), "{told}");
 }
 
 #[test]
 fn hints_keep_a_name_from_passing_for_an_option() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["blackboard", "put", "--", "-s", "-k", "v"]);
-    let args = [
-        "blackboard",
-        "put",
-        "--if-version",
-        "0",
-        "--",
-        "-s",
-        "-k",
-        "w",
-    ];
+    let args = ["blackboard", "put", "--if-version", "0", "--", "-s", "-k", "w"];
     let hint = sandbox.json(&args)["hint"].as_str().unwrap().to_owned();
     let command = "git colony blackboard get -- '-s' '-k'";
     assert!(hint.starts_with(&format!("{command}   # ")), "{hint}");

@@ -18,8 +18,7 @@ fn text(view: &View) -> String {
     let listed = view.json(&["pages", "--scope", SCOPE]);
     let pages = listed["pages"].as_array().unwrap().iter();
     let ids = pages.map(|page| page["page_id"].as_str().unwrap());
-    ids.map(|id| view.colony(&["pages", "show", id, "--format", "json"]))
-        .collect()
+    ids.map(|id| view.colony(&["pages", "show", id, "--format", "json"])).collect()
 }
 
 #[test]
@@ -29,10 +28,7 @@ fn keys_become_pages_that_follow_the_blackboard() {
     put(&sandbox, "owner", "ada");
     put(&sandbox, "state", "begun");
     let dry = sandbox.json(&["map", "blackboard", "plan", "-n"]);
-    assert_eq!(
-        (&dry["dry_run"], &dry["records"]),
-        (&json!(true), &json!(2))
-    );
+    assert_eq!((&dry["dry_run"], &dry["records"]), (&json!(true), &json!(2)));
     assert_eq!(sandbox.json(&["scopes"])["count"], 0);
     let first = map(&sandbox);
     assert_eq!(
@@ -42,10 +38,7 @@ fn keys_become_pages_that_follow_the_blackboard() {
     );
     assert_eq!(map(&sandbox)["status"], "already_mapped");
     let listed = sandbox.json(&["scopes"])["mappings"][0].clone();
-    assert_eq!(
-        (&listed["source_type"], &listed["stale"]),
-        (&json!("blackboard"), &json!(false))
-    );
+    assert_eq!((&listed["source_type"], &listed["stale"]), (&json!("blackboard"), &json!(false)));
     assert!(text(&sandbox).contains("begun"));
     put(&sandbox, "state", "finished");
     assert_eq!(sandbox.json(&["scopes", "show", SCOPE])["stale"], true);
@@ -53,10 +46,7 @@ fn keys_become_pages_that_follow_the_blackboard() {
     let now = text(&sandbox);
     assert!(now.contains("finished") && !now.contains("begun"), "{now}");
     let shown = sandbox.colony(&["scopes", "show", "plan"]);
-    assert!(
-        shown.contains("follows refs/colony/blackboard/plan,"),
-        "{shown}"
-    );
+    assert!(shown.contains("follows refs/colony/blackboard/plan,"), "{shown}");
     // The map of the repository has no row for it, and leaves it.
     sandbox.colony(&["map"]);
     assert_eq!(map(&sandbox)["status"], "already_mapped");
@@ -64,10 +54,7 @@ fn keys_become_pages_that_follow_the_blackboard() {
     assert_eq!(sandbox.json(&taken)["scope_id"], "mine");
     sandbox.colony(&["scopes", "unmap", "mine"]);
     sandbox.colony(&["scopes", "unmap", SCOPE]);
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]),
-        ""
-    );
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]), "");
     assert_eq!(map(&sandbox)["status"], "mapped");
     sandbox.check_invariants_of_git();
 }
@@ -81,10 +68,7 @@ fn a_key_in_conflict_shows_its_values() {
     a.colony(&["sync"]);
     b.colony(&["sync"]);
     let mapped = map(&b);
-    assert_eq!(
-        (&mapped["conflicts"], &mapped["records"]),
-        (&json!(["owner"]), &json!(1))
-    );
+    assert_eq!((&mapped["conflicts"], &mapped["records"]), (&json!(["owner"]), &json!(1)));
     let shown = text(&b);
     assert!(shown.contains("ada") && shown.contains("bob"), "{shown}");
 }
@@ -102,20 +86,10 @@ fn hostile_keys_and_values_stay_records() {
     );
     put(&sandbox, "pointer", &pointer);
     let mapped = map(&sandbox);
-    assert_eq!(
-        (&mapped["records"], &mapped["left_out"]),
-        (&json!(7), &json!([])),
-        "{mapped:#}"
-    );
+    assert_eq!((&mapped["records"], &mapped["left_out"]), (&json!(7), &json!([])), "{mapped:#}");
     let shown = text(&sandbox);
-    assert!(
-        shown.contains("%2E.%2F%2E.%2Fx") && shown.contains("%2Egitignore"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains(&long) && shown.contains("size 12345"),
-        "{shown}"
-    );
+    assert!(shown.contains("%2E.%2F%2E.%2Fx") && shown.contains("%2Egitignore"), "{shown}");
+    assert!(shown.contains(&long) && shown.contains("size 12345"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown}");
     // Another blackboard with the same default id does not take its place.
     put_at(&sandbox, "plan:x");

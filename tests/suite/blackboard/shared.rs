@@ -38,38 +38,17 @@ fn two_values_of_a_key_are_kept_until_one_names_both() {
     assert_eq!(result(&synced(a), BOARD), "fetched");
     let joint = entry(a, "owner");
     assert_eq!(joint, entry(&b, "owner"));
-    assert_eq!(
-        (&joint["conflict"], &joint["value"]),
-        (&json!(true), &json!(null))
-    );
+    assert_eq!((&joint["conflict"], &joint["value"]), (&json!(true), &json!(null)));
     assert_eq!(joint["values"][0]["value"], "ada");
     assert_eq!(joint["values"][1]["value"], "bob");
     assert_eq!(a.run(&["blackboard", "get", "plan", "owner"]).code, 1);
     // Who has not seen both does not replace them.
     let blind = a.json(&["blackboard", "put", "plan", "owner", "me"]);
     assert_eq!(blind["code"], "version-mismatch", "{blind:#}");
-    assert_eq!(
-        a.error(&["blackboard", "delete", "plan", "owner"]),
-        "version-mismatch"
-    );
+    assert_eq!(a.error(&["blackboard", "delete", "plan", "owner"]), "version-mismatch");
     let version = joint["version"].as_str().unwrap();
-    let settle = [
-        "blackboard",
-        "put",
-        "plan",
-        "owner",
-        "both",
-        "--if-version",
-        version,
-    ];
-    assert_eq!(
-        a.json(&settle)["version"]
-            .as_str()
-            .unwrap()
-            .split('-')
-            .next(),
-        Some("3")
-    );
+    let settle = ["blackboard", "put", "plan", "owner", "both", "--if-version", version];
+    assert_eq!(a.json(&settle)["version"].as_str().unwrap().split('-').next(), Some("3"));
     synced(a);
     synced(&b);
     assert_eq!(get(&b, "owner"), "both");
@@ -113,22 +92,11 @@ fn a_deleted_key_stays_deleted_when_a_history_begins_anew() {
     assert_eq!(get(a, "kept"), "2");
     // Where nothing is noted, nothing is taken for deleted.
     a.colony(&["blackboard", "delete", "plan", "new"]);
-    for note in a
-        .git(&[
-            "for-each-ref",
-            "--format=%(refname)",
-            "refs/colony-local/remotes",
-        ])
-        .lines()
+    for note in a.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/remotes"]).lines()
     {
         a.git(&["update-ref", "-d", note]);
     }
-    let commit = a.git(&[
-        "commit-tree",
-        &format!("{BOARD}^{{tree}}"),
-        "-m",
-        "cut\n\nCommits: 1",
-    ]);
+    let commit = a.git(&["commit-tree", &format!("{BOARD}^{{tree}}"), "-m", "cut\n\nCommits: 1"]);
     a.git(&["update-ref", BOARD, &commit]);
     synced(a);
     assert_eq!(get(a, "new"), "1");
@@ -159,10 +127,7 @@ fn change(
     let mut done = BTreeMap::new();
     for number in 0..3 {
         let key = format!("k{number}");
-        let version = entry(view, &key)["version"]
-            .as_str()
-            .unwrap_or("0")
-            .to_owned();
+        let version = entry(view, &key)["version"].as_str().unwrap_or("0").to_owned();
         let command = match draw(4) {
             0 => continue,
             1 if version == "0" => continue,
@@ -193,18 +158,9 @@ fn record(view: &View, name: &str) {
     }
     let blob = there.git(&["rev-parse", "HEAD:a.txt"]);
     let path = format!("ab/source-{name}-settings/source.json");
-    there.git(&[
-        "update-index",
-        "--add",
-        "--cacheinfo",
-        &format!("100644,{blob},{path}"),
-    ]);
+    there.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{path}")]);
     let tree = there.git(&["write-tree"]);
-    let parent = if tip.is_empty() {
-        vec![]
-    } else {
-        vec!["-p", tip]
-    };
+    let parent = if tip.is_empty() { vec![] } else { vec!["-p", tip] };
     let commit = there.git(&[vec!["commit-tree", &tree, "-m", name], parent].concat());
     there.git(&["update-ref", KNOWLEDGE, &commit]);
 }
@@ -214,10 +170,7 @@ fn order(two: &Two, [first, second]: [&View; 2]) -> [String; 2] {
     synced(first);
     synced(second);
     let of = |name: &str| {
-        assert_eq!(
-            two.at_remote(&["rev-parse", name]),
-            second.git(&["rev-parse", name])
-        );
+        assert_eq!(two.at_remote(&["rev-parse", name]), second.git(&["rev-parse", name]));
         second.git(&["rev-parse", name])
     };
     [BOARD, KNOWLEDGE].map(of)
@@ -330,11 +283,7 @@ fn a_folder_in_the_way_of_a_shared_record_is_named() {
     a.colony(&["map"]);
     a.colony(&["fork", "f", "--no-switch"]);
     let told = a.json(&["sync"]);
-    let names = [
-        "refs/colony/scopes",
-        "refs/heads/fork/f",
-        "refs/colony/forks/f",
-    ];
+    let names = ["refs/colony/scopes", "refs/heads/fork/f", "refs/colony/forks/f"];
     for name in names {
         assert_eq!(result(&told, name), "conflict", "{told:#}");
     }
@@ -351,13 +300,7 @@ fn a_folder_in_the_way_of_a_shared_record_is_named() {
     let told = b.json(&["sync"]);
     assert_eq!(result(&told, BOARD), "conflict", "{told:#}");
     let hint = row(&told, BOARD)["hint"].as_str().unwrap().to_owned();
-    assert!(
-        b.process("sh")
-            .args(["-c", &hint])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(b.process("sh").args(["-c", &hint]).status().unwrap().success());
     assert_eq!(result(&b.json(&["sync"]), BOARD), "fetched");
     assert_eq!(get(&b, "owner"), "ada");
 }
@@ -373,11 +316,7 @@ fn a_symbolic_ref_here_that_is_in_the_way_stays() {
     let links = [
         ("refs/colony/blackboard", BOARD, "refs/heads/main"),
         ("refs/colony/knowledge/x", KNOWLEDGE, "refs/heads/none"),
-        (
-            "refs/colony/scopes",
-            "refs/colony/scopes",
-            "refs/heads/main",
-        ),
+        ("refs/colony/scopes", "refs/colony/scopes", "refs/heads/main"),
     ];
     for (link, _, target) in links {
         b.git(&["symbolic-ref", link, target]);
@@ -462,10 +401,7 @@ fn a_broken_ref_that_is_in_the_way_is_named_with_its_file() {
     let refused = ada.json(&args);
     assert_eq!(refused["code"], "repository-broken", "{refused:#}");
     let reason = broken(&ada, "refs/colony/blackboard", "garbage");
-    assert_eq!(
-        refused["message"],
-        format!("cannot create ref '{BOARD}': {reason}")
-    );
+    assert_eq!(refused["message"], format!("cannot create ref '{BOARD}': {reason}"));
     run_hint(&ada, &refused["hint"]);
     assert_eq!(ada.json(&args)["ok"], true);
     // One of the very name, empty as after a power cut.
@@ -473,10 +409,7 @@ fn a_broken_ref_that_is_in_the_way_is_named_with_its_file() {
     put(&bob, "turn", "bob");
     let warning = ada.json(&["blackboard", "list"])["warnings"][0].clone();
     let reason = broken(&ada, BOARD, "");
-    assert_eq!(
-        warning["message"],
-        format!("'{BOARD}' is not shared with the hub: {reason}")
-    );
+    assert_eq!(warning["message"], format!("'{BOARD}' is not shared with the hub: {reason}"));
     let refused = ada.json(&args);
     assert_eq!(refused["code"], "repository-broken", "{refused:#}");
     let file = ada.path(&format!(".git/{BOARD}"));
@@ -512,11 +445,7 @@ fn a_tree_that_git_refuses_is_not_fetched() {
     let to = format!("{commit}:refs/colony/blackboard/dots");
     a.git(&["push", "-q", "origin", &to]);
     let told = b.json(&["sync"]);
-    assert_eq!(
-        result(&told, "refs/colony/blackboard/dots"),
-        "invalid",
-        "{told:#}"
-    );
+    assert_eq!(result(&told, "refs/colony/blackboard/dots"), "invalid", "{told:#}");
     assert!(!b.try_git(&["rev-parse", "-q", "--verify", "refs/colony/blackboard/dots"]));
     assert_eq!(get(&b, "owner"), "ada");
 }
@@ -540,30 +469,16 @@ fn three_clones_without_a_remote_share_keys_and_mappings() {
     desk.git(&["commit", "-qm", "b"]);
     let (ada, bob) = (agent(&desk, "ada"), agent(&desk, "bob"));
     let first = put(&ada, "turn", "ada");
-    assert_eq!(
-        (get(&bob, "turn"), get(&desk, "turn")),
-        (json!("ada"), json!("ada"))
-    );
+    assert_eq!((get(&bob, "turn"), get(&desk, "turn")), (json!("ada"), json!("ada")));
     let take = |view: &View, who: &str| {
-        view.json(&[
-            "blackboard",
-            "put",
-            "plan",
-            "turn",
-            who,
-            "--if-version",
-            &first,
-        ])
+        view.json(&["blackboard", "put", "plan", "turn", who, "--if-version", &first])
     };
     assert_eq!(take(&bob, "bob")["ok"], true);
     assert_eq!(take(&desk, "desk")["code"], "version-mismatch");
     assert_eq!(get(&ada, "turn"), "bob");
     // What one takes back, all see; and what one deletes does not come back from another.
     assert_eq!(bob.json(&["undo"])["ok"], true);
-    assert_eq!(
-        (get(&ada, "turn"), get(&desk, "turn")),
-        (json!("ada"), json!("ada"))
-    );
+    assert_eq!((get(&ada, "turn"), get(&desk, "turn")), (json!("ada"), json!("ada")));
     desk.colony(&["blackboard", "delete", "plan", "turn"]);
     put(&ada, "other", "1");
     for view in [&ada, &bob, &desk] {
@@ -618,10 +533,7 @@ fn a_ref_of_the_hub_that_is_in_the_way_is_named() {
     let of_scopes = hint_of_unshared(&desk, &["map"], "refs/colony/scopes", reason);
     let warning = &ada.json(&put)["warnings"][0];
     let message = warning["message"].as_str().unwrap();
-    assert!(
-        message.starts_with(&format!("'{BOARD}' is not shared")),
-        "{message}"
-    );
+    assert!(message.starts_with(&format!("'{BOARD}' is not shared")), "{message}");
     assert_eq!(warning["hint"], json!(of_board));
     // Whatever else there is goes on.
     record(&ada, "x");
@@ -657,10 +569,7 @@ fn an_answer_in_json_says_that_a_key_is_not_shared() {
         let told = ada.json(args);
         assert_eq!(told["ok"], true, "{told:#}");
         let message = told["warnings"][0]["message"].as_str().unwrap();
-        assert!(
-            message.starts_with("cannot share records with the hub: "),
-            "{message}"
-        );
+        assert!(message.starts_with("cannot share records with the hub: "), "{message}");
         assert_eq!(told["warnings"].as_array().unwrap().len(), 1, "{told:#}");
     }
     fs::rename(&aside, &head).unwrap();
@@ -673,11 +582,7 @@ fn an_answer_in_json_says_that_a_key_is_not_shared() {
 #[test]
 fn clones_that_write_at_once_lose_nothing() {
     let desk = Sandbox::new();
-    let views = [
-        agent(&desk, "ada"),
-        agent(&desk, "bob"),
-        agent(&desk, "eve"),
-    ];
+    let views = [agent(&desk, "ada"), agent(&desk, "bob"), agent(&desk, "eve")];
     std::thread::scope(|scope| {
         for (number, view) in views.iter().enumerate() {
             scope.spawn(move || {
@@ -685,11 +590,7 @@ fn clones_that_write_at_once_lose_nothing() {
                     let key = format!("k{number}-{round}");
                     let args = ["--timeout", "60", "blackboard", "put", "plan", &key, "v"];
                     let done = view.program().args(args).output().unwrap();
-                    assert!(
-                        done.status.success(),
-                        "{}",
-                        String::from_utf8_lossy(&done.stderr)
-                    );
+                    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
                 }
             });
         }

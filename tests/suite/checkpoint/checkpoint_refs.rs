@@ -19,10 +19,7 @@ fn a_checkpoint_is_an_annotated_tag_object_outside_of_the_tags() {
     let made = sandbox.json(&["checkpoint", "-m", "kept", "--rationale", "because"]);
     let id = made["checkpoint_id"].as_str().unwrap();
     let name = ref_of(&made);
-    assert_eq!(
-        name,
-        id.replacen("checkpoint/", "refs/colony/checkpoints/", 1)
-    );
+    assert_eq!(name, id.replacen("checkpoint/", "refs/colony/checkpoints/", 1));
     assert_eq!(sandbox.git(&["cat-file", "-t", &name]), "tag");
     assert_eq!(sandbox.git(&["for-each-ref", "refs/tags"]), "");
     for revision in [id, made["ref"].as_str().unwrap(), "kept", "@{0}"] {
@@ -63,18 +60,10 @@ fn checkpoints_stored_as_tags_are_listed_and_restored() {
     let (id, name) = (made["checkpoint_id"].as_str().unwrap(), ref_of(&made));
     let object = sandbox.git(&["rev-parse", &name]);
     sandbox.git(&["tag", id, &object]);
-    assert_eq!(
-        sandbox.json(&["checkpoints"])["count"],
-        1,
-        "one object is one checkpoint"
-    );
+    assert_eq!(sandbox.json(&["checkpoints"])["count"], 1, "one object is one checkpoint");
     sandbox.git(&["update-ref", "-d", &name]);
     let listed = sandbox.json(&["checkpoints"]);
-    assert_eq!(
-        listed["checkpoints"][0]["ref"],
-        format!("tags/{id}"),
-        "{listed:#}"
-    );
+    assert_eq!(listed["checkpoints"][0]["ref"], format!("tags/{id}"), "{listed:#}");
     sandbox.write("a.txt", "three\n");
     sandbox.colony(&["restore", "old", "--force"]);
     assert_eq!(sandbox.read("a.txt"), "two\n");
@@ -107,9 +96,7 @@ fn stored(sandbox: &Sandbox) -> usize {
     fn count(folder: &Path) -> usize {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
-        paths
-            .map(|path| if path.is_dir() { count(&path) } else { 1 })
-            .sum()
+        paths.map(|path| if path.is_dir() { count(&path) } else { 1 }).sum()
     }
     count(&sandbox.path(".git/lfs/objects"))
 }
@@ -118,10 +105,7 @@ fn stored(sandbox: &Sandbox) -> usize {
 fn large_files_of_checkpoints_off_the_branch_outlast_a_prune() {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.write("old.bin", "an old large file\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "large files"]);
@@ -154,10 +138,7 @@ fn large_files_of_checkpoints_off_the_branch_outlast_a_prune() {
 fn large_files_go_with_the_last_checkpoint_and_operation() {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     let mut names = Vec::new();
     for content in ["one\n", "two\n"] {
         sandbox.write("x.bin", content);
@@ -165,10 +146,7 @@ fn large_files_go_with_the_last_checkpoint_and_operation() {
     }
     let held = || {
         let folder = sandbox.path(".git/colony-kept/large-files");
-        crate::support::worktree_of(&folder)
-            .keys()
-            .filter(|name| name.len() > 60)
-            .count()
+        crate::support::worktree_of(&folder).keys().filter(|name| name.len() > 60).count()
     };
     assert_eq!(held(), 2);
     sandbox.git(&["update-ref", "-d", &names[0]]);
@@ -187,11 +165,7 @@ fn large_files_go_with_the_last_checkpoint_and_operation() {
 
 /// Makes the checkpoints of a repository what they were in earlier versions: tags.
 fn as_tags(sandbox: &Sandbox) -> Vec<String> {
-    let names = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/checkpoints",
-    ]);
+    let names = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints"]);
     let ids = names.lines().map(|name| {
         let id = name.replacen("refs/colony/checkpoints/", "checkpoint/", 1);
         sandbox.git(&["tag", &id, &sandbox.git(&["rev-parse", name])]);
@@ -217,23 +191,14 @@ fn tags_from_before_are_moved_in_one_step_and_back() {
     assert_eq!(sandbox.visible_state(), before);
     let moved = sandbox.json(&["checkpoints", "move-tags"]);
     assert_eq!(moved["moved"], dry["moved"], "{moved:#}");
-    assert_eq!(
-        moved["left"][0]["reason"], "it does not name a commit",
-        "{moved:#}"
-    );
+    assert_eq!(moved["left"][0]["reason"], "it does not name a commit", "{moved:#}");
     assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
     let listed = sandbox.json(&["checkpoints"]);
     let listed: Vec<_> = listed["checkpoints"].as_array().unwrap().iter().collect();
     assert_eq!(listed[0]["checkpoint_id"], ids[0].as_str());
-    assert_eq!(
-        listed[1]["ref"],
-        ids[1].replacen("checkpoint/", "colony/checkpoints/", 1)
-    );
+    assert_eq!(listed[1]["ref"], ids[1].replacen("checkpoint/", "colony/checkpoints/", 1));
     let again = sandbox.json(&["checkpoints", "move-tags"]);
-    assert_eq!(
-        (&again["moved"], &again["op"]),
-        (&serde_json::json!([]), &serde_json::Value::Null)
-    );
+    assert_eq!((&again["moved"], &again["op"]), (&serde_json::json!([]), &serde_json::Value::Null));
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), before);
     sandbox.colony(&["redo"]);
@@ -250,11 +215,7 @@ fn a_tag_whose_id_stands_for_another_object_stays() {
     sandbox.git(&["update-ref", &name, "HEAD"]);
     let run = sandbox.run(&["checkpoints", "move-tags"]);
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
-    assert!(
-        run.stdout.contains("another object has that name"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("another object has that name"), "{}", run.stdout);
     assert_eq!(sandbox.git(&["tag"]), id);
 }
 
@@ -270,26 +231,16 @@ fn checkpoints_are_deleted_by_name_and_come_back() {
     assert_eq!(dry["deleted"].as_array().unwrap().len(), 2, "{dry:#}");
     assert_eq!(sandbox.visible_state(), before);
     let deleted = sandbox.json(&["checkpoints", "delete", "one", "@{0}", "three"]);
-    assert_eq!(
-        deleted["deleted"].as_array().unwrap().len(),
-        2,
-        "{deleted:#}"
-    );
+    assert_eq!(deleted["deleted"].as_array().unwrap().len(), 2, "{deleted:#}");
     let listed = sandbox.json(&["checkpoints"]);
     assert_eq!(listed["count"], 1, "{listed:#}");
     assert_eq!(listed["checkpoints"][0]["label"], "two");
-    assert_eq!(
-        sandbox.error(&["checkpoints", "delete", "one"]),
-        "checkpoint-not-found"
-    );
+    assert_eq!(sandbox.error(&["checkpoints", "delete", "one"]), "checkpoint-not-found");
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), before);
     sandbox.write("a.txt", "five\n");
     sandbox.automatic_checkpoint();
-    assert_eq!(
-        sandbox.error(&["checkpoints", "delete", "auto@{0}"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["checkpoints", "delete", "auto@{0}"]), "invalid-value");
 }
 
 #[test]
@@ -306,10 +257,7 @@ fn checkpoints_travel_as_our_refs_and_tags_never_come_again() {
     assert_eq!(moved["ok"], true, "{moved:#}");
     assert_ne!(tags(), "", "tags of the remote go only with --remote");
     a.colony(&["sync", "--push"]);
-    assert_eq!(
-        two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/colony"]),
-        name
-    );
+    assert_eq!(two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/colony"]), name);
     // The tag is on the remote still: it comes to nobody who has the checkpoint.
     a.git(&["fetch", "-q", "--no-tags", "origin"]);
     a.colony(&["sync"]);
@@ -324,11 +272,7 @@ fn checkpoints_travel_as_our_refs_and_tags_never_come_again() {
     a.colony(&["checkpoints", "move-tags", "--remote", "origin"]);
     assert_eq!(tags(), "");
     let deleted = a.json(&["checkpoints", "delete", &id]);
-    assert_eq!(
-        deleted["deleted"][0]["published"],
-        serde_json::json!(["origin"]),
-        "{deleted:#}"
-    );
+    assert_eq!(deleted["deleted"][0]["published"], serde_json::json!(["origin"]), "{deleted:#}");
     // Where a plain fetch has brought the tag back, it is a checkpoint as ever.
     a.git(&["tag", &id, &two.at_remote(&["rev-parse", &name])]);
     assert_eq!(a.json(&["restore", &id, "-n"])["ok"], true);
@@ -347,10 +291,7 @@ fn a_server_that_wants_no_such_refs_is_heard_with_a_way_on() {
     let row = crate::remote::sync_refs::row(&did, &name);
     assert_eq!(row["result"], "refused_by_server", "{did:#}");
     let hint = row["hint"].as_str().unwrap();
-    assert!(
-        hint.contains("git config colony.checkpoint.gitTags true"),
-        "{hint}"
-    );
+    assert!(hint.contains("git config colony.checkpoint.gitTags true"), "{hint}");
 }
 
 #[test]
@@ -367,10 +308,8 @@ fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
     let labels = |view: &View| {
         let listed = view.json(&["checkpoints"]);
         let listed = listed["checkpoints"].as_array().unwrap().clone();
-        let mut labels: Vec<_> = listed
-            .iter()
-            .map(|row| row["label"].as_str().unwrap().to_owned())
-            .collect();
+        let mut labels: Vec<_> =
+            listed.iter().map(|row| row["label"].as_str().unwrap().to_owned()).collect();
         labels.sort();
         labels
     };
@@ -392,10 +331,7 @@ fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
     bob.colony(&["checkpoint", "-m", "of bob"]);
     let of_bob = a.git(&["-C", hub, "for-each-ref", "refs/colony/agents/bob"]);
     assert_eq!(of_bob.matches("/tags/checkpoint/").count(), 1, "{of_bob}");
-    assert_eq!(
-        a.json(&["checkpoints", "show", "bob/of bob"])["label"],
-        "of bob"
-    );
+    assert_eq!(a.json(&["checkpoints", "show", "bob/of bob"])["label"], "of bob");
 }
 
 #[test]
@@ -423,9 +359,7 @@ fn tags_that_a_person_made_are_left_alone() {
     sandbox.git(&["tag", "checkpoint/light"]);
     let doctor = sandbox.json(&["doctor"]);
     let checks = doctor["checks"].as_array().unwrap();
-    let check = checks
-        .iter()
-        .find(|check| check["name"] == "checkpoint-tags");
+    let check = checks.iter().find(|check| check["name"] == "checkpoint-tags");
     let detail = check.unwrap()["detail"].as_str().unwrap();
     assert!(detail.starts_with("1 checkpoint "), "{detail}");
     let moved = sandbox.json(&["checkpoints", "move-tags"]);
@@ -449,11 +383,7 @@ fn the_newest_of_checkpoints_within_a_second_is_named_first() {
         ids.insert(0, made["checkpoint_id"].clone());
     }
     let refused = sandbox.json(&["restore", "same"]);
-    assert_eq!(
-        refused["detail"]["candidates"],
-        serde_json::json!(ids),
-        "{refused:#}"
-    );
+    assert_eq!(refused["detail"]["candidates"], serde_json::json!(ids), "{refused:#}");
 }
 
 #[test]
@@ -489,10 +419,7 @@ fn tags_are_moved_once_by_commands_that_run_at_the_same_time() {
     let start = || {
         let mut command = sandbox.program();
         command.args(["--json", "checkpoints", "move-tags"]);
-        command
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap()
+        command.stdout(std::process::Stdio::piped()).spawn().unwrap()
     };
     let all: Vec<_> = (0..4).map(|_| start()).collect();
     let mut moved = 0;

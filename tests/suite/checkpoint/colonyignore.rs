@@ -127,11 +127,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 fn join(above: &str, name: &str) -> String {
-    if above.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{above}/{name}")
-    }
+    if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") }
 }
 
 /// The paths that git ignores, tracked or not.
@@ -150,11 +146,7 @@ pub(crate) fn check_ignore<'a>(
 }
 
 fn cases() -> u32 {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        40
-    } else {
-        6
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 40 } else { 6 }
 }
 
 proptest! {

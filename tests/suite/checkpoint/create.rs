@@ -26,14 +26,8 @@ fn what_is_left_out_is_named_in_the_report_and_in_the_tag() {
         {"path": "paste.txt", "reason": "secret"},
     ]);
     assert_eq!(report["left_out"], wanted);
-    assert_eq!(
-        sandbox.git(&["show", "--format=", "--name-only", "HEAD"]),
-        ".env.example"
-    );
-    assert_eq!(
-        sandbox.json(&["checkpoints", "show", "x"])["left_out"],
-        wanted
-    );
+    assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]), ".env.example");
+    assert_eq!(sandbox.json(&["checkpoints", "show", "x"])["left_out"], wanted);
     let allow = [
         "checkpoint",
         "-m",
@@ -90,10 +84,7 @@ fn labels_may_hold_anything_and_are_read_back() {
         .collect();
     assert_eq!(read, labels);
     assert!(!sandbox.path("pwn").exists());
-    assert_eq!(
-        sandbox.json(&["checkpoints", "show", "two\nlines"])["label"],
-        "two\nlines"
-    );
+    assert_eq!(sandbox.json(&["checkpoints", "show", "two\nlines"])["label"], "two\nlines");
 }
 
 #[test]
@@ -106,34 +97,13 @@ fn checkpoints_are_found_by_id_label_prefix_and_position() {
     let nonce = id.rsplit('-').next().unwrap();
     let short = id.trim_start_matches("checkpoint/");
     for name in [id, short, nonce, "first draft", "first", "@{2}"] {
-        assert_eq!(
-            sandbox.json(&["checkpoints", "show", name])["checkpoint_id"],
-            id,
-            "{name}"
-        );
+        assert_eq!(sandbox.json(&["checkpoints", "show", name])["checkpoint_id"], id, "{name}");
     }
     let exact = second["checkpoint_id"].as_str().unwrap();
-    assert_eq!(
-        sandbox.json(&["checkpoints", "show", exact])["checkpoint_id"],
-        exact
-    );
-    assert_eq!(
-        sandbox.error(&["restore", "second"]),
-        "checkpoint-ambiguous"
-    );
-    for name in [
-        "nothing",
-        "@{3}",
-        "@{-1}",
-        "@{99999999999999999999}",
-        "",
-        "2",
-    ] {
-        assert_eq!(
-            sandbox.error(&["restore", name]),
-            "checkpoint-not-found",
-            "{name}"
-        );
+    assert_eq!(sandbox.json(&["checkpoints", "show", exact])["checkpoint_id"], exact);
+    assert_eq!(sandbox.error(&["restore", "second"]), "checkpoint-ambiguous");
+    for name in ["nothing", "@{3}", "@{-1}", "@{99999999999999999999}", "", "2"] {
+        assert_eq!(sandbox.error(&["restore", name]), "checkpoint-not-found", "{name}");
     }
 }
 
@@ -147,9 +117,7 @@ fn order_and_ids_do_not_depend_on_the_clock_alone() {
     let labels = |sandbox: &Sandbox| {
         let listed = sandbox.json(&["checkpoints"]);
         let all = listed["checkpoints"].as_array().unwrap().clone();
-        all.iter()
-            .map(|c| c["label"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        all.iter().map(|c| c["label"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(labels(&sandbox), ["one", "two", "three", "four"]);
     sandbox.colony(&["prune", "--keep", "0"]);
@@ -165,9 +133,8 @@ fn ids_and_order_hold_while_the_clock_jumps() {
     let sandbox = Sandbox::new();
     let mut ids = BTreeSet::new();
     // It stands still, goes back by years, far ahead, and back again.
-    for (number, seconds) in [0, 0, -900 * DAYS, 9_000 * DAYS, 9_000 * DAYS, -1, 5]
-        .into_iter()
-        .enumerate()
+    for (number, seconds) in
+        [0, 0, -900 * DAYS, 9_000 * DAYS, 9_000 * DAYS, -1, 5].into_iter().enumerate()
     {
         sandbox.write("a.txt", format!("{number}\n"));
         let (beside, on) = (format!("beside-{number}"), format!("on-{number}"));
@@ -220,9 +187,7 @@ fn fixed_dates_in_the_environment_make_no_two_ids_the_same() {
     for number in 0..4 {
         let label = format!("kept-{number}");
         let mut world = sandbox.world_at(0);
-        world
-            .variables
-            .insert("SOURCE_DATE_EPOCH".into(), "0".into());
+        world.variables.insert("SOURCE_DATE_EPOCH".into(), "0".into());
         let run = sandbox.run_in(world, &["checkpoint", "-m", &label]);
         assert_eq!(run.code, 0, "{}", run.stderr);
     }
@@ -249,10 +214,7 @@ fn automatic_checkpoints_keep_what_is_new_and_stay_out_of_sight() {
     assert_eq!(sandbox.git(&["tag"]), "");
     assert!(std::fs::read(sandbox.path(".git/index")).unwrap() == index);
     let again = sandbox.automatic_checkpoint();
-    assert_eq!(
-        (again["changed"].as_bool(), again["checkpoint_id"].is_null()),
-        (Some(false), true)
-    );
+    assert_eq!((again["changed"].as_bool(), again["checkpoint_id"].is_null()), (Some(false), true));
     assert_eq!(sandbox.json(&["ops"])["count"], 0);
     assert_eq!(sandbox.error(&["undo"]), "nothing-to-undo");
     sandbox.write("a.txt", "ruined\n");
@@ -286,10 +248,7 @@ fn an_automatic_checkpoint_refuses_a_flood() {
     for number in 0..4 {
         sandbox.write(&format!("node_modules/{number}"), "x");
     }
-    assert_eq!(
-        sandbox.error(&["checkpoint", "--auto"]),
-        "too-many-new-files"
-    );
+    assert_eq!(sandbox.error(&["checkpoint", "--auto"]), "too-many-new-files");
     sandbox.colony(&["checkpoint", "-m", "by hand"]);
 }
 
@@ -301,9 +260,7 @@ fn automatic_checkpoints_are_thinned() {
         sandbox.write("a.txt", format!("{number}\n"));
         sandbox.automatic_checkpoint();
     }
-    let count = sandbox.json(&["checkpoints", "--auto"])["count"]
-        .as_u64()
-        .unwrap();
+    let count = sandbox.json(&["checkpoints", "--auto"])["count"].as_u64().unwrap();
     assert!((5..=6).contains(&count), "{count}");
     sandbox.colony(&["prune"]);
     let left = sandbox.json(&["checkpoints", "--auto"]);
@@ -320,15 +277,9 @@ fn an_agent_signs_with_its_own_name_and_config_stays() {
     let wanted = "agent:ada:agent <ada@external.agent.colony.local>";
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an <%ae>"]), wanted);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%cn <%ce>"]), wanted);
-    assert_eq!(
-        sandbox.json(&["checkpoints", "show", "x"])["author"],
-        wanted
-    );
+    assert_eq!(sandbox.json(&["checkpoints", "show", "x"])["author"], wanted);
     assert_eq!(sandbox.read(".git/config"), config);
-    assert_eq!(
-        sandbox.error(&["--agent", "a b", "checkpoint", "-m", "x"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["--agent", "a b", "checkpoint", "-m", "x"]), "invalid-value");
 }
 
 #[test]
@@ -336,22 +287,14 @@ fn without_a_name_nothing_is_signed_but_the_safety_net_holds() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "--unset", "user.name"]);
     sandbox.write("a.txt", "two\n");
-    assert_eq!(
-        sandbox.error(&["checkpoint", "-m", "x"]),
-        "identity-unknown"
-    );
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "identity-unknown");
     assert_eq!(sandbox.automatic_checkpoint()["changed"], true);
 }
 
 #[test]
 fn checkpoint_runs_no_commit_hooks() {
     let sandbox = Sandbox::new();
-    for hook in [
-        "pre-commit",
-        "commit-msg",
-        "post-commit",
-        "prepare-commit-msg",
-    ] {
+    for hook in ["pre-commit", "commit-msg", "post-commit", "prepare-commit-msg"] {
         let path = format!(".git/hooks/{hook}");
         sandbox.write(&path, "#!/bin/sh\ntouch ran\nexit 1\n");
         sandbox.set_mode(&path, 0o755);
@@ -371,10 +314,7 @@ fn a_file_nobody_edited_is_not_converted_by_a_new_attribute() {
     sandbox.write("old.txt", "one\r\ntwo\r\n");
     let report = sandbox.json(&["checkpoint", "-m", "x"]);
     assert_eq!(report["files_changed"], 1);
-    assert_eq!(
-        sandbox.git(&["show", "--format=", "--name-only", "HEAD"]),
-        ".gitattributes"
-    );
+    assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]), ".gitattributes");
 }
 
 #[test]
@@ -394,10 +334,7 @@ fn tag_names_a_commit_and_can_be_undone() {
     sandbox.git(&["gc", "-q", "--prune=now"]);
     sandbox.colony(&["redo"]);
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 1);
-    assert_eq!(
-        sandbox.error(&["tag", "-m", "x", "nowhere"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["tag", "-m", "x", "nowhere"]), "revision-not-found");
     sandbox.check_invariants();
 }
 
@@ -407,10 +344,7 @@ fn a_checkpoint_of_a_clean_tree_moves_no_branch() {
     let head = sandbox.git(&["rev-parse", "HEAD"]);
     let report = sandbox.json(&["checkpoint", "-m", "here"]);
     assert_eq!(
-        (
-            report["changed"].as_bool(),
-            report["branch_moved"].as_bool()
-        ),
+        (report["changed"].as_bool(), report["branch_moved"].as_bool()),
         (Some(true), Some(false))
     );
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);

@@ -39,9 +39,7 @@ fn goes_on(sandbox: &Sandbox, reason: &str) {
     let status = sandbox.json(&["status"]);
     assert_eq!(status["ok"], true, "{status:#}");
     let health = status["health"].as_array().unwrap();
-    let told = health
-        .iter()
-        .find(|row| row["name"] == "checkpoint-damaged");
+    let told = health.iter().find(|row| row["name"] == "checkpoint-damaged");
     let detail = told.unwrap()["detail"].as_str().unwrap();
     assert!(detail.contains(DAMAGED), "{detail}");
 
@@ -155,26 +153,9 @@ fn ten_thousand_tags_of_each_other_are_damaged() {
 fn a_few_tags_of_each_other_are_followed() {
     let sandbox = Sandbox::new();
     sandbox.git(&["tag", "-a", "-m", "one", "one"]);
-    sandbox.git(&[
-        "-c",
-        "advice.nestedTag=false",
-        "tag",
-        "-a",
-        "-m",
-        "two",
-        "two",
-        "one",
-    ]);
+    sandbox.git(&["-c", "advice.nestedTag=false", "tag", "-a", "-m", "two", "two", "one"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    for name in [
-        "two",
-        "two^{}",
-        "two^0",
-        "two~0",
-        "two^{commit}",
-        "refs/tags/two",
-        "@",
-    ] {
+    for name in ["two", "two^{}", "two^0", "two~0", "two^{commit}", "refs/tags/two", "@"] {
         let answer = sandbox.json(&["tag", "-m", "followed", name]);
         assert_eq!(answer["sha"], head.as_str(), "{name} {answer:#}");
     }
@@ -216,8 +197,5 @@ fn revisions_step_over_what_is_damaged_without_a_crash() {
     }
     let refused = sandbox.json(&["diff", "HEAD", "garbage"]);
     assert_eq!(refused["code"], "repository-broken", "{refused:#}");
-    assert!(
-        refused["message"].as_str().unwrap().contains("'garbage'"),
-        "{refused:#}"
-    );
+    assert!(refused["message"].as_str().unwrap().contains("'garbage'"), "{refused:#}");
 }

@@ -20,11 +20,8 @@ const LATE_GC: &str = "echo \"$$ here\" >.git/gc.pid\n\
 fn start_late_gc(sandbox: &Sandbox, refs: &str) -> Child {
     sandbox.list_kept_objects();
     let script = sandbox.outside().join("late-gc");
-    fs::write(
-        &script,
-        format!("{LATE_GC}{LIST_NEW_OBJECTS} | xargs rm -f\nrm .git/gc.pid\n"),
-    )
-    .unwrap();
+    fs::write(&script, format!("{LATE_GC}{LIST_NEW_OBJECTS} | xargs rm -f\nrm .git/gc.pid\n"))
+        .unwrap();
     let mut command = Command::new("sh");
     command.arg(&script).arg(refs).current_dir(&sandbox.root);
     let gc = command.spawn().unwrap();
@@ -136,12 +133,7 @@ fn mapped_uncommitted_work_that_a_gc_takes_leaves_no_ref() {
     sandbox.git(&["log", "--all", "--oneline"]);
     let again = sandbox.json(&["map", "--worktree"]);
     assert_eq!(again["results"][0]["pages"], 2, "{again:#}");
-    assert_eq!(
-        refs_below(&sandbox, "refs/colony-local/worktree/")
-            .lines()
-            .count(),
-        1
-    );
+    assert_eq!(refs_below(&sandbox, "refs/colony-local/worktree/").lines().count(), 1);
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
@@ -156,10 +148,7 @@ fn a_dead_operation_that_lost_objects_to_gc_is_taken_back() {
         sandbox.colony(&["checkpoint", "-m", "base"]);
         sandbox.write("dir/new.txt", "new\n");
         let before = sandbox.visible_state();
-        let world = World {
-            die_at: Some(step),
-            ..sandbox.world()
-        };
+        let world = World { die_at: Some(step), ..sandbox.world() };
         assert_ne!(sandbox.run_in(world, &["checkpoint", "-m", "lost"]).code, 0);
         let blob = sandbox.git(&["hash-object", "dir/new.txt"]);
         let objects = sandbox.path(".git/objects");
@@ -217,20 +206,13 @@ fn doctor_names_refs_without_objects_and_prune_takes_them_out() {
     let lost = |answer: &Value| {
         let lost = answer["lost"].as_array().unwrap().iter();
         let lost = lost.inspect(|lost| assert_eq!(lost["missing"], NOWHERE));
-        lost.map(|lost| lost["name"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        lost.map(|lost| lost["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     let before = fs::read_to_string(sandbox.path(".git/refs/colony/scopes")).unwrap();
     assert_eq!(lost(&sandbox.json(&["prune", "-n"])), names);
-    assert_eq!(
-        fs::read_to_string(sandbox.path(".git/refs/colony/scopes")).unwrap(),
-        before
-    );
+    assert_eq!(fs::read_to_string(sandbox.path(".git/refs/colony/scopes")).unwrap(), before);
     let told = sandbox.colony(&["prune"]);
-    let line = format!(
-        "lost: '{}', whose object git has removed: {NOWHERE}",
-        names[0]
-    );
+    let line = format!("lost: '{}', whose object git has removed: {NOWHERE}", names[0]);
     assert!(told.contains(&line), "{told}");
     assert_eq!(sandbox.json(&["prune"])["lost"], json!([]));
     let doctor = sandbox.json(&["doctor"]);
@@ -278,12 +260,7 @@ fn refs_without_objects_stop_no_other_command() {
     // What it would tell is what was lost.
     let scopes = sandbox.json(&["scopes"]);
     assert_eq!(scopes["code"], "object-missing");
-    assert!(
-        scopes["hint"]
-            .as_str()
-            .unwrap()
-            .starts_with("git colony doctor ")
-    );
+    assert!(scopes["hint"].as_str().unwrap().starts_with("git colony doctor "));
     let kept = sandbox.automatic_checkpoint();
     assert_eq!(kept["ok"], true);
     sandbox.colony(&["prune"]);
@@ -305,10 +282,7 @@ fn a_record_that_was_lost_here_comes_back_from_the_remote() {
     sandbox.colony(&["prune"]);
     assert_eq!(refs_below(&sandbox, "refs/colony/forks/"), "");
     sandbox.colony(&["sync", "origin"]);
-    assert_eq!(
-        sandbox.git(&["rev-parse", "refs/colony/forks/side"]),
-        record
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "refs/colony/forks/side"]), record);
     sandbox.git(&["gc", "-q", "--prune=now"]);
 }
 
@@ -322,13 +296,7 @@ fn with_damaged_refs(sandbox: &Sandbox) -> Vec<String> {
         "refs/colony/forks/symbolic".to_owned(),
         "refs/tags/checkpoint/20990101T000000Z-00000002".to_owned(),
     ];
-    let holds = [
-        "",
-        "abc\n",
-        "no \x1b[2J id\n",
-        "ref: refs/heads/main\n",
-        "0\n",
-    ];
+    let holds = ["", "abc\n", "no \x1b[2J id\n", "ref: refs/heads/main\n", "0\n"];
     for (name, holds) in ours.iter().zip(holds) {
         sandbox.write(&format!(".git/{name}"), holds);
     }
@@ -355,35 +323,20 @@ fn doctor_names_refs_without_an_id_and_prune_takes_out_ours() {
     let checks: Vec<_> = checks.collect();
     assert_eq!(checks.len(), 2, "{doctor:#}");
     let detail = checks[0]["detail"].as_str().unwrap();
-    assert!(
-        detail.starts_with("5 refs of git-colony hold no object id"),
-        "{detail}"
-    );
+    assert!(detail.starts_with("5 refs of git-colony hold no object id"), "{detail}");
     let theirs = checks[1]["detail"].as_str().unwrap();
-    assert_eq!(
-        theirs,
-        "1 ref holds no object id, the first: 'refs/heads/theirs' has 'garbage'"
-    );
+    assert_eq!(theirs, "1 ref holds no object id, the first: 'refs/heads/theirs' has 'garbage'");
     assert_eq!(damaged_refs(&sandbox.json(&["prune", "-n"])), names);
     assert_eq!(damaged_refs(&sandbox.json(&["prune", "-n"])), names);
     let told = sandbox.run(&["prune"]);
     assert!(!told.stdout.contains('\x1b'), "{}", told.stdout);
-    let line = format!(
-        "lost: '{}', which had 'abc' in place of an object id",
-        names[1]
-    );
+    let line = format!("lost: '{}', which had 'abc' in place of an object id", names[1]);
     assert!(told.stdout.contains(&line), "{}", told.stdout);
-    assert_eq!(
-        damaged_refs(&sandbox.json(&["prune"])),
-        Vec::<String>::new()
-    );
+    assert_eq!(damaged_refs(&sandbox.json(&["prune"])), Vec::<String>::new());
     // What a symbolic ref led to, and what others have, stays.
     assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
     assert_eq!(sandbox.read(".git/refs/heads/theirs"), "garbage\n");
-    assert_eq!(
-        sandbox.read(".git/refs/remotes/origin/HEAD"),
-        "ref: refs/heads/main\n"
-    );
+    assert_eq!(sandbox.read(".git/refs/remotes/origin/HEAD"), "ref: refs/heads/main\n");
     fs::remove_file(sandbox.path(".git/refs/heads/theirs")).unwrap();
     git_works(&sandbox);
     let answer = sandbox.json(&["checkpoint", "--off-branch", "-m", "after"]);

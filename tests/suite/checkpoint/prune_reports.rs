@@ -50,14 +50,10 @@ fn an_operation_that_is_left_keeps_its_commits() {
 #[test]
 fn people_read_a_line_for_each_commit_and_how_many_are_left_out() {
     let sandbox = Sandbox::new();
-    let lost: Vec<_> = (0..22)
-        .map(|number| taken_back(&sandbox, &format!("number {number}")))
-        .collect();
+    let lost: Vec<_> =
+        (0..22).map(|number| taken_back(&sandbox, &format!("number {number}"))).collect();
     let said = sandbox.colony(&["prune", "--keep", "0", "-n"]);
-    assert!(
-        said.contains("22 commits that nothing else keeps"),
-        "{said}"
-    );
+    assert!(said.contains("22 commits that nothing else keeps"), "{said}");
     let named = lost.iter().filter(|id| said.contains(&id[..8])).count();
     assert_eq!(named, 20, "{said}");
     let report = sandbox.json(&["prune", "--keep", "0", "-n"]);

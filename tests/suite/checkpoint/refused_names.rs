@@ -8,15 +8,8 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 
 /// What stands for `.git` on some file system, as git refuses it here.
-const REFUSED: [&str; 7] = [
-    ".git ",
-    ".git.",
-    ".git::$INDEX_ALLOCATION",
-    "GIT~1",
-    "dir/git~1",
-    "git~1",
-    "new/.git ",
-];
+const REFUSED: [&str; 7] =
+    [".git ", ".git.", ".git::$INDEX_ALLOCATION", "GIT~1", "dir/git~1", "git~1", "new/.git "];
 
 /// A repository with a checkpoint of everything, and then a file and all those names.
 fn cluttered() -> Sandbox {

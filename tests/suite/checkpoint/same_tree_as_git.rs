@@ -29,25 +29,15 @@ fn assert_same_tree(sandbox: &Sandbox) {
     let before = sandbox.git(&["status", "--porcelain"]);
     let index = fs::read(sandbox.path(".git/index")).ok();
     let beside = sandbox.json(&["checkpoint", "--off-branch", "-m", "beside"]);
-    let sha = beside["sha"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{beside:#}"));
+    let sha = beside["sha"].as_str().unwrap_or_else(|| panic!("{beside:#}"));
     let tree = sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]);
     let diff = || sandbox.git(&["diff", &wanted, &tree]);
     assert_eq!(tree, wanted, "off-branch, against git:\n{}", diff());
-    assert_eq!(
-        fs::read(sandbox.path(".git/index")).ok(),
-        index,
-        "the index was touched"
-    );
+    assert_eq!(fs::read(sandbox.path(".git/index")).ok(), index, "the index was touched");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), before);
     sandbox.colony(&["checkpoint", "-m", "on the branch"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD^{tree}"]), wanted);
-    assert_eq!(
-        sandbox.git(&["write-tree"]),
-        wanted,
-        "the index is the new commit"
-    );
+    assert_eq!(sandbox.git(&["write-tree"]), wanted, "the index is the new commit");
     assert_eq!(sandbox.git(&["diff-index", "--name-only", "HEAD"]), "");
     sandbox.check_invariants();
 }
@@ -162,11 +152,7 @@ fn a_sparse_checkout_keeps_what_is_not_there() {
     assert!(!sandbox.path("other/c.txt").exists());
     sandbox.write("dir/b.txt", "changed\n");
     assert_same_tree(&sandbox);
-    assert!(
-        sandbox
-            .git(&["ls-tree", "-r", "--name-only", "HEAD"])
-            .contains("other/c.txt")
-    );
+    assert!(sandbox.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("other/c.txt"));
 }
 
 #[test]
@@ -174,15 +160,7 @@ fn submodules_are_recorded_at_their_head() {
     let library = Sandbox::new();
     let sandbox = Sandbox::new();
     let url = library.root.to_str().unwrap();
-    sandbox.git(&[
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        url,
-        "lib",
-    ]);
+    sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
     sandbox.git(&["commit", "-qm", "submodule"]);
     let inner = sandbox.at(sandbox.path("lib"));
     inner.git(&[
@@ -216,13 +194,8 @@ fn a_parent_that_became_a_link_is_not_followed() {
 #[test]
 fn names_of_any_bytes_are_kept() {
     let sandbox = Sandbox::new();
-    let names: [&[u8]; 5] = [
-        b"caf\xc3\xa9",
-        b"latin\xe9",
-        b"new\nline",
-        b"--output=pwn",
-        b"tab\tq\"uote",
-    ];
+    let names: [&[u8]; 5] =
+        [b"caf\xc3\xa9", b"latin\xe9", b"new\nline", b"--output=pwn", b"tab\tq\"uote"];
     for name in names {
         fs::write(sandbox.root.join(std::ffi::OsStr::from_bytes(name)), name).unwrap();
     }
@@ -244,32 +217,19 @@ fn a_conflicted_index_is_taken_off_the_branch() {
     let stages = sandbox.git(&["ls-files", "-s"]);
     let beside = sandbox.json(&["checkpoint", "--off-branch", "-m", "conflict"]);
     let sha = beside["sha"].as_str().unwrap();
-    assert_eq!(
-        sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]),
-        wanted
-    );
+    assert_eq!(sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]), wanted);
     assert_eq!(sandbox.git(&["ls-files", "-s"]), stages);
-    assert_eq!(
-        sandbox.error(&["checkpoint", "-m", "x"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "operation-in-progress");
     sandbox.git(&["merge", "--abort"]);
     sandbox.colony(&["restore", "conflict"]);
-    assert_eq!(
-        sandbox.git(&["ls-files", "-s"]),
-        stages,
-        "the index as it was, stages included"
-    );
+    assert_eq!(sandbox.git(&["ls-files", "-s"]), stages, "the index as it was, stages included");
 }
 
 #[test]
 fn git_lfs_files_are_cleaned_and_smudged() {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.write("big.bin", vec![7_u8; 20_000]);
     assert_same_tree(&sandbox);
     let pointer = sandbox.git(&["cat-file", "-p", "HEAD:big.bin"]);
@@ -279,10 +239,7 @@ fn git_lfs_files_are_cleaned_and_smudged() {
     sandbox.colony(&["checkpoint", "-m", "changed"]);
     sandbox.colony(&["restore", "on the branch"]);
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), sha);
-    assert_eq!(
-        fs::read(sandbox.path("big.bin")).unwrap(),
-        vec![7_u8; 20_000]
-    );
+    assert_eq!(fs::read(sandbox.path("big.bin")).unwrap(), vec![7_u8; 20_000]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -342,12 +299,7 @@ fn a_restore_leaves_index_and_files_as_read_tree_would() {
     let new = sandbox.git(&["rev-parse", "HEAD"]);
 
     let referee = sandbox.outside().join("referee");
-    let clone = [
-        "clone",
-        "-q",
-        sandbox.root.to_str().unwrap(),
-        referee.to_str().unwrap(),
-    ];
+    let clone = ["clone", "-q", sandbox.root.to_str().unwrap(), referee.to_str().unwrap()];
     sandbox.git(&clone);
     let referee = sandbox.at(referee);
     for (name, from, to) in [("first state", &new, &old), ("second state", &old, &new)] {
@@ -381,11 +333,7 @@ fn a_conflicted_file_that_equals_one_side_is_kept() {
         let wanted = tree_by_git(&sandbox);
         let beside = sandbox.json(&["checkpoint", "--off-branch", "-m", "conflict"]);
         let sha = beside["sha"].as_str().unwrap();
-        assert_eq!(
-            sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]),
-            wanted,
-            "{side}"
-        );
+        assert_eq!(sandbox.git(&["rev-parse", &format!("{sha}^{{tree}}")]), wanted, "{side}");
     }
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "stashed\n");

@@ -38,9 +38,7 @@ fn unsigned(sandbox: &Sandbox, object: &str) -> String {
     let kind = sandbox.git(&["cat-file", "-t", object]);
     let text = sandbox.git(&["cat-file", &kind, object]);
     let mut inside = false;
-    let kept = text
-        .lines()
-        .take_while(|line| !line.starts_with("-----BEGIN"));
+    let kept = text.lines().take_while(|line| !line.starts_with("-----BEGIN"));
     let kept = kept.filter(|line| {
         inside = line.starts_with("gpgsig") || (inside && line.starts_with(' '));
         !inside
@@ -95,10 +93,7 @@ fn off_branch_checkpoints_and_tags_are_signed_and_restored() {
     assert!(!sandbox.try_git(&["verify-commit", "HEAD"]));
     sandbox.colony(&["restore", "beside"]);
     let after = sandbox.visible_state();
-    assert_eq!(
-        (after.index, after.worktree),
-        (before.index, before.worktree)
-    );
+    assert_eq!((after.index, after.worktree), (before.index, before.worktree));
     sandbox.check_invariants();
 }
 
@@ -125,14 +120,7 @@ fn a_signed_checkpoint_says_what_an_unsigned_one_says() {
         let mut world = sandbox.world_at(600);
         let moment = chrono::DateTime::parse_from_rfc3339("2026-03-04T05:06:07-03:30").unwrap();
         world.clock = std::sync::Arc::new(move || moment);
-        let args = [
-            "--json",
-            "checkpoint",
-            "-m",
-            "\u{e9}",
-            "--rationale",
-            " x \n# y",
-        ];
+        let args = ["--json", "checkpoint", "-m", "\u{e9}", "--rationale", " x \n# y"];
         let run = sandbox.run_in(world, &args);
         let answer = serde_json::from_str(&run.stdout).unwrap();
         let tag = unsigned(&sandbox, &id_of(&answer, "ref"));
@@ -144,9 +132,7 @@ fn a_signed_checkpoint_says_what_an_unsigned_one_says() {
     let signed = objects(true);
     assert_eq!(signed, objects(false));
     assert!(
-        signed
-            .1
-            .contains("\nauthor Ada \"L <ada@example.com> 1772613367 -0330\n"),
+        signed.1.contains("\nauthor Ada \"L <ada@example.com> 1772613367 -0330\n"),
         "{}",
         signed.1
     );
@@ -169,10 +155,8 @@ fn an_agent_signs_with_the_configured_key() {
 fn with_failing_program(sandbox: &Sandbox) -> std::path::PathBuf {
     let program = sandbox.outside().join("refuse");
     let started = sandbox.outside().join("started");
-    let script = format!(
-        "#!/bin/sh\ntouch '{}'\necho 'no pinentry here' >&2\nexit 1\n",
-        started.display()
-    );
+    let script =
+        format!("#!/bin/sh\ntouch '{}'\necho 'no pinentry here' >&2\nexit 1\n", started.display());
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     sandbox.git(&["config", "gpg.program", program.to_str().unwrap()]);
@@ -210,12 +194,7 @@ fn a_signature_that_fails_changes_nothing_and_quotes_git() {
         assert!(said.contains("no pinentry here"), "{said}");
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("nothing has changed") && message.contains("no pinentry here"));
-        assert!(
-            refused["hint"]
-                .as_str()
-                .unwrap()
-                .starts_with("git config --show-origin")
-        );
+        assert!(refused["hint"].as_str().unwrap().starts_with("git config --show-origin"));
         assert!(started.exists());
         assert_eq!(sandbox.visible_state(), before);
         sandbox.check_invariants();
@@ -248,18 +227,11 @@ fn what_nobody_asked_for_is_never_signed() {
 fn signing_a_tag_runs_no_hook_and_no_template_of_the_user() {
     let sandbox = Sandbox::new();
     with_ssh_key(&sandbox);
-    let (hooks, seen) = (
-        sandbox.outside().join("hooks"),
-        sandbox.outside().join("seen"),
-    );
+    let (hooks, seen) = (sandbox.outside().join("hooks"), sandbox.outside().join("seen"));
     fs::create_dir_all(hooks.join("hooks")).unwrap();
     for folder in [hooks.clone(), hooks.join("hooks")] {
         let hook = folder.join("reference-transaction");
-        fs::write(
-            &hook,
-            format!("#!/bin/sh\necho \"$GIT_DIR\" >>'{}'\n", seen.display()),
-        )
-        .unwrap();
+        fs::write(&hook, format!("#!/bin/sh\necho \"$GIT_DIR\" >>'{}'\n", seen.display())).unwrap();
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     }
     sandbox.git(&["config", "core.hooksPath", hooks.to_str().unwrap()]);
@@ -302,15 +274,7 @@ fn gnupg_signs_as_git_configures_it() {
         assert!(output.status.success(), "{words}");
     };
     let key = "Ada <ada@example.com>";
-    gpg(&[
-        "--passphrase",
-        "",
-        "--quick-generate-key",
-        key,
-        "ed25519",
-        "sign",
-        "never",
-    ]);
+    gpg(&["--passphrase", "", "--quick-generate-key", key, "ed25519", "sign", "never"]);
     for name in ["commit.gpgSign", "tag.gpgSign"] {
         sandbox.git(&["config", name, "true"]);
     }
@@ -320,13 +284,9 @@ fn gnupg_signs_as_git_configures_it() {
     world.variables.extend([variable]);
     let run = sandbox.run_in(world.clone(), &["checkpoint", "-m", "x"]);
     let verified =
-        sandbox
-            .with("GNUPGHOME", home.path())
-            .git_output(&["log", "-1", "--format=%G?"]);
-    let stopped = Command::new("gpgconf")
-        .env("GNUPGHOME", home.path())
-        .args(["--kill", "all"])
-        .status();
+        sandbox.with("GNUPGHOME", home.path()).git_output(&["log", "-1", "--format=%G?"]);
+    let stopped =
+        Command::new("gpgconf").env("GNUPGHOME", home.path()).args(["--kill", "all"]).status();
     assert!(stopped.is_ok());
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(String::from_utf8_lossy(&verified.stdout).trim(), "G");

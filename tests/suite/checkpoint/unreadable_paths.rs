@@ -17,9 +17,7 @@ fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
     let is_root = fs::metadata(&sandbox.root).unwrap().uid() == 0;
     let mut command = if is_root {
         let mut command = sandbox.process("setpriv");
-        command
-            .args(["--bounding-set", WITHOUT])
-            .arg(program_path());
+        command.args(["--bounding-set", WITHOUT]).arg(program_path());
         command
     } else {
         sandbox.program()
@@ -62,10 +60,7 @@ fn goes_on(sandbox: &Sandbox, unread: &str) {
         let told = [output.stdout, output.stderr].concat();
         let told = String::from_utf8_lossy(&told).into_owned();
         // Redo compares, and looks at no file that is new.
-        assert!(
-            args == ["redo"] || told.contains(unread),
-            "{args:?}: {told}"
-        );
+        assert!(args == ["redo"] || told.contains(unread), "{args:?}: {told}");
     }
     sandbox.write("a.txt", "three\n");
     let answer = json(sandbox, &["checkpoint", "-m", "third"]);
@@ -126,10 +121,7 @@ fn a_restore_puts_nothing_where_it_could_not_look() {
     sandbox.set_mode("pg", 0o755);
     assert_eq!(fs::read_dir(sandbox.path("pg")).unwrap().count(), 1);
     assert_eq!(sandbox.read("pg/data"), "bytes\n");
-    let mode = fs::metadata(sandbox.path("pg"))
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = fs::metadata(sandbox.path("pg")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o755);
 }
 
@@ -177,26 +169,15 @@ fn an_unsearchable_folder_is_not_restored_or_undone() {
     sandbox.colony(&["checkpoint", "-m", "second"]);
     sandbox.colony(&["restore", "first", "--force"]);
     sandbox.write("pg/tracked", "mine\n");
-    let (refs, index) = (
-        sandbox.refs(),
-        fs::read(sandbox.path(".git/index")).unwrap(),
-    );
+    let (refs, index) = (sandbox.refs(), fs::read(sandbox.path(".git/index")).unwrap());
     sandbox.set_mode("pg", 0);
-    for args in [
-        &["restore", "second", "--force"][..],
-        &["undo"],
-        &["merge", "second"],
-    ] {
+    for args in [&["restore", "second", "--force"][..], &["undo"], &["merge", "second"]] {
         let output = run(&sandbox, args);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(128), "{args:?}: {said}");
         assert!(said.contains("pg"), "{args:?}: {said}");
         assert_eq!(sandbox.refs(), refs, "{args:?}");
-        assert_eq!(
-            fs::read(sandbox.path(".git/index")).unwrap(),
-            index,
-            "{args:?}"
-        );
+        assert_eq!(fs::read(sandbox.path(".git/index")).unwrap(), index, "{args:?}");
     }
     sandbox.set_mode("pg", 0o755);
     assert_eq!(sandbox.read("pg/tracked"), "mine\n");
@@ -222,11 +203,7 @@ fn a_new_file_that_may_not_be_read_is_left_out_and_named() {
     let mapped = run(&sandbox, &["map", "--worktree"]);
     let said = String::from_utf8_lossy(&mapped.stdout);
     assert!(said.ends_with("left out: x cannot be read\n"), "{said}");
-    assert_eq!(
-        mapped.status.code(),
-        Some(1),
-        "a file that failed beside others"
-    );
+    assert_eq!(mapped.status.code(), Some(1), "a file that failed beside others");
     // What is asked for by name is not left out.
     let named = run(&sandbox, &["commit", "-m", "named", "x"]);
     assert_eq!(named.status.code(), Some(128), "{named:?}");

@@ -9,13 +9,7 @@ use crate::support::{Sandbox, View};
 fn remote(sandbox: &Sandbox) -> String {
     let bare = sandbox.outside().join("remote.git");
     let bare = bare.to_str().unwrap();
-    sandbox.git(&[
-        "clone",
-        "-q",
-        "--bare",
-        sandbox.root.to_str().unwrap(),
-        bare,
-    ]);
+    sandbox.git(&["clone", "-q", "--bare", sandbox.root.to_str().unwrap(), bare]);
     bare.to_owned()
 }
 
@@ -42,32 +36,18 @@ fn an_agent_gets_a_clone_of_a_url_outside_of_any_repository() {
     let report = place.json(&["clone", &url, "--agent", "ada"]);
     let clone = at(&sandbox, &report);
     assert_eq!(report["branch"], "main");
-    assert!(
-        report["path"]
-            .as_str()
-            .unwrap()
-            .ends_with("/agents/ada/clones/main")
-    );
+    assert!(report["path"].as_str().unwrap().ends_with("/agents/ada/clones/main"));
     assert_eq!(clone.worktree(), sandbox.worktree());
     assert_eq!(clone.git(&["remote", "get-url", "origin"]), url);
-    assert_eq!(
-        clone.git(&["rev-parse", "origin/main"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(clone.git(&["rev-parse", "origin/main"]), sandbox.git(&["rev-parse", "main"]));
     clone.git(&["fsck", "--strict", "--no-dangling"]);
     assert_eq!(place.json(&["clones"])["count"], 1);
     // Another branch is another scope; the same one is there.
-    assert_eq!(
-        place.error(&["clone", &url, "--agent", "ada"]),
-        "agent-exists"
-    );
+    assert_eq!(place.error(&["clone", &url, "--agent", "ada"]), "agent-exists");
     let report = place.json(&["clone", &url, "--agent", "ada", "--scope", "a/b"]);
     assert!(report["path"].as_str().unwrap().ends_with("/clones/a%2Fb"));
     assert_eq!(place.error(&["clone", &url]), "usage");
-    assert_eq!(
-        place.error(&["clone", "ext::sh -c x", "--read-only"]),
-        "url-refused"
-    );
+    assert_eq!(place.error(&["clone", "ext::sh -c x", "--read-only"]), "url-refused");
 }
 
 #[test]
@@ -106,26 +86,15 @@ fn a_colony_says_where_clones_come_from() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
-    assert_eq!(
-        place.error(&["clone", "--agent", "ada"]),
-        "colony-not-found"
-    );
+    assert_eq!(place.error(&["clone", "--agent", "ada"]), "colony-not-found");
     let unknown = place.run(&["colony", "show", "$(touch pwned)"]).stderr;
-    assert!(
-        unknown.contains("git colony colony set '$(touch pwned)' URL"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("git colony colony set '$(touch pwned)' URL"), "{unknown}");
     sandbox.git(&["remote", "add", "origin", &url]);
     let would = sandbox.json(&["colony", "set", &url, "--branch", "main", "-n"]);
     assert_eq!(would["origin_url"], url.as_str());
     assert_eq!(sandbox.json(&["colony"])["count"], 0);
     sandbox.json(&["colony", "set", &url, "--branch", "main"]);
-    place.json(&[
-        "colony",
-        "set",
-        "odd \"name\"",
-        "https://u:secret@example.com/x",
-    ]);
+    place.json(&["colony", "set", "odd \"name\"", "https://u:secret@example.com/x"]);
     let shown = place.json(&["colony", "show", "odd \"name\""]);
     assert_eq!(shown["origin_url"], "https://example.com/x");
     assert_eq!(place.json(&["colony", "list"])["count"], 2);
@@ -142,19 +111,13 @@ fn an_agent_outside_of_a_repository_gets_a_clone_on_first_use() {
     let sandbox = Sandbox::new();
     let url = remote(&sandbox);
     let place = nowhere(&sandbox);
-    assert_eq!(
-        place.error(&["--agent", "ada", "checkpoints"]),
-        "not-a-repository"
-    );
+    assert_eq!(place.error(&["--agent", "ada", "checkpoints"]), "not-a-repository");
     place.json(&["colony", "set", &url]);
     assert_eq!(place.error(&["checkpoint", "-m", "x"]), "not-a-repository");
     for _ in 0..2 {
         let forked = place.json(&["--agent", "ada", "checkpoint", "-m", "here"]);
         assert_eq!(forked["ok"], true, "{forked:#}");
-        assert_eq!(
-            forked["author"],
-            "agent:ada:agent <ada@external.agent.colony.local>"
-        );
+        assert_eq!(forked["author"], "agent:ada:agent <ada@external.agent.colony.local>");
     }
     let clones = place.json(&["clones"]);
     assert_eq!(clones["count"], 1);
@@ -167,19 +130,11 @@ fn hubs_go_when_their_last_clone_has_gone_and_hold_no_work() {
     let sandbox = Sandbox::new();
     let hubs = sandbox.outside().join("home/.local/share/git-colony/hubs");
     let count = || {
-        let entries = fs::read_dir(&hubs)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(&hubs).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| is_hub(path)).count()
     };
     sandbox.json(&["agents", "new", "ada"]);
-    assert_eq!(
-        sandbox.json(&["clones", "gc"])["removed"]
-            .as_array()
-            .unwrap()
-            .len(),
-        0
-    );
+    assert_eq!(sandbox.json(&["clones", "gc"])["removed"].as_array().unwrap().len(), 0);
     sandbox.json(&["agents", "remove", "ada"]);
     let gc = sandbox.json(&["clones", "gc"]);
     assert_eq!(gc["kept"].as_array().unwrap().len(), 1, "{gc:#}");
@@ -277,44 +232,24 @@ fn a_manifest_with_its_own_store_sends_large_files_there() {
     for made in [["agents", "new", "ada"], ["clone", "--agent", "bob"]] {
         let clone = at(&sandbox, &sandbox.json(&made));
         let known = clone.git(&["lfs", "env"]);
-        assert!(
-            known.contains("Endpoint=https://lfs.example.com/store ("),
-            "{known}"
-        );
+        assert!(known.contains("Endpoint=https://lfs.example.com/store ("), "{known}");
         assert!(commit_large(&clone).starts_with("version https://git-lfs"));
-        assert!(
-            !fs::read_to_string(clone.path(".git/config"))
-                .unwrap()
-                .contains("secret")
-        );
+        assert!(!fs::read_to_string(clone.path(".git/config")).unwrap().contains("secret"));
     }
 }
 
 #[test]
 fn a_store_that_no_content_may_name_is_not_used() {
-    for url in [
-        "file:///tmp/store",
-        "ext::sh -c true",
-        "-x",
-        "http://lfs.example.com/s",
-    ] {
+    for url in ["file:///tmp/store", "ext::sh -c true", "-x", "http://lfs.example.com/s"] {
         let sandbox = with_large_files("separate", url);
         let made = sandbox.run(&["--json", "agents", "new", "ada"]);
-        assert!(
-            made.stderr.contains("warning: the store of large files"),
-            "{}",
-            made.stderr
-        );
+        assert!(made.stderr.contains("warning: the store of large files"), "{}", made.stderr);
         let clone = at(&sandbox, &serde_json::from_str(&made.stdout).unwrap());
         assert!(!clone.try_git(&["config", "lfs.url"]), "{url}");
     }
     let sandbox = with_large_files("separate", "");
     let made = sandbox.run(&["agents", "new", "ada"]);
-    assert!(
-        made.code == 0 && made.stderr.contains("is not a manifest"),
-        "{}",
-        made.stderr
-    );
+    assert!(made.code == 0 && made.stderr.contains("is not a manifest"), "{}", made.stderr);
 }
 
 #[test]
@@ -339,12 +274,8 @@ fn a_hub_is_compacted_and_nothing_is_dropped() {
     }
     let packs = || {
         let folder = Path::new(&hub).join("objects/pack");
-        let files = fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path());
-        files
-            .filter(|path| path.extension().is_some_and(|end| end == "pack"))
-            .count()
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "pack")).count()
     };
     assert!(packs() < 5, "{}", packs());
     git(&["fsck", "--strict", "--no-dangling"]);
@@ -491,10 +422,7 @@ fn a_push_guard_and_a_new_origin_come_along() {
     // A new clone goes by the origin that is there, not by what was noted once.
     let read = desk.json(&["clone", "--read-only"]);
     assert_eq!(read["url"], moved, "{read:#}");
-    assert_eq!(
-        at(&desk, &read).git(&["remote", "get-url", "origin"]),
-        moved
-    );
+    assert_eq!(at(&desk, &read).git(&["remote", "get-url", "origin"]), moved);
 }
 
 #[test]
@@ -504,11 +432,7 @@ fn a_sync_says_where_without_credentials() {
     desk.git(&["remote", "add", "origin", &url]);
     let would = desk.colony(&["sync", "-n"]);
     assert!(would.contains(&format!("  at {url}\n")), "{would}");
-    desk.git(&[
-        "config",
-        "remote.origin.pushurl",
-        "https://a:secret@host.example/x",
-    ]);
+    desk.git(&["config", "remote.origin.pushurl", "https://a:secret@host.example/x"]);
     let synced = desk.json(&["sync", "--fetch"]);
     assert_eq!(synced["url"], url.as_str());
     assert_eq!(synced["push_url"], "https://host.example/x");
@@ -550,10 +474,7 @@ fn a_clone_for_reading_is_shared_by_all_who_ask_for_it() {
     assert_eq!(foreign_again["path"], foreign["path"]);
     // That of an agent is its own.
     place.json(&["clone", &url, "--agent", "ada"]);
-    assert_eq!(
-        place.error(&["clone", &url, "--agent", "ada"]),
-        "agent-exists"
-    );
+    assert_eq!(place.error(&["clone", &url, "--agent", "ada"]), "agent-exists");
 }
 
 #[test]
@@ -639,12 +560,7 @@ fn where_no_colony_is_noted_the_one_clone_of_that_name_is_meant() {
     let place = nowhere(&sandbox);
     let refused = place.json(&["--agent", "ada", "status"]);
     assert_eq!(refused["code"], "not-a-repository");
-    assert!(
-        refused["hint"]
-            .as_str()
-            .unwrap()
-            .starts_with("git colony colony set URL ")
-    );
+    assert!(refused["hint"].as_str().unwrap().starts_with("git colony colony set URL "));
     sandbox.json(&["agents", "new", "ada"]);
     let status = place.json(&["--agent", "ada", "status"]);
     assert_eq!(status["current_branch"], "fork/ada", "{status:#}");

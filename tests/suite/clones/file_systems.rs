@@ -36,10 +36,7 @@ impl Apart {
     }
 
     fn run(&self, root: &Path, args: &[&str]) -> Run {
-        let mut world = World {
-            cwd: root.to_owned(),
-            ..self.desk.world()
-        };
+        let mut world = World { cwd: root.to_owned(), ..self.desk.world() };
         let variable = "COLONY_SHARED_ROOT".into();
         world.variables.insert(variable, self.shared.path().into());
         self.desk.run_in(world, &[&["--json"], args].concat())
@@ -48,12 +45,7 @@ impl Apart {
     /// Runs the program, which has to succeed without a warning.
     fn json(&self, root: &Path, args: &[&str]) -> Value {
         let run = self.run(root, args);
-        assert_eq!(
-            (run.code, run.stderr.as_str()),
-            (0, ""),
-            "{args:?} {}",
-            run.stdout
-        );
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{args:?} {}", run.stdout);
         serde_json::from_str(&run.stdout).unwrap()
     }
 
@@ -79,10 +71,7 @@ fn agents_work_on_another_file_system_than_the_desk() {
     let root = desk.root.clone();
     apart.json(&root, &["init"]);
     desk.write(".gitignore", "build/\ncache/\n");
-    desk.write(
-        ".colony/colony.toml",
-        "[clone]\ncopy = [\"build\"]\nlink = [\"cache\"]\n",
-    );
+    desk.write(".colony/colony.toml", "[clone]\ncopy = [\"build\"]\nlink = [\"cache\"]\n");
     desk.write("big.stl", "x".repeat(5000));
     apart.json(&root, &["commit", "-m", "large", "--all"]);
     desk.write("build/out.o", "object");
@@ -108,10 +97,7 @@ fn agents_work_on_another_file_system_than_the_desk() {
     apart.json(&root, &["checkpoint", "-m", "later"]);
     let made = apart.json(&root, &["clone", "--agent", "bob", "--scope", "other"]);
     let bob = apart.clone(&made);
-    assert_eq!(
-        fs::read_to_string(bob.join("dir/b.txt")).unwrap(),
-        "packed below\n"
-    );
+    assert_eq!(fs::read_to_string(bob.join("dir/b.txt")).unwrap(), "packed below\n");
     let hub = PathBuf::from(made["hub"].as_str().unwrap());
     apart.check_whole(&[&root, &ada, &bob]);
     // A hub has no HEAD that git-lfs could check.

@@ -48,20 +48,13 @@ fn a_named_agent_whose_work_cannot_be_seen_is_no_answer() {
     }
     let refused = desk.json(&["merge", "ada"]);
     let hint = refused["hint"].as_str().unwrap();
-    assert!(
-        hint.starts_with(&format!("rm '{}'", lock.display())),
-        "{hint}"
-    );
+    assert!(hint.starts_with(&format!("rm '{}'", lock.display())), "{hint}");
     assert_eq!(desk.visible_state(), before);
     // What is here needs nobody else, and the desk is shown with a word about what it may lack.
     assert_eq!(desk.json(&["diff", "main"])["ok"], true);
     let shown = desk.run(&["fleet"]);
     assert_eq!(shown.code, 0);
-    assert!(
-        shown.stderr.contains("warning: cannot read"),
-        "{}",
-        shown.stderr
-    );
+    assert!(shown.stderr.contains("warning: cannot read"), "{}", shown.stderr);
     fs::remove_dir(lock).unwrap();
     assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
 }
@@ -260,10 +253,7 @@ fn a_copy_of_a_checkout_gets_an_id_of_its_own() {
         desk.git(&["-C", store.to_str().unwrap(), "rev-parse", &name])
     };
     let mut tips = [published(&ids[0]), published(&ids[1])];
-    let mut heads = [
-        desk.git(&["rev-parse", "HEAD"]),
-        copy.git(&["rev-parse", "HEAD"]),
-    ];
+    let mut heads = [desk.git(&["rev-parse", "HEAD"]), copy.git(&["rev-parse", "HEAD"])];
     tips.sort();
     heads.sort();
     assert_eq!(tips, heads);
@@ -297,11 +287,7 @@ fn a_moved_checkout_keeps_its_id_and_its_successor_gets_a_hub() {
     assert_eq!(desk.json(&["agents"])["count"], 0);
     let made = desk.run(&["agents", "new", "bob"]);
     assert_eq!(made.code, 0, "{}", made.stderr);
-    assert!(
-        made.stderr.contains("an earlier repository"),
-        "{}",
-        made.stderr
-    );
+    assert!(made.stderr.contains("an earlier repository"), "{}", made.stderr);
     let listed = desk.json(&["agents"]);
     assert_eq!(listed["count"], 1);
     assert_ne!(listed["hub"], store.to_str().unwrap());
@@ -341,10 +327,7 @@ fn a_lost_record_is_written_again_by_the_user() {
         assert_eq!(refused["code"], "repository-broken", "{content:?}");
         if content != Some("{") {
             let hint = refused["hint"].as_str().unwrap();
-            assert!(
-                hint.starts_with("git colony clones refresh 'ada'"),
-                "{hint}"
-            );
+            assert!(hint.starts_with("git colony clones refresh 'ada'"), "{hint}");
         }
         let listed = desk.json(&["clones"]);
         assert_eq!(listed["count"], 1, "{listed:#}");
@@ -389,10 +372,7 @@ fn a_clone_with_a_damaged_record_is_listed_and_keeps_its_hub() {
             assert_eq!(found["damaged"][0]["code"], code, "{args:?} {found:#}");
             assert_eq!(found["damaged"][0]["agent"], "ada");
             let said = desk.run(args).stderr;
-            assert!(
-                said.contains("warning: damaged, the clone of agent 'ada'"),
-                "{said}"
-            );
+            assert!(said.contains("warning: damaged, the clone of agent 'ada'"), "{said}");
         }
         assert_eq!(desk.error(&["agents", "path", "ada"]), code);
         assert_eq!(desk.error(&["agents", "remove", "ada"]), code);
@@ -400,9 +380,6 @@ fn a_clone_with_a_damaged_record_is_listed_and_keeps_its_hub() {
         assert!(store.is_dir(), "it borrows from there");
     }
     fs::write(&record, whole).unwrap();
-    assert_eq!(
-        desk.json(&["fleet"])["damaged"].as_array().unwrap().len(),
-        0
-    );
+    assert_eq!(desk.json(&["fleet"])["damaged"].as_array().unwrap().len(), 0);
     assert_eq!(desk.json(&["merge", "ada"])["outcome"], "fast_forward");
 }

@@ -94,10 +94,7 @@ fn what_is_outside_the_cone_is_in_every_commit() {
     assert!(!ada.path("docs").exists() && !ada.path("-x").exists());
     ada.git(&["fsck", "--strict", "--no-dangling"]);
     let removed = desk.json(&["agents", "remove", "ada"]);
-    let (hub, kept) = (
-        removed["hub"].as_str().unwrap(),
-        removed["kept_as"].as_str().unwrap(),
-    );
+    let (hub, kept) = (removed["hub"].as_str().unwrap(), removed["kept_as"].as_str().unwrap());
     let tree = format!("{kept}heads/fork/ada");
     let kept = desk.git(&["-C", hub, "ls-tree", "-r", &tree, "--", "-x"]);
     assert_eq!(kept.lines().count(), 2, "{kept}");
@@ -167,10 +164,7 @@ fn where_nobody_says_the_setting_does() {
         assert_eq!(clone_of(&desk, &made).worktree(), git.worktree());
     }
     // What is typed wins, and so does the whole tree.
-    assert_eq!(
-        held(&desk, &["agents", "new", "eve", "--sparse=-x"]),
-        ["-x"]
-    );
+    assert_eq!(held(&desk, &["agents", "new", "eve", "--sparse=-x"]), ["-x"]);
     assert_eq!(held(&desk, &["agents", "new", "dan", "--no-sparse"]), ALL);
     let whole = ["clone", "--agent", "fay", "--no-sparse"];
     assert_eq!(held(&desk, &whole), ALL);
@@ -183,22 +177,12 @@ fn where_nobody_says_the_setting_does() {
     desk.write(".colony/colony.toml", "[clone]\nsparse = [\"-x\"]\n");
     assert_eq!(held(&desk, &["agents", "new", "gus"]), ["docs", "src"]);
     let made = desk.json(&["agents", "new", "hal", "--with-changes"]);
-    assert_eq!(
-        made["sparse"],
-        serde_json::json!([]),
-        "what is uncommitted may be anywhere"
-    );
+    assert_eq!(made["sparse"], serde_json::json!([]), "what is uncommitted may be anywhere");
     // The user's own configuration, where the repository says nothing.
     let before = ["--from", "HEAD~1"];
-    assert_eq!(
-        held(&desk, &[&["agents", "new", "ivy"], &before[..]].concat()),
-        ["dir"]
-    );
+    assert_eq!(held(&desk, &[&["agents", "new", "ivy"], &before[..]].concat()), ["dir"]);
     desk.git(&["config", "colony.clone.sparse", "src, -x"]);
-    assert_eq!(
-        held(&desk, &[&["agents", "new", "joe"], &before[..]].concat()),
-        ["-x", "src"]
-    );
+    assert_eq!(held(&desk, &[&["agents", "new", "joe"], &before[..]].concat()), ["-x", "src"]);
 }
 
 #[test]
@@ -220,11 +204,7 @@ fn a_setting_that_escapes_is_void_and_a_missing_one_is_reported() {
         say(&desk, wrong);
         let name = format!("agent-{number}");
         let run = desk.run(&["agents", "new", &name, "-n"]);
-        assert!(
-            run.stderr.contains("'clone.sparse'"),
-            "{wrong} {}",
-            run.stderr
-        );
+        assert!(run.stderr.contains("'clone.sparse'"), "{wrong} {}", run.stderr);
         assert_eq!(held(&desk, &["agents", "new", &name]), ALL, "{wrong}");
     }
     say(&desk, "[\"src\", \"gone\\u001b[31m\", \"a.txt\"]");
@@ -261,10 +241,7 @@ fn what_is_written_outside_of_the_cone_is_seen_and_kept() {
     assert_eq!(held.trim_end(), "important");
     assert_eq!(clone.git(&["status", "--porcelain"]), "");
     clone.json(&["undo"]);
-    assert_eq!(
-        fs::read_to_string(clone.path("docs/api/in.txt")).unwrap(),
-        "important\n"
-    );
+    assert_eq!(fs::read_to_string(clone.path("docs/api/in.txt")).unwrap(), "important\n");
     let status = clone.git(&["status", "--porcelain"]);
     assert_eq!(status.trim(), "M docs/api/in.txt");
 }

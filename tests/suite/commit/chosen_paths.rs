@@ -6,13 +6,7 @@ use crate::support::Sandbox;
 
 /// What the newest commit changes, as git tells it.
 fn committed(sandbox: &Sandbox) -> String {
-    sandbox.git(&[
-        "show",
-        "--format=%s",
-        "--name-status",
-        "--no-renames",
-        "HEAD",
-    ])
+    sandbox.git(&["show", "--format=%s", "--name-status", "--no-renames", "HEAD"])
 }
 
 fn hook(sandbox: &Sandbox, name: &str, script: &str) {
@@ -90,27 +84,18 @@ fn all_takes_what_a_checkpoint_takes() {
     let dry = sandbox.json(&["commit", "-n", "--all", "-m", "everything"]);
     assert_eq!(sandbox.visible_state(), before);
     assert!(!sandbox.path(".git/colony").exists());
-    assert_eq!(
-        (&dry["sha"], &dry["files_changed"]),
-        (&Value::Null, &json!(3))
-    );
+    assert_eq!((&dry["sha"], &dry["files_changed"]), (&Value::Null, &json!(3)));
     insta::assert_snapshot!(sandbox.colony(&["commit", "--all", "-m", "everything", "-m", "and why"]), @r"
     committed 'everything' with 3 changed paths, on 'main': 4e9b65e0
     left out: .env (looks like a secret; naming the file itself includes it)
     left out: deep/id_rsa (looks like a secret; naming the file itself includes it)
     to undo: git colony undo   (op-1)
     ");
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%B"]),
-        "everything\n\nand why"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%B"]), "everything\n\nand why");
     assert_eq!(sandbox.git(&["status", "--short"]), "?? .env\n?? deep/");
     // The file itself named, it is taken.
     let answer = sandbox.json(&["commit", "-m", "on purpose", ".env", "deep"]);
-    assert_eq!(
-        answer["left_out"],
-        json!([{"path": "deep/id_rsa", "reason": "secret"}])
-    );
+    assert_eq!(answer["left_out"], json!([{"path": "deep/id_rsa", "reason": "secret"}]));
     assert_eq!(sandbox.git(&["status", "--short"]), "?? deep/");
 }
 
@@ -120,10 +105,7 @@ fn nothing_to_commit_is_said_and_is_no_failure() {
     sandbox.write("else", "x\n");
     hook(&sandbox, "pre-commit", "exit 1\n");
     let answer = sandbox.json(&["commit", "-m", "nothing", "a.txt"]);
-    assert_eq!(
-        (&answer["ok"], &answer["changed"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&answer["ok"], &answer["changed"]), (&json!(true), &json!(false)));
     assert_eq!(answer["sha"], sandbox.git(&["rev-parse", "HEAD"]));
     assert!(answer["op"].is_null());
     assert_eq!(
@@ -133,10 +115,7 @@ fn nothing_to_commit_is_said_and_is_no_failure() {
     sandbox.check_invariants();
     let unborn = Sandbox::unborn();
     let answer = unborn.json(&["commit", "-m", "nothing", "--all"]);
-    assert_eq!(
-        (&answer["sha"], &answer["changed"]),
-        (&Value::Null, &json!(false))
-    );
+    assert_eq!((&answer["sha"], &answer["changed"]), (&Value::Null, &json!(false)));
     unborn.write("first", "x\n");
     let answer = unborn.json(&["commit", "-m", "first", "--all"]);
     assert_eq!(answer["sha"], unborn.git(&["rev-parse", "HEAD"]));
@@ -147,26 +126,14 @@ fn hooks_run_in_gits_order_and_see_the_commit_to_be() {
     let sandbox = Sandbox::new();
     let seen = sandbox.outside().join("seen");
     let seen = seen.to_str().unwrap();
-    hook(
-        &sandbox,
-        "pre-commit",
-        &format!("echo pre $(git diff --cached --name-only) >> {seen}\n"),
-    );
-    hook(
-        &sandbox,
-        "prepare-commit-msg",
-        &format!("echo prepare $2 >> {seen}\n"),
-    );
+    hook(&sandbox, "pre-commit", &format!("echo pre $(git diff --cached --name-only) >> {seen}\n"));
+    hook(&sandbox, "prepare-commit-msg", &format!("echo prepare $2 >> {seen}\n"));
     hook(
         &sandbox,
         "commit-msg",
         &format!("echo msg $(cat $1) >> {seen}; echo 'Signed-off-by: A' >> $1\n"),
     );
-    hook(
-        &sandbox,
-        "post-commit",
-        &format!("echo post $(git log -1 --format=%s) >> {seen}\n"),
-    );
+    hook(&sandbox, "post-commit", &format!("echo post $(git log -1 --format=%s) >> {seen}\n"));
     sandbox.write("staged", "x\n");
     sandbox.git(&["add", "staged"]);
     sandbox.write("a.txt", "two\n");
@@ -178,10 +145,7 @@ fn hooks_run_in_gits_order_and_see_the_commit_to_be() {
     msg subject
     post subject Signed-off-by: A
     ");
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%B"]),
-        "subject\nSigned-off-by: A"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%B"]), "subject\nSigned-off-by: A");
     // git itself runs the same.
     std::fs::remove_file(seen).unwrap();
     sandbox.git(&["reset", "-q", "--soft", "HEAD~1"]);
@@ -218,13 +182,10 @@ fn a_hook_that_refuses_leaves_all_as_it_was() {
         let run = sandbox.run(&["commit", "-m", "no", "a.txt", "new"]);
         assert_eq!(run.code, 128);
         assert!(run.stderr.contains("not like this"), "{}", run.stderr);
-        assert!(run.stderr.contains(&format!(
-            "the {name} hook exited with 3; nothing was committed"
-        )));
-        assert_eq!(
-            sandbox.error(&["commit", "-m", "no", "a.txt"]),
-            "hook-refused"
+        assert!(
+            run.stderr.contains(&format!("the {name} hook exited with 3; nothing was committed"))
         );
+        assert_eq!(sandbox.error(&["commit", "-m", "no", "a.txt"]), "hook-refused");
         assert_eq!(sandbox.visible_state(), before);
         sandbox.check_invariants();
     }
@@ -235,10 +196,7 @@ fn a_hook_that_empties_the_message_or_commits_itself_refuses() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
     hook(&sandbox, "commit-msg", ": > $1\n");
-    assert_eq!(
-        sandbox.error(&["commit", "-m", "x", "a.txt"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["commit", "-m", "x", "a.txt"]), "invalid-value");
     hook(
         &sandbox,
         "commit-msg",
@@ -288,10 +246,7 @@ fn what_cannot_be_committed_is_refused_by_name() {
     }
     assert_eq!(sandbox.visible_state(), before);
     sandbox.git(&["config", "--unset", "user.name"]);
-    assert_eq!(
-        sandbox.error(&["commit", "-m", "x", "--all"]),
-        "identity-unknown"
-    );
+    assert_eq!(sandbox.error(&["commit", "-m", "x", "--all"]), "identity-unknown");
     let agent = sandbox.json(&["--agent", "ada", "commit", "-m", "x", "--all"]);
     assert_eq!(agent["changed"], true);
     let author = "agent:ada:agent <ada@external.agent.colony.local>";
@@ -308,17 +263,11 @@ fn the_middle_of_a_merge_and_paths_in_conflict_are_left_alone() {
     sandbox.write("a.txt", "ours\n");
     sandbox.git(&["commit", "-qam", "ours"]);
     assert!(!sandbox.try_git(&["merge", "other"]));
-    assert_eq!(
-        sandbox.error(&["commit", "-m", "x", "--all"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["commit", "-m", "x", "--all"]), "operation-in-progress");
     // A stash that does not apply leaves a conflict without a merge.
     sandbox.git(&["merge", "--quit"]);
     sandbox.write("dir/b.txt", "mine\n");
-    assert_eq!(
-        sandbox.error(&["commit", "-m", "x", "--all"]),
-        "unmerged-paths"
-    );
+    assert_eq!(sandbox.error(&["commit", "-m", "x", "--all"]), "unmerged-paths");
     sandbox.colony(&["commit", "-m", "beside the conflict", "dir"]);
     assert_eq!(sandbox.git(&["status", "--short"]), "UU a.txt");
     assert_eq!(sandbox.git(&["ls-files", "-u"]).lines().count(), 3);

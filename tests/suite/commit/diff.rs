@@ -23,10 +23,7 @@ fn changed() -> Sandbox {
     sandbox.git(&["commit", "-qm", "before"]);
     sandbox.git(&["mv", "long.txt", "renamed.txt"]);
     sandbox.write("renamed.txt", long.replace("line 7\n", "seven\n7\n"));
-    sandbox.write(
-        "copied from.txt",
-        format!("{}more\n", long.replace("line", "row")),
-    );
+    sandbox.write("copied from.txt", format!("{}more\n", long.replace("line", "row")));
     sandbox.write("copy", long.replace("line", "row"));
     sandbox.write("binary", b"\0\x01\x03");
     sandbox.remove("gone");
@@ -70,10 +67,7 @@ fn every_kind_of_change_is_told_with_true_counts() {
     modified t	ab - 1 0
     ");
     let binary = &answer["entries"][1];
-    assert_eq!(
-        (&binary["path"], &binary["binary"]),
-        (&"binary".into(), &true.into())
-    );
+    assert_eq!((&binary["path"], &binary["binary"]), (&"binary".into(), &true.into()));
     insta::assert_snapshot!(sandbox.colony(&["diff", "HEAD~1", "HEAD"]), @r"
     from 'HEAD~1' to 'HEAD': 8 changed paths, +5 -3
     M  +0 -0   a.txt
@@ -143,17 +137,11 @@ fn a_diff_without_names_shows_the_worktree_and_writes_nothing() {
             "added new - 1 0"
         ]
     );
-    assert_eq!(
-        (&answer["ref_a"], &answer["ref_b"]),
-        (&"HEAD".into(), &"worktree".into())
-    );
+    assert_eq!((&answer["ref_a"], &answer["ref_b"]), (&"HEAD".into(), &"worktree".into()));
     assert_eq!(answer["commit_b"], Value::Null);
     assert_eq!(answer["left_out"][0]["path"], ".env");
     let patch = answer["raw_unified_diff"].as_str().unwrap();
-    assert!(
-        patch.contains("+two\n") && !patch.contains("TOKEN"),
-        "{patch}"
-    );
+    assert!(patch.contains("+two\n") && !patch.contains("TOKEN"), "{patch}");
     assert_eq!(sandbox.git(&["count-objects", "-v"]), objects);
     assert_eq!(sandbox.visible_state(), state);
     assert!(!sandbox.path(".git/colony").exists());
@@ -190,11 +178,7 @@ fn states_are_found_by_any_of_their_names() {
     for name in ["a label", "@{1}", "fork/idea", "idea", "main~1", "HEAD~1"] {
         let answer = sandbox.json(&["diff", name]);
         assert_eq!(lines(&answer), wanted, "{name}");
-        assert_eq!(
-            lines(&sandbox.json(&["diff", name, "main"])),
-            wanted,
-            "{name}"
-        );
+        assert_eq!(lines(&sandbox.json(&["diff", name, "main"])), wanted, "{name}");
     }
     let answer = sandbox.json(&["diff", "--checkpoint", "a label"]);
     assert_eq!(lines(&answer), wanted);
@@ -202,19 +186,10 @@ fn states_are_found_by_any_of_their_names() {
     // The state before the second checkpoint: the same files, uncommitted.
     let before = sandbox.json(&["diff", "--checkpoint", "op-2", "--worktree"]);
     assert_eq!(lines(&before), Vec::<String>::new());
-    assert_eq!(
-        sandbox.error(&["diff", "--checkpoint", "none"]),
-        "checkpoint-not-found"
-    );
-    assert_eq!(
-        sandbox.error(&["diff", "no such thing"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["diff", "--checkpoint", "none"]), "checkpoint-not-found");
+    assert_eq!(sandbox.error(&["diff", "no such thing"]), "revision-not-found");
     assert_eq!(sandbox.error(&["diff", "-x"]), "usage");
-    assert_eq!(
-        sandbox.error(&["diff", "main", "--checkpoint", "later"]),
-        "usage"
-    );
+    assert_eq!(sandbox.error(&["diff", "main", "--checkpoint", "later"]), "usage");
 }
 
 #[test]
@@ -233,10 +208,7 @@ fn what_is_printed_can_be_applied_and_is_safe_on_a_terminal() {
     sandbox.write(".git/patch", printed);
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     sandbox.git(&["apply", "--index", ".git/patch"]);
-    assert_eq!(
-        sandbox.git(&["write-tree"]),
-        sandbox.git(&["rev-parse", "ORIG_HEAD^{tree}"])
-    );
+    assert_eq!(sandbox.git(&["write-tree"]), sandbox.git(&["rev-parse", "ORIG_HEAD^{tree}"]));
     let mut world = sandbox.world();
     world.stdout_is_terminal = true;
     let args = ["diff", "HEAD", "ORIG_HEAD", "--patch"];
@@ -256,16 +228,9 @@ fn a_long_patch_is_cut_between_files_and_says_so() {
     let answer = sandbox.json(&["diff", "--patch"]);
     assert_eq!(answer["truncated"], true);
     let patch = answer["raw_unified_diff"].as_str().unwrap();
-    assert!(
-        patch.ends_with("x\n") && patch.len() < 256 * 1024,
-        "{patch}"
-    );
+    assert!(patch.ends_with("x\n") && patch.len() < 256 * 1024, "{patch}");
     assert_eq!(answer["entries"].as_array().unwrap().len(), 4);
-    assert!(
-        sandbox
-            .colony(&["diff", "--patch"])
-            .contains("is cut at 256 KiB")
-    );
+    assert!(sandbox.colony(&["diff", "--patch"]).contains("is cut at 256 KiB"));
     sandbox.remove("d");
     assert_eq!(sandbox.json(&["diff", "--patch"])["truncated"], false);
 }
@@ -276,16 +241,8 @@ fn files_that_only_git_can_store_are_compared_too() {
     sandbox.write(".gitattributes", "wide working-tree-encoding=UTF-16LE\n");
     sandbox.write("wide", b"a\0\n\0");
     let answer = sandbox.json(&["diff", "--patch"]);
-    assert_eq!(
-        lines(&answer),
-        ["added .gitattributes - 1 0", "added wide - 1 0"]
-    );
-    assert!(
-        answer["raw_unified_diff"]
-            .as_str()
-            .unwrap()
-            .contains("+a\n")
-    );
+    assert_eq!(lines(&answer), ["added .gitattributes - 1 0", "added wide - 1 0"]);
+    assert!(answer["raw_unified_diff"].as_str().unwrap().contains("+a\n"));
 }
 
 #[test]
@@ -295,14 +252,7 @@ fn names_that_are_not_utf8_and_submodules_are_told() {
     let odd = std::ffi::OsStr::from_bytes(b"caf\xe9");
     std::fs::write(sandbox.root.join(odd), "x\n").unwrap();
     let commit = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.git(&[
-        "update-index",
-        "--add",
-        "--cacheinfo",
-        "160000",
-        &commit,
-        "sub",
-    ]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", "160000", &commit, "sub"]);
     std::fs::create_dir(sandbox.path("sub")).unwrap();
     let answer = sandbox.json(&["diff"]);
     assert_eq!(answer["entries"][0]["path"]["path"], r"caf\xe9");

@@ -22,9 +22,7 @@ fn paths(told: &Value) -> Vec<&str> {
 /// A repository with a plan of one of its two projects.
 fn planned() -> Sandbox {
     let sandbox = repository();
-    let long: Vec<String> = (0..300)
-        .map(|it| format!("pub fn lock_{it}() {{}}\n"))
-        .collect();
+    let long: Vec<String> = (0..300).map(|it| format!("pub fn lock_{it}() {{}}\n")).collect();
     sandbox.write("src/long.rs", long.join("\n"));
     configure(
         &sandbox,
@@ -45,18 +43,12 @@ fn a_plan_is_printed_with_its_sources() {
     assert_eq!(told["budget_tokens"], 3_584);
     let part = &told["parts"][1];
     assert_eq!(part["fragment_id"], "default:repository:src/lock.rs");
-    assert_eq!(
-        (&part["from"], &part["tier"]),
-        (&json!("hydrated"), &json!("hot"))
-    );
+    assert_eq!((&part["from"], &part["tier"]), (&json!("hydrated"), &json!("hot")));
     sandbox.colony(&["map"]);
     let told = context(&sandbox, &["--plan", "default"]);
     assert_eq!(told["parts"][1]["from"], "scope");
     assert!(told["parts"][1]["page_id"].is_string());
-    sandbox.write(
-        "src/lock.rs",
-        "/// Takes another lock.\npub fn take_other_lock() {}\n",
-    );
+    sandbox.write("src/lock.rs", "/// Takes another lock.\npub fn take_other_lock() {}\n");
     let told = context(&sandbox, &["--plan", "default"]);
     assert_eq!(told["parts"][1]["from"], "hydrated");
     assert!(told["text"].as_str().unwrap().contains("take_other_lock"));
@@ -85,14 +77,7 @@ fn the_text_of_a_plan_never_exceeds_the_budget() {
 fn the_same_plan_gives_the_same_text_while_files_move_up() {
     let sandbox = planned();
     sandbox.git(&["config", "colony.context.hotTokens", "20"]);
-    let args = [
-        "context",
-        "--plan",
-        "code",
-        "take a lock",
-        "--budget",
-        "400",
-    ];
+    let args = ["context", "--plan", "code", "take a lock", "--budget", "400"];
     let first = sandbox.colony(&args);
     for _ in 0..6 {
         assert_eq!(sandbox.colony(&args), first);
@@ -110,10 +95,7 @@ fn an_agent_sees_no_file_outside_of_plan_and_view() {
     sandbox.write("src/secret.pem", "lock lock lock\n");
     std::os::unix::fs::symlink("/etc/passwd", sandbox.path("src/passwd")).unwrap();
     let told = context(&sandbox, &["--plan", "code", "lock guide root"]);
-    assert!(
-        paths(&told).iter().all(|path| path.starts_with("src/")),
-        "{told}"
-    );
+    assert!(paths(&told).iter().all(|path| path.starts_with("src/")), "{told}");
     assert!(!told["text"].as_str().unwrap().contains("root:"));
     assert_eq!(told["task"]["projects"], json!(["app"]));
     assert_eq!(told["task"]["skipped"], 2);
@@ -165,19 +147,13 @@ fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
     let told = context(&sandbox, &args);
     assert_eq!(paths(&told), ["src/lock.rs"]);
     let part = &told["parts"][0];
-    assert_eq!(
-        (&part["from"], &part["scope_id"]),
-        (&json!("scope"), &json!(scope))
-    );
+    assert_eq!((&part["from"], &part["scope_id"]), (&json!("scope"), &json!(scope)));
     assert_eq!(part["tier"], Value::Null);
     // The same passages of a tier are printed once.
     let both = context(&sandbox, &["--plan", "mapped", "how is a lock taken"]);
     assert_eq!(paths(&both), paths(&told));
     assert_eq!(both["parts"][0]["tier"], "hot");
-    assert_eq!(
-        both["text"].as_str().unwrap().matches("take_lock").count(),
-        1
-    );
+    assert_eq!(both["text"].as_str().unwrap().matches("take_lock").count(), 1);
     // A file that is too large for the tiers is found.
     let zebra = context(&sandbox, &["--plan", "mapped", "zebra at noon"]);
     assert_eq!(paths(&zebra), ["docs/large.md"]);
@@ -190,12 +166,7 @@ fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
     let told = context(&sandbox, &args);
     assert!(!paths(&told).contains(&"key.txt"), "{told}");
     // What has changed since is printed as it is now.
-    sandbox.git(&[
-        "config",
-        "--add",
-        "colony.project.mapped.resource",
-        "docs git-checkout docs",
-    ]);
+    sandbox.git(&["config", "--add", "colony.project.mapped.resource", "docs git-checkout docs"]);
     sandbox.write("docs/guide.md", "# Guide\n\nA lock is taken by name.\n");
     let told = context(&sandbox, &["--plan", "mapped", "how is a lock taken"]);
     let text = told["text"].as_str().unwrap();
@@ -206,19 +177,8 @@ fn a_scope_of_the_plan_is_searched_beyond_its_fragments() {
 fn a_skeleton_has_headings_and_definitions_within_its_share() {
     let sandbox = planned();
     let question = ["lock"];
-    let all = context(
-        &sandbox,
-        &[&["--plan", "code", "--budget", "1000"], &question[..]].concat(),
-    );
-    let args = [
-        "--plan",
-        "code",
-        "--budget",
-        "1000",
-        "--skeleton",
-        "0.15",
-        "lock",
-    ];
+    let all = context(&sandbox, &[&["--plan", "code", "--budget", "1000"], &question[..]].concat());
+    let args = ["--plan", "code", "--budget", "1000", "--skeleton", "0.15", "lock"];
     let told = context(&sandbox, &args);
     assert_eq!(told["budget_tokens"], 150);
     assert_eq!(told["task"]["skeleton"], 0.15);
@@ -261,10 +221,7 @@ fn a_file_that_became_a_link_is_in_no_output() {
         for args in [args.to_vec(), [&["--json"], args].concat()] {
             let run = sandbox.run(&args);
             let said = run.stdout + &run.stderr;
-            assert!(
-                !said.contains("root:") && !said.contains("/etc"),
-                "{args:?}: {said}"
-            );
+            assert!(!said.contains("root:") && !said.contains("/etc"), "{args:?}: {said}");
         }
     }
 }
@@ -288,10 +245,7 @@ fn a_change_is_seen_that_size_and_time_do_not_show() {
         file.set_modified(before).unwrap();
         assert_eq!(context(&sandbox, &kept)["task"]["stale"], 1);
         let changed = context(&sandbox, &args);
-        assert!(
-            changed["text"].as_str().unwrap().contains(name),
-            "{changed}"
-        );
+        assert!(changed["text"].as_str().unwrap().contains(name), "{changed}");
     }
 }
 

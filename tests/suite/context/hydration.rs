@@ -18,10 +18,7 @@ fn hydration_answers_with_counts_and_tiers() {
     assert_eq!(sandbox.json(&["context", "list"])["count"], 0);
     assert_snapshot!(format!("{:#}", sandbox.json(&["context", "hydrate"])));
     let again = sandbox.json(&["context", "hydrate"]);
-    assert_eq!(
-        (&again["stored"], &again["changed"]),
-        (&json!(4), &json!(0))
-    );
+    assert_eq!((&again["stored"], &again["changed"]), (&json!(4), &json!(0)));
     assert_snapshot!(sandbox.colony(&["context", "hydrate", "--plan", "default"]));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
@@ -42,10 +39,7 @@ fn a_fragment_has_its_blob_and_texts_about_it() {
     sandbox.write("src/lock.rs", "pub fn changed() {}\n");
     let told = sandbox.json(&["context", "list"]);
     let stale = told["fragments"].as_array().unwrap().iter();
-    let stale: Vec<_> = stale
-        .filter(|it| it["stale"] == true)
-        .map(|it| &it["path"])
-        .collect();
+    let stale: Vec<_> = stale.filter(|it| it["stale"] == true).map(|it| &it["path"]).collect();
     assert_eq!(stale, ["src/lock.rs"]);
     let told = sandbox.json(&["context", "hydrate"]);
     assert_eq!((&told["stored"], &told["changed"]), (&json!(4), &json!(1)));
@@ -140,17 +134,11 @@ fn a_listing_stops_at_the_file_that_would_be_too_much() {
         "[projects.all]\nresources = [\n  { id = \"data\", type = \"directory\", location = \"data\" },\n  { id = \"more\", type = \"directory\", location = \"more\" },\n]\n[projects.more]\nresources = [{ id = \"more\", type = \"directory\", location = \"more\" }]\n",
     );
     let told = sandbox.json(&["context", "hydrate", "--project", "all"]);
-    assert_eq!(
-        (&told["stored"], &told["bytes"]),
-        (&json!(40), &json!(10_485_760))
-    );
+    assert_eq!((&told["stored"], &told["bytes"]), (&json!(40), &json!(10_485_760)));
     assert_eq!(told["stopped"], true);
     assert_eq!(skipped(&told), ["data/40.txt project_full"]);
     let told = sandbox.json(&["context", "hydrate", "--project", "more"]);
-    assert_eq!(
-        (&told["stored"], &told["stopped"]),
-        (&json!(1), &json!(false))
-    );
+    assert_eq!((&told["stored"], &told["stopped"]), (&json!(1), &json!(false)));
 }
 
 #[test]
@@ -180,12 +168,7 @@ fn a_directory_is_walked_without_what_tools_fill() {
     files.sort();
     assert_eq!(
         files,
-        [
-            "hot d d/.hidden",
-            "hot d d/a/b.txt",
-            "hot d d/a/deep/dist",
-            "hot d d/top.txt"
-        ]
+        ["hot d d/.hidden", "hot d d/a/b.txt", "hot d d/a/deep/dist", "hot d d/top.txt"]
     );
 }
 
@@ -201,11 +184,7 @@ fn names_of_any_bytes_are_read_and_shown_safely() {
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert!(text.contains("\u{e9}.txt"));
     let rows = sandbox.json(&["context", "list"]);
-    let odd = rows["fragments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["path"].is_object());
+    let odd = rows["fragments"].as_array().unwrap().iter().find(|it| it["path"].is_object());
     assert_eq!(odd.unwrap()["path"]["bytes"], "YmFk/xtbMzFtCm5hbWU=");
 }
 
@@ -250,10 +229,7 @@ fn scopes_and_documents_are_hydrated_as_they_were_mapped() {
     let sandbox = repository();
     sandbox.colony(&["map"]);
     sandbox.colony(&["ingest", "docs"]);
-    let scope = sandbox.json(&["scopes"])["mappings"][0]["scope_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let scope = sandbox.json(&["scopes"])["mappings"][0]["scope_id"].as_str().unwrap().to_owned();
     configure(
         &sandbox,
         &format!(
@@ -281,15 +257,9 @@ fn large_files_are_read_where_their_content_is_here() {
     let folder = format!(".git/lfs/objects/{}/{}", &oid[..2], &oid[2..4]);
     sandbox.write(&format!("{folder}/{oid}"), "the content\n");
     let told = sandbox.json(&["context", "hydrate"]);
-    assert_eq!(
-        skipped(&told),
-        ["large.txt too_large", "missing.txt lfs_missing"]
-    );
+    assert_eq!(skipped(&told), ["large.txt too_large", "missing.txt lfs_missing"]);
     let row = &sandbox.json(&["context", "list"])["fragments"][0];
-    assert_eq!(
-        (&row["path"], &row["bytes"]),
-        (&json!("here.txt"), &json!(12))
-    );
+    assert_eq!((&row["path"], &row["bytes"]), (&json!("here.txt"), &json!(12)));
 }
 
 #[test]

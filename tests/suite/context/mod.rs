@@ -51,14 +51,8 @@ fn listed(view: &View, args: &[&str]) -> Vec<String> {
 /// Returns `path reason` of each skipped file.
 fn skipped(told: &Value) -> Vec<String> {
     let rows = told["skipped"].as_array().unwrap().iter();
-    rows.map(|row| {
-        format!(
-            "{} {}",
-            row["path"].as_str().unwrap(),
-            row["reason"].as_str().unwrap()
-        )
-    })
-    .collect()
+    rows.map(|row| format!("{} {}", row["path"].as_str().unwrap(), row["reason"].as_str().unwrap()))
+        .collect()
 }
 
 /// Returns what a refused command says on standard error.

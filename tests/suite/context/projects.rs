@@ -35,17 +35,10 @@ fn projects_are_those_of_the_repository_and_of_the_user() {
     let names: Vec<_> = names.map(|it| (&it["name"], &it["source"])).collect();
     assert_eq!(
         json!(names),
-        json!([
-            ["app", "repository"],
-            ["docs", "repository"],
-            ["mine", "user"]
-        ])
+        json!([["app", "repository"], ["docs", "repository"], ["mine", "user"]])
     );
     let docs = &told["projects"][1]["resources"];
-    assert_eq!(
-        (&docs[0]["files"], &docs[1]["exists"]),
-        (&json!(1), &json!(false))
-    );
+    assert_eq!((&docs[0]["files"], &docs[1]["exists"]), (&json!(1), &json!(false)));
     assert_eq!(told["projects"][2]["resources"][0]["bytes"], 5);
     let plans = sandbox.json(&["plans"]);
     let rows = plans["plans"].as_array().unwrap().iter();
@@ -75,10 +68,7 @@ fn a_repository_names_no_place_outside_of_it() {
         );
         sandbox.write(".colony/colony.toml", format!("[projects.x]\n{resource}\n"));
         let told = refused(&sandbox, &["context", "hydrate"]);
-        assert!(
-            told.contains("not a path below the root"),
-            "{location:?}: {told}"
-        );
+        assert!(told.contains("not a path below the root"), "{location:?}: {told}");
         let told = sandbox.json(&["projects"]);
         assert!(told["projects"][0]["resources"][0]["problem"].is_string());
     }
@@ -88,20 +78,14 @@ fn a_repository_names_no_place_outside_of_it() {
     );
     let told = sandbox.json(&["context", "hydrate"]);
     assert_eq!(told["stored"], 0);
-    assert_eq!(
-        told["skipped"],
-        json!([{"path": "link", "reason": "no_location"}])
-    );
+    assert_eq!(told["skipped"], json!([{"path": "link", "reason": "no_location"}]));
 }
 
 #[test]
 fn unusable_tables_are_errors_with_their_place() {
     let sandbox = repository();
     for (text, problem) in [
-        (
-            "[projects.a]\nresorces = []\n",
-            "'resorces' is not known here",
-        ),
+        ("[projects.a]\nresorces = []\n", "'resorces' is not known here"),
         ("[projects.'a b']\n", "'a b' is not a name"),
         (
             "[projects.a]\nresources = [{ id = 'x', type = 'dir', location = 'a' }]\n",
@@ -121,18 +105,12 @@ fn unusable_tables_are_errors_with_their_place() {
         let run = sandbox.run(&["--json", "projects"]);
         let told: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(told["code"], "projects-invalid", "{text}");
-        assert!(
-            told["message"].as_str().unwrap().contains(problem),
-            "{told}"
-        );
+        assert!(told["message"].as_str().unwrap().contains(problem), "{told}");
         assert!(told["detail"]["line"].is_number(), "{told}");
         assert!(!refused(&sandbox, &["plans"]).contains('\u{1b}'));
     }
     sandbox.write(".colony/colony.toml", "[plans.a]\nprojects = [\"none\"]\n");
-    assert_eq!(
-        sandbox.json(&["plans"])["plans"][0]["missing"],
-        json!(["none"])
-    );
+    assert_eq!(sandbox.json(&["plans"])["plans"][0]["missing"], json!(["none"]));
     let told = refused(&sandbox, &["context", "hydrate", "--plan", "a"]);
     assert!(told.contains("no project is named 'none'"), "{told}");
     let told = refused(&sandbox, &["context", "hydrate", "--plan", "b"]);
@@ -150,32 +128,19 @@ fn a_project_is_added_and_removed_by_one_commit_each() {
     assert_eq!(told["resources"], json!(["web"]));
     assert_eq!(sandbox.git(&["rev-parse", "HEAD~1"]), before);
     assert_eq!(
-        sandbox
-            .git(&["diff", "--stat", "--shortstat", "HEAD~1"])
-            .lines()
-            .last()
-            .unwrap()
-            .trim(),
+        sandbox.git(&["diff", "--stat", "--shortstat", "HEAD~1"]).lines().last().unwrap().trim(),
         "1 file changed, 1 insertion(+)"
     );
     let again = sandbox.json(&["projects", "add", "app", "web"]);
-    assert_eq!(
-        (&again["commit"], &again["diff"]),
-        (&json!(null), &json!(""))
-    );
+    assert_eq!((&again["commit"], &again["diff"]), (&json!(null), &json!("")));
     sandbox.json(&["projects", "remove", "app", "--resource", "web"]);
     assert_eq!(sandbox.git(&["diff", "HEAD~2", "HEAD"]), "");
     sandbox.json(&["projects", "remove", "app"]);
     assert!(
-        sandbox
-            .read(".colony/colony.toml")
-            .starts_with("# what belongs together\n[projects.docs]")
+        sandbox.read(".colony/colony.toml").starts_with("# what belongs together\n[projects.docs]")
     );
     sandbox.colony(&["undo", "2"]);
-    assert_eq!(
-        sandbox.json(&["projects"])["projects"][0]["resources"][1]["id"],
-        "web"
-    );
+    assert_eq!(sandbox.json(&["projects"])["projects"][0]["resources"][1]["id"], "web");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -183,11 +148,9 @@ fn a_project_is_added_and_removed_by_one_commit_each() {
 fn a_directory_that_is_added_counts_from_where_one_stands() {
     let sandbox = repository();
     let below = sandbox.at(sandbox.path("src"));
-    for (typed, id, location) in [
-        (".", "src", "src"),
-        ("../web", "web", "web"),
-        ("..", "files", "."),
-    ] {
+    for (typed, id, location) in
+        [(".", "src", "src"), ("../web", "web", "web"), ("..", "files", ".")]
+    {
         let told = below.json(&["projects", "add", "x", typed, "-n"]);
         let wanted = format!("id = \"{id}\", type = \"git-checkout\", location = \"{location}\"");
         let diff = told["diff"].as_str().unwrap();
@@ -217,10 +180,7 @@ fn a_missing_location_and_the_end_of_the_default_are_told() {
     assert_eq!(facts(&again), json!([["none"], false]));
     assert_eq!(facts(&["y", "src"]), json!([[], false]));
     assert_eq!(facts(&["default", "."]), json!([[], false]));
-    assert_eq!(
-        sandbox.json(&["projects"])["projects"][0]["name"],
-        "default"
-    );
+    assert_eq!(sandbox.json(&["projects"])["projects"][0]["name"], "default");
 }
 
 #[test]
@@ -248,10 +208,7 @@ fn the_default_that_comes_back_with_the_last_project_is_told() {
         run.stderr,
         "warning: 'default', the whole repository, is a project again, since no other is named\n"
     );
-    assert_eq!(
-        sandbox.json(&["projects"])["projects"][0]["source"],
-        "default"
-    );
+    assert_eq!(sandbox.json(&["projects"])["projects"][0]["source"], "default");
 }
 
 #[test]
@@ -267,10 +224,7 @@ fn a_project_is_not_at_a_symlink() {
         assert!(message.contains("which a symlink leads to"), "{message}");
         told["hint"].as_str().unwrap().to_owned()
     };
-    assert_eq!(
-        told("link"),
-        "git colony projects add 'x' 'src' --type git-checkout --id 'link'"
-    );
+    assert_eq!(told("link"), "git colony projects add 'x' 'src' --type git-checkout --id 'link'");
     assert!(told("link/below").starts_with("ls "));
     assert!(told("away").starts_with("ls "));
     assert_eq!(sandbox.visible_state(), before);
@@ -304,10 +258,7 @@ fn a_repository_of_the_catalog_may_be_a_resource() {
     let other = sandbox.at(sandbox.outside().join("other"));
     std::fs::create_dir(&other.root).unwrap();
     other.git(&["init", "-q"]);
-    other.write(
-        "lib.rs",
-        "/// Takes the lock that everybody shares.\npub fn shared_lock() {}\n",
-    );
+    other.write("lib.rs", "/// Takes the lock that everybody shares.\npub fn shared_lock() {}\n");
     other.write("hidden.txt", "hidden words\n");
     other.write("secret.pem", "secret words\n");
     other.write(".colonyignore", "hidden.txt\n");
@@ -334,10 +285,7 @@ fn a_repository_of_the_catalog_may_be_a_resource() {
     );
     let told = sandbox.json(&["context", "--plan", "default", "shared lock"]);
     assert_eq!(told["parts"][0]["path"], format!("{root}/lib.rs"));
-    assert_eq!(
-        sandbox.json(&["projects"])["projects"][0]["resources"][0]["exists"],
-        true
-    );
+    assert_eq!(sandbox.json(&["projects"])["projects"][0]["resources"][0]["exists"], true);
     // An agent by MCP reaches it only if the user allows it.
     let stored = |view: &View| {
         let arguments = json!({ "project": "lib" });

@@ -38,14 +38,8 @@ fn a_full_tier_moves_files_down_and_loses_none() {
     let told = sandbox.json(&["context", "hydrate"]);
     assert_eq!((&told["stored"], &told["dropped"]), (&json!(2), &json!(0)));
     // The file that changed last stays.
-    assert_eq!(
-        listed(&sandbox, &[]),
-        ["hot app src/other.rs", "warm app src/lock.rs"]
-    );
-    assert_eq!(
-        listed(&sandbox, &["--tier", "warm"]),
-        ["warm app src/lock.rs"]
-    );
+    assert_eq!(listed(&sandbox, &[]), ["hot app src/other.rs", "warm app src/lock.rs"]);
+    assert_eq!(listed(&sandbox, &["--tier", "warm"]), ["warm app src/lock.rs"]);
     assert_snapshot!(sandbox.colony(&["context", "list"]));
     assert_snapshot!(sandbox.colony(&["context", "stats"]));
     let stats = sandbox.json(&["context", "stats"]);
@@ -60,10 +54,7 @@ fn a_full_tier_moves_files_down_and_loses_none() {
 fn new_files_that_match_the_question_are_hot_first() {
     let sandbox = tight();
     sandbox.colony(&["context", "--plan", "default", "take a lock"]);
-    assert_eq!(
-        listed(&sandbox, &[]),
-        ["hot app src/lock.rs", "warm app src/other.rs"]
-    );
+    assert_eq!(listed(&sandbox, &[]), ["hot app src/lock.rs", "warm app src/other.rs"]);
 }
 
 #[test]
@@ -71,10 +62,7 @@ fn a_view_sees_what_it_does_not_exclude_or_inherit() {
     let sandbox = tight();
     sandbox.colony(&["context", "hydrate"]);
     let seen = |view: &str| listed(&sandbox, &["--view", view]).len();
-    assert_eq!(
-        ["default", "strategize", "execute", "apply"].map(seen),
-        [2, 1, 1, 0]
-    );
+    assert_eq!(["default", "strategize", "execute", "apply"].map(seen), [2, 1, 1, 0]);
     let told = refused(&sandbox, &["context", "list", "--view", "other"]);
     assert!(told.contains("'other' is not a view"), "{told}");
     let told = refused(&sandbox, &["context", "list", "--project", "other"]);
@@ -86,10 +74,7 @@ fn files_that_nobody_uses_go_down_with_time_alone() {
     let sandbox = tight();
     at(&sandbox, 0, &["context", "hydrate"]);
     let told = at(&sandbox, DAY, &["context", "gc", "-n"]);
-    assert_eq!(
-        (&told["demoted"], &told["dry_run"]),
-        (&json!(2), &json!(true))
-    );
+    assert_eq!((&told["demoted"], &told["dry_run"]), (&json!(2), &json!(true)));
     let told = at(&sandbox, DAY, &["context", "gc"]);
     assert_eq!(told["demoted"], 2);
     assert_eq!(at(&sandbox, DAY, &["context", "gc"])["demoted"], 0);
@@ -114,10 +99,7 @@ fn tiers_of_a_removed_project_and_of_other_agents_stay_apart() {
     let told = sandbox.json(&["context", "list"]);
     assert_eq!(told["fragments"][0]["stale"], Value::Null);
     let told = sandbox.json(&["context", "gc"]);
-    assert_eq!(
-        (&told["evicted"], &told["projects"]),
-        (&json!(2), &json!(["app"]))
-    );
+    assert_eq!((&told["evicted"], &told["projects"]), (&json!(2), &json!(["app"])));
     assert_eq!(ada.json(&["context", "list"])["count"], 2);
     let told = ada.json(&["context", "flush", "--project", "app", "-n"]);
     assert_eq!(told["evicted"], 2);

@@ -61,12 +61,7 @@ fn events_come_as_lines_until_ctrl_c() {
     let mut following = Following::start(&sandbox, "0:0");
     sandbox.colony(&["checkpoint", "-m", "first"]);
     let first = following.next();
-    assert!(
-        first["key"]
-            .as_str()
-            .unwrap()
-            .starts_with("checkpoint_emitted:")
-    );
+    assert!(first["key"].as_str().unwrap().starts_with("checkpoint_emitted:"));
     sandbox.colony(&["fork", "a"]);
     assert_eq!(following.next()["key"], "branch_changed:fork/a");
     following.signal(Signal::INT);
@@ -80,10 +75,7 @@ fn a_deleted_or_damaged_log_is_a_gap_and_goes_on() {
     let mut following = Following::start(&sandbox, "0:0");
     following.next();
     fs::remove_dir_all(sandbox.path(".git/colony/state")).unwrap();
-    assert_eq!(
-        following.next(),
-        json!({"gap": true, "oldest": null, "position": "0:0"})
-    );
+    assert_eq!(following.next(), json!({"gap": true, "oldest": null, "position": "0:0"}));
     sandbox.colony(&["tag", "-m", "second"]);
     assert_eq!(following.next()["value"]["label"], "second");
     for suffix in ["-wal", "-shm", ""] {
@@ -108,10 +100,7 @@ fn a_deleted_or_damaged_log_is_a_gap_and_goes_on() {
 #[test]
 fn a_closed_pipe_ends_it_quietly_without_another_event() {
     let sandbox = Sandbox::new();
-    for form in [
-        &["events", "--follow"][..],
-        &["--json", "events", "--follow"],
-    ] {
+    for form in [&["events", "--follow"][..], &["--json", "events", "--follow"]] {
         let mut command = sandbox.program();
         command.args(form);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -162,10 +151,7 @@ fn waiting_ends_with_an_event_or_in_time() {
     let nothing = sandbox.run(&wait);
     assert_eq!(nothing.code, 1, "{}", nothing.stderr);
     let nothing: Value = serde_json::from_str(&nothing.stdout).unwrap();
-    assert_eq!(
-        (&nothing["timed_out"], &nothing["count"]),
-        (&json!(true), &json!(0))
-    );
+    assert_eq!((&nothing["timed_out"], &nothing["count"]), (&json!(true), &json!(0)));
     let position = nothing["position"].as_str().unwrap();
     sandbox.colony(&["tag", "-m", "second"]);
     let found = sandbox.json(&["events", "--wait", "--since", position]);

@@ -55,20 +55,9 @@ fn every_kind_of_change_has_its_event() {
         ]
     );
     assert_eq!(sandbox.json(&["events", "--scope", &scope])["count"], 2);
-    let some = [
-        "events",
-        "--key",
-        "branch_merged:",
-        "--key",
-        "*:fork/*",
-        "-n",
-        "2",
-    ];
+    let some = ["events", "--key", "branch_merged:", "--key", "*:fork/*", "-n", "2"];
     let some = sandbox.json(&some);
-    assert_eq!(
-        keys_of(&some),
-        ["branch_changed:fork/try", "branch_merged:main"]
-    );
+    assert_eq!(keys_of(&some), ["branch_changed:fork/try", "branch_merged:main"]);
     assert_eq!(some["truncated"], true);
 }
 
@@ -87,22 +76,12 @@ fn values_have_the_fields_of_the_specification() {
     let fields = |at: usize| -> Vec<String> {
         let value = value(at);
         let members = value.as_object().unwrap();
-        members
-            .iter()
-            .filter(|(_, value)| !value.is_null())
-            .map(|(name, _)| name.clone())
-            .collect()
+        members.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect()
     };
     let has = |at: usize, wanted: &[&str]| {
         let fields = fields(at);
-        let missing = wanted
-            .iter()
-            .filter(|name| !fields.contains(&(**name).to_owned()));
-        assert_eq!(
-            missing.collect::<Vec<_>>(),
-            Vec::<&&str>::new(),
-            "{at} {fields:?}"
-        );
+        let missing = wanted.iter().filter(|name| !fields.contains(&(**name).to_owned()));
+        assert_eq!(missing.collect::<Vec<_>>(), Vec::<&&str>::new(), "{at} {fields:?}");
     };
     has(6, &["scope_id", "source_event_key"]);
     has(7, &["scope_id", "source_type", "branch", "commit", "ts"]);
@@ -179,10 +158,7 @@ fn agents_hear_of_each_other_and_not_of_themselves() {
         let events = report["events"].as_array().unwrap().iter();
         let of = |event: &Value| {
             let key = event["key"].as_str().unwrap();
-            (
-                event["agent"].clone(),
-                key.split(':').next().unwrap().to_owned(),
-            )
+            (event["agent"].clone(), key.split(':').next().unwrap().to_owned())
         };
         events.map(of).collect()
     };
@@ -218,12 +194,7 @@ fn a_state_folder_in_trouble_fails_no_command() {
     sandbox.write(".git/colony/state", "in the way");
     let run = sandbox.run(&["checkpoint", "-m", "first"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert_eq!(
-        run.stderr.matches("cannot write the event log").count(),
-        1,
-        "{}",
-        run.stderr
-    );
+    assert_eq!(run.stderr.matches("cannot write the event log").count(), 1, "{}", run.stderr);
     fs::remove_file(sandbox.path(".git/colony/state")).unwrap();
     // The log is something else, a directory, or garbage.
     let log = ".git/colony/state/events-1.db";
@@ -274,11 +245,7 @@ fn a_full_or_read_only_state_folder_fails_no_checkpoint() {
     for label in ["full", "read only"] {
         let run = sandbox.run(&["tag", "-m", label]);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        assert!(
-            run.stderr.contains("cannot write the event log"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains("cannot write the event log"), "{}", run.stderr);
         let _looked = sandbox.run(&["events"]);
         full.make_read_only();
     }
@@ -296,11 +263,7 @@ fn a_log_that_is_held_delays_no_command_for_long() {
     let run = sandbox.run(&["tag", "-m", "second"]);
     let took = begun.elapsed();
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("cannot write the event log"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("cannot write the event log"), "{}", run.stderr);
     assert!(took < std::time::Duration::from_secs(4), "{took:?}");
 }
 
@@ -332,20 +295,14 @@ fn a_position_of_another_log_has_a_gap() {
     assert_eq!((&again["count"], &again["gap"]), (&json!(0), &json!(false)));
     fs::remove_dir_all(sandbox.path(".git/colony/state")).unwrap();
     let gone = sandbox.json(&["events", "--since", old]);
-    assert_eq!(
-        (&gone["gap"], &gone["oldest"]),
-        (&json!(true), &Value::Null)
-    );
+    assert_eq!((&gone["gap"], &gone["oldest"]), (&json!(true), &Value::Null));
     sandbox.colony(&["tag", "-m", "second"]);
     let new = sandbox.json(&["events", "--since", old]);
     assert_eq!((&new["gap"], &new["count"]), (&json!(true), &json!(1)));
     let continued = new["position"].as_str().unwrap();
     let rest = sandbox.json(&["events", "--since", continued]);
     assert_eq!((&rest["gap"], &rest["count"]), (&json!(false), &json!(0)));
-    assert_eq!(
-        sandbox.error(&["events", "--since", "yesterday"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["events", "--since", "yesterday"]), "invalid-value");
 }
 
 #[test]

@@ -28,11 +28,7 @@ fn sixteen_processes_make_sixteen_checkpoints() {
         .collect();
     for child in children {
         let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 16);
     assert_eq!(sandbox.json(&["ops"])["count"], 16);
@@ -46,20 +42,13 @@ fn plain_git_beside_us_makes_neither_lose_anything() {
     let mut children = Vec::new();
     for number in 0..6 {
         sandbox.write(&format!("ours/{number}"), "x\n");
-        children.push(start(
-            &sandbox,
-            &["checkpoint", "--off-branch", "-m", &format!("{number}")],
-        ));
+        children.push(start(&sandbox, &["checkpoint", "--off-branch", "-m", &format!("{number}")]));
         sandbox.try_git(&["commit", "-q", "--allow-empty", "-m", "theirs"]);
         sandbox.git(&["pack-refs", "--all"]);
     }
     for child in children {
         let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 6);
     sandbox.check_invariants();
@@ -105,10 +94,7 @@ impl Agent {
                 return;
             }
             let code = answer["code"].as_str().unwrap_or_default();
-            assert!(
-                matches!(code, "ref-moved" | "locked"),
-                "{args:?} {answer:#}"
-            );
+            assert!(matches!(code, "ref-moved" | "locked"), "{args:?} {answer:#}");
         }
         panic!("{args:?} did not get its turn in {ENOUGH} runs");
     }
@@ -129,10 +115,8 @@ fn agents_that_fork_commit_and_merge_at_once_lose_nothing() {
     });
     let agents: Vec<_> = agents.collect();
     let made: Vec<Vec<String>> = std::thread::scope(|scope| {
-        let started: Vec<_> = agents
-            .iter()
-            .map(|agent| scope.spawn(move || agent.work(rounds)))
-            .collect();
+        let started: Vec<_> =
+            agents.iter().map(|agent| scope.spawn(move || agent.work(rounds))).collect();
         started.into_iter().map(|one| one.join().unwrap()).collect()
     });
     // Not one merge was taken for done that another one had overwritten.
@@ -195,12 +179,7 @@ impl Pair {
         let features = (0..self.rounds).map(|number| format!("feature-{number}"));
         let names = ["main", "left", "right"].map(str::to_owned);
         let names = names.into_iter().chain(features);
-        names
-            .map(|name| {
-                self.sandbox
-                    .git(&["reflog", "show", "--format=%H %gs", &name])
-            })
-            .collect()
+        names.map(|name| self.sandbox.git(&["reflog", "show", "--format=%H %gs", &name])).collect()
     }
 }
 
@@ -232,18 +211,11 @@ fn switches_and_merges_in_two_worktrees_do_not_interfere() {
             }
         });
     });
-    assert_eq!(
-        pair.standing(),
-        before,
-        "a branch of somebody else has moved"
-    );
+    assert_eq!(pair.standing(), before, "a branch of somebody else has moved");
     // Whoever switches has stood on what it switched to, and nowhere else.
-    let ends: BTreeSet<String> = ["left", "right"]
-        .map(|side| switches.view.git(&["rev-parse", side]))
-        .into();
-    let stood = switches
-        .view
-        .git(&["reflog", "show", "--format=%H", "HEAD"]);
+    let ends: BTreeSet<String> =
+        ["left", "right"].map(|side| switches.view.git(&["rev-parse", side])).into();
+    let stood = switches.view.git(&["reflog", "show", "--format=%H", "HEAD"]);
     let stood: Vec<&str> = stood.lines().collect();
     assert!(stood.iter().all(|id| ends.contains(*id)), "{stood:?}");
     assert!(stood.len() >= pair.rounds, "{stood:?}");
@@ -260,9 +232,7 @@ fn switches_and_merges_in_two_worktrees_do_not_interfere() {
     assert_eq!(files.count(), pair.rounds);
     for (agent, own) in [(&switches, "fork"), (&merges, "merge")] {
         let kinds = agent.kinds_of_operations();
-        let foreign = kinds
-            .iter()
-            .find(|kind| ![own, "external"].contains(&kind.as_str()));
+        let foreign = kinds.iter().find(|kind| ![own, "external"].contains(&kind.as_str()));
         assert_eq!(foreign, None);
     }
     pair.sandbox.check_invariants();

@@ -40,8 +40,7 @@ impl Small {
     fn fill_in(&self) {
         let root = self.root();
         let url = self.sandbox.root.to_str().unwrap();
-        self.sandbox
-            .git(&["clone", "-q", "--template=", url, root.to_str().unwrap()]);
+        self.sandbox.git(&["clone", "-q", "--template=", url, root.to_str().unwrap()]);
         let repo = self.sandbox.at(root.clone());
         for (key, value) in [
             ("user.name", "Ada"),
@@ -78,11 +77,7 @@ impl Small {
         for entry in fs::read_dir(&self.disk).unwrap() {
             let path = entry.unwrap().path();
             let is_folder = path.is_dir();
-            let removed = if is_folder {
-                fs::remove_dir_all(path)
-            } else {
-                fs::remove_file(path)
-            };
+            let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
             removed.unwrap();
         }
         copy(&self.kept(), &self.root());
@@ -93,10 +88,7 @@ impl Small {
     }
 
     fn run(&self, args: &[&str]) -> Value {
-        let mut world = World {
-            cwd: self.root(),
-            ..self.sandbox.world()
-        };
+        let mut world = World { cwd: self.root(), ..self.sandbox.world() };
         for (name, folder) in [("COLONY_SHARED_ROOT", "shared"), ("TMPDIR", "")] {
             let place = self.disk.join(folder);
             world.variables.insert(name.into(), place.into());
@@ -129,9 +121,7 @@ fn copy(from: &Path, to: &Path) {
 fn noise(count: u64) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         state.to_be_bytes()[0]
     };
     (0..count).map(|_| next()).collect()

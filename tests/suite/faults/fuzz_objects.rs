@@ -102,10 +102,7 @@ impl World {
         sandbox.git(&["switch", "-q", "main"]);
         sandbox.colony(&["map"]);
         let mut targets = Vec::new();
-        for name in sandbox
-            .git(&["for-each-ref", "--format=%(refname)"])
-            .lines()
-        {
+        for name in sandbox.git(&["for-each-ref", "--format=%(refname)"]).lines() {
             if name == "refs/heads/main" {
                 continue;
             }
@@ -165,9 +162,7 @@ impl World {
             &["restore", "-n", short],
             &["merge", "-n", name],
         ];
-        commands
-            .iter()
-            .try_for_each(|args| holds_up(&self.sandbox, args))
+        commands.iter().try_for_each(|args| holds_up(&self.sandbox, args))
     }
 }
 
@@ -177,18 +172,11 @@ pub(crate) fn holds_up(sandbox: &Sandbox, args: &[&str]) -> Result<(), TestCaseE
     let run = catch_unwind(AssertUnwindSafe(|| sandbox.run(args)));
     let run = run.map_err(|_| TestCaseError::fail(format!("{args:?} panicked")))?;
     let all = format!("{}{}", run.stdout, run.stderr);
-    prop_assert!(
-        [0, 1, 128, 129].contains(&run.code),
-        "{args:?} {} {all}",
-        run.code
-    );
+    prop_assert!([0, 1, 128, 129].contains(&run.code), "{args:?} {} {all}", run.code);
     let control = |letter: char| letter.is_control() && letter != '\n';
     prop_assert!(!all.contains(control), "{args:?} {all:?}");
     prop_assert!(run.code != 128 || all.contains("error: "), "{args:?} {all}");
-    prop_assert!(
-        began.elapsed() < Duration::from_mins(1),
-        "{args:?} took too long"
-    );
+    prop_assert!(began.elapsed() < Duration::from_mins(1), "{args:?} took too long");
     Ok(())
 }
 
@@ -202,11 +190,7 @@ pub(crate) fn runner() -> TestRunner {
 }
 
 fn cases() -> u32 {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        2000
-    } else {
-        40
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 2000 } else { 40 }
 }
 
 #[test]
@@ -218,9 +202,7 @@ fn no_object_that_makes_no_sense_stops_a_command() {
             return Ok(());
         };
         let read = world.read(&target.0);
-        world
-            .sandbox
-            .write(&format!(".git/{}", target.0), format!("{held}\n"));
+        world.sandbox.write(&format!(".git/{}", target.0), format!("{held}\n"));
         read
     });
     found.unwrap();

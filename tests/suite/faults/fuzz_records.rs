@@ -29,26 +29,13 @@ fn no_damaged_decision_stops_more_than_itself() {
         fs::write(&damaged, &bytes).unwrap();
         for args in [
             &["decisions"][..],
-            &[
-                "decide",
-                "--id",
-                id,
-                "-m",
-                "Use one",
-                "--implements",
-                "HEAD",
-                "-n",
-            ],
+            &["decide", "--id", id, "-m", "Use one", "--implements", "HEAD", "-n"],
             &["diff"],
         ] {
             holds_up(&sandbox, args)?;
         }
         sandbox.git(&["commit", "-q", "--allow-empty", "-am", "damaged"]);
-        for args in [
-            &["decisions"][..],
-            &["decisions", id],
-            &["cherry-pick", "-n", "HEAD~1"],
-        ] {
+        for args in [&["decisions"][..], &["decisions", id], &["cherry-pick", "-n", "HEAD~1"]] {
             holds_up(&sandbox, args)?;
         }
         let listed = sandbox.json(&["decisions"]);
@@ -96,10 +83,7 @@ fn cut_off(step: &'static str) -> Sandbox {
     sandbox.colony(&["checkpoint", "-m", "base"]);
     sandbox.write("a.txt", "mine\n");
     sandbox.write("new.txt", "new\n");
-    let world = World {
-        die_at: Some(step),
-        ..sandbox.world()
-    };
+    let world = World { die_at: Some(step), ..sandbox.world() };
     assert_ne!(sandbox.run_in(world, &["restore", "base"]).code, 0);
     sandbox
 }
@@ -131,13 +115,8 @@ fn no_damaged_note_of_a_pending_operation_loses_a_file() {
         let pending = sandbox.path(".git/colony/pending");
         let whole = fs::read(&pending).unwrap();
         fs::write(&pending, change.make(&whole)).unwrap();
-        for args in [
-            &["status"][..],
-            &["doctor"],
-            &["checkpoint", "--auto"],
-            &["ops"],
-            &["status"],
-        ] {
+        for args in [&["status"][..], &["doctor"], &["checkpoint", "--auto"], &["ops"], &["status"]]
+        {
             holds_up(&sandbox, args)?;
         }
         prop_assert!(is_kept(&sandbox, "mine\n"), "{step}");
@@ -160,21 +139,13 @@ fn no_damaged_note_of_locks_removes_anything_but_a_lock() {
     };
     let mut remotes = about("refs/remotes", "");
     remotes["is_folder"] = true.into();
-    let locks = [
-        about("refs/heads/main.lock", &main),
-        about("HEAD.lock", &main),
-        remotes,
-    ];
+    let locks = [about("refs/heads/main.lock", &main), about("HEAD.lock", &main), remotes];
     let whole = serde_json::to_vec(&locks).unwrap();
     let note = sandbox.path(".git/colony/op-9.locks");
     let found = runner().run(&change(), |change| {
         fs::write(&note, change.make(&whole)).unwrap();
         // They are younger than the note, and hold what git was to write.
-        let made = [
-            "refs/heads/main.lock",
-            "refs/remotes/origin/main.lock",
-            "HEAD.lock",
-        ];
+        let made = ["refs/heads/main.lock", "refs/remotes/origin/main.lock", "HEAD.lock"];
         for name in made {
             sandbox.write(&format!(".git/{name}"), format!("{main}\n"));
         }

@@ -30,12 +30,7 @@ const CONFIGURATION: [&str; 8] = [
     "design/decisions/x.json",
 ];
 
-const RULES: [&str; 4] = [
-    ".gitattributes",
-    ".gitignore",
-    "dir/.gitattributes",
-    "dir/.gitignore",
-];
+const RULES: [&str; 4] = [".gitattributes", ".gitignore", "dir/.gitattributes", "dir/.gitignore"];
 
 /// The commands that read one or another of the files; none of them changes anything.
 const COMMANDS: [&[&str]; 20] = [
@@ -45,18 +40,7 @@ const COMMANDS: [&[&str]; 20] = [
     &["deinit", "-n"],
     &["init", "-n"],
     &["lfs", "status"],
-    &[
-        "decide",
-        "-n",
-        "--id",
-        "x",
-        "-m",
-        "t",
-        "--summary",
-        "s",
-        "--rationale",
-        "r",
-    ],
+    &["decide", "-n", "--id", "x", "-m", "t", "--summary", "s", "--rationale", "r"],
     &["decisions"],
     &["checkpoint", "-n", "-m", "x"],
     &["checkpoint", "-n", "--auto"],
@@ -131,10 +115,7 @@ fn pipe(file: &Path) {
 }
 
 fn sparse(file: &Path) {
-    fs::File::create(file)
-        .unwrap()
-        .set_len(SPARSE_BYTES)
-        .unwrap();
+    fs::File::create(file).unwrap().set_len(SPARSE_BYTES).unwrap();
 }
 
 #[test]
@@ -170,11 +151,7 @@ fn a_folder_stops_no_command() {
 fn a_file_of_any_size_stops_no_command() {
     // An edited file is taken in, whatever its size, and rightly takes its time.
     let takes_in = |args: &&&[&str]| matches!(args[0], "checkpoint" | "diff");
-    let reads: Vec<_> = COMMANDS
-        .iter()
-        .filter(|args| !takes_in(args))
-        .copied()
-        .collect();
+    let reads: Vec<_> = COMMANDS.iter().filter(|args| !takes_in(args)).copied().collect();
     attack_by(&reads, |_, file| sparse(file));
 }
 
@@ -197,16 +174,10 @@ fn doctor_says_why_a_file_cannot_be_read() {
     let of = |why: &str| format!("'.colony/manifest.json' cannot be used: {why}");
     let link = of("it is reached through a symlink");
     let other = of("it is not a plain file");
-    assert_eq!(
-        doctor_on(|_, file| symlink("/dev/zero", file).unwrap()),
-        link
-    );
+    assert_eq!(doctor_on(|_, file| symlink("/dev/zero", file).unwrap()), link);
     assert_eq!(doctor_on(|_, file| pipe(file)), other);
     assert_eq!(doctor_on(|_, file| fs::create_dir(file).unwrap()), other);
-    assert_eq!(
-        doctor_on(|_, file| sparse(file)),
-        of("it is larger than 1 MiB")
-    );
+    assert_eq!(doctor_on(|_, file| sparse(file)), of("it is larger than 1 MiB"));
 }
 
 #[test]
@@ -281,10 +252,7 @@ fn the_users_rules_at_their_usual_place_are_read_within_limits() {
     let sandbox = repository();
     let folder = sandbox.outside().join("home/.config/git");
     fs::create_dir_all(&folder).unwrap();
-    for (name, command) in [
-        ("ignore", &["status"][..]),
-        ("attributes", &["restore", "HEAD"]),
-    ] {
+    for (name, command) in [("ignore", &["status"][..]), ("attributes", &["restore", "HEAD"])] {
         let file = folder.join(name);
         fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
         sandbox.write("new.txt", name);
@@ -300,13 +268,7 @@ fn the_users_rules_at_their_usual_place_are_read_within_limits() {
 
 #[test]
 fn a_repository_is_used_where_its_path_is_hard_to_quote() {
-    for name in [
-        "a:b",
-        "say \"hi\"",
-        "two\nlines",
-        "back\\slash \t tab",
-        "#hash '$(x)",
-    ] {
+    for name in ["a:b", "say \"hi\"", "two\nlines", "back\\slash \t tab", "#hash '$(x)"] {
         let sandbox = Sandbox::new();
         sandbox.git(&["config", "filter.up.clean", "tr a-z A-Z"]);
         sandbox.git(&["config", "filter.up.smudge", "cat"]);

@@ -45,11 +45,7 @@ fn names_are_never_options_and_no_control_byte_is_printed() {
     for name in NASTY {
         sandbox.write(name, name);
     }
-    fs::write(
-        sandbox.root.join(std::ffi::OsStr::from_bytes(b"latin\xe9")),
-        "x",
-    )
-    .unwrap();
+    fs::write(sandbox.root.join(std::ffi::OsStr::from_bytes(b"latin\xe9")), "x").unwrap();
     sandbox.git(&["update-ref", "refs/heads/--output=pwn", "HEAD"]);
     sandbox.git(&["update-ref", "refs/tags/--output=pwn", "HEAD"]);
     sandbox.git(&["update-ref", "refs/tags/checkpoint/--output=pwn", "HEAD"]);
@@ -59,9 +55,7 @@ fn names_are_never_options_and_no_control_byte_is_printed() {
         for form in [&[][..], &["--json"]] {
             let run = sandbox.run(&[form, &command[..]].concat());
             let all = format!("{}{}", run.stdout, run.stderr);
-            let bad = all
-                .chars()
-                .find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
+            let bad = all.chars().find(|c| (c.is_control() && *c != '\n') || *c == '\u{202e}');
             assert_eq!(bad, None, "{command:?} printed {bad:?}:\n{all}");
         }
     }
@@ -88,28 +82,18 @@ fn nasty_arguments_end_in_an_answer() {
         "/",
         "@{99999999999999999999}",
     ] {
-        for command in [
-            &["restore", "--"][..0],
-            &["restore"],
-            &["checkpoints", "show"],
-            &["ops", "show"],
-        ] {
+        for command in
+            [&["restore", "--"][..0], &["restore"], &["checkpoints", "show"], &["ops", "show"]]
+        {
             if command.is_empty() {
                 continue;
             }
             let run = sandbox.run(&[command, &[argument]].concat());
-            assert!(
-                matches!(run.code, 128 | 129),
-                "{command:?} {argument:?} gave {}",
-                run.code
-            );
+            assert!(matches!(run.code, 128 | 129), "{command:?} {argument:?} gave {}", run.code);
         }
     }
     let odd = OsString::from_vec(b"\xff\xfe".to_vec());
-    let run = sandbox.run_os(
-        sandbox.world(),
-        vec!["restore".into(), "x".into(), "--".into(), odd],
-    );
+    let run = sandbox.run_os(sandbox.world(), vec!["restore".into(), "x".into(), "--".into(), odd]);
     assert_eq!(run.code, 128);
     assert_eq!(sandbox.visible_state(), before);
 }
@@ -128,14 +112,7 @@ fn a_tree_with_unsafe_names_is_refused_before_anything_changes() {
         let tree = sandbox.git(&["hash-object", "--literally", "-t", "tree", "-w", "tree.bin"]);
         sandbox.remove("tree.bin");
         let commit = sandbox.git(&["commit-tree", "-m", "evil", "-p", "HEAD", &tree]);
-        sandbox.git(&[
-            "tag",
-            "-a",
-            "-m",
-            "evil",
-            "checkpoint/20260101T000000Z-00000000",
-            &commit,
-        ]);
+        sandbox.git(&["tag", "-a", "-m", "evil", "checkpoint/20260101T000000Z-00000000", &commit]);
         sandbox.git(&["config", "core.protectNTFS", "true"]);
         sandbox.git(&["config", "core.protectHFS", "true"]);
         let before = sandbox.visible_state();
@@ -152,26 +129,15 @@ fn another_repository_in_the_environment_counts_by_git_rules() {
     let other = Sandbox::new();
     other.write("a.txt", "other\n");
     let mut world = sandbox.world();
-    world
-        .variables
-        .insert("GIT_DIR".into(), other.path(".git").into());
-    world
-        .variables
-        .insert("GIT_WORK_TREE".into(), other.root.clone().into());
+    world.variables.insert("GIT_DIR".into(), other.path(".git").into());
+    world.variables.insert("GIT_WORK_TREE".into(), other.root.clone().into());
     let run = sandbox.run_in(world, &["--json", "status"]);
     let status: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        status["changes"]["changed"], 1,
-        "GIT_DIR names the repository"
-    );
+    assert_eq!(status["changes"]["changed"], 1, "GIT_DIR names the repository");
     // Children act on the repository we opened, whatever GIT_INDEX_FILE and the like say.
     let mut world = sandbox.world();
-    world
-        .variables
-        .insert("GIT_INDEX_FILE".into(), "/nonexistent/index".into());
-    world
-        .variables
-        .insert("GIT_OBJECT_DIRECTORY".into(), "/nonexistent/objects".into());
+    world.variables.insert("GIT_INDEX_FILE".into(), "/nonexistent/index".into());
+    world.variables.insert("GIT_OBJECT_DIRECTORY".into(), "/nonexistent/objects".into());
     sandbox.write("a.txt", "two\n");
     assert_eq!(sandbox.run_in(world, &["checkpoint", "-m", "x"]).code, 0);
     sandbox.check_invariants();
@@ -183,19 +149,14 @@ fn inside_an_operation_of_ours_nothing_is_changed() {
     sandbox.write("a.txt", "two\n");
     let inside = || {
         let mut world = sandbox.world();
-        world
-            .variables
-            .insert("COLONY_OPERATION".into(), "op-1".into());
+        world.variables.insert("COLONY_OPERATION".into(), "op-1".into());
         world
     };
     let before = sandbox.visible_state();
     let auto = sandbox.run_in(inside(), &["--json", "checkpoint", "--auto"]);
     assert_eq!(auto.code, 0);
     assert!(auto.stdout.contains("\"busy\""));
-    assert_eq!(
-        sandbox.run_in(inside(), &["checkpoint", "-m", "x"]).code,
-        128
-    );
+    assert_eq!(sandbox.run_in(inside(), &["checkpoint", "-m", "x"]).code, 128);
     assert_eq!(sandbox.visible_state(), before);
 }
 
@@ -210,12 +171,7 @@ fn damaged_repositories_end_in_an_error_that_says_where() {
     flipped[12 + 40] ^= 1;
     for damaged in [half, flipped] {
         sandbox.write(".git/index", &damaged);
-        for command in [
-            &["status"][..],
-            &["checkpoint", "-m", "y"],
-            &["restore", "x"],
-            &["undo"],
-        ] {
+        for command in [&["status"][..], &["checkpoint", "-m", "y"], &["restore", "x"], &["undo"]] {
             assert_eq!(sandbox.error(command), "repository-broken", "{command:?}");
         }
     }
@@ -280,31 +236,20 @@ fn a_full_disk_changes_nothing_and_has_its_own_code() {
     fs::remove_file(filler).unwrap();
     view.colony(&["restore", "base"]);
     view.git(&["fsck", "--strict"]);
-    let unmounted = std::process::Command::new("umount")
-        .arg(&small)
-        .status()
-        .unwrap();
+    let unmounted = std::process::Command::new("umount").arg(&small).status().unwrap();
     assert!(unmounted.success());
 }
 
 #[test]
 fn a_repository_of_somebody_else_is_refused() {
     let sandbox = Sandbox::new();
-    let owned = std::process::Command::new("chown")
-        .args(["-R", "65534:65534"])
-        .arg(&sandbox.root)
-        .status();
+    let owned =
+        std::process::Command::new("chown").args(["-R", "65534:65534"]).arg(&sandbox.root).status();
     assert!(owned.unwrap().success(), "changing the owner needs root");
     for look in ["status", "id", "paths", "groups"] {
         assert_eq!(sandbox.error(&[look]), "untrusted-repository", "{look}");
     }
-    assert_eq!(
-        sandbox.error(&["checkpoint", "-m", "x"]),
-        "untrusted-repository"
-    );
-    let world = World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
+    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "untrusted-repository");
+    let world = World { cwd: sandbox.outside(), ..sandbox.world() };
     assert_eq!(sandbox.run_in(world, &["status"]).code, 128);
 }

@@ -27,11 +27,7 @@ fn kill_group(
     let stand_in = sandbox.stand_in("git", &script);
     let mut command = stand_in.at(directory.to_owned()).program();
     command.args(args).process_group(0);
-    let status = command
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
     std::os::unix::process::ExitStatusExt::signal(&status) == Some(9)
 }
 
@@ -74,8 +70,7 @@ fn locks_of_a_fetch_killed_with_the_program_are_removed() {
             ("packed-refs.lock", ""),
         ],
     );
-    two.b()
-        .git(&["commit", "-q", "--allow-empty", "-m", "of b"]);
+    two.b().git(&["commit", "-q", "--allow-empty", "-m", "of b"]);
     two.b().git(&["push", "-q", "origin", "main"]);
     let root = &two.a.root;
     assert!(kill_group(&two.a, root, &["sync"], ("fetch", 1, &left)));
@@ -132,10 +127,7 @@ fn a_reading_clone_whose_checkout_was_killed_is_completed() {
     sandbox.git(&["push", "-q", url, "main"]);
     let git_dir = clone.join(".git");
     let left = [("index.lock", "DIRC half"), ("HEAD.lock", "")];
-    let half = format!(
-        "cd '{}'; echo two >a.txt; echo new >new.txt\n",
-        clone.display()
-    );
+    let half = format!("cd '{}'; echo two >a.txt; echo new >new.txt\n", clone.display());
     let left = half + &leaving(&git_dir, &left);
     let args = ["clones", "refresh", id];
     assert!(kill_group(&sandbox, &place, &args, ("checkout", 1, &left)));

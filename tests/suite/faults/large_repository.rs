@@ -24,17 +24,9 @@ struct Size {
 
 fn size() -> Size {
     if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        Size {
-            files: 1_000_000,
-            commits: 100_000,
-            large_bytes: 5 << 30,
-        }
+        Size { files: 1_000_000, commits: 100_000, large_bytes: 5 << 30 }
     } else {
-        Size {
-            files: 20_000,
-            commits: 2_000,
-            large_bytes: 192 << 20,
-        }
+        Size { files: 20_000, commits: 2_000, large_bytes: 192 << 20 }
     }
 }
 
@@ -54,10 +46,7 @@ const SECONDS_TO_STOP: u64 = 15;
 fn budget(files: usize) -> (Duration, u64) {
     let files = files as u64;
     let time = Duration::from_micros(files * MICROSECONDS_OF_A_FILE);
-    (
-        time + Duration::from_secs(SECONDS_OF_A_COMMAND),
-        BYTES_OF_A_COMMAND + files * BYTES_OF_A_FILE,
-    )
+    (time + Duration::from_secs(SECONDS_OF_A_COMMAND), BYTES_OF_A_COMMAND + files * BYTES_OF_A_FILE)
 }
 
 /// Makes a repository with so many files and commits; the tip and `first` differ in every tenth file.
@@ -76,37 +65,24 @@ fn repository(size: &Size) -> Sandbox {
             "commit refs/heads/main\ncommitter {person} {seconds} +0000\ndata {length}\n{subject}\n"
         )
     };
-    let path = |number: usize| {
-        format!(
-            "d{:03}/e{:02}/f{number:07}",
-            number / 2500,
-            number / 50 % 50
-        )
-    };
+    let path =
+        |number: usize| format!("d{:03}/e{:02}/f{number:07}", number / 2500, number / 50 % 50);
     let file = |number: usize, text: &str| {
-        format!(
-            "M 100644 inline {}\ndata {}\n{text}\n",
-            path(number),
-            text.len()
-        )
+        format!("M 100644 inline {}\ndata {}\n{text}\n", path(number), text.len())
     };
     pipe.write_all(commit(0, "all").as_bytes()).unwrap();
     for number in 0..size.files {
-        pipe.write_all(file(number, &format!("first {}", number % 1000)).as_bytes())
-            .unwrap();
+        pipe.write_all(file(number, &format!("first {}", number % 1000)).as_bytes()).unwrap();
     }
-    pipe.write_all(b"reset refs/tags/first\nfrom refs/heads/main\n\n")
-        .unwrap();
+    pipe.write_all(b"reset refs/tags/first\nfrom refs/heads/main\n\n").unwrap();
     for number in 1..size.commits {
         let mut text = commit(number, "one more");
         write!(text, "{}", file(0, &format!("commit {number}"))).unwrap();
         pipe.write_all(text.as_bytes()).unwrap();
     }
-    pipe.write_all(commit(size.commits, "second").as_bytes())
-        .unwrap();
+    pipe.write_all(commit(size.commits, "second").as_bytes()).unwrap();
     for number in (0..size.files).step_by(10) {
-        pipe.write_all(file(number, &format!("second {}", number % 1000)).as_bytes())
-            .unwrap();
+        pipe.write_all(file(number, &format!("second {}", number % 1000)).as_bytes()).unwrap();
     }
     drop(pipe);
     assert!(import.wait().unwrap().success());
@@ -116,20 +92,14 @@ fn repository(size: &Size) -> Sandbox {
 
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
     let mut command = sandbox.program();
-    command
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
 /// Returns the most memory a process has had by now; nothing once it has ended.
 fn peak_bytes(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes << 10)
 }
@@ -144,10 +114,7 @@ fn within(sandbox: &Sandbox, args: &[&str], (time, bytes): (Duration, u64)) {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        assert!(
-            began.elapsed() < time,
-            "{args:?} takes longer than {time:?}"
-        );
+        assert!(began.elapsed() < time, "{args:?} takes longer than {time:?}");
         std::thread::sleep(Duration::from_millis(3));
     };
     let mut said = String::new();
@@ -197,11 +164,7 @@ fn a_large_repository_stays_in_bounds_and_a_stop_leaves_nothing() {
     let told = Instant::now();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let status = child.wait().unwrap();
-    assert!(
-        told.elapsed() < Duration::from_secs(SECONDS_TO_STOP),
-        "{:?}",
-        told.elapsed()
-    );
+    assert!(told.elapsed() < Duration::from_secs(SECONDS_TO_STOP), "{:?}", told.elapsed());
     assert_eq!(status.code(), Some(130));
     sandbox.git(&["diff", "--quiet"]);
     assert_eq!(state(), before);
@@ -223,10 +186,7 @@ fn a_large_repository_stays_in_bounds_and_a_stop_leaves_nothing() {
     let run = sandbox.run_in(world, &["restore", "of-first", "--force"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let told = told.lock().unwrap();
-    let written: Vec<_> = told
-        .iter()
-        .filter(|(what, _)| what == "write files")
-        .collect();
+    let written: Vec<_> = told.iter().filter(|(what, _)| what == "write files").collect();
     assert!(!written.is_empty(), "{told:?}");
     assert!(written.windows(2).all(|pair| pair[0].1 <= pair[1].1));
     assert!(written.iter().all(|(_, done)| *done <= size.files));
@@ -243,21 +203,10 @@ fn a_large_file_of_git_lfs_takes_bounded_memory() {
     let file = fs::File::create(sandbox.path("a.large")).unwrap();
     file.set_len(size.large_bytes).unwrap();
     drop(file);
-    let (time, bytes) = (
-        Duration::from_secs(20 + (size.large_bytes >> 22)),
-        BYTES_OF_A_COMMAND,
-    );
+    let (time, bytes) = (Duration::from_secs(20 + (size.large_bytes >> 22)), BYTES_OF_A_COMMAND);
     let bounds = (time, bytes + size.large_bytes.min(BYTES_COMPARED_IN_MEMORY));
-    within(
-        &sandbox,
-        &["checkpoint", "-m", "large", "--allow-large"],
-        bounds,
-    );
-    assert!(
-        sandbox
-            .git(&["cat-file", "-p", "HEAD:a.large"])
-            .starts_with("version ")
-    );
+    within(&sandbox, &["checkpoint", "-m", "large", "--allow-large"], bounds);
+    assert!(sandbox.git(&["cat-file", "-p", "HEAD:a.large"]).starts_with("version "));
     sandbox.remove("a.large");
     within(&sandbox, &["restore", "large"], bounds);
     let restored = fs::metadata(sandbox.path("a.large")).unwrap();

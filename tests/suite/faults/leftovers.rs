@@ -125,10 +125,7 @@ fn stopped_when_staged(sandbox: &Sandbox) -> World {
         }
         clock()
     };
-    World {
-        clock: Arc::new(clock),
-        ..world
-    }
+    World { clock: Arc::new(clock), ..world }
 }
 
 #[test]

@@ -108,36 +108,22 @@ fn a_bare_repository_in_the_tree_is_not_entered() {
     sandbox.write("embedded/HEAD", "ref: refs/heads/main\n");
     sandbox.write(
         "embedded/config",
-        format!(
-            "[core]\n bare = true\n fsmonitor = touch '{}'\n",
-            trap.display()
-        ),
+        format!("[core]\n bare = true\n fsmonitor = touch '{}'\n", trap.display()),
     );
     sandbox.write("embedded/objects/keep", "");
     sandbox.write("embedded/refs/keep", "");
     sandbox.colony(&["checkpoint", "-m", "x"]);
-    assert!(
-        sandbox
-            .git(&["ls-tree", "-r", "--name-only", "HEAD"])
-            .contains("embedded/HEAD")
-    );
+    assert!(sandbox.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("embedded/HEAD"));
     let inside = sandbox.at(sandbox.path("embedded"));
     for look in LOOKS {
         // These need no working tree.
-        if matches!(
-            look,
-            ["version"] | ["status", "--line"] | ["id" | "paths" | "groups", ..]
-        ) {
+        if matches!(look, ["version"] | ["status", "--line"] | ["id" | "paths" | "groups", ..]) {
             assert_eq!(inside.run(look).code, 0, "{look:?}");
         } else {
             assert_eq!(inside.error(look), "bare-repository", "{look:?}");
         }
     }
-    for change in [
-        &["checkpoint", "-m", "y"][..],
-        &["hooks", "install"],
-        &["init"],
-    ] {
+    for change in [&["checkpoint", "-m", "y"][..], &["hooks", "install"], &["init"]] {
         assert_eq!(inside.error(change), "bare-repository", "{change:?}");
     }
     assert!(!trap.exists());
@@ -147,10 +133,7 @@ fn a_bare_repository_in_the_tree_is_not_entered() {
 #[test]
 fn without_git_lfs_pointers_are_told_as_pointers() {
     let sandbox = Sandbox::new();
-    sandbox.write(
-        ".gitattributes",
-        "*.pdf filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.pdf filter=lfs diff=lfs merge=lfs -text\n");
     let pointer = format!(
         "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n",
         "ab".repeat(32)
@@ -220,19 +203,11 @@ fn damaged_objects_are_named_and_nothing_changes() {
             [".git/HEAD", ".git/refs/heads/main", ".git/index", "a.txt"].map(read)
         };
         let before = stands();
-        for command in [
-            &["checkpoint", "-m", "y"][..],
-            &["restore", "base"],
-            &["init"],
-            &["undo"],
-        ] {
+        for command in [&["checkpoint", "-m", "y"][..], &["restore", "base"], &["init"], &["undo"]]
+        {
             let run = sandbox.run(&[&["--json"], command].concat());
             let answer: Value = serde_json::from_str(&run.stdout).unwrap();
-            assert_eq!(
-                (run.code, &answer["ok"]),
-                (128, &false.into()),
-                "{command:?}"
-            );
+            assert_eq!((run.code, &answer["ok"]), (128, &false.into()), "{command:?}");
             assert!(answer["code"].is_string());
         }
         for look in LOOKS {
@@ -252,10 +227,9 @@ fn shallow_partial_and_sparse_clones_work() {
     sandbox.git(&["commit", "-qam", "second"]);
     sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", sandbox.root.display());
-    for (name, options) in [
-        ("shallow", &["--depth", "1"][..]),
-        ("partial", &["--filter=blob:none", "--sparse"]),
-    ] {
+    for (name, options) in
+        [("shallow", &["--depth", "1"][..]), ("partial", &["--filter=blob:none", "--sparse"])]
+    {
         let clone = sandbox.outside().join(name);
         let args = [&["clone", "-q"], options, &[&url, clone.to_str().unwrap()]].concat();
         sandbox.git(&args);
@@ -273,15 +247,7 @@ fn linked_worktrees_and_absorbed_submodules_work() {
     sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let source = Sandbox::new();
     let url = format!("file://{}", source.root.display());
-    sandbox.git(&[
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        &url,
-        "sub",
-    ]);
+    sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sub"]);
     sandbox.git(&["commit", "-qm", "submodule"]);
     assert!(sandbox.path("sub/.git").is_file());
     walk(&sandbox.at(linked.clone()), &linked.join("a.txt"));
@@ -304,11 +270,7 @@ fn sha256_is_set_up_and_reftable_is_refused_before_any_change() {
     plain.git(&["config", "core.repositoryFormatVersion", "1"]);
     plain.git(&["config", "extensions.refStorage", "reftable"]);
     let config = plain.read(".git/config");
-    for command in [
-        &["init"][..],
-        &["hooks", "install"],
-        &["checkpoint", "-m", "x"],
-    ] {
+    for command in [&["init"][..], &["hooks", "install"], &["checkpoint", "-m", "x"]] {
         assert_eq!(plain.error(command), "unsupported", "{command:?}");
     }
     assert_eq!(plain.read(".git/config"), config);
@@ -321,10 +283,7 @@ fn variables_of_a_git_hook_do_not_reach_another_repository() {
     let other = Sandbox::new();
     other.write("a.txt", "other\n");
     let run = |variables: &[(&str, OsString)]| -> Value {
-        let mut world = World {
-            cwd: other.root.clone(),
-            ..sandbox.world()
-        };
+        let mut world = World { cwd: other.root.clone(), ..sandbox.world() };
         for (name, value) in variables {
             world.variables.insert((*name).into(), value.clone());
         }

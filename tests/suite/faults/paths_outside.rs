@@ -91,10 +91,7 @@ fn a_folder_replaced_by_a_link_meanwhile_leads_nowhere() {
                 // Any answer will do, as long as it is one.
                 let run = sandbox.run(&[&["--json"], command].concat());
                 let said = &run.stdout;
-                assert!(
-                    serde_json::from_str::<serde_json::Value>(said).is_ok(),
-                    "{said}"
-                );
+                assert!(serde_json::from_str::<serde_json::Value>(said).is_ok(), "{said}");
             }
         }
         done.store(true, Ordering::SeqCst);

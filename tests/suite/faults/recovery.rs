@@ -26,10 +26,7 @@ fn prepared() -> Sandbox {
 }
 
 fn die(sandbox: &Sandbox, step: &'static str, args: &[&str]) -> u8 {
-    let world = World {
-        die_at: Some(step),
-        ..sandbox.world()
-    };
+    let world = World { die_at: Some(step), ..sandbox.world() };
     sandbox.run_in(world, args).code
 }
 
@@ -48,10 +45,7 @@ fn assert_survives(
     for (number, step) in STEPS.iter().enumerate() {
         let sandbox = prepare();
         if die(&sandbox, step, args) == 0 {
-            assert!(
-                *step == "index-locked" || number == 0,
-                "{args:?} never reached {step}"
-            );
+            assert!(*step == "index-locked" || number == 0, "{args:?} never reached {step}");
             continue;
         }
         sandbox.automatic_checkpoint();
@@ -69,11 +63,7 @@ fn assert_survives(
 fn comparable(sandbox: &Sandbox) -> State {
     let mut state = sandbox.visible_state();
     let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
-    let tags = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(contents:subject) %(*tree)",
-        "refs/tags",
-    ]);
+    let tags = sandbox.git(&["for-each-ref", "--format=%(contents:subject) %(*tree)", "refs/tags"]);
     state.refs = format!("{tree}\n{tags}");
     state
 }
@@ -86,11 +76,7 @@ fn a_checkpoint_survives_a_death_at_every_step() {
 #[test]
 fn a_restore_survives_a_death_at_every_step() {
     assert_survives(prepared, &["restore", "good"], comparable);
-    assert_survives(
-        prepared,
-        &["restore", "good", "--mode", "files"],
-        comparable,
-    );
+    assert_survives(prepared, &["restore", "good", "--mode", "files"], comparable);
 }
 
 #[test]
@@ -128,18 +114,10 @@ fn an_edit_made_between_death_and_recovery_is_not_lost() {
     sandbox.automatic_checkpoint();
     assert_eq!(sandbox.read("private"), "kept at 600\n");
     sandbox.check_invariants();
-    let kept = fs::read_dir(sandbox.path(".git/colony-kept"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
+    let kept = fs::read_dir(sandbox.path(".git/colony-kept")).unwrap().next().unwrap().unwrap();
     let all = crate::support::worktree_of(&kept.path());
     let all: Vec<_> = all.values().collect();
-    assert!(
-        all.iter()
-            .any(|file| file.contains("edited after the crash")),
-        "{all:?}"
-    );
+    assert!(all.iter().any(|file| file.contains("edited after the crash")), "{all:?}");
 }
 
 #[test]
@@ -182,10 +160,7 @@ fn a_foreign_lock_on_head_is_named_with_its_age_and_a_way_out() {
     assert!(message.contains(lock.to_str().unwrap()), "{message}");
     assert!(message.contains(" s old)"), "{message}");
     let hint = answer["hint"].as_str().unwrap();
-    assert!(
-        hint.starts_with(&format!("rm '{}'", lock.display())),
-        "{hint}"
-    );
+    assert!(hint.starts_with(&format!("rm '{}'", lock.display())), "{hint}");
     assert_eq!(fs::read_to_string(&lock).unwrap(), "somebody's");
     fs::remove_file(lock).unwrap();
     sandbox.automatic_checkpoint();
@@ -214,15 +189,9 @@ fn a_live_command_of_ours_is_waited_for() {
     let lock = fs::File::open(sandbox.path(".git/colony/lock")).unwrap();
     lock.lock().unwrap();
     sandbox.write("a.txt", "changed\n");
-    assert_eq!(
-        sandbox.error(&["--timeout", "0.05", "checkpoint", "-m", "x"]),
-        "locked"
-    );
+    assert_eq!(sandbox.error(&["--timeout", "0.05", "checkpoint", "-m", "x"]), "locked");
     let auto = sandbox.json(&["checkpoint", "--auto"]);
-    assert_eq!(
-        (auto["changed"].as_bool(), auto["reason"].as_str()),
-        (Some(false), Some("busy"))
-    );
+    assert_eq!((auto["changed"].as_bool(), auto["reason"].as_str()), (Some(false), Some("busy")));
     drop(lock);
     sandbox.colony(&["checkpoint", "-m", "x"]);
 }
@@ -310,25 +279,15 @@ fn a_git_that_holds_a_lock_as_refs_move_leaves_all_or_nothing() {
                 "{state} {lock}: {answer:#}"
             );
             // The other git goes, and takes back what it had begun.
-            drop(
-                std::fs::OpenOptions::new()
-                    .write(true)
-                    .open(sandbox.outside().join("fifo")),
-            );
+            drop(std::fs::OpenOptions::new().write(true).open(sandbox.outside().join("fifo")));
             let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
             while sandbox.path(&format!(".git/{lock}")).exists() {
-                assert!(
-                    std::time::Instant::now() < until,
-                    "{state} {lock}: {answer:#}"
-                );
+                assert!(std::time::Instant::now() < until, "{state} {lock}: {answer:#}");
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             sandbox.remove(".git/hooks/reference-transaction");
             sandbox.automatic_checkpoint();
-            assert!(
-                !sandbox.path(".git/colony/pending").exists(),
-                "{state} {lock} {held}"
-            );
+            assert!(!sandbox.path(".git/colony/pending").exists(), "{state} {lock} {held}");
             assert_eq!(sandbox.read("a.txt"), "edited\n");
             let branch = sandbox.git(&["symbolic-ref", "--short", "HEAD"]);
             // What could be neither finished nor taken back is one or the other with the next command.
@@ -337,16 +296,9 @@ fn a_git_that_holds_a_lock_as_refs_move_leaves_all_or_nothing() {
                 "locked" => &["fork/work"],
                 _ => &["main", "fork/work"],
             };
-            assert!(
-                wanted.contains(&branch.as_str()),
-                "{state} {lock}: {answer:#}"
-            );
+            assert!(wanted.contains(&branch.as_str()), "{state} {lock}: {answer:#}");
             let forks = sandbox.git(&["branch", "--list", "fork/work"]);
-            assert_eq!(
-                forks.is_empty(),
-                branch == "main",
-                "{state} {lock}: {answer:#}"
-            );
+            assert_eq!(forks.is_empty(), branch == "main", "{state} {lock}: {answer:#}");
             sandbox.check_invariants();
         }
     }

@@ -15,10 +15,8 @@ fn closed_to_group(folder: &Path, found: &mut Vec<String>) {
         let mode = metadata.permissions().mode() & 0o7777;
         let wanted = if metadata.is_dir() { 0o2070 } else { 0o060 };
         // A file that was moved aside is the user's, and keeps its mode.
-        let is_moved = path
-            .components()
-            .any(|part| part.as_os_str() == "colony-kept")
-            && metadata.is_file();
+        let is_moved =
+            path.components().any(|part| part.as_os_str() == "colony-kept") && metadata.is_file();
         if mode & wanted != wanted && !is_moved {
             found.push(format!("{mode:o} {}", path.display()));
         }
@@ -32,10 +30,7 @@ fn closed_to_group(folder: &Path, found: &mut Vec<String>) {
 fn files_below_git_belong_to_the_users_who_share_the_repository() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "core.sharedRepository", "group"]);
-    let chmod = sandbox
-        .process("chmod")
-        .args(["-R", "g+rwX", ".git"])
-        .status();
+    let chmod = sandbox.process("chmod").args(["-R", "g+rwX", ".git"]).status();
     assert!(chmod.unwrap().success());
     let find = ["-c", "find .git -type d -exec chmod g+s {} +"];
     assert!(sandbox.process("sh").args(find).status().unwrap().success());

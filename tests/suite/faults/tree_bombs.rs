@@ -139,11 +139,7 @@ fn a_fork_that_is_a_bomb_is_one_row_and_the_others_answer() {
         let forks = listed["forks"].as_array().unwrap();
         let named = |name: &str| forks.iter().find(|fork| fork["name"] == name).unwrap();
         assert_eq!(named("fork/bomb")["problem"]["code"], "tree-too-large");
-        assert_eq!(
-            named("fork/good")["into"]["outcome"],
-            "merged",
-            "{listed:#}"
-        );
+        assert_eq!(named("fork/good")["into"]["outcome"], "merged", "{listed:#}");
     }
     let fleet = answer(&sandbox, &["fleet"]);
     assert_eq!(fleet["ok"], true, "{fleet:#}");
@@ -158,13 +154,7 @@ fn a_fork_that_is_a_bomb_is_one_row_and_the_others_answer() {
     let told = health.iter().find(|row| row["name"] == "fork-problem");
     let told = told.unwrap()["detail"].as_str().unwrap();
     assert!(told.contains("'fork/bomb'"), "{told}");
-    for args in [
-        &["topology"][..],
-        &["doctor"],
-        &["ops"],
-        &["agents"],
-        &["scopes"],
-    ] {
+    for args in [&["topology"][..], &["doctor"], &["ops"], &["agents"], &["scopes"]] {
         let told = answer(&sandbox, args);
         assert_ne!(told["ok"], Value::Null, "{args:?} {told:#}");
     }
@@ -182,10 +172,7 @@ fn a_fork_whose_commit_makes_no_sense_is_one_row() {
     let listed = answer(&sandbox, &["forks", "--conflicts"]);
     assert_eq!(listed["count"], 2, "{listed:#}");
     let forks = listed["forks"].as_array().unwrap();
-    let broken = forks
-        .iter()
-        .find(|fork| fork["name"] == "fork/broken")
-        .unwrap();
+    let broken = forks.iter().find(|fork| fork["name"] == "fork/broken").unwrap();
     assert_eq!(broken["problem"]["code"], "repository-broken", "{listed:#}");
     for args in [&["fleet"][..], &["status"], &["topology"]] {
         assert_eq!(answer(&sandbox, args)["ok"], true, "{args:?}");

@@ -30,10 +30,7 @@ fn the_log_of_an_agent_is_what_a_merge_of_it_brings_in() {
     let log = desk.json(&["log", "ada"]);
     let expected = by_git(&ada.git(&["rev-list", "main..HEAD"]));
     assert_eq!(ids(&log), expected, "{log:#}");
-    assert_eq!(
-        (&log["into"], &log["truncated"]),
-        (&"main".into(), &false.into())
-    );
+    assert_eq!((&log["into"], &log["truncated"]), (&"main".into(), &false.into()));
     assert_eq!(log["uncommitted"], Value::Null);
     assert_eq!(log["commits"][0]["subject"], "edit two.txt");
     // The agent sees the same from its clone, where the name of the branch need not be typed.
@@ -42,17 +39,10 @@ fn the_log_of_an_agent_is_what_a_merge_of_it_brings_in() {
     assert_eq!(ids(&desk.json(&["log", "ada", "-n", "1"])), expected[..1]);
     desk.colony(&["merge", "ada", "--squash"]);
     let log = desk.json(&["log", "ada"]);
-    assert_eq!(
-        log["message"],
-        "'fork/ada' has no commits that 'main' does not have"
-    );
+    assert_eq!(log["message"], "'fork/ada' has no commits that 'main' does not have");
     commit(&ada, "three.txt", "three\n");
     let log = desk.json(&["log", "ada"]);
-    assert_eq!(
-        ids(&log),
-        by_git(&ada.git(&["rev-list", "-1", "HEAD"])),
-        "{log:#}"
-    );
+    assert_eq!(ids(&log), by_git(&ada.git(&["rev-list", "-1", "HEAD"])), "{log:#}");
     desk.check_invariants_of_git();
 }
 
@@ -65,16 +55,9 @@ fn what_an_agent_has_not_committed_is_one_entry_on_top() {
     ada.write("one.txt", "edited\n");
     ada.write("new.txt", "new\n");
     let log = desk.json(&["log", "ada@"]);
-    assert_eq!(
-        ids(&log),
-        by_git(&ada.git(&["rev-list", "main..HEAD"])),
-        "{log:#}"
-    );
+    assert_eq!(ids(&log), by_git(&ada.git(&["rev-list", "main..HEAD"])), "{log:#}");
     let uncommitted = &log["uncommitted"];
-    assert_eq!(
-        (&uncommitted["agent"], &uncommitted["files"]),
-        (&"ada".into(), &2.into())
-    );
+    assert_eq!((&uncommitted["agent"], &uncommitted["files"]), (&"ada".into(), &2.into()));
     let told = desk.colony(&["log", "ada@"]);
     let told = told.replace(&ids(&log)[0][..8], "[commit]");
     insta::assert_snapshot!(told, @r"
@@ -86,15 +69,9 @@ fn what_an_agent_has_not_committed_is_one_entry_on_top() {
     // Of its clone, nothing but the last state is left.
     desk.json(&["agents", "remove", "ada"]);
     let removed = desk.json(&["log", "ada@"]);
-    assert_eq!(
-        (&removed["uncommitted"]["files"], ids(&removed)),
-        (&2.into(), ids(&log))
-    );
+    assert_eq!((&removed["uncommitted"]["files"], ids(&removed)), (&2.into(), ids(&log)));
     let unknown = desk.json(&["log", "ada"]);
-    assert_eq!(
-        unknown["hint"], "git colony agents restore ada",
-        "{unknown:#}"
-    );
+    assert_eq!(unknown["hint"], "git colony agents restore ada", "{unknown:#}");
 }
 
 #[test]
@@ -106,11 +83,7 @@ fn a_range_is_what_git_lists_for_it() {
     let bob = desk.at(PathBuf::from(bob["path"].as_str().unwrap()));
     commit(&bob, "two.txt", "two\n");
     let log = desk.json(&["log", "ada..bob"]);
-    assert_eq!(
-        ids(&log),
-        by_git(&bob.git(&["rev-list", "-1", "HEAD"])),
-        "{log:#}"
-    );
+    assert_eq!(ids(&log), by_git(&bob.git(&["rev-list", "-1", "HEAD"])), "{log:#}");
     assert_eq!(log["into"], "fork/ada");
     assert_eq!(ids(&desk.json(&["log", "..bob"])).len(), 2);
     assert_eq!(ids(&desk.json(&["log", "bob..ada"])).len(), 0);
@@ -131,17 +104,11 @@ fn the_log_of_the_default_branch_or_an_old_revision_is_history() {
     assert_eq!((ids(&log), &log["into"]), (history.clone(), &Value::Null));
     assert_eq!(ids(&desk.json(&["log", "HEAD~2"])), history[2..]);
     let newest = desk.json(&["log", "-n", "2"]);
-    assert_eq!(
-        (ids(&newest), &newest["truncated"]),
-        (history[..2].to_vec(), &true.into())
-    );
+    assert_eq!((ids(&newest), &newest["truncated"]), (history[..2].to_vec(), &true.into()));
     assert_eq!(ids(&desk.json(&["log", "-n", "0"])).len(), 0);
     desk.colony(&["fork", "try"]);
     let idle = desk.json(&["log"]);
-    assert_eq!(
-        idle["message"],
-        "'fork/try' has no commits that 'main' does not have"
-    );
+    assert_eq!(idle["message"], "'fork/try' has no commits that 'main' does not have");
     desk.git(&["switch", "-q", "--detach", "HEAD~1"]);
     assert_eq!(ids(&desk.json(&["log"])), history[1..]);
     desk.git(&["switch", "-q", "--orphan", "empty"]);
@@ -159,10 +126,7 @@ fn a_fork_of_a_fork_lists_what_the_first_one_lacks() {
     desk.write("two.txt", "two\n");
     desk.colony(&["commit", "-m", "two", "--all"]);
     let log = desk.json(&["log", "two"]);
-    assert_eq!(
-        ids(&log),
-        by_git(&desk.git(&["rev-list", "fork/one..fork/two"]))
-    );
+    assert_eq!(ids(&log), by_git(&desk.git(&["rev-list", "fork/one..fork/two"])));
     assert_eq!(log["into"], "fork/one");
 }
 
@@ -170,18 +134,9 @@ fn a_fork_of_a_fork_lists_what_the_first_one_lacks() {
 fn what_a_commit_says_is_data() {
     let desk = Sandbox::new();
     desk.write("a.txt", "other\n");
-    desk.git(&[
-        "commit",
-        "-qam",
-        "red \u{1b}[31m\u{202e}\u{7}",
-        "--author",
-        "e\u{1b}[2Jve <e@x>",
-    ]);
+    desk.git(&["commit", "-qam", "red \u{1b}[31m\u{202e}\u{7}", "--author", "e\u{1b}[2Jve <e@x>"]);
     let told = desk.colony(&["log"]);
-    assert!(
-        told.contains("red ") && !told.contains(['\u{1b}', '\u{202e}', '\u{7}']),
-        "{told}"
-    );
+    assert!(told.contains("red ") && !told.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{told}");
     let missing = desk.json(&["log", "--", "--output=x"]);
     assert_eq!(missing["code"], "revision-not-found", "{missing:#}");
     assert!(!desk.path("x").exists());

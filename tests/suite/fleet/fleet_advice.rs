@@ -43,10 +43,7 @@ fn merged_idle_kept_and_uncommitted_are_told_apart() {
     commit(ahead, "b.txt", "of ahead\n");
     let work = |name: &str| row(&desk, name)["work"].as_str().unwrap().to_owned();
     let words = names.map(work);
-    assert_eq!(
-        words,
-        ["merged", "idle", "kept", "kept", "uncommitted", "ahead"]
-    );
+    assert_eq!(words, ["merged", "idle", "kept", "kept", "uncommitted", "ahead"]);
     for (name, told) in [
         ("done", "merged"),
         ("idle", "nothing yet"),
@@ -58,10 +55,7 @@ fn merged_idle_kept_and_uncommitted_are_told_apart() {
         assert!(line(&desk, name).contains(told), "{}", line(&desk, name));
     }
     let kept = row(&desk, "auto");
-    assert_eq!(
-        (&kept["unsaved"], &kept["merged"]),
-        (&2.into(), &false.into())
-    );
+    assert_eq!((&kept["unsaved"], &kept["merged"]), (&2.into(), &false.into()));
     assert_eq!(kept["kept_at"], kept["last_checkpoint_at"]);
     assert_eq!(row(&desk, "loose")["kept_at"], Value::Null);
 }
@@ -187,14 +181,8 @@ fn an_agent_can_settle_it_and_an_open_merge_is_shown() {
     assert_eq!(fleet["next"]["or"]["agent"], "one", "{fleet:#}");
     let way = fleet["next"]["or"]["command"].as_str().unwrap();
     let screen = desk.colony(&["fleet"]);
-    assert!(
-        screen.contains("next: git colony merge one --resolve   # a.txt\n"),
-        "{screen}"
-    );
-    assert!(
-        screen.contains(&format!("or let one settle it: {way}\n")),
-        "{screen}"
-    );
+    assert!(screen.contains("next: git colony merge one --resolve   # a.txt\n"), "{screen}");
+    assert!(screen.contains(&format!("or let one settle it: {way}\n")), "{screen}");
     assert!(screen.contains("clash: a.txt: both one two\n"), "{screen}");
     let opened = shell(&desk, &desk.root, way);
     assert_eq!(opened.status.code(), Some(1), "{opened:?}");
@@ -215,10 +203,7 @@ fn an_agent_can_settle_it_and_an_open_merge_is_shown() {
     }
     assert_eq!(fleet["next"], Value::Null, "{fleet:#}");
     let screen = desk.colony(&["fleet"]);
-    assert!(
-        screen.ends_with(&format!("one is settling main: {status}\n")),
-        "{screen}"
-    );
+    assert!(screen.ends_with(&format!("one is settling main: {status}\n")), "{screen}");
     assert_eq!(fleet["settling"][0]["command"], status, "{fleet:#}");
     assert!(shell(&desk, &desk.root, &status).status.success());
 }
@@ -286,10 +271,7 @@ fn elsewhere_the_hint_goes_to_the_branch_first() {
 fn a_conflict_has_a_code_and_the_next_command() {
     let desk = Sandbox::new();
     clashing(&desk);
-    let commit = desk.at(desk.json(&["agents", "path", "two"])["path"]
-        .as_str()
-        .unwrap()
-        .into());
+    let commit = desk.at(desk.json(&["agents", "path", "two"])["path"].as_str().unwrap().into());
     let commit = commit.git(&["rev-parse", "HEAD"]);
     for (command, what) in [("merge", "two"), ("cherry-pick", commit.trim())] {
         for dry_run in [true, false] {
@@ -297,10 +279,7 @@ fn a_conflict_has_a_code_and_the_next_command() {
             let refused = desk.json(&[&[command, what][..], options].concat());
             assert_eq!(refused["ok"], false, "{refused:#}");
             assert_eq!(refused["code"], "conflicted");
-            assert_eq!(
-                refused["hint"],
-                format!("git colony {command} {what} --resolve")
-            );
+            assert_eq!(refused["hint"], format!("git colony {command} {what} --resolve"));
         }
         let run = desk.run(&[command, what]);
         assert_eq!(run.code, 1);
@@ -316,15 +295,9 @@ fn a_conflict_has_a_code_and_the_next_command() {
     }
     // What is settled already stays settled.
     let part = desk.json(&["merge", "both", "--ours", "b.txt"]);
-    assert_eq!(
-        part["hint"],
-        "git colony merge both --ours :/b.txt --resolve"
-    );
+    assert_eq!(part["hint"], "git colony merge both --ours :/b.txt --resolve");
     shell(&desk, &desk.root, hint_of(&part));
-    assert_eq!(
-        desk.git(&["ls-files", "-u", "--format=%(path)"]),
-        "a.txt\na.txt\na.txt"
-    );
+    assert_eq!(desk.git(&["ls-files", "-u", "--format=%(path)"]), "a.txt\na.txt\na.txt");
     assert_eq!(desk.read("b.txt"), "of the desk\n");
 }
 
@@ -348,10 +321,7 @@ fn work_from_a_deleted_branch_goes_where_the_forecast_is_for() {
         assert_eq!(hint, expected);
         let refused = desk.json(&["merge", "wb"]);
         assert_eq!(refused["code"], "revision-not-found", "{refused:#}");
-        assert_eq!(
-            refused["hint"], "git colony merge fork/wb --into main",
-            "{refused:#}"
-        );
+        assert_eq!(refused["hint"], "git colony merge fork/wb --into main", "{refused:#}");
         let opened = shell(&desk, &desk.root, hint.as_str().unwrap());
         assert_eq!(opened.status.code(), Some(i32::from(conflicted)));
     }

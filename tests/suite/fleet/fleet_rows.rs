@@ -26,10 +26,7 @@ fn the_fleet_is_one_line_per_agent_and_what_to_merge_next() {
     assert_eq!(rows[0]["into"]["outcome"], "fast_forward");
     assert_eq!(rows[0]["into"]["branch"], "main");
     assert_eq!(rows[1]["agent"], "bob");
-    assert_eq!(
-        (&rows[1]["commits"], &rows[1]["files"]),
-        (&2.into(), &2.into())
-    );
+    assert_eq!((&rows[1]["commits"], &rows[1]["files"]), (&2.into(), &2.into()));
     assert_eq!(rows[1]["unsaved"], 1);
     assert_eq!(rows[1]["state"], "waiting", "its hook told of a stop");
     assert_eq!(fleet["clashes"][0]["paths"][0], "a.txt");
@@ -54,11 +51,7 @@ fn the_fleet_says_when_each_made_its_newest_checkpoint() {
     let named = ada.json(&["checkpoints"])["checkpoints"][0]["created_at"].clone();
     let fleet = desk.json(&["fleet"]);
     assert_eq!(fleet["agents"][0]["last_checkpoint_at"], named);
-    assert_eq!(
-        fleet["last_checkpoint"],
-        Value::Null,
-        "it is not of the desk"
-    );
+    assert_eq!(fleet["last_checkpoint"], Value::Null, "it is not of the desk");
     ada.write("a.txt", "two\n");
     ada.json(&["checkpoint", "--auto"]);
     let automatic = ada.json(&["checkpoints", "--auto"])["checkpoints"][0]["created_at"].clone();
@@ -79,14 +72,8 @@ fn the_fleet_remembers_clashing_forks_and_writes_nothing_else() {
     let before = desk.visible_state();
     let fleet = desk.json(&["fleet"]);
     let known = fs::read_to_string(&cache).unwrap();
-    let (ada, bob) = (
-        ada.git(&["rev-parse", "HEAD"]),
-        bob.git(&["rev-parse", "HEAD"]),
-    );
-    assert!(
-        known.contains(ada.trim()) && known.contains(bob.trim()),
-        "{known}"
-    );
+    let (ada, bob) = (ada.git(&["rev-parse", "HEAD"]), bob.git(&["rev-parse", "HEAD"]));
+    assert!(known.contains(ada.trim()) && known.contains(bob.trim()), "{known}");
     assert_eq!(desk.json(&["fleet"])["clashes"], fleet["clashes"]);
     assert_eq!(desk.visible_state(), before);
 }

@@ -46,11 +46,7 @@ fn clone_of(desk: &Sandbox, name: &str) -> View {
 }
 
 fn round(desk: &Sandbox, number: usize) {
-    let all = |what: &str| {
-        (0..AT_ONCE)
-            .map(|at| format!("{what}{at}"))
-            .collect::<Vec<_>>()
-    };
+    let all = |what: &str| (0..AT_ONCE).map(|at| format!("{what}{at}")).collect::<Vec<_>>();
     assert_eq!(at_once(desk, all("agents new p")), Vec::<String>::new());
     for at in 0..AT_ONCE {
         let file = format!("round-{number}-{at}.txt");

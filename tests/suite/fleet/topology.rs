@@ -53,17 +53,11 @@ fn every_branch_tells_where_it_left_the_main_one() {
     tool/t 0001
     ");
     let text = sandbox.colony(&["topology"]);
-    assert!(
-        text.starts_with("9 branches; the default branch is 'main'\n"),
-        "{text}"
-    );
+    assert!(text.starts_with("9 branches; the default branch is 'main'\n"), "{text}");
     let base = sandbox.git(&["rev-parse", "fork/a"]);
     let line = format!("left 'main' at {}\n", &base[..8]);
     assert!(text.contains(&line), "{text}");
-    assert!(
-        text.contains("has no history in common with 'main'\n"),
-        "{text}"
-    );
+    assert!(text.contains("has no history in common with 'main'\n"), "{text}");
     let branches = answer["branches"].as_array().unwrap();
     let main = branches.iter().find(|b| b["name"] == "main").unwrap();
     assert!(main["parent_branch"].is_null() && main["diverged_from_sha"].is_null());
@@ -85,21 +79,11 @@ fn the_main_branch_is_found_by_the_written_order() {
     assert_eq!(main(), "configured");
     let tip = sandbox.git(&["rev-parse", "HEAD"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/only-there", &tip]);
-    sandbox.git(&[
-        "symbolic-ref",
-        "refs/remotes/origin/HEAD",
-        "refs/remotes/origin/only-there",
-    ]);
+    sandbox.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/only-there"]);
     assert_eq!(main(), "only-there");
-    sandbox.write(
-        ".colony/manifest.json",
-        r#"{"default_branch": "manifested"}"#,
-    );
+    sandbox.write(".colony/manifest.json", r#"{"default_branch": "manifested"}"#);
     assert_eq!(main(), "manifested");
-    sandbox.write(
-        ".colony/manifest.json",
-        r#"{"default_branch": "no such\nbranch"}"#,
-    );
+    sandbox.write(".colony/manifest.json", r#"{"default_branch": "no such\nbranch"}"#);
     assert_eq!(main(), "only-there");
 }
 
@@ -107,10 +91,7 @@ fn the_main_branch_is_found_by_the_written_order() {
 fn a_repository_without_a_commit_has_no_branches() {
     let sandbox = Sandbox::unborn();
     let answer = sandbox.json(&["topology"]);
-    assert_eq!(
-        (&answer["main"], &answer["count"]),
-        (&"main".into(), &0.into())
-    );
+    assert_eq!((&answer["main"], &answer["count"]), (&"main".into(), &0.into()));
     assert!(answer["main_head_sha"].is_null());
 }
 
@@ -121,11 +102,7 @@ fn two_thousand_branches_are_one_walk() {
     for number in 1..=500 {
         let mark = format!("commit refs/heads/main\nmark :{number}\n");
         stream.extend(
-            [
-                &mark,
-                &format!("committer A <a@b> {number} +0000\ndata 1\nx\n"),
-            ]
-            .map(String::as_str),
+            [&mark, &format!("committer A <a@b> {number} +0000\ndata 1\nx\n")].map(String::as_str),
         );
     }
     for number in 0..2_000 {
@@ -139,21 +116,13 @@ fn two_thousand_branches_are_one_walk() {
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    import
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(stream.as_bytes())
-        .unwrap();
+    import.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
     assert!(import.wait().unwrap().success());
     let answer = sandbox.json(&["topology"]);
     assert_eq!(answer["count"], 2_001);
     let branch = &answer["branches"][1_999];
     let name = branch["name"].as_str().unwrap();
-    assert_eq!(
-        branch["diverged_from_sha"],
-        sandbox.git(&["merge-base", "main", name])
-    );
+    assert_eq!(branch["diverged_from_sha"], sandbox.git(&["merge-base", "main", name]));
 }
 
 #[test]
@@ -214,10 +183,7 @@ fn every_command_has_the_same_default_branch() {
     // Where only the remote has it, its tip there counts.
     sandbox.git(&["branch", "-D", "of-origin"]);
     check("of-origin", 2);
-    sandbox.write(
-        ".colony/manifest.json",
-        r#"{"default_branch": "manifested"}"#,
-    );
+    sandbox.write(".colony/manifest.json", r#"{"default_branch": "manifested"}"#);
     check("manifested", 1);
     sandbox.git(&["branch", "-D", "manifested"]);
     check("of-origin", 2);

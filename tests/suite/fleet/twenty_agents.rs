@@ -41,11 +41,7 @@ fn work(desk: &Sandbox, number: usize) -> PathBuf {
     let made = colony(desk, &desk.root, &["agents", "new", &agent]);
     let clone = PathBuf::from(made["path"].as_str().unwrap());
     // Each has a file of its own; neighbors share one.
-    fs::write(
-        clone.join(format!("part-{number:02}.txt")),
-        agent.as_bytes(),
-    )
-    .unwrap();
+    fs::write(clone.join(format!("part-{number:02}.txt")), agent.as_bytes()).unwrap();
     let shared = format!("dir-{}/file-0.txt", number / 2);
     fs::write(clone.join(&shared), format!("as {agent} has it\n")).unwrap();
     colony(desk, &clone, &["checkpoint", "-m", "half way"]);
@@ -53,11 +49,7 @@ fn work(desk: &Sandbox, number: usize) -> PathBuf {
     let decided = clone.join(format!("decided-{number:02}.txt"));
     fs::write(decided, "so it is\n").unwrap();
     let file = format!("decided-{number:02}.txt");
-    colony(
-        desk,
-        &clone,
-        &["decide", "-m", "Take it", "--id", &decision, &file],
-    );
+    colony(desk, &clone, &["decide", "-m", "Take it", "--id", &decision, &file]);
     fs::write(clone.join(format!("more-{number:02}.txt")), "more\n").unwrap();
     colony(desk, &clone, &["commit", "-m", "more", "--all"]);
     fs::write(clone.join("unsaved.txt"), "unsaved\n").unwrap();
@@ -67,10 +59,7 @@ fn work(desk: &Sandbox, number: usize) -> PathBuf {
 /// Fills the repository and has all agents do their work; returns where.
 fn at_work(desk: &Sandbox) -> Vec<PathBuf> {
     for number in 0..FILES {
-        desk.write(
-            &format!("dir-{}/file-{}.txt", number / 40, number % 40),
-            format!("{number}\n"),
-        );
+        desk.write(&format!("dir-{}/file-{}.txt", number / 40, number % 40), format!("{number}\n"));
     }
     desk.git(&["add", "-A"]);
     desk.git(&["commit", "-qm", "thousands of files"]);
@@ -79,15 +68,12 @@ fn at_work(desk: &Sandbox) -> Vec<PathBuf> {
             .map(|worker| {
                 let mine = (0..AGENTS).filter(move |number| number % 4 == worker);
                 scope.spawn(move || {
-                    mine.map(|number| (number, work(desk, number)))
-                        .collect::<Vec<_>>()
+                    mine.map(|number| (number, work(desk, number))).collect::<Vec<_>>()
                 })
             })
             .collect();
-        let mut all: Vec<_> = workers
-            .into_iter()
-            .flat_map(|worker| worker.join().unwrap())
-            .collect();
+        let mut all: Vec<_> =
+            workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
         all.sort();
         all.into_iter().map(|(_, clone)| clone).collect()
     })
@@ -102,20 +88,14 @@ fn twenty_agents_work_and_one_desk_takes_what_is_good() {
     assert_eq!(rows.len(), AGENTS, "{fleet:#}");
     for (number, row) in rows.iter().enumerate() {
         assert_eq!(row["agent"], name(number).as_str());
-        assert_eq!(
-            (&row["commits"], &row["unsaved"]),
-            (&3.into(), &1.into()),
-            "{row:#}"
-        );
+        assert_eq!((&row["commits"], &row["unsaved"]), (&3.into(), &1.into()), "{row:#}");
         assert_eq!(row["into"]["outcome"], "fast_forward");
     }
     // Two by two they have changed one file.
     assert_eq!(fleet["clashes"].as_array().unwrap().len(), AGENTS / 2);
     let diff = colony(&desk, &desk.root, &["diff", &name(0), &name(1)]);
     let entries = diff["entries"].as_array().unwrap();
-    let both = entries
-        .iter()
-        .find(|entry| entry["path"] == "dir-0/file-0.txt");
+    let both = entries.iter().find(|entry| entry["path"] == "dir-0/file-0.txt");
     assert_eq!(both.unwrap()["change_type"], "modified", "{diff:#}");
     // Three are merged, each of another pair.
     for number in [0, 2, 4] {
@@ -130,10 +110,7 @@ fn twenty_agents_work_and_one_desk_takes_what_is_good() {
     assert!(removed["kept_as"].is_string() && !clones[0].exists());
     let fleet = colony(&desk, &desk.root, &["fleet"]);
     assert_eq!(fleet["agents"].as_array().unwrap().len(), AGENTS - 1);
-    assert_eq!(
-        fleet["agents"][1]["into"]["outcome"], "up_to_date",
-        "{fleet:#}"
-    );
+    assert_eq!(fleet["agents"][1]["into"]["outcome"], "up_to_date", "{fleet:#}");
     for place in [&desk.root, &clones[1], &clones[19]] {
         let place = place.to_str().unwrap();
         desk.git(&["-C", place, "fsck", "--strict", "--no-dangling"]);
@@ -209,10 +186,8 @@ fn clones_stay_whole_in_a_storm_of_gc() {
     let made = (0..8).map(|number| colony(&desk, &desk.root, &["agents", "new", &name(number)]));
     let made: Vec<Value> = made.collect();
     let hub = PathBuf::from(made[0]["hub"].as_str().unwrap());
-    let clones: Vec<PathBuf> = made
-        .iter()
-        .map(|one| PathBuf::from(one["path"].as_str().unwrap()))
-        .collect();
+    let clones: Vec<PathBuf> =
+        made.iter().map(|one| PathBuf::from(one["path"].as_str().unwrap())).collect();
     let at_work = AtomicUsize::new(clones.len());
     let git = |place: &Path, args: &[&str]| {
         let place = place.to_str().unwrap();
@@ -243,11 +218,7 @@ fn clones_stay_whole_in_a_storm_of_gc() {
         });
     });
     for place in clones.iter().chain([&hub, &desk.root]) {
-        assert!(
-            git(place, &["fsck", "--strict", "--no-dangling"]),
-            "{}",
-            place.display()
-        );
+        assert!(git(place, &["fsck", "--strict", "--no-dangling"]), "{}", place.display());
     }
     for place in clones.iter().chain([&desk.root]) {
         assert!(git(place, &["lfs", "fsck"]), "{}", place.display());

@@ -75,11 +75,8 @@ fn a_squash_and_a_removal_are_told_alike_from_every_checkout() {
     let cleo = one.at(made["path"].as_str().unwrap().into());
     commit(&cleo, "cleo.txt", "of cleo\n");
     let fleet = told_alike(&one, &two);
-    let expected = [
-        ("ada", "ahead", 2, Some(0)),
-        ("bob", "ahead", 1, Some(1)),
-        ("cleo", "ahead", 1, Some(0)),
-    ];
+    let expected =
+        [("ada", "ahead", 2, Some(0)), ("bob", "ahead", 1, Some(1)), ("cleo", "ahead", 1, Some(0))];
     assert_eq!(works(&fleet), expected);
     assert_eq!(fleet["clashes"].as_array().unwrap().len(), 1, "{fleet:#}");
     // One squash.
@@ -98,10 +95,7 @@ fn a_squash_and_a_removal_are_told_alike_from_every_checkout() {
     two.colony(&["agents", "remove", "bob"]);
     let fleet = told_alike(&one, &two);
     assert_eq!(works(&fleet).len(), 2);
-    assert_eq!(
-        (&fleet["hint"], &fleet["clashes"]),
-        (&Value::Null, &json!([]))
-    );
+    assert_eq!((&fleet["hint"], &fleet["clashes"]), (&Value::Null, &json!([])));
     let removed = one.json(&["agents"])["removed"].clone();
     assert_eq!(removed.as_array().unwrap().len(), 1, "{removed:#}");
     assert_eq!(removed[0]["agent"], "bob");

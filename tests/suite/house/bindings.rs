@@ -41,10 +41,7 @@ fn no_name_is_bound_twice_in_a_row() {
             names
         })
         .collect();
-    assert!(
-        wrong.is_empty(),
-        "chain the calls, or name what each value is: {wrong:#?}"
-    );
+    assert!(wrong.is_empty(), "chain the calls, or name what each value is: {wrong:#?}");
 }
 
 #[test]

@@ -50,20 +50,14 @@ impl Crate {
                         let exported = [module.as_slice(), std::slice::from_ref(&name)].concat();
                         exports.insert(exported, path.clone());
                     }
-                    imports
-                        .entry(module.clone())
-                        .or_default()
-                        .push((path, name));
+                    imports.entry(module.clone()).or_default().push((path, name));
                 }
             }
         }
         for (module, text) in texts {
             let imports = imports.remove(&module).unwrap_or_default();
             let resolved = |path: Vec<String>| follow(path, &exports, &modules);
-            let mut file = File {
-                types: types(&text),
-                ..File::default()
-            };
+            let mut file = File { types: types(&text), ..File::default() };
             let mut known: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for (path, name) in imports {
                 let is_renamed = path.last().is_some_and(|last| *last != name);
@@ -118,10 +112,7 @@ impl Crate {
     pub(super) fn type_in<'a>(&'a self, path: &'a [String]) -> Option<(&'a str, &'a Module)> {
         let home = self.file_of(path);
         let name = path.get(home.len())?;
-        self.files[home]
-            .types
-            .contains(name)
-            .then_some((name.as_str(), home))
+        self.files[home].types.contains(name).then_some((name.as_str(), home))
     }
 }
 
@@ -137,9 +128,7 @@ fn module_of(path: &Path) -> Module {
 /// The lines that are compiled into the program, without comments.
 fn code_of(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-    let lines = code
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -162,19 +151,12 @@ fn leaves(declaration: &str) -> Vec<Leaf> {
     let declaration = declaration.trim();
     let Some((start, group)) = declaration.split_once('{') else {
         let (path, name) = declaration.split_once(" as ").unwrap_or((declaration, ""));
-        let mut path: Vec<String> = path
-            .split("::")
-            .map(|part| part.trim().to_owned())
-            .collect();
+        let mut path: Vec<String> = path.split("::").map(|part| part.trim().to_owned()).collect();
         if path.len() > 1 {
             path.pop_if(|last| last == "self" || last == "*");
         }
         let last = path.last().unwrap().clone();
-        let name = if name.is_empty() {
-            last
-        } else {
-            name.trim().to_owned()
-        };
+        let name = if name.is_empty() { last } else { name.trim().to_owned() };
         return vec![(path, name)];
     };
     let group = group.strip_suffix('}').unwrap_or(group);
@@ -198,12 +180,8 @@ fn leaves(declaration: &str) -> Vec<Leaf> {
 fn paths(code: &str) -> BTreeSet<Vec<String>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let words = code.split(|c| !is_part(c));
-    let paths = words
-        .map(|word| word.trim_matches(':'))
-        .filter(|word| word.contains("::"));
-    paths
-        .map(|path| path.split("::").map(str::to_owned).collect())
-        .collect()
+    let paths = words.map(|word| word.trim_matches(':')).filter(|word| word.contains("::"));
+    paths.map(|path| path.split("::").map(str::to_owned).collect()).collect()
 }
 
 /// Lists the types that are defined.

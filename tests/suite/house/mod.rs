@@ -35,13 +35,8 @@ const LAYERS: [&[&str]; 6] = [
 ];
 
 /// Neighbors that may use each other, in this direction only: (who, whom).
-const ONE_WAY: [(&str, &str); 5] = [
-    ("map", "source"),
-    ("map", "text"),
-    ("page", "source"),
-    ("page", "text"),
-    ("source", "text"),
-];
+const ONE_WAY: [(&str, &str); 5] =
+    [("map", "source"), ("map", "text"), ("page", "source"), ("page", "text"), ("source", "text")];
 
 /// What only one module may name: (text, home).
 const HOMES: [(&str, &str); 16] = [
@@ -92,12 +87,7 @@ fn collect(root: &Path, directory: &Path, found: &mut Vec<(PathBuf, String)>) {
 
 /// The module a file belongs to: its folder, or its name at the top.
 fn module(path: &Path) -> String {
-    let first = path
-        .components()
-        .next()
-        .unwrap()
-        .as_os_str()
-        .to_string_lossy();
+    let first = path.components().next().unwrap().as_os_str().to_string_lossy();
     first.trim_end_matches(".rs").to_owned()
 }
 
@@ -114,11 +104,7 @@ fn imports(text: &str) -> BTreeSet<String> {
             let names = group.split('}').next().unwrap_or_default().split(',');
             found.extend(names.map(|name| name.trim().split("::").next().unwrap().to_owned()));
         } else {
-            found.insert(
-                rest.chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect(),
-            );
+            found.insert(rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect());
         }
     }
     found
@@ -167,10 +153,7 @@ fn each_dependency_and_effect_has_one_home() {
                 .lines()
                 .any(|line| line.contains(name) && !line.trim_start().starts_with("//"));
             if named && own != home && own != "main" && own != "bin" {
-                wrong.push(format!(
-                    "{} names {name}, whose home is {home}",
-                    path.display()
-                ));
+                wrong.push(format!("{} names {name}, whose home is {home}", path.display()));
             }
         }
     }
@@ -184,13 +167,7 @@ fn below_the_faces_nothing_prints() {
         if ["cli", "ui", "streams", "main", "bin"].contains(&own.as_str()) {
             continue;
         }
-        for word in [
-            "println!",
-            "eprintln!",
-            "stdout()",
-            "stderr()",
-            "process::exit",
-        ] {
+        for word in ["println!", "eprintln!", "stdout()", "stderr()", "process::exit"] {
             assert!(!text.contains(word), "{} uses {word}", path.display());
         }
     }
@@ -232,11 +209,7 @@ fn files_of_the_worktree_are_read_in_one_place() {
 #[test]
 fn every_file_says_what_it_is_for() {
     for (path, text) in sources() {
-        assert!(
-            text.starts_with("//!"),
-            "{} has no module doc",
-            path.display()
-        );
+        assert!(text.starts_with("//!"), "{} has no module doc", path.display());
     }
 }
 
@@ -255,10 +228,7 @@ fn names_of_tests_are_short() {
     assert!(all.len() > 1_000, "the tests are elsewhere");
     let long = all.iter().filter(|name| name.len() > MAX_TEST_NAME);
     let long: Vec<_> = long.collect();
-    assert!(
-        long.is_empty(),
-        "over {MAX_TEST_NAME} characters: {long:#?}"
-    );
+    assert!(long.is_empty(), "over {MAX_TEST_NAME} characters: {long:#?}");
 }
 
 /// Clippy asks for this of exported functions only, and the modules are private.
@@ -290,10 +260,8 @@ fn only_the_support_of_tests_prepares_environments() {
     let clears = concat!(".env_", "clear()");
     let suite = files_of("tests/suite").into_iter();
     let outside = suite.filter(|(path, _)| !path.starts_with("support"));
-    let own: Vec<_> = outside
-        .filter(|(_, text)| text.contains(clears))
-        .map(|(path, _)| path)
-        .collect();
+    let own: Vec<_> =
+        outside.filter(|(_, text)| text.contains(clears)).map(|(path, _)| path).collect();
     assert!(own.is_empty(), "View::process does that: {own:#?}");
 }
 
@@ -304,10 +272,7 @@ fn the_extractor_tells_the_version_that_is_locked() {
     let entry = lock.split("name = \"pdf_oxide\"\nversion = \"").nth(1);
     let version = entry.unwrap().split('"').next().unwrap();
     let program = fs::read_to_string(root.join("src/bin/extract.rs")).unwrap();
-    assert!(
-        program.contains(&format!("\"pdf_oxide {version}\"")),
-        "{version}"
-    );
+    assert!(program.contains(&format!("\"pdf_oxide {version}\"")), "{version}");
 }
 
 /// Row 50 of the attacks, as far as it goes without a network: what is built comes from one registry, and
@@ -326,25 +291,16 @@ fn every_package_is_locked_to_one_registry_with_a_checksum() {
         sources.insert(value("source = \"").unwrap_or_default());
     }
     let sources: Vec<_> = sources.into_iter().collect();
-    assert!(
-        matches!(&sources[..], [one] if one.starts_with("registry+")),
-        "{sources:?}"
-    );
+    assert!(matches!(&sources[..], [one] if one.starts_with("registry+")), "{sources:?}");
 }
 
 /// What is untouched is a field of the error, so that it is said once, and in the same words.
 #[test]
 fn no_message_says_by_hand_what_is_untouched() {
-    let said = [
-        "; nothing has changed",
-        "; nothing was done",
-        "; history has not changed",
-    ];
+    let said = ["; nothing has changed", "; nothing was done", "; history has not changed"];
     for (path, text) in sources() {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let lines = code
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
         for line in lines.filter(|line| !line.contains("unless the message says so")) {
             let found = said.iter().find(|said| line.contains(**said));
             assert!(found.is_none(), "{}: {line}", path.display());

@@ -46,9 +46,7 @@ fn parameters(code: &str) -> Vec<(&str, Vec<&str>)> {
     let mut found = Vec::new();
     for (at, _) in code.match_indices("fn ") {
         let rest = &code[at + "fn ".len()..];
-        let name = &rest[..rest
-            .find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(0)];
+        let name = &rest[..rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(0)];
         let mut rest = &rest[name.len()..];
         if rest.starts_with('<') {
             let mut depth = 0_usize;
@@ -84,10 +82,7 @@ fn tuple(parameter: &str) -> Option<Vec<&str>> {
 
 /// The files without the lines of comments.
 pub(super) fn code(text: &str) -> String {
-    text.lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -111,25 +111,15 @@ fn no_file_meets_a_type_under_two_meanings() {
     // The façade for tests has a module of its own for each second meaning.
     for module in all.modules().filter(|module| *module != &["testing"]) {
         let mut meanings: BTreeMap<&str, BTreeSet<&Module>> = BTreeMap::new();
-        let own = all
-            .types_of(module)
-            .iter()
-            .map(|name| (name.as_str(), module));
-        let met = all
-            .paths_of(module)
-            .iter()
-            .filter_map(|path| all.type_in(path));
+        let own = all.types_of(module).iter().map(|name| (name.as_str(), module));
+        let met = all.paths_of(module).iter().filter_map(|path| all.type_in(path));
         for (name, home) in own.chain(met) {
             meanings.entry(name).or_default().insert(home);
         }
         meanings.retain(|name, homes| homes.len() > 1 && !NAMED_WITH_THEIR_MODULE.contains(name));
         for (name, homes) in meanings {
             let homes: Vec<_> = homes.into_iter().map(|home| home.join("::")).collect();
-            wrong.push(format!(
-                "{}: {name} of {}",
-                module.join("::"),
-                homes.join(" and ")
-            ));
+            wrong.push(format!("{}: {name} of {}", module.join("::"), homes.join(" and ")));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -142,11 +132,7 @@ fn no_type_of_ours_is_imported_under_another_name() {
     for module in all.modules() {
         for (path, name) in all.renamed_by(module) {
             if name != "_" && all.type_in(path).is_some() {
-                wrong.push(format!(
-                    "{}: {} as {name}",
-                    module.join("::"),
-                    path.join("::")
-                ));
+                wrong.push(format!("{}: {} as {name}", module.join("::"), path.join("::")));
             }
         }
     }

@@ -165,11 +165,7 @@ fn character(rest: &str) -> Option<usize> {
     let escaped = inside.strip_prefix('\\');
     let value = escaped.unwrap_or(inside).chars().next()?;
     let before = rest.len() - escaped.unwrap_or(inside).len() + value.len_utf8();
-    let after = if escaped.is_some() {
-        rest[before..].find('\'')?
-    } else {
-        0
-    };
+    let after = if escaped.is_some() { rest[before..].find('\'')? } else { 0 };
     let closed = rest[before + after..].starts_with('\'');
     closed.then_some(before + after + 1)
 }
@@ -198,13 +194,10 @@ fn tokens(text: &str) -> Vec<Token> {
 
 fn begins(tokens: &[Token], phrase: &Phrase) -> bool {
     tokens.len() >= phrase.len()
-        && tokens
-            .iter()
-            .zip(phrase)
-            .all(|(token, wanted)| match token {
-                Token::Word(word, _) => wanted == "*" || wanted == word,
-                Token::Break => false,
-            })
+        && tokens.iter().zip(phrase).all(|(token, wanted)| match token {
+            Token::Word(word, _) => wanted == "*" || wanted == word,
+            Token::Break => false,
+        })
 }
 
 /// Lists the phrases of a text that are refused, with their lines.
@@ -265,11 +258,7 @@ fn nothing_says_a_phrase_that_is_refused() {
     let mut wrong = Vec::new();
     for path in files() {
         let text = read(&path);
-        let said = if is_rust(&path) {
-            said_in_rust(&text)
-        } else {
-            text
-        };
+        let said = if is_rust(&path) { said_in_rust(&text) } else { text };
         report(&path, refused(&said, &rows), &mut wrong);
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -300,10 +289,7 @@ fn a_phrase_is_found_in_comments_and_literals_only() {
     };
     assert_eq!(found("let is = no.way; // it is no way\n"), [1]);
     assert_eq!(found("/// A file that Is\n/// no file.\nfn is() {}\n"), [1]);
-    assert_eq!(
-        found("let a = '\"'; let b = \"it is \\\n   no file\";"),
-        [1]
-    );
+    assert_eq!(found("let a = '\"'; let b = \"it is \\\n   no file\";"), [1]);
     assert_eq!(found("let a = r#\"a \"file\"\nis no file\"#;"), [2]);
     assert_eq!(found("fn a<'a>(b: &'a str) { say(\"is no file\") }"), [1]);
     for allowed in [

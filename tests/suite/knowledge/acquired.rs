@@ -26,11 +26,7 @@ fn args<'a>(from: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 /// What no refusal may change.
 fn state(view: &View) -> [String; 3] {
-    [
-        view.git(&["rev-parse", "HEAD"]),
-        view.git(&["status", "--porcelain", "--ignored"]),
-        tip(view),
-    ]
+    [view.git(&["rev-parse", "HEAD"]), view.git(&["status", "--porcelain", "--ignored"]), tip(view)]
 }
 
 #[test]
@@ -45,28 +41,19 @@ fn fetched_files_are_committed_with_their_origin_and_ingested() {
     let told = sandbox.json(&args(&from, &["--profile", "paper"]));
     assert_eq!(
         outcomes(&told),
-        [
-            "literature/acquired/a.md ingested",
-            "literature/acquired/deep/b.txt ingested"
-        ]
+        ["literature/acquired/a.md ingested", "literature/acquired/deep/b.txt ingested"]
     );
     assert_eq!(texts(&sandbox, "literature/acquired/deep/b.txt"), ["Deep."]);
     let sidecar = sandbox.git(&["show", "HEAD:literature/acquired/a.md.source.yaml"]);
     let lines: Vec<_> = sidecar.lines().collect();
     assert_eq!(lines[0], r#"source_uri: "https://example.com/p?a=\"1\"""#);
-    assert!(
-        lines[1].starts_with("sha256: ") && lines[1].len() == 72,
-        "{sidecar}"
-    );
+    assert!(lines[1].starts_with("sha256: ") && lines[1].len() == 72, "{sidecar}");
     assert!(lines[2].starts_with("acquired_at: 2026-") && lines[3].starts_with("by: \"A"));
     // Other work stays as it is.
     assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt");
     // The same files again are nothing to do.
     let again = sandbox.json(&args(&from, &["--profile", "paper"]));
-    assert_eq!(
-        (&again["acquired"], &again["op"]),
-        (&json!([]), &json!(null))
-    );
+    assert_eq!((&again["acquired"], &again["op"]), (&json!([]), &json!(null)));
     assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]), "2");
     sandbox.colony(&["undo", "2"]);
     assert_eq!(listed(&sandbox), [""; 0]);

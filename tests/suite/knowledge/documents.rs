@@ -33,10 +33,7 @@ fn every_format_has_its_kind_and_its_places() {
         // Lines are never cut.
         assert_eq!(pair[0].end_line.map(|line| line + 1), pair[1].start_line);
     }
-    let table = format!(
-        "name,text\n{}",
-        "a,\"b\n, and more words. Yes\"\n".repeat(120)
-    );
+    let table = format!("name,text\n{}", "a,\"b\n, and more words. Yes\"\n".repeat(120));
     ingested(&sandbox, "a.csv", table);
     for chunk in chunks(&sandbox, "a.csv") {
         assert_eq!(chunk.heading.as_deref(), Some("name,text"));
@@ -46,18 +43,12 @@ fn every_format_has_its_kind_and_its_places() {
     ingested(&sandbox, "a.html", "<h1>T</h1><p>Some <b>words</b>.</p>");
     assert_eq!(texts(&sandbox, "a.html"), ["T\n\nSome words."]);
     assert_eq!(chunks(&sandbox, "a.html")[0].start_line, None);
-    ingested(
-        &sandbox,
-        "a.ipynb",
-        r#"{"cells": [{"cell_type": "code", "source": ["x = 1"]}]}"#,
-    );
+    ingested(&sandbox, "a.ipynb", r#"{"cells": [{"cell_type": "code", "source": ["x = 1"]}]}"#);
     assert_eq!(texts(&sandbox, "a.ipynb"), ["x = 1"]);
     ingested(&sandbox, "a.PDF", pdf(&["First page.", "Second page."], ""));
     let pages: Vec<_> = chunks(&sandbox, "a.PDF").iter().map(|it| it.page).collect();
     assert_eq!(pages, [Some(1), Some(2)]);
-    let kinds = [
-        "a.md", "a.rs", "a.csv", "a.jsonl", "a.html", "a.ipynb", "a.PDF",
-    ];
+    let kinds = ["a.md", "a.rs", "a.csv", "a.jsonl", "a.html", "a.ipynb", "a.PDF"];
     assert_eq!(
         kinds.map(kind),
         [
@@ -85,10 +76,7 @@ fn every_format_has_its_kind_and_its_places() {
 fn a_broken_version_does_not_lose_the_one_before() {
     let sandbox = routed();
     sandbox.write("lit/p.pdf", pdf(&["The old page."], ""));
-    sandbox.write(
-        "lit/n.ipynb",
-        r#"{"cells": [{"cell_type": "code", "source": "x"}]}"#,
-    );
+    sandbox.write("lit/n.ipynb", r#"{"cells": [{"cell_type": "code", "source": "x"}]}"#);
     commit(&sandbox);
     assert_eq!(ingest(&sandbox).len(), 4);
     let before = tip(&sandbox);
@@ -98,10 +86,7 @@ fn a_broken_version_does_not_lose_the_one_before() {
     let told = sandbox.run(&["--json", "ingest"]);
     assert_eq!(told.code, 1);
     let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
-    assert_eq!(
-        outcomes(&told)[2..],
-        ["lit/n.ipynb failed broken", "lit/p.pdf failed broken"]
-    );
+    assert_eq!(outcomes(&told)[2..], ["lit/n.ipynb failed broken", "lit/p.pdf failed broken"]);
     assert_eq!(
         (&told["records"][3]["stale"], &told["records"][3]["chunks"]),
         (&json!(true), &json!(1))
@@ -112,12 +97,7 @@ fn a_broken_version_does_not_lose_the_one_before() {
     sandbox.git(&["config", "colony.ingest.maxBytes", "10"]);
     let told = sandbox.json(&["ingest", "lit/p.pdf"]);
     assert_eq!(outcomes(&told), ["lit/p.pdf failed too_large"]);
-    assert!(
-        told["records"][0]["error"]
-            .as_str()
-            .unwrap()
-            .contains("colony.ingest.maxBytes")
-    );
+    assert!(told["records"][0]["error"].as_str().unwrap().contains("colony.ingest.maxBytes"));
     assert_eq!(texts(&sandbox, "lit/p.pdf"), ["The old page."]);
 }
 
@@ -149,22 +129,11 @@ fn odd_names_and_what_is_not_a_file() {
     sandbox.write(".colony/repo_map.yaml", map(r#"[{paths: ["lit/"]}]"#));
     commit(&sandbox);
     let told = sandbox.json(&["ingest"]);
-    assert_eq!(
-        (&told["count"], &told["ok"]),
-        (&json!(2), &json!(true)),
-        "{told:#}"
-    );
+    assert_eq!((&told["count"], &told["ok"]), (&json!(2), &json!(true)), "{told:#}");
     let sources = sandbox.json(&["knowledge"])["sources"].clone();
-    let uris: Vec<_> = sources
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["source_uri"].clone())
-        .collect();
-    assert_eq!(
-        uris,
-        ["repo:lit/a b%2520'\"%0A\u{202e}.md", "repo:lit/x%FF.md"]
-    );
+    let uris: Vec<_> =
+        sources.as_array().unwrap().iter().map(|it| it["source_uri"].clone()).collect();
+    assert_eq!(uris, ["repo:lit/a b%2520'\"%0A\u{202e}.md", "repo:lit/x%FF.md"]);
     assert_eq!(ingest(&sandbox).len(), 2);
     let told = sandbox.json(&["ingest", "lit/link.md"]);
     assert_eq!(outcomes(&told), ["lit/link.md failed not_a_file"]);
@@ -179,12 +148,9 @@ fn clear_deletes_what_is_named_and_undo_restores_it() {
     ingest(&sandbox);
     let all = ["lit/a.md", "lit/b.txt"];
     let before = sandbox.git(&["rev-parse", "refs/colony/knowledge^{tree}"]);
-    for args in [
-        &["lit/a.md"][..],
-        &["repo:lit/a.md"],
-        &["--prefix", "lit/a"],
-        &["--prefix", "repo:lit/a"],
-    ] {
+    for args in
+        [&["lit/a.md"][..], &["repo:lit/a.md"], &["--prefix", "lit/a"], &["--prefix", "repo:lit/a"]]
+    {
         let args = [&["knowledge", "clear"], args].concat();
         let dry = sandbox.json(&[&args[..], &["-n"]].concat());
         assert_eq!((&dry["count"], &dry["op"]), (&json!(1), &json!(null)));
@@ -194,37 +160,19 @@ fn clear_deletes_what_is_named_and_undo_restores_it() {
         assert_eq!(listed(&sandbox), ["lit/b.txt"]);
         sandbox.colony(&["undo"]);
         assert_eq!(listed(&sandbox), all);
-        assert_eq!(
-            sandbox.git(&["rev-parse", "refs/colony/knowledge^{tree}"]),
-            before
-        );
+        assert_eq!(sandbox.git(&["rev-parse", "refs/colony/knowledge^{tree}"]), before);
     }
     sandbox.colony(&["redo"]);
     assert_eq!(listed(&sandbox), ["lit/b.txt"]);
-    assert_eq!(
-        sandbox.json(&["knowledge", "clear", "--row", "1"])["count"],
-        1
-    );
+    assert_eq!(sandbox.json(&["knowledge", "clear", "--row", "1"])["count"], 1);
     assert_eq!(listed(&sandbox), [""; 0]);
-    assert_eq!(
-        sandbox.error(&["knowledge", "clear", "--row", "2"]),
-        "usage"
-    );
-    assert_eq!(
-        sandbox.error(&["knowledge", "clear", "lit/a.md"]),
-        "source-not-found"
-    );
-    assert_eq!(
-        sandbox.json(&["knowledge", "clear", "--prefix", "x"])["count"],
-        0
-    );
+    assert_eq!(sandbox.error(&["knowledge", "clear", "--row", "2"]), "usage");
+    assert_eq!(sandbox.error(&["knowledge", "clear", "lit/a.md"]), "source-not-found");
+    assert_eq!(sandbox.json(&["knowledge", "clear", "--prefix", "x"])["count"], 0);
     assert_ne!(sandbox.run(&["knowledge", "clear"]).code, 0);
     // The files are what they were.
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    assert_eq!(
-        ingest(&sandbox),
-        ["lit/a.md ingested", "lit/b.txt ingested"]
-    );
+    assert_eq!(ingest(&sandbox), ["lit/a.md ingested", "lit/b.txt ingested"]);
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
@@ -254,10 +202,7 @@ fn a_dry_run_writes_nothing() {
     let before = state(&sandbox);
     let told = sandbox.json(&["ingest", "-n"]);
     assert_eq!(outcomes(&told), ["lit/a.md ingested", "lit/b.txt ingested"]);
-    assert_eq!(
-        (&told["dry_run"], &told["op"]),
-        (&json!(true), &json!(null))
-    );
+    assert_eq!((&told["dry_run"], &told["op"]), (&json!(true), &json!(null)));
     assert_eq!(state(&sandbox), before);
 }
 
@@ -266,10 +211,7 @@ fn a_record_that_another_wrote_wrongly_is_not_used() {
     let sandbox = routed();
     ingest(&sandbox);
     let listed = sandbox.git(&["ls-tree", "-r", super::REF]);
-    let line = listed
-        .lines()
-        .find(|line| line.ends_with("source.json"))
-        .unwrap();
+    let line = listed.lines().find(|line| line.ends_with("source.json")).unwrap();
     let (start, path) = line.split_once('\t').unwrap();
     let blob = start.split(' ').next_back().unwrap();
     // The same description under another name.
@@ -277,12 +219,7 @@ fn a_record_that_another_wrote_wrongly_is_not_used() {
     let index = sandbox.outside().join("index");
     let there = sandbox.with("GIT_INDEX_FILE", index);
     there.git(&["read-tree", super::REF]);
-    there.git(&[
-        "update-index",
-        "--add",
-        "--cacheinfo",
-        &format!("100644,{blob},{other}"),
-    ]);
+    there.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},{other}")]);
     let tree = there.git(&["write-tree"]);
     let forged = there.git(&["commit-tree", &tree, "-m", "x", "-p", super::REF]);
     sandbox.git(&["update-ref", super::REF, &forged]);
@@ -291,11 +228,7 @@ fn a_record_that_another_wrote_wrongly_is_not_used() {
     let name = told["unreadable"][0]["name"].as_str().unwrap();
     assert!(name.ends_with("/0123-forged"), "{told:#}");
     let cleared = sandbox.json(&["knowledge", "clear", name]);
-    assert_eq!(
-        (&cleared["count"], &cleared["unreadable"]),
-        (&json!(0), &json!(1)),
-        "{cleared:#}"
-    );
+    assert_eq!((&cleared["count"], &cleared["unreadable"]), (&json!(0), &json!(1)), "{cleared:#}");
     assert_eq!(super::listed(&sandbox).len(), 2);
 }
 
@@ -318,9 +251,7 @@ fn a_record_without_its_chunks_is_named_and_made_again() {
     let told = sandbox.json(&["knowledge"]);
     assert_eq!(told["unreadable"].as_array().unwrap().len(), 1, "{told:#}");
     let told = sandbox.json(&["ingest"]);
-    let replaced = outcomes(&told)
-        .into_iter()
-        .filter(|one| one.ends_with("replaced"));
+    let replaced = outcomes(&told).into_iter().filter(|one| one.ends_with("replaced"));
     assert_eq!(replaced.count(), 1, "{told:#}");
     assert_eq!(super::listed(&sandbox).len(), 2);
 }
@@ -375,8 +306,7 @@ fn a_prefix_is_typed_from_the_directory_and_must_match() {
     let cleared = |args: &[&str]| {
         let told = below.json(&[&["knowledge", "clear", "-n", "--prefix"], args].concat());
         let all = told["cleared"].as_array().unwrap().iter();
-        all.map(|one| one["path"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        all.map(|one| one["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(cleared(&["a"]), ["lit/a.md"]);
     assert_eq!(cleared(&["sub/"]), ["lit/sub/b.md"]);
@@ -384,8 +314,5 @@ fn a_prefix_is_typed_from_the_directory_and_must_match() {
     assert_eq!(cleared(&["repo:a"]), ["a.md"]);
     let none = below.run(&["knowledge", "clear", "--prefix", "x"]);
     assert_eq!(none.code, 1);
-    assert_eq!(
-        none.stdout,
-        "no document of the knowledge base begins with 'repo:lit/x'\n"
-    );
+    assert_eq!(none.stdout, "no document of the knowledge base begins with 'repo:lit/x'\n");
 }

@@ -40,9 +40,7 @@ fn routed() -> Sandbox {
 
 /// What became of each document, as `path status` and the code of the reason.
 fn outcomes(answer: &Value) -> Vec<String> {
-    let records = answer["records"]
-        .as_array()
-        .or(answer["knowledge"].as_array());
+    let records = answer["records"].as_array().or(answer["knowledge"].as_array());
     let records = records.unwrap_or_else(|| panic!("{answer:#}")).iter();
     let told = records.map(|one| {
         let word = |name: &str| one[name].as_str().unwrap_or_default().to_owned();

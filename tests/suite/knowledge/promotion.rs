@@ -14,11 +14,7 @@ fn routes(view: &View, of: &str) -> Vec<String> {
 
 /// What no refusal may change.
 fn state(view: &View) -> [String; 3] {
-    [
-        view.git(&["rev-parse", "HEAD"]),
-        view.git(&["status", "--porcelain", "--ignored"]),
-        tip(view),
-    ]
+    [view.git(&["rev-parse", "HEAD"]), view.git(&["status", "--porcelain", "--ignored"]), tip(view)]
 }
 
 #[test]
@@ -29,10 +25,7 @@ fn a_promoted_document_becomes_pages_and_is_ingested_no_more() {
     let before = state(&sandbox);
     let dry = sandbox.json(&["promote", "-n", "lit/a.md"]);
     let diff = dry["diff"].as_str().unwrap();
-    assert!(
-        diff.contains("+    include_globs: [\"/lit/a.md\"]\n"),
-        "{diff}"
-    );
+    assert!(diff.contains("+    include_globs: [\"/lit/a.md\"]\n"), "{diff}");
     assert_eq!(dry["commit"], serde_json::Value::Null);
     assert_eq!(state(&sandbox), before);
 
@@ -47,10 +40,7 @@ fn a_promoted_document_becomes_pages_and_is_ingested_no_more() {
     assert_eq!(changed.trim(), MAP);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? notes.txt");
     assert_eq!(routes(&sandbox, "vcm"), [r#"["/lit/a.md"]"#]);
-    assert_eq!(
-        sandbox.json(&["map", "check"])["warnings"],
-        serde_json::json!([])
-    );
+    assert_eq!(sandbox.json(&["map", "check"])["warnings"], serde_json::json!([]));
 
     // The record stays until the command that was printed deletes it.
     assert_eq!(ingest(&sandbox), ["lit/b.txt unchanged"]);
@@ -62,27 +52,16 @@ fn a_promoted_document_becomes_pages_and_is_ingested_no_more() {
     sandbox.json(&["map", "--no-ingest"]);
     let pages = sandbox.json(&["pages", "--path", "lit/a.md"]);
     let scopes = pages["pages"].as_array().unwrap().iter();
-    let scopes: Vec<_> = scopes
-        .map(|page| page["scope_id"].as_str().unwrap())
-        .collect();
-    assert!(
-        scopes.iter().any(|scope| scope.ends_with(":literature")),
-        "{pages:#}"
-    );
+    let scopes: Vec<_> = scopes.map(|page| page["scope_id"].as_str().unwrap()).collect();
+    assert!(scopes.iter().any(|scope| scope.ends_with(":literature")), "{pages:#}");
 
     let again = sandbox.json(&["promote", "lit/a.md"]);
-    assert_eq!(
-        (&again["count"], &again["op"]),
-        (&serde_json::json!(0), &serde_json::Value::Null)
-    );
+    assert_eq!((&again["count"], &again["op"]), (&serde_json::json!(0), &serde_json::Value::Null));
     let map = sandbox.git(&["show", &format!("HEAD~1:{MAP}")]);
     sandbox.json(&["demote", "lit/a.md"]);
     let after = sandbox.git(&["show", &format!("HEAD:{MAP}")]);
     assert_eq!(after, map);
-    assert_eq!(
-        ingest(&sandbox),
-        ["lit/a.md ingested", "lit/b.txt unchanged"]
-    );
+    assert_eq!(ingest(&sandbox), ["lit/a.md ingested", "lit/b.txt unchanged"]);
 }
 
 #[test]
@@ -111,10 +90,7 @@ fn a_refused_promotion_changes_nothing() {
     commit(&sandbox);
     let before = state(&sandbox);
     assert_eq!(sandbox.error(&["promote", "lit/none.md"]), "path-not-found");
-    assert_eq!(
-        sandbox.error(&["promote", "private/p.md"]),
-        "path-not-found"
-    );
+    assert_eq!(sandbox.error(&["promote", "private/p.md"]), "path-not-found");
     assert_eq!(state(&sandbox), before);
 
     // A row in braces is not edited.
@@ -125,10 +101,7 @@ fn a_refused_promotion_changes_nothing() {
     let refused = sandbox.json(&["promote", "lit/a.md"]);
     assert_eq!(refused["code"], "map-not-editable", "{refused:#}");
     let wanted = refused["detail"]["wanted"][0].as_str().unwrap();
-    assert_eq!(
-        wanted,
-        r#"row 1 of 'knowledge_routing': add to 'paths': ["!/lit/a.md"]"#
-    );
+    assert_eq!(wanted, r#"row 1 of 'knowledge_routing': add to 'paths': ["!/lit/a.md"]"#);
     assert_eq!(state(&sandbox), before);
 }
 
@@ -143,10 +116,7 @@ fn uncommitted_edits_of_the_map_stop_a_promotion() {
         }
         let before = state(&sandbox);
         assert_eq!(sandbox.error(&["promote", "lit/a.md"]), "uncommitted-edits");
-        assert_eq!(
-            sandbox.error(&["demote", "-n", "lit/a.md"]),
-            "uncommitted-edits"
-        );
+        assert_eq!(sandbox.error(&["demote", "-n", "lit/a.md"]), "uncommitted-edits");
         assert_eq!(state(&sandbox), before);
     }
     sandbox.git(&["rm", "-q", "-f", MAP]);
@@ -179,10 +149,7 @@ fn line_ends_and_comments_of_a_map_stay() {
         .replace("git_repo\r\n", "git_repo\r\n- name: literature\r\n  type: literature\r\n  include_globs: [\"/docs/b.md\"]\r\n")
         .replace("# all\r\n", "# all\r\n  - '!/docs/b.md'\r\n- paths: [\"/docs/b.md\"]\r\n  ingest_to: vcm\r\n");
     assert_eq!(sandbox.read(MAP), wanted);
-    assert_eq!(
-        outcomes(&sandbox.json(&["ingest", "-n"])),
-        ["docs/a.md ingested"]
-    );
+    assert_eq!(outcomes(&sandbox.json(&["ingest", "-n"])), ["docs/a.md ingested"]);
 }
 
 #[test]
@@ -223,10 +190,7 @@ fn a_hidden_edit_of_the_map_stops_a_promotion() {
             sandbox.git(&words);
         }
         let refused = sandbox.json(&["promote", "lit/a.md"]);
-        assert!(
-            refused["hint"].as_str().unwrap().starts_with("git add "),
-            "{refused:#}"
-        );
+        assert!(refused["hint"].as_str().unwrap().starts_with("git add "), "{refused:#}");
     }
 }
 
@@ -247,10 +211,7 @@ fn a_promoted_map_keeps_its_encoding_and_its_mode() {
     let listed = sandbox.git(&["ls-tree", "HEAD", MAP]);
     assert!(listed.starts_with("100755 "), "{listed}");
     let stored = sandbox.git(&["show", &format!("HEAD:{MAP}")]);
-    assert!(
-        stored.contains("- \"/lit/a.md\"") || stored.contains("/lit/a.md"),
-        "{stored}"
-    );
+    assert!(stored.contains("- \"/lit/a.md\"") || stored.contains("/lit/a.md"), "{stored}");
     let there = std::fs::read(sandbox.path(MAP)).unwrap();
     assert_eq!(there[..2], [0xff, 0xfe]);
 }

@@ -22,10 +22,7 @@ fn a_row_of_a_source_keeps_files_out_in_any_order() {
         let check = sandbox.json(&["map", "check"]);
         assert_eq!(check["ok"], true);
         let warning = check["warnings"][0]["message"].as_str().unwrap();
-        assert!(
-            warning.contains("'lit/promoted/b.md', 'lit/promoted/c.md'"),
-            "{warning}"
-        );
+        assert!(warning.contains("'lit/promoted/b.md', 'lit/promoted/c.md'"), "{warning}");
         assert_ne!(check["warnings"][0]["line"], 1, "{check:#}");
     }
     // A path needs no route, but is kept out as well.
@@ -49,33 +46,20 @@ fn a_row_of_a_source_keeps_files_out_in_any_order() {
 #[test]
 fn only_what_has_changed_is_read_again() {
     let sandbox = routed();
-    assert_eq!(
-        ingest(&sandbox),
-        ["lit/a.md ingested", "lit/b.txt ingested"]
-    );
+    assert_eq!(ingest(&sandbox), ["lit/a.md ingested", "lit/b.txt ingested"]);
     let before = tip(&sandbox);
     let again = sandbox.json(&["ingest"]);
-    assert_eq!(
-        outcomes(&again),
-        ["lit/a.md unchanged", "lit/b.txt unchanged"]
-    );
+    assert_eq!(outcomes(&again), ["lit/a.md unchanged", "lit/b.txt unchanged"]);
     assert_eq!((&again["op"], tip(&sandbox)), (&json!(null), before));
     // What is not committed does not count.
     sandbox.write("lit/a.md", "# A\n\nOther words.\n");
     sandbox.write("lit/new.md", "# New\n");
-    assert_eq!(
-        ingest(&sandbox),
-        ["lit/a.md unchanged", "lit/b.txt unchanged"]
-    );
+    assert_eq!(ingest(&sandbox), ["lit/a.md unchanged", "lit/b.txt unchanged"]);
     commit(&sandbox);
     assert_eq!(listed(&sandbox), ["lit/a.md stale", "lit/b.txt"]);
     assert_eq!(
         ingest(&sandbox),
-        [
-            "lit/a.md replaced",
-            "lit/b.txt unchanged",
-            "lit/new.md ingested"
-        ]
+        ["lit/a.md replaced", "lit/b.txt unchanged", "lit/new.md ingested"]
     );
     assert_eq!(texts(&sandbox, "lit/a.md"), ["# A\n\nOther words."]);
     assert_eq!(sandbox.json(&["knowledge"])["sources"][0]["versions"], 1);
@@ -84,10 +68,7 @@ fn only_what_has_changed_is_read_again() {
     assert_eq!(outcomes(&told), ["lit/b.txt replaced"]);
     sandbox.git(&["config", "colony.map.chunkTargetTokens", "16"]);
     assert_eq!(ingest(&sandbox).len(), 3);
-    assert_eq!(
-        sandbox.json(&["knowledge"])["sources"][1]["data_type"],
-        "paper"
-    );
+    assert_eq!(sandbox.json(&["knowledge"])["sources"][1]["data_type"], "paper");
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
@@ -97,10 +78,7 @@ fn a_deleted_document_is_retired_and_an_unrouted_one_stays() {
     ingest(&sandbox);
     sandbox.git(&["switch", "-qc", "other"]);
     sandbox.git(&["rm", "-q", "lit/a.md"]);
-    sandbox.write(
-        ".colony/repo_map.yaml",
-        map(r#"[{paths: ["none/", "lit/a.md"]}]"#),
-    );
+    sandbox.write(".colony/repo_map.yaml", map(r#"[{paths: ["none/", "lit/a.md"]}]"#));
     commit(&sandbox);
     // The other branch has it.
     assert_eq!(ingest(&sandbox), [""; 0]);
@@ -122,10 +100,7 @@ fn map_ingests_at_its_end_and_is_not_failed_by_it() {
     sandbox.write("lit/c.xyz", "?");
     commit(&sandbox);
     let skipped = sandbox.json(&["map", "--no-ingest"]);
-    assert_eq!(
-        (&skipped["knowledge"], skipped["knowledge_op"].is_null()),
-        (&json!([]), true)
-    );
+    assert_eq!((&skipped["knowledge"], skipped["knowledge_op"].is_null()), (&json!([]), true));
     let only = sandbox.json(&["map", "--source", "code"]);
     assert_eq!(only["knowledge"], json!([]));
     let dry = sandbox.json(&["map", "-n"]);
@@ -136,21 +111,14 @@ fn map_ingests_at_its_end_and_is_not_failed_by_it() {
     let told = serde_json::from_str(&told.stdout).unwrap();
     assert_eq!(
         outcomes(&told),
-        [
-            "lit/a.md ingested",
-            "lit/b.txt ingested",
-            "lit/c.xyz failed unknown_format"
-        ]
+        ["lit/a.md ingested", "lit/b.txt ingested", "lit/c.xyz failed unknown_format"]
     );
     assert_eq!(told["knowledge_op"], "op-2");
     let again = sandbox.json(&["map"]);
     assert_eq!(outcomes(&again), ["lit/c.xyz failed unknown_format"]);
     assert_eq!(again["knowledge_unchanged"], 2);
     let text = sandbox.colony(&["map"]);
-    assert!(
-        text.contains("knowledge base: documents: 1 failed"),
-        "{text}"
-    );
+    assert!(text.contains("knowledge base: documents: 1 failed"), "{text}");
 }
 
 #[test]
@@ -167,12 +135,7 @@ fn a_document_is_cut_as_its_row_of_literature_cuts_it() {
     commit(&sandbox);
     ingest(&sandbox);
     // 260 tokens of a page have room for 100.
-    let most = |path| {
-        super::chunks(&sandbox, path)
-            .iter()
-            .map(|it| it.tokens)
-            .max()
-    };
+    let most = |path| super::chunks(&sandbox, path).iter().map(|it| it.tokens).max();
     assert!((60..=100).contains(&most("lit/a.md").unwrap()));
     assert!((300..=800).contains(&most("other/a.md").unwrap()));
 }

@@ -30,10 +30,7 @@ fn a_synced_clone_reads_records_without_a_program_for_pdf() {
     assert_eq!(texts(&b, "lit/p.pdf"), ["A page."]);
     let search = ["search", "another page", "--in", "knowledge"];
     let found = b.json(&search);
-    assert_eq!(
-        (&found["count"], &found["hits"]),
-        (&2.into(), &a.json(&search)["hits"])
-    );
+    assert_eq!((&found["count"], &found["hits"]), (&2.into(), &a.json(&search)["hits"]));
     // Nothing is to be done there, by the rows or by name.
     assert_eq!(ingest(&b), ["lit/p.pdf unchanged", "lit/q.pdf unchanged"]);
     // A new one cannot be read there, and that loses nothing.
@@ -50,10 +47,7 @@ fn clones_of_a_hub_that_ingest_at_once_lose_nothing() {
     let rounds = 5;
     for (number, view) in views.iter().enumerate() {
         for round in 0..rounds {
-            view.write(
-                &format!("d{number}/{round}.md"),
-                format!("# {number} {round}\n"),
-            );
+            view.write(&format!("d{number}/{round}.md"), format!("# {number} {round}\n"));
         }
         view.write("both.md", "# Both\n");
         commit(view);
@@ -149,12 +143,7 @@ fn versions_of_deleted_branches_are_cleared_on_request() {
     assert_eq!(sandbox.json(&clear)["count"], 0);
     sandbox.git(&["branch", "-q", "-D", "tried"]);
     let told = sandbox.json(&clear);
-    let paths: Vec<_> = told["cleared"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| &it["path"])
-        .collect();
+    let paths: Vec<_> = told["cleared"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
     assert_eq!(paths, ["a.md", "c.md"], "{told:#}");
     assert_eq!(listed(&sandbox), ["a.md unrouted", "b.md unrouted"]);
     assert_eq!(texts(&sandbox, "a.md"), ["# Old"]);

@@ -39,19 +39,12 @@ fn commit(sandbox: &Sandbox, message: &str) {
 fn touch_all(view: &View) {
     for path in view.git(&["ls-files", "-z"]).split_terminator('\0') {
         let file = fs::File::options().append(true).open(view.path(path));
-        file.unwrap()
-            .set_modified(std::time::SystemTime::UNIX_EPOCH)
-            .unwrap();
+        file.unwrap().set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     }
 }
 
-const ODD: [&str; 5] = [
-    "with blank.gz",
-    "star*.gz",
-    "[ab]?.gz",
-    "\u{fc}\"quoted\".pdf",
-    "deep/er/x.bin",
-];
+const ODD: [&str; 5] =
+    ["with blank.gz", "star*.gz", "[ab]?.gz", "\u{fc}\"quoted\".pdf", "deep/er/x.bin"];
 
 fn with_odd_files() -> Sandbox {
     WITH_ODD_FILES.copy()
@@ -143,14 +136,8 @@ fn a_pattern_with_too_many_files_is_left_out_and_named() {
         serde_json::json!([{"pattern": "*.png", "why": "too_many_files"}])
     );
     let attributes = sandbox.read(".gitattributes");
-    let lines: Vec<&str> = attributes
-        .lines()
-        .filter(|line| line.contains("*.png"))
-        .collect();
-    assert_eq!(
-        lines,
-        ["# left out: *.png filter=lfs diff=lfs merge=lfs -text"]
-    );
+    let lines: Vec<&str> = attributes.lines().filter(|line| line.contains("*.png")).collect();
+    assert_eq!(lines, ["# left out: *.png filter=lfs diff=lfs merge=lfs -text"]);
     assert_eq!(fresh(&sandbox, "fresh").git(&["status", "--porcelain"]), "");
 }
 
@@ -162,10 +149,7 @@ fn a_file_that_git_lfs_has_on_another_branch_is_not_exempt() {
     sandbox.git(&["switch", "-qc", "large"]);
     sandbox.write(
         "x.gz",
-        format!(
-            "{POINTER}.github.com/spec/v1\noid sha256:{}\nsize 5\n",
-            "0".repeat(64)
-        ),
+        format!("{POINTER}.github.com/spec/v1\noid sha256:{}\nsize 5\n", "0".repeat(64)),
     );
     commit(&sandbox, "pointer");
     sandbox.git(&["switch", "-q", "main"]);
@@ -193,14 +177,8 @@ fn attribute_lines_of_the_user_keep_exceptions_and_show_once() {
     let answer = sandbox.json(&["init"]);
     let lines = answer["lines_to_add"].as_array().unwrap();
     let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
-    assert!(
-        lines.contains(&"/x.gz !filter -diff -merge -text"),
-        "{lines:#?}"
-    );
-    assert!(
-        lines.contains(&"/x.pdf !filter !diff !merge text=auto"),
-        "{lines:#?}"
-    );
+    assert!(lines.contains(&"/x.gz !filter -diff -merge -text"), "{lines:#?}");
+    assert!(lines.contains(&"/x.pdf !filter !diff !merge text=auto"), "{lines:#?}");
     let told = sandbox.colony(&["init"]);
     assert!(!told.contains("*.pdf filter=lfs"), "{told}");
     assert!(told.contains("git colony init -n"), "{told}");
@@ -252,9 +230,7 @@ fn a_migration_removes_our_lines_from_every_commit() {
         };
         assert!(!attributes.contains("git-colony: files"), "{attributes}");
         assert!(!attributes.contains("/x.gz"), "{attributes}");
-        let has_png = attributes
-            .lines()
-            .any(|line| line.starts_with("*.png filter=lfs"));
+        let has_png = attributes.lines().any(|line| line.starts_with("*.png filter=lfs"));
         assert!(has_png, "{attributes}");
         for path in ["x.gz", "images/7.png"] {
             if paths.lines().any(|found| found == path) {
@@ -275,10 +251,7 @@ fn a_migration_removes_our_lines_from_every_commit() {
     }
     sandbox.git(&["checkout", "-q", "main"]);
     let attributes = sandbox.read(".gitattributes");
-    assert!(
-        attributes.contains("/mine.gz !filter !diff !merge !text"),
-        "{attributes}"
-    );
+    assert!(attributes.contains("/mine.gz !filter !diff !merge !text"), "{attributes}");
     assert_eq!(sandbox.git(&["show", "HEAD:mine.gz"]), "mine");
     assert_eq!(sandbox.json(&["lfs", "migrate"])["status"], "up_to_date");
     sandbox.check_invariants_of_git();
@@ -311,10 +284,7 @@ fn a_rename_by_plain_git_is_named_by_the_hook_and_by_doctor() {
     );
     sandbox.git(&["commit", "-q", "--no-verify", "-m", "renamed"]);
     let told = sandbox.run(&["doctor"]).stdout;
-    assert!(
-        told.contains("'y.gz'") && told.contains("/y.gz !filter"),
-        "{told}"
-    );
+    assert!(told.contains("'y.gz'") && told.contains("/y.gz !filter"), "{told}");
 }
 
 /// Renames two files in two ways, and lets one of ours commit that.
@@ -336,9 +306,7 @@ fn renamed_by(command: &[&str], answer_has: &str) {
     assert!(!run.stderr.contains("attention"), "{}", run.stderr);
     assert!(run.stdout.contains(answer_has), "{}", run.stdout);
     let after = sandbox.read(".gitattributes");
-    let moved = before
-        .replace("/x.gz ", "/y.gz ")
-        .replace("/star\\*.gz ", "/new/\\[st]ar.gz ");
+    let moved = before.replace("/x.gz ", "/y.gz ").replace("/star\\*.gz ", "/new/\\[st]ar.gz ");
     assert_eq!(after, moved);
     assert_eq!(sandbox.git(&["show", "HEAD:.gitattributes"]) + "\n", after);
     assert_eq!(sandbox.git(&["show", "HEAD:y.gz"]), "plain");
@@ -394,10 +362,7 @@ fn only_a_line_that_has_an_effect_goes_along() {
     let sandbox = Sandbox::new();
     sandbox.write("a.gz", "plain\n");
     fs::create_dir(sandbox.path("own")).unwrap();
-    sandbox.write(
-        "own/.gitattributes",
-        "*.gz filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write("own/.gitattributes", "*.gz filter=lfs diff=lfs merge=lfs -text\n");
     commit(&sandbox, "plain");
     sandbox.colony(&["init"]);
     let before = sandbox.read(".gitattributes");
@@ -423,9 +388,7 @@ fn a_line_is_added_where_the_old_name_stands_still() {
     let lines = |sandbox: &Sandbox| {
         let text = sandbox.read(".gitattributes");
         let lines = text.lines().filter(|line| line.contains("!filter"));
-        lines
-            .map(|line| line.split(' ').next().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(lines(&sandbox), ["/a.gz", "/c.gz", "/b.gz"]);
     sandbox.colony(&["commit", "-m", "the rest", "--all"]);

@@ -20,11 +20,7 @@ fn hydrate_brings_content_into_a_clone_without_large_files() {
         let read = || fs::read_to_string(clone.path("a.pdf")).unwrap();
         assert!(read().starts_with(POINTER), "{name}");
         let answer = clone.json(&["lfs", "hydrate", "a.pdf"]);
-        assert_eq!(
-            answer["hydrated"],
-            serde_json::json!(["a.pdf"]),
-            "{answer:#}"
-        );
+        assert_eq!(answer["hydrated"], serde_json::json!(["a.pdf"]), "{answer:#}");
         assert_eq!(read(), "large\n");
         assert_eq!(clone.git(&["status", "--porcelain"]), "");
     }

@@ -28,9 +28,7 @@ fn set_up(mode: &str, url: &str) -> Sandbox {
 }
 
 fn store(view: &View) -> String {
-    view.git_any(&["config", "--local", "lfs.url"])
-        .trim()
-        .to_owned()
+    view.git_any(&["config", "--local", "lfs.url"]).trim().to_owned()
 }
 
 fn check(view: &View) -> Value {
@@ -72,10 +70,7 @@ fn another_mode_removes_our_url_and_no_url_of_the_user() {
     set_mode(&sandbox, "same_remote", "");
     assert_eq!(check(&sandbox)["fix"], "git colony init");
     sandbox.colony(&["init"]);
-    assert_eq!(
-        (store(&sandbox).as_str(), check(&sandbox)),
-        ("", Value::Null)
-    );
+    assert_eq!((store(&sandbox).as_str(), check(&sandbox)), ("", Value::Null));
     sandbox.git(&["config", "lfs.url", "https://me:word@mine.example.com/lfs"]);
     set_mode(&sandbox, "separate", URL);
     sandbox.colony(&["init"]);
@@ -83,31 +78,18 @@ fn another_mode_removes_our_url_and_no_url_of_the_user() {
     let found = check(&sandbox);
     assert_eq!(found["ok"], false, "{found:#}");
     let detail = found["detail"].as_str().unwrap();
-    assert!(
-        detail.contains("mine.example.com") && !detail.contains("word"),
-        "{detail}"
-    );
+    assert!(detail.contains("mine.example.com") && !detail.contains("word"), "{detail}");
     sandbox.colony(&["deinit"]);
     assert_eq!(store(&sandbox), "https://me:word@mine.example.com/lfs");
 }
 
 #[test]
 fn a_url_that_no_content_may_name_stops_init_at_once() {
-    for url in [
-        "file:///tmp/store",
-        "ext::sh -c true",
-        "http://lfs.example.com/s",
-    ] {
+    for url in ["file:///tmp/store", "ext::sh -c true", "http://lfs.example.com/s"] {
         let sandbox = set_up("separate", url);
-        let before = (
-            sandbox.read(".git/config"),
-            sandbox.git(&["rev-parse", "HEAD"]),
-        );
+        let before = (sandbox.read(".git/config"), sandbox.git(&["rev-parse", "HEAD"]));
         assert_eq!(sandbox.json(&["init"])["code"], "url-refused", "{url}");
-        let after = (
-            sandbox.read(".git/config"),
-            sandbox.git(&["rev-parse", "HEAD"]),
-        );
+        let after = (sandbox.read(".git/config"), sandbox.git(&["rev-parse", "HEAD"]));
         assert_eq!(before, after);
         assert_eq!(check(&sandbox)["ok"], false);
     }
@@ -182,9 +164,8 @@ fn a_kill_between_the_two_writes_makes_no_url_the_users() {
     assert_eq!(store(&sandbox), PLAIN);
     // The same from one URL to another, at each of the writes.
     let mut last = PLAIN.to_owned();
-    for (number, at) in ["--replace-all colony.lfsUrl", "--replace-all lfs.url"]
-        .into_iter()
-        .enumerate()
+    for (number, at) in
+        ["--replace-all colony.lfsUrl", "--replace-all lfs.url"].into_iter().enumerate()
     {
         let next = format!("https://other{number}.example.com/store");
         set_mode(&sandbox, "separate", &next);
@@ -207,13 +188,7 @@ fn filters_that_the_manifest_does_not_want_stay_and_are_named() {
     assert_eq!(filters(&sandbox), before, "files may be pointers");
     let found = check_of(&sandbox, "git-lfs-mode");
     assert_eq!(found["ok"], false);
-    assert!(
-        found["fix"]
-            .as_str()
-            .unwrap()
-            .starts_with("git colony init --lfs "),
-        "{found:#}"
-    );
+    assert!(found["fix"].as_str().unwrap().starts_with("git colony init --lfs "), "{found:#}");
     let wanted = sandbox.copy("wanted");
     wanted.colony(&["init", "--lfs"]);
     assert_eq!(check_of(&wanted, "git-lfs-mode"), Value::Null);

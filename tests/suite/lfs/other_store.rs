@@ -16,10 +16,8 @@ fn desk_with_store() -> (Desk, GitServer, GitServer) {
     let login = format!("ada:{TOKEN}");
     let place = desk.sandbox.outside().join("store");
     fs::create_dir(&place).unwrap();
-    let (origin, store) = (
-        desk.server(Wire::Tls),
-        GitServer::start(&place, Wire::Tls, Manner::Serve { login }),
-    );
+    let (origin, store) =
+        (desk.server(Wire::Tls), GitServer::start(&place, Wire::Tls, Manner::Serve { login }));
     desk.configure(&[&origin, &store]);
     let sandbox = &desk.sandbox;
     let url = origin.url("design.git");
@@ -30,10 +28,7 @@ fn desk_with_store() -> (Desk, GitServer, GitServer) {
     manifest["lfs"]["mode"] = "separate".into();
     manifest["lfs"]["separate_url"] = store.url("large/info/lfs").into();
     sandbox.write(".colony/manifest.json", manifest.to_string());
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "large files are elsewhere"]);
     let bare = desk.served.join("design.git");

@@ -20,10 +20,7 @@ pub(crate) fn with_lfs() -> Sandbox {
 static WITH_LFS: Fixture = Fixture::new(|| {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local", "--skip-repo"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "large files"]);
     sandbox
@@ -38,10 +35,7 @@ fn a_copy_of_a_repository_with_git_lfs_is_whole() {
 fn hook(sandbox: &Sandbox, name: &str, script: &str) {
     let path = format!(".git/hooks/{name}");
     let root = sandbox.root.display();
-    sandbox.write(
-        &path,
-        format!("#!/bin/sh\ncd '{root}' || exit 1\n{script}\n"),
-    );
+    sandbox.write(&path, format!("#!/bin/sh\ncd '{root}' || exit 1\n{script}\n"));
     sandbox.set_mode(&path, 0o755);
 }
 
@@ -102,11 +96,7 @@ fn a_prune_that_has_looked_before_finds_nothing_to_delete_after() {
         "reference-transaction",
         &format!("[ \"$1\" = prepared ] && find .git/lfs/objects -type f >>'{seen}'; true"),
     );
-    hook(
-        &sandbox,
-        "post-commit",
-        &format!("while read -r path; do rm \"$path\"; done <'{seen}'"),
-    );
+    hook(&sandbox, "post-commit", &format!("while read -r path; do rm \"$path\"; done <'{seen}'"));
     sandbox.write("new.bin", CONTENT);
     sandbox.colony(&["commit", "-m", "large", "--all"]);
     sandbox.git(&["lfs", "fsck"]);
@@ -131,9 +121,7 @@ fn what_cannot_be_stored_again_is_not_committed() {
     let sandbox = with_lfs();
     sandbox.write("new.bin", CONTENT);
     // A file as young as the index is read again, and its object with it.
-    let file = fs::File::options()
-        .append(true)
-        .open(sandbox.path("new.bin"));
+    let file = fs::File::options().append(true).open(sandbox.path("new.bin"));
     file.unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
     sandbox.git(&["add", "new.bin"]);
     hook(
@@ -187,10 +175,7 @@ fn large_files_survive_a_death_and_a_prune_at_every_step() {
     let committed = STEPS.iter().position(|step| *step == "committed").unwrap();
     for (number, step) in STEPS.iter().enumerate().skip(written) {
         let sandbox = half_staged();
-        let world = World {
-            die_at: Some(step),
-            ..sandbox.world()
-        };
+        let world = World { die_at: Some(step), ..sandbox.world() };
         let run = sandbox.run_in(world, &["commit", "-m", "large", "--all"]);
         assert_ne!(run.code, 0, "never reached {step}");
         let kept_by_a_ref = number > committed;
@@ -223,15 +208,7 @@ fn an_automatic_checkpoint_restores_pruned_large_files() {
     sandbox.write("new.bin", "other\n");
     sandbox.write("staged.bin", "other\n");
     // What undo brings back comes from the kept files; a look at a checkpoint from its own.
-    sandbox.colony(&[
-        "restore",
-        id,
-        "--mode",
-        "files",
-        "--",
-        "new.bin",
-        "staged.bin",
-    ]);
+    sandbox.colony(&["restore", id, "--mode", "files", "--", "new.bin", "staged.bin"]);
     assert_eq!(sandbox.read("new.bin"), CONTENT);
     assert_eq!(sandbox.read("staged.bin"), "staged before\n");
     sandbox.check_invariants();
@@ -312,9 +289,6 @@ fn large_files_of_a_named_checkpoint_go_long_after_its_tag() {
 /// Lists the large files that checkpoints keep.
 fn large_ones(sandbox: &Sandbox) -> Vec<PathBuf> {
     let mut all = kept(sandbox);
-    all.retain(|path| {
-        path.components()
-            .any(|part| part.as_os_str() == "large-files")
-    });
+    all.retain(|path| path.components().any(|part| part.as_os_str() == "large-files"));
     all
 }

@@ -99,10 +99,7 @@ fn what_others_have_locked_is_told_where_it_is_changed() {
     assert_eq!(locked(&desk.json(&["fleet"])), [of_bob]);
     assert_eq!(asked(&server), asked_before + 2, "only who is told to asks");
     server.large().set(Locks::Held(Vec::new()));
-    assert_eq!(
-        locked(&desk.json(&["fleet", "--refresh"])),
-        Vec::<Value>::new()
-    );
+    assert_eq!(locked(&desk.json(&["fleet", "--refresh"])), Vec::<Value>::new());
 }
 
 #[test]
@@ -193,15 +190,10 @@ fn what_the_server_says_is_data() {
     let answer = json!({"ours": null, "theirs": theirs});
     server.large().set(Locks::Said(200, answer.to_string()));
     let run = desk.run(&["fleet", "--refresh"]);
-    let plain = |text: &str| {
-        text.chars()
-            .all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}'))
-    };
+    let plain =
+        |text: &str| text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}'));
     assert!(plain(&run.stdout) && plain(&run.stderr), "{:?}", run.stdout);
-    let lines = run
-        .stdout
-        .lines()
-        .filter(|line| line.starts_with("locked by "));
+    let lines = run.stdout.lines().filter(|line| line.starts_with("locked by "));
     assert!(lines.clone().all(|line| line.len() < 600), "{}", run.stdout);
     assert_eq!(lines.count(), 2, "{}", run.stdout);
     let fleet = desk.json(&["fleet"]);
@@ -221,11 +213,7 @@ fn a_repository_without_large_files_is_never_asked_for_locks() {
     desk.git(&["lfs", "uninstall", "--local"]);
     let run = desk.run(&["fleet", "--refresh"]);
     assert_eq!(run.code, 0);
-    assert!(
-        run.stderr.contains("git-lfs is not set up here"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("git-lfs is not set up here"), "{}", run.stderr);
     assert_eq!(asked(&server), 0);
 }
 
@@ -246,11 +234,9 @@ fn asking_for_locks_uses_the_token_and_leaves_it_nowhere() {
         "main",
     ]);
     let mut said = Vec::new();
-    for args in [
-        &["agents", "new", "ada"][..],
-        &["clones", "refresh", "ada"],
-        &["fleet", "--refresh"],
-    ] {
+    for args in
+        [&["agents", "new", "ada"][..], &["clones", "refresh", "ada"], &["fleet", "--refresh"]]
+    {
         let output = desk.program(TOKEN, args);
         assert!(output.status.success(), "{args:?}");
         said.extend([output.stdout, output.stderr].concat());

@@ -50,9 +50,7 @@ fn noted(sandbox: &Sandbox) -> String {
 fn runs(sandbox: &Sandbox) -> Vec<Value> {
     let notes = fs::read_to_string(sandbox.outside().join("notes")).unwrap_or_default();
     let lines = notes.lines();
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The first result of a mapping: that of the custom source.
@@ -67,17 +65,10 @@ fn a_command_makes_the_records_of_its_type() {
     let sandbox = with_source();
     set(&sandbox, "command", &noted(&sandbox));
     let dry = sandbox.json(&["map", "-n"])["results"][0].clone();
-    assert_eq!(
-        dry["status"], "skipped",
-        "a dry run runs no command: {dry:#}"
-    );
+    assert_eq!(dry["status"], "skipped", "a dry run runs no command: {dry:#}");
     assert!(runs(&sandbox).is_empty());
     let first = mapped(&sandbox);
-    assert_eq!(
-        (&first["status"], &first["records"]),
-        (&json!("mapped"), &json!(2)),
-        "{first:#}"
-    );
+    assert_eq!((&first["status"], &first["records"]), (&json!("mapped"), &json!(2)), "{first:#}");
     let given = runs(&sandbox)[0].clone();
     assert_eq!(
         given,
@@ -103,10 +94,7 @@ fn a_command_makes_the_records_of_its_type() {
         .collect();
     let object = sandbox.git(&["rev-parse", "HEAD:src/a.rs"]);
     assert!(texts.contains(&format!("one of {object}")), "{texts}");
-    assert!(
-        texts.contains("tags: open") && texts.contains("T-2%2Fx"),
-        "{texts}"
-    );
+    assert!(texts.contains("tags: open") && texts.contains("T-2%2Fx"), "{texts}");
     sandbox.colony(&["pages", "graph", "--scope", "b:tickets"]);
 }
 
@@ -126,11 +114,7 @@ fn a_command_runs_again_only_after_changes() {
     sandbox.write("src/b.rs", "fn b() {}\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "more"]);
-    assert_eq!(
-        mapped(&sandbox)["pages_added"],
-        0,
-        "the records are the same"
-    );
+    assert_eq!(mapped(&sandbox)["pages_added"], 0, "the records are the same");
     assert_eq!(runs(&sandbox).len(), 3);
     let ids = |sandbox: &Sandbox| {
         let pages = sandbox.json(&["pages", "--scope", "b:tickets", "--no-records"]);
@@ -138,10 +122,7 @@ fn a_command_runs_again_only_after_changes() {
     };
     let before = ids(&sandbox);
     sandbox.colony(&["scopes", "unmap", "b:tickets"]);
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]),
-        ""
-    );
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]), "");
     mapped(&sandbox);
     assert_eq!((ids(&sandbox), runs(&sandbox).len()), (before, 4));
 }
@@ -151,10 +132,7 @@ fn a_type_without_a_command_fails_its_row_alone() {
     let sandbox = with_source();
     let unknown = |sandbox: &Sandbox| {
         let row = mapped(sandbox);
-        assert_eq!(
-            (&row["status"], &row["code"]),
-            (&json!("error"), &json!("source-unknown"))
-        );
+        assert_eq!((&row["status"], &row["code"]), (&json!("error"), &json!("source-unknown")));
         let hint = "git config --global colony.source.tickets.command COMMAND";
         assert_eq!(row["hint"], hint);
     };
@@ -181,17 +159,9 @@ fn a_type_without_a_command_fails_its_row_alone() {
         assert!(warning.contains("is for the user to set"), "{warning}");
     }
     assert!(!escaped.exists());
-    sandbox.write(
-        ".colony/repo_map.yaml",
-        MAP.replace("type: tickets", "type: git_rep"),
-    );
+    sandbox.write(".colony/repo_map.yaml", MAP.replace("type: tickets", "type: git_rep"));
     let near = sandbox.json(&["map", "check"])["problems"][0]["message"].clone();
-    assert!(
-        near.as_str()
-            .unwrap()
-            .ends_with("the nearest type is 'git_repo'"),
-        "{near}"
-    );
+    assert!(near.as_str().unwrap().ends_with("the nearest type is 'git_repo'"), "{near}");
 }
 
 #[test]
@@ -201,10 +171,7 @@ fn a_hostile_command_ends_in_a_named_outcome() {
     for (command, outcome) in [
         ("yes", "it printed more than 64 MiB"),
         ("kill -SEGV $$", "it crashed, or ran out of memory"),
-        (
-            "printf 'why\\033[2J\\n' >&2; exit 3",
-            "it exited with 3 and said 'why[2J'",
-        ),
+        ("printf 'why\\033[2J\\n' >&2; exit 3", "it exited with 3 and said 'why[2J'"),
         ("/nowhere/to/be/found 2>/dev/null", "it exited with 127"),
         ("echo text", "line 1: it is not a JSON object"),
         (
@@ -234,13 +201,7 @@ fn a_hostile_command_ends_in_a_named_outcome() {
     set(&sandbox, "timeout", "1.5");
     set(&sandbox, "command", &endless);
     let row = mapped(&sandbox);
-    assert!(
-        row["message"]
-            .as_str()
-            .unwrap()
-            .ends_with("it took more than 1.5 s"),
-        "{row:#}"
-    );
+    assert!(row["message"].as_str().unwrap().ends_with("it took more than 1.5 s"), "{row:#}");
     let hint = "git config --global colony.source.tickets.timeout SECONDS   # allows it more time";
     assert_eq!(row["hint"], hint);
     let size = || fs::metadata(&alive).unwrap().len();

@@ -139,15 +139,8 @@ fn check_show_preview_and_tree_look_at_it_too() {
     }
     let first = there.git(&["rev-parse", "HEAD~1"]);
     let old = sandbox.json(&["map", "show", "--url", &url, "--commit", &first]);
-    assert_eq!(
-        (&old["has_repo_map_file"], &old["commit"]),
-        (&json!(false), &json!(first))
-    );
-    assert_eq!(
-        sandbox.json(&["scopes"])["count"],
-        0,
-        "looking maps nothing"
-    );
+    assert_eq!((&old["has_repo_map_file"], &old["commit"]), (&json!(false), &json!(first)));
+    assert_eq!(sandbox.json(&["scopes"])["count"], 0, "looking maps nothing");
 }
 
 #[test]
@@ -183,10 +176,7 @@ fn what_is_not_there_is_an_error_and_maps_nothing() {
         for (options, code) in [
             (["--branch", "none"], "revision-not-found"),
             (["--commit", "none"], "revision-not-found"),
-            (
-                ["--commit", "0123456789012345678901234567890123456789"],
-                "revision-not-found",
-            ),
+            (["--commit", "0123456789012345678901234567890123456789"], "revision-not-found"),
         ] {
             let words: Vec<&str> = command.split(' ').collect();
             let args = [&words[..], &["--url", &url], &options].concat();
@@ -204,11 +194,7 @@ fn what_is_not_there_is_an_error_and_maps_nothing() {
     let broken = sandbox.json(&["map", "--url", &url]);
     assert_eq!(broken["code"], "map-invalid");
     let hint = broken["hint"].as_str().unwrap();
-    let words: Vec<String> = hint
-        .split(' ')
-        .skip(2)
-        .map(|word| word.replace('\'', ""))
-        .collect();
+    let words: Vec<String> = hint.split(' ').skip(2).map(|word| word.replace('\'', "")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     assert_eq!(sandbox.json(&words)["count"], 1, "{hint}");
     assert_eq!(sandbox.json(&["scopes"])["count"], 0);
@@ -228,21 +214,14 @@ fn scopes_of_other_repositories_are_not_replaced() {
     let row = &refused["results"][0];
     assert_eq!(
         (&row["status"], &row["scope_id"], &row["code"]),
-        (
-            &json!("error"),
-            &json!("acme:code"),
-            &json!("invalid-value")
-        )
+        (&json!("error"), &json!("acme:code"), &json!("invalid-value"))
     );
     assert!(row["hint"].as_str().unwrap().contains("--base-scope"));
     let named = sandbox.json(&["map", "--url", &url, "--base-scope", "other"]);
     assert_eq!(named["ok"], true, "{named:#}");
     let (_, third) = other(&sandbox, "third");
     let third = |args: &[&str]| sandbox.json(&[&["map", "--url", &third], args].concat());
-    assert_eq!(
-        third(&["--base-scope", "acme"])["results"][0]["status"],
-        "error"
-    );
+    assert_eq!(third(&["--base-scope", "acme"])["results"][0]["status"], "error");
     // The user names the scopes: they are replaced on purpose.
     assert_eq!(third(&["--base-scope", "other"])["ok"], true);
     assert_eq!(pages(&sandbox, "acme"), before);

@@ -44,11 +44,7 @@ fn a_map_that_is_stopped_leaves_the_old_one_whole() {
         // Texts that were cut before are known to the user's cache, and count all the same.
         let run = sandbox.run_in(world, &["--json", "map"]);
         assert_eq!(run.code, 130, "{}", run.stdout);
-        assert!(
-            run.stdout.contains("\"code\": \"interrupted\""),
-            "{}",
-            run.stdout
-        );
+        assert!(run.stdout.contains("\"code\": \"interrupted\""), "{}", run.stdout);
         assert_eq!(pages(&sandbox), before.0);
         assert_eq!(sandbox.json(&["pages"])["stale"], true);
         let refs = ["for-each-ref", "refs/colony", "refs/colony-local"];
@@ -60,11 +56,7 @@ fn a_map_that_is_stopped_leaves_the_old_one_whole() {
     std::fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
     std::fs::remove_dir_all(sandbox.outside().join("home")).unwrap();
     map(&sandbox);
-    assert_eq!(
-        pages(&sandbox),
-        mapped,
-        "what a stopped map remembered is right"
-    );
+    assert_eq!(pages(&sandbox), mapped, "what a stopped map remembered is right");
 }
 
 #[test]

@@ -37,15 +37,9 @@ fn check_reads_the_edited_file_and_a_commit_when_asked() {
     assert_eq!(answer["problems"], wanted);
     assert_eq!(answer["commit"], Value::Null);
     let committed = sandbox.json(&["map", "check", "--rev", "HEAD"]);
-    assert_eq!(
-        (&committed["ok"], &committed["count"]),
-        (&json!(true), &json!(0))
-    );
+    assert_eq!((&committed["ok"], &committed["count"]), (&json!(true), &json!(0)));
     assert_eq!(committed["warnings"].as_array().unwrap().len(), 1);
-    assert_eq!(
-        sandbox.error(&["map", "check", "--rev", "nowhere"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["map", "check", "--rev", "nowhere"]), "revision-not-found");
 }
 
 #[test]
@@ -55,14 +49,8 @@ fn a_repository_that_never_heard_of_maps_is_one_source() {
         assert_eq!(sandbox.json(&["map", "check"])["has_repo_map_file"], false);
         let shown = sandbox.json(&["map", "show"]);
         let row = &shown["parsed"]["sources"][0];
-        assert_eq!(
-            (&row["name"], &row["type"]),
-            (&json!("default"), &json!("git_repo"))
-        );
-        assert_eq!(
-            (&shown["raw"], &row["branch"]),
-            (&Value::Null, &Value::Null)
-        );
+        assert_eq!((&row["name"], &row["type"]), (&json!("default"), &json!("git_repo")));
+        assert_eq!((&shown["raw"], &row["branch"]), (&Value::Null, &Value::Null));
         drop(sandbox.json(&["map", "tree"]));
         assert_eq!(sandbox.worktree(), before);
         assert!(!sandbox.path(".git/colony").exists());
@@ -88,10 +76,7 @@ fn show_reads_the_commit_and_has_the_rows_and_the_text() {
     assert_eq!(edited["parsed"]["sources"], json!([]));
     sandbox.write(MAP, "- a\n");
     let broken = sandbox.json(&["map", "show", "--worktree"]);
-    assert_eq!(
-        (&broken["ok"], &broken["parsed"]),
-        (&json!(false), &Value::Null)
-    );
+    assert_eq!((&broken["ok"], &broken["parsed"]), (&json!(false), &Value::Null));
     assert_eq!(broken["raw"], "- a\n");
 }
 
@@ -103,22 +88,13 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
     symlink(sandbox.outside().join("secret.yaml"), sandbox.path(MAP)).unwrap();
     let checked = |args: &[&str]| {
         let answer = sandbox.json(&[&["map", "check"], args].concat());
-        assert_eq!(
-            (&answer["ok"], &answer["sources"]),
-            (&json!(false), &Value::Null)
-        );
-        answer["problems"][0]["message"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        assert_eq!((&answer["ok"], &answer["sources"]), (&json!(false), &Value::Null));
+        answer["problems"][0]["message"].as_str().unwrap().to_owned()
     };
     assert_eq!(checked(&[]), "it is reached through a symlink");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "link"]);
-    assert_eq!(
-        checked(&["--rev", "HEAD"]),
-        "it is a link or a submodule, expected a plain file"
-    );
+    assert_eq!(checked(&["--rev", "HEAD"]), "it is a link or a submodule, expected a plain file");
     assert_eq!(sandbox.json(&["map", "show"])["raw"], Value::Null);
     sandbox.remove(".colony");
     symlink(sandbox.outside(), sandbox.path(".colony")).unwrap();
@@ -126,20 +102,14 @@ fn a_map_that_is_no_plain_file_is_refused_in_tree_and_on_disk() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "folder"]);
     let message = checked(&["--rev", "HEAD"]);
-    assert_eq!(
-        message,
-        "'.colony' is a link, a file or a submodule, expected a directory"
-    );
+    assert_eq!(message, "'.colony' is a link, a file or a submodule, expected a directory");
     sandbox.remove(".colony");
     std::fs::create_dir_all(sandbox.path(MAP)).unwrap();
     assert_eq!(checked(&[]), "it is not a plain file");
     sandbox.write(".colony/repo_map.yaml/x", "");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "directory"]);
-    assert_eq!(
-        checked(&["--rev", "HEAD"]),
-        "it is a directory, expected a file"
-    );
+    assert_eq!(checked(&["--rev", "HEAD"]), "it is a directory, expected a file");
 }
 
 #[test]
@@ -150,10 +120,7 @@ fn a_huge_map_is_refused_before_it_is_read() {
     assert_eq!(message(&["map", "check"]), "it is larger than 1 MiB");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "huge"]);
-    assert_eq!(
-        message(&["map", "check", "--rev", "HEAD"]),
-        "it is larger than 1 MiB"
-    );
+    assert_eq!(message(&["map", "check", "--rev", "HEAD"]), "it is larger than 1 MiB");
 }
 
 #[test]
@@ -179,20 +146,11 @@ fn tree_has_directories_first_and_follows_no_link() {
     sub  submodule 18096686
     ");
     let tree = sandbox.json(&["map", "tree"]);
-    assert_eq!(
-        (&tree["truncated"], &tree["count"]),
-        (&json!(false), &json!(8))
-    );
+    assert_eq!((&tree["truncated"], &tree["count"]), (&json!(false), &json!(8)));
     assert_eq!(tree["root"]["path"], ".");
-    assert_eq!(
-        tree["root"]["children"][0]["children"][0]["path"],
-        "dir/b.txt"
-    );
+    assert_eq!(tree["root"]["children"][0]["children"][0]["path"], "dir/b.txt");
     let shallow = sandbox.json(&["map", "tree", "--max-depth", "1"]);
-    assert_eq!(
-        (&shallow["truncated"], &shallow["count"]),
-        (&json!(true), &json!(5))
-    );
+    assert_eq!((&shallow["truncated"], &shallow["count"]), (&json!(true), &json!(5)));
     assert_eq!(shallow["root"]["children"][0]["children"], json!([]));
     let first = sandbox.json(&["map", "tree", "--rev", "HEAD~1"]);
     assert_eq!(first["count"], 3);
@@ -207,20 +165,10 @@ fn a_wide_tree_is_cut_at_its_depth_and_says_so() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "wide"]);
     let tree = sandbox.json(&["map", "tree", "--max-nodes", "10"]);
-    assert_eq!(
-        (&tree["truncated"], &tree["count"]),
-        (&json!(true), &json!(10))
-    );
+    assert_eq!((&tree["truncated"], &tree["count"]), (&json!(true), &json!(10)));
     let top = tree["root"]["children"].as_array().unwrap();
-    let names: Vec<_> = top
-        .iter()
-        .map(|entry| entry["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["aa", "dir", "a.txt"],
-        "the top comes before what is deep"
-    );
+    let names: Vec<_> = top.iter().map(|entry| entry["path"].as_str().unwrap()).collect();
+    assert_eq!(names, ["aa", "dir", "a.txt"], "the top comes before what is deep");
     assert_eq!(sandbox.run(&["map", "tree", "--max-nodes", "9"]).code, 129);
     assert_eq!(sandbox.run(&["map", "tree", "--max-depth", "21"]).code, 129);
 }
@@ -248,12 +196,8 @@ fn map_settings_come_from_the_repository_too_and_are_checked() {
     assert_eq!(value("colony.map.tokenizer"), "o200k");
     assert_eq!(value("colony.map.flushTokenBudget"), "4096");
     let problems = sandbox.json(&["config"])["problems"].clone();
-    let messages: Vec<_> = problems
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| p["message"].clone())
-        .collect();
+    let messages: Vec<_> =
+        problems.as_array().unwrap().iter().map(|p| p["message"].clone()).collect();
     assert_eq!(
         messages,
         [

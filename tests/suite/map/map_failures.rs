@@ -36,10 +36,7 @@ fn a_file_that_cannot_be_mapped_is_told_each_time_with_exit_1() {
         assert_eq!(again["results"][0]["status"], "already_mapped");
         assert_eq!(left_out(&again), ["lit/worse.pdf", "lit/deep/bad.pdf"]);
         assert_eq!(again["results"][0]["left_out_count"], 2);
-        assert_eq!(
-            again["results"][0]["message"],
-            "nothing has changed, 2 files are left out"
-        );
+        assert_eq!(again["results"][0]["message"], "nothing has changed, 2 files are left out");
     }
     let run = sandbox.run(&["map"]);
     assert_eq!(run.code, 1);
@@ -72,8 +69,7 @@ fn an_older_page_table_is_rebuilt_and_reports_what_it_lacked() {
     sandbox.json(&["map"]);
     let table = sandbox.path(".git/colony/cache/1/derived.db");
     let old = rusqlite::Connection::open(&table).unwrap();
-    old.execute_batch("DROP INDEX failing; ALTER TABLE directories DROP COLUMN left_out")
-        .unwrap();
+    old.execute_batch("DROP INDEX failing; ALTER TABLE directories DROP COLUMN left_out").unwrap();
     drop(old);
     assert_eq!(left_out(&sandbox.json(&["map"])), ["lit/bad.pdf"]);
 }
@@ -90,30 +86,16 @@ fn a_repository_elsewhere_with_such_a_file_ends_with_exit_1() {
     git(&["add", "-A"]);
     let who = ["-c", "user.name=Bo", "-c", "user.email=bo@example.com"];
     git(&[&who[..], &["commit", "-qm", "first"]].concat());
-    let args = [
-        "map",
-        "repo",
-        "--path",
-        "../other",
-        "--flush-token-budget",
-        "64",
-    ];
+    let args = ["map", "repo", "--path", "../other", "--flush-token-budget", "64"];
     for _ in 0..2 {
         let run = sandbox.run(&args);
         assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
-        assert!(
-            run.stdout.contains(&format!("left out: {long} ")),
-            "{}",
-            run.stdout
-        );
+        assert!(run.stdout.contains(&format!("left out: {long} ")), "{}", run.stdout);
     }
 }
 
 fn chunks(sandbox: &Sandbox, keys: &str) -> (Value, Value) {
-    write_map(
-        sandbox,
-        &format!("  - name: lit\n    type: literature\n    start_dir: lit\n{keys}"),
-    );
+    write_map(sandbox, &format!("  - name: lit\n    type: literature\n    start_dir: lit\n{keys}"));
     commit(sandbox);
     (sandbox.json(&["map", "check"]), sandbox.json(&["map"]))
 }
@@ -128,11 +110,7 @@ fn check_and_map_agree_on_the_overlap_of_chunks() {
     assert_eq!(used["chunk_overlap_tokens"], 25, "inherited, at most half");
     // Too large for a target of its own, and for the one that it inherits.
     for (keys, line, target) in [
-        (
-            "    chunk_target_tokens: 50\n    chunk_overlap_tokens: 50\n",
-            7,
-            "50",
-        ),
+        ("    chunk_target_tokens: 50\n    chunk_overlap_tokens: 50\n", 7, "50"),
         ("    chunk_overlap_tokens: 900\n", 6, "800, as inherited"),
     ] {
         let (check, map) = chunks(&sandbox, keys);
@@ -150,18 +128,12 @@ fn check_and_map_agree_on_the_overlap_of_chunks() {
 
 /// What `map check` says of the one row about a submodule at `path`, after what `map` says of it.
 fn submodule(sandbox: &Sandbox, path: &str) -> String {
-    write_map(
-        sandbox,
-        &format!("  - name: sub\n    type: git_repo\n    submodule: {path}\n"),
-    );
+    write_map(sandbox, &format!("  - name: sub\n    type: git_repo\n    submodule: {path}\n"));
     let staged = sandbox.json(&["map", "check"]);
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "map"]);
     let check = sandbox.json(&["map", "check", "--rev", "HEAD"]);
-    assert_eq!(
-        staged["problems"], check["problems"],
-        "staged is what counts"
-    );
+    assert_eq!(staged["problems"], check["problems"], "staged is what counts");
     let map = sandbox.json(&["map"]);
     assert_eq!((&check["ok"], &map["ok"]), (&json!(false), &json!(false)));
     assert_eq!(map["results"][0]["code"], "submodule-not-found", "{map:#}");
@@ -176,10 +148,7 @@ fn submodule(sandbox: &Sandbox, path: &str) -> String {
 fn each_fault_of_a_submodule_has_a_message_of_its_own() {
     let sandbox = Sandbox::new();
     let at = |path: &str| format!("no submodule can be used at '{path}': ");
-    assert_eq!(
-        submodule(&sandbox, "third"),
-        at("third") + "there is no '.gitmodules'"
-    );
+    assert_eq!(submodule(&sandbox, "third"), at("third") + "there is no '.gitmodules'");
     let pin = |path: &str| {
         let head = sandbox.git(&["rev-parse", "HEAD"]);
         let entry = format!("160000,{},{path}", head.trim());
@@ -202,10 +171,7 @@ fn each_fault_of_a_submodule_has_a_message_of_its_own() {
         at("none") + "'.gitmodules' lists it, but its path has no commit"
     );
     pin("lost");
-    sandbox.write(
-        ".gitmodules",
-        format!("{here}[submodule \"lost\"]\n\tpath = lost\n"),
-    );
+    sandbox.write(".gitmodules", format!("{here}[submodule \"lost\"]\n\tpath = lost\n"));
     sandbox.git(&["add", ".gitmodules"]);
     assert_eq!(
         submodule(&sandbox, "lost"),
@@ -220,10 +186,7 @@ fn a_former_truth_value_is_a_text_where_a_text_is_wanted() {
         submodule(&sandbox, "y"),
         "no submodule can be used at 'y': there is no '.gitmodules'"
     );
-    write_map(
-        &sandbox,
-        "  - {name: no, type: git_repo, static: yes, pinned: Off}\n",
-    );
+    write_map(&sandbox, "  - {name: no, type: git_repo, static: yes, pinned: Off}\n");
     assert_eq!(sandbox.json(&["map", "check"])["ok"], true);
     let row = sandbox.json(&["map", "show", "--worktree"])["parsed"]["sources"][0].clone();
     let read = (&row["name"], &row["static"], &row["pinned"]);
@@ -238,10 +201,7 @@ fn a_former_truth_value_is_a_text_where_a_text_is_wanted() {
 #[test]
 fn a_fraction_and_a_manifest_that_is_a_list_are_named_as_such() {
     let sandbox = Sandbox::new();
-    write_map(
-        &sandbox,
-        "  - {name: a, type: git_repo, flush_threshold: 8.5}\n",
-    );
+    write_map(&sandbox, "  - {name: a, type: git_repo, flush_threshold: 8.5}\n");
     assert_eq!(
         sandbox.json(&["map", "check"])["problems"][0]["message"],
         "'flush_threshold' is 8.5, expected a whole number from 1 to 100000"

@@ -24,10 +24,7 @@ fn a_dry_run_tells_what_would_be_fetched_and_fetches_nothing() {
     assert_eq!(offline["results"][1]["status"], "error");
     assert_eq!(offline["results"][1]["hint"], "git colony map");
     let preview = sandbox.run(&["map", "preview"]).stdout;
-    assert!(
-        preview.ends_with("fetching is not permitted\n  hint: git colony map\n"),
-        "{preview}"
-    );
+    assert!(preview.ends_with("fetching is not permitted\n  hint: git colony map\n"), "{preview}");
     let told = sandbox.run(&["map", "--offline"]).stdout;
     assert!(told.ends_with("away: hint: git colony map\n"), "{told}");
 }
@@ -47,11 +44,7 @@ fn possible_credentials_in_an_address_are_not_repeated() {
         sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
         let run = sandbox.run(&["map", "check"]);
         assert_eq!(run.code, 0, "{url}: {}", run.stdout);
-        assert_eq!(
-            run.stdout.contains("warning: 'origin_url' contains "),
-            warned,
-            "{url}"
-        );
+        assert_eq!(run.stdout.contains("warning: 'origin_url' contains "), warned, "{url}");
         assert!(!run.stdout.contains("s3cretWord"), "{}", run.stdout);
     }
 }
@@ -65,10 +58,7 @@ fn a_broken_map_of_a_revision_is_named_as_it_was_typed() {
     let bad = sandbox.json(&["map", "--rev", "bad"]);
     assert_eq!(bad["code"], "map-invalid");
     let message = bad["message"].as_str().unwrap();
-    assert!(
-        message.starts_with("cannot use '.colony/repo_map.yaml' of 'bad': 1:"),
-        "{message}"
-    );
+    assert!(message.starts_with("cannot use '.colony/repo_map.yaml' of 'bad': 1:"), "{message}");
     assert_eq!(bad["hint"], "git colony map check --rev bad");
     let head = sandbox.json(&["map"]);
     assert_eq!(head["hint"], "git colony map check --rev HEAD");
@@ -77,16 +67,12 @@ fn a_broken_map_of_a_revision_is_named_as_it_was_typed() {
 fn scopes_with_pages(sandbox: &Sandbox) -> Vec<String> {
     let stats = sandbox.json(&["pages", "stats"]);
     let scopes = stats["scopes"].as_array().unwrap().iter();
-    scopes
-        .map(|scope| scope["scope_id"].as_str().unwrap().to_owned())
-        .collect()
+    scopes.map(|scope| scope["scope_id"].as_str().unwrap().to_owned()).collect()
 }
 
 fn retired(answer: &Value) -> Vec<&str> {
     let retired = answer["retired"].as_array().unwrap().iter();
-    retired
-        .map(|scope| scope["scope_id"].as_str().unwrap())
-        .collect()
+    retired.map(|scope| scope["scope_id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -100,9 +86,7 @@ fn pages_whose_row_is_gone_leave_this_worktree() {
     sandbox.write(MAP, map(&format!("{code}{docs}")));
     let before = sandbox.run(&["map"]);
     assert!(
-        before
-            .stderr
-            .contains("'.colony/repo_map.yaml' is not committed"),
+        before.stderr.contains("'.colony/repo_map.yaml' is not committed"),
         "{}",
         before.stderr
     );
@@ -112,14 +96,7 @@ fn pages_whose_row_is_gone_leave_this_worktree() {
     let other = sandbox.outside().join("other");
     std::fs::create_dir(&other).unwrap();
     sandbox.git(&["clone", "-q", ".", "../other/clone"]);
-    sandbox.json(&[
-        "map",
-        "repo",
-        "--path",
-        "../other/clone",
-        "--scope-id",
-        "else",
-    ]);
+    sandbox.json(&["map", "repo", "--path", "../other/clone", "--scope-id", "else"]);
     sandbox.json(&["map", "--worktree"]);
 
     let dry = sandbox.json(&["map", "-n"]);
@@ -128,10 +105,7 @@ fn pages_whose_row_is_gone_leave_this_worktree() {
     let real = sandbox.json(&["map"]);
     assert_eq!(real["map_uncommitted"], false);
     assert_eq!(real["retired"], dry["retired"]);
-    assert_eq!(
-        real["retired"][0]["shared"], true,
-        "others may use it: unmap takes it back"
-    );
+    assert_eq!(real["retired"][0]["shared"], true, "others may use it: unmap takes it back");
     let rows = [format!("{whole}:code"), format!("{whole}:docs")];
     let uncommitted = rows.each_ref().map(|id| format!("{id}@worktree"));
     let mut left: Vec<String> = [rows, uncommitted].concat();
@@ -156,8 +130,7 @@ fn a_record_goes_with_its_row_and_those_of_other_branches_stay() {
         let scopes = sandbox.json(&["scopes"])["mappings"].clone();
         let ids = scopes.as_array().unwrap().iter();
         let ids = ids.map(|scope| scope["scope_id"].as_str().unwrap().to_owned());
-        ids.map(|id| id.rsplit(':').next().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        ids.map(|id| id.rsplit(':').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for (branch, name) in [("one", "a"), ("two", "b"), ("two", "c")] {
         sandbox.git(&["checkout", "-q", "-B", branch]);
@@ -176,10 +149,7 @@ fn pages_of_several_scopes_name_theirs() {
     assert!(!sandbox.colony(&["pages"]).contains("one"));
     sandbox.colony(&["map", "--base-scope", "two"]);
     let listed = sandbox.colony(&["pages"]);
-    assert!(
-        listed.contains("\none ") && listed.contains("\ntwo "),
-        "{listed}"
-    );
+    assert!(listed.contains("\none ") && listed.contains("\ntwo "), "{listed}");
 }
 
 #[test]
@@ -203,10 +173,7 @@ fn check_warns_of_credentials_and_points_to_what_looks_further() {
     let row = "  - {name: a, type: git_repo, origin_url: 'https://me:secret@example.com/x'}\n";
     sandbox.write(MAP, format!("schema_version: 1\nsources:\n{row}"));
     let told = sandbox.colony(&["map", "check"]);
-    assert!(
-        told.contains("'git colony map preview --worktree' resolves them"),
-        "{told}"
-    );
+    assert!(told.contains("'git colony map preview --worktree' resolves them"), "{told}");
     assert!(
         told.contains("warning: 'origin_url' contains credentials") && !told.contains("secret"),
         "{told}"
@@ -221,20 +188,14 @@ fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
     sandbox.write(MAP, format!("schema_version: 1\nsources:\n{rows}"));
     commit(&sandbox);
     sandbox.json(&["map", "--worktree"]);
-    assert_eq!(
-        sandbox.json(&["pages", "--scope", "dir@worktree"])["total"],
-        1
-    );
+    assert_eq!(sandbox.json(&["pages", "--scope", "dir@worktree"])["total"], 1);
     let full = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
     let full = full.as_str().unwrap();
     let beginning = full.rsplit_once('e').unwrap().0;
     for name in ["papers", full, beginning] {
         assert_eq!(sandbox.json(&["scopes", "show", name])["scope_id"], full);
         let mapped = sandbox.json(&["scopes", "mapped", name]);
-        assert_eq!(
-            (&mapped["meant"], &mapped["mapped"]),
-            (&json!([full]), &json!(name == full))
-        );
+        assert_eq!((&mapped["meant"], &mapped["mapped"]), (&json!([full]), &json!(name == full)));
         let listed = sandbox.json(&["pages", "--scope", name]);
         assert_eq!(listed["pages"][0]["scope_id"], full);
     }
@@ -243,10 +204,7 @@ fn a_scope_is_named_by_its_row_by_its_beginning_or_in_full() {
         assert_eq!(sandbox.error(&command), "name-ambiguous");
     }
     let shown = sandbox.json(&["scopes", "show", "papers"]);
-    assert_eq!(
-        shown["mapped_commit"],
-        sandbox.git(&["rev-parse", "HEAD"]).trim()
-    );
+    assert_eq!(shown["mapped_commit"], sandbox.git(&["rev-parse", "HEAD"]).trim());
     sandbox.write("later", "later\n");
     commit(&sandbox);
     let scopes = sandbox.json(&["scopes"]);
@@ -274,16 +232,9 @@ fn taking_a_mapping_back_says_which_copies_went() {
     let dry = sandbox.json(&["scopes", "unmap", "-n", scope]);
     assert_eq!(dry["copies"], json!(["shared", "pages"]));
     let real = sandbox.colony(&["scopes", "unmap", scope]);
-    assert_eq!(
-        real,
-        format!("unmapped (the shared record and the pages here): {scope}\n")
-    );
+    assert_eq!(real, format!("unmapped (the shared record and the pages here): {scope}\n"));
     let none = sandbox.run(&["scopes", "unmap", "nope"]);
     assert_eq!((none.code, none.stdout.as_str()), (0, "not mapped: nope\n"));
-    assert!(
-        none.stderr.contains("'git colony scopes' lists"),
-        "{}",
-        none.stderr
-    );
+    assert!(none.stderr.contains("'git colony scopes' lists"), "{}", none.stderr);
     assert_eq!(sandbox.error(&["map", "--thaw", "default"]), "usage");
 }

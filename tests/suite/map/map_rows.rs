@@ -30,9 +30,7 @@ fn preview(sandbox: &Sandbox, args: &[&str]) -> Value {
 /// What a row came to: its commit, or the code of its error.
 fn came_to(sandbox: &Sandbox, args: &[&str]) -> Vec<(String, String)> {
     let answer = preview(sandbox, args);
-    let rows = answer["rows"]
-        .as_array()
-        .unwrap_or_else(|| panic!("{answer:#}"));
+    let rows = answer["rows"].as_array().unwrap_or_else(|| panic!("{answer:#}"));
     rows.iter()
         .map(|row| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -50,8 +48,7 @@ fn pairs(wanted: &[(&str, &str)]) -> Vec<(String, String)> {
 fn scope_ids(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
     let answer = preview(sandbox, args);
     let rows = answer["rows"].as_array().unwrap().iter();
-    rows.map(|row| row["scope_id"].as_str().unwrap().to_owned())
-        .collect()
+    rows.map(|row| row["scope_id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -66,20 +63,10 @@ fn a_single_row_named_default_has_the_base_name_as_its_scope() {
     commit_map(&sandbox, &(git_row("default", "") + &git_row("code", "")));
     assert_eq!(scope_ids(&sandbox, &base), ["team:default", "team:code"]);
     let one = [&base[..], &["--source", "default"]].concat();
-    assert_eq!(
-        scope_ids(&sandbox, &one),
-        ["team:default"],
-        "a choice of rows renames none"
-    );
-    assert_eq!(
-        sandbox.error(&["map", "preview", "--source", "cod"]),
-        "usage"
-    );
+    assert_eq!(scope_ids(&sandbox, &one), ["team:default"], "a choice of rows renames none");
+    assert_eq!(sandbox.error(&["map", "preview", "--source", "cod"]), "usage");
     assert_eq!(sandbox.run(&["map", "preview", "--thaw", "cod"]).code, 129);
-    assert_eq!(
-        sandbox.error(&["map", "preview", "--base-scope", "a\nb"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["map", "preview", "--base-scope", "a\nb"]), "invalid-value");
 }
 
 #[test]
@@ -90,37 +77,21 @@ fn the_base_is_the_colony_else_the_origin_else_the_first_commit() {
     // A second root, older by its id or not, changes nothing.
     let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
     let other = sandbox.git(&["commit-tree", "-m", "other root", &tree]);
-    sandbox.git(&[
-        "merge",
-        "-q",
-        "--allow-unrelated-histories",
-        "-m",
-        "m",
-        &other,
-    ]);
+    sandbox.git(&["merge", "-q", "--allow-unrelated-histories", "-m", "m", &other]);
     assert_eq!(scope_ids(&sandbox, &[]), std::slice::from_ref(&root));
     // The path of a clone, or of where it was cloned from, is no name.
     let clone = sandbox.outside().join("clone");
     sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     let answer = sandbox.at(clone).json(&["map", "preview"]);
     assert_eq!(answer["rows"][0]["scope_id"], *root);
-    sandbox.git(&[
-        "remote",
-        "add",
-        "origin",
-        "https://user:pw@Example.com/team/repo.git",
-    ]);
+    sandbox.git(&["remote", "add", "origin", "https://user:pw@Example.com/team/repo.git"]);
     assert_eq!(scope_ids(&sandbox, &[]), ["example.com/team/repo"]);
     let answer = preview(&sandbox, &[]);
     assert_eq!(answer["origin_url"], "https://Example.com/team/repo.git");
     let manifest = json!({"colony": "orion", "design_repo_url": "", "program": "p",
         "target_system": "t", "tenant": "t"});
     sandbox.write(".colony/manifest.json", manifest.to_string());
-    assert_eq!(
-        scope_ids(&sandbox, &[]),
-        ["example.com/team/repo"],
-        "not committed yet"
-    );
+    assert_eq!(scope_ids(&sandbox, &[]), ["example.com/team/repo"], "not committed yet");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "manifest"]);
     assert_eq!(scope_ids(&sandbox, &[]), ["orion"]);
@@ -192,10 +163,7 @@ fn a_remote_branch_is_mapped_and_not_the_default_one_instead() {
 fn every_argument_in_force_is_shown_with_the_inherited_ones() {
     let sandbox = Sandbox::new();
     sandbox.write("lit/a.md", "text\n");
-    sandbox.write(
-        ".colony/colony.toml",
-        "[map]\nflushThreshold = 8\nchunkOverlapTokens = 64\n",
-    );
+    sandbox.write(".colony/colony.toml", "[map]\nflushThreshold = 8\nchunkOverlapTokens = 64\n");
     let rows = "  - {name: code, type: git_repo, pinned: true, flush_token_budget: 2048}\n  \
         - {name: lit, type: literature, start_dir: lit/, include_globs: [], exclude_globs: ['*.tmp']}\n";
     commit_map(&sandbox, rows);
@@ -277,13 +245,7 @@ fn add_submodule(sandbox: &Sandbox) -> String {
     git(&["add", "-A"]);
     let who = ["-c", "user.name=L", "-c", "user.email=l@example.com"];
     git(&[&who[..], &["commit", "-qm", "lib"]].concat());
-    let add = [
-        "submodule",
-        "--quiet",
-        "add",
-        library.to_str().unwrap(),
-        "third_party/foo",
-    ];
+    let add = ["submodule", "--quiet", "add", library.to_str().unwrap(), "third_party/foo"];
     sandbox.git(&[&["-c", "protocol.file.allow=always"], &add[..]].concat());
     git(&["rev-parse", "HEAD"])
 }
@@ -293,19 +255,13 @@ fn a_submodule_is_at_the_commit_that_the_tree_pins() {
     let sandbox = Sandbox::new();
     let pinned = add_submodule(&sandbox);
     let rows = [
-        git_row(
-            "foo",
-            ", submodule: third_party/foo/, start_dir: src/, branch: x, commit: abcd",
-        ),
+        git_row("foo", ", submodule: third_party/foo/, start_dir: src/, branch: x, commit: abcd"),
         git_row("gone", ", submodule: third_party/bar"),
         git_row("typo", ", submodule: third_party/foo, start_dir: scr"),
     ];
     commit_map(&sandbox, &rows.concat());
-    let wanted = pairs(&[
-        ("foo", &pinned),
-        ("gone", "submodule-not-found"),
-        ("typo", "path-not-found"),
-    ]);
+    let wanted =
+        pairs(&[("foo", &pinned), ("gone", "submodule-not-found"), ("typo", "path-not-found")]);
     assert_eq!(came_to(&sandbox, &[]), wanted);
     // Whatever is checked out there.
     let inside = sandbox.path("third_party/foo");
@@ -321,17 +277,12 @@ fn a_submodule_is_at_the_commit_that_the_tree_pins() {
     sandbox.git(&["commit", "-qm", "url", ".gitmodules"]);
     assert_eq!(came_to(&sandbox, &[]), wanted);
     let answer = preview(&sandbox, &["--source", "foo"]);
-    assert_eq!(
-        answer["rows"][0]["mmap_kwargs"]["origin_url"],
-        "https://h/a%20b.git"
-    );
+    assert_eq!(answer["rows"][0]["mmap_kwargs"]["origin_url"], "https://h/a%20b.git");
     // A clone without it, and no user who says where a path of the machine is.
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let clone = sandbox.outside().join("clone");
     sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
-    let answer = sandbox
-        .at(clone)
-        .json(&["map", "preview", "--source", "foo"]);
+    let answer = sandbox.at(clone).json(&["map", "preview", "--source", "foo"]);
     assert_eq!(answer["rows"][0]["code"], "submodule-not-found");
 }
 
@@ -365,10 +316,7 @@ fn another_repository_is_read_from_its_hub_or_reported_missing() {
         git_row("tag", &format!("{url}, commit: v2")),
         git_row("id", &format!("{url}, commit: {side}, start_dir: dir")),
         git_row("nowhere", &format!("{url}, branch: nowhere")),
-        git_row(
-            "nowhere-id",
-            &format!("{url}, branch: nowhere, commit: {side}"),
-        ),
+        git_row("nowhere-id", &format!("{url}, branch: nowhere, commit: {side}")),
         git_row("typo", &format!("{url}, start_dir: dri")),
         git_row("away", ", origin_url: 'https://example.com/away'"),
         git_row("here", ""),
@@ -419,11 +367,7 @@ fn record(sandbox: &Sandbox) -> bool {
     let rows = map_rows::resolve(&session, &request()).unwrap();
     let changes = rows.outcomes.iter().map(|outcome| {
         let resolved = outcome.resolved.as_ref().unwrap();
-        Change::Put(Box::new(ScopeRecord::of(
-            &outcome.row,
-            resolved,
-            "2026-01-02T03:04:05Z",
-        )))
+        Change::Put(Box::new(ScopeRecord::of(&outcome.row, resolved, "2026-01-02T03:04:05Z")))
     });
     let changes: Vec<_> = changes.collect();
     let written = scope_writing::write(&session, &rows.records.unwrap(), &changes);
@@ -485,10 +429,7 @@ fn hostile_records(sandbox: &Sandbox, good: &str, newer: &str) -> String {
     let in_tree = |lines: &str| sandbox.make_tree(lines);
     let record_of =
         |content: &str| in_tree(&format!("100644 blob {}\tscope.json\n", written(content)));
-    let link = in_tree(&format!(
-        "120000 blob {}\tscope.json\n",
-        written("/etc/passwd")
-    ));
+    let link = in_tree(&format!("120000 blob {}\tscope.json\n", written("/etc/passwd")));
     let entries = [
         ("b%3Amore", record_of(newer)),
         ("another", record_of(good)),
@@ -499,10 +440,8 @@ fn hostile_records(sandbox: &Sandbox, good: &str, newer: &str) -> String {
         ("no%41encoding", record_of(good)),
         ("text", record_of("hello")),
     ];
-    let mut lines: Vec<_> = entries
-        .iter()
-        .map(|(name, tree)| format!("040000 tree {tree}\t{name}"))
-        .collect();
+    let mut lines: Vec<_> =
+        entries.iter().map(|(name, tree)| format!("040000 tree {tree}\t{name}")).collect();
     lines.push(format!("100644 blob {}\tfile", written("x")));
     in_tree(&(lines.join("\n") + "\n"))
 }
@@ -513,9 +452,7 @@ fn records_of_others_may_have_more_fields_or_are_refused() {
     commit_map(&sandbox, &git_row("a", ""));
     assert!(record(&sandbox));
     let good = sandbox.git(&["cat-file", "-p", "refs/colony/scopes:b%3Aa/scope.json"]);
-    let newer = good
-        .replacen('{', "{\"tomorrow\": [1],", 1)
-        .replace("\"b:a\"", "\"b:more\"");
+    let newer = good.replacen('{', "{\"tomorrow\": [1],", 1).replace("\"b:a\"", "\"b:more\"");
     let tree = hostile_records(&sandbox, &good, &newer);
     let commit = sandbox.git(&["commit-tree", "-m", "hostile", &tree]);
     sandbox.git(&["update-ref", "refs/colony/scopes", &commit]);
@@ -523,11 +460,8 @@ fn records_of_others_may_have_more_fields_or_are_refused() {
     let name = RefName::from("refs/colony/scopes");
     let scopes = Scopes::load(&session.repo, &name).unwrap();
     assert_eq!(scopes.records.keys().collect::<Vec<_>>(), ["b:more"]);
-    let told: Vec<_> = scopes
-        .unreadable
-        .iter()
-        .map(|one| format!("{}: {}", one.name, one.reason))
-        .collect();
+    let told: Vec<_> =
+        scopes.unreadable.iter().map(|one| format!("{}: {}", one.name, one.reason)).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
     another: it belongs to another scope
     file: it is not a directory
@@ -542,10 +476,7 @@ fn records_of_others_may_have_more_fields_or_are_refused() {
     assert!(record(&sandbox));
     let after = sandbox.git(&["ls-tree", "--name-only", "refs/colony/scopes"]);
     assert_eq!(after.lines().count(), 10, "{after}");
-    assert_eq!(
-        sandbox.git(&["cat-file", "-p", "refs/colony/scopes:b%3Amore/scope.json"]),
-        newer
-    );
+    assert_eq!(sandbox.git(&["cat-file", "-p", "refs/colony/scopes:b%3Amore/scope.json"]), newer);
 }
 
 #[test]
@@ -574,36 +505,21 @@ fn scopes_are_listed_shown_and_taken_back() {
     assert_eq!(shown["config"]["flush_threshold"], 1);
     let wanted = json!({"origin_url": null, "branch": "main", "commit": "HEAD"});
     assert_eq!(shown["revision"], wanted);
-    assert_eq!(
-        (&shown["syscontext"]["shared"], &shown["stale"]),
-        (&json!(true), &Value::Null)
-    );
-    assert_eq!(
-        sandbox.error(&["scopes", "show", "nothing"]),
-        "scope-not-found"
-    );
+    assert_eq!((&shown["syscontext"]["shared"], &shown["stale"]), (&json!(true), &Value::Null));
+    assert_eq!(sandbox.error(&["scopes", "show", "nothing"]), "scope-not-found");
     assert_eq!(sandbox.error(&["scopes", "show", "b:"]), "name-ambiguous");
     let before = sandbox.refs();
     let dry = sandbox.json(&["scopes", "unmap", "-n", "b:lit"]);
-    assert_eq!(
-        (&dry["status"], &dry["dry_run"]),
-        (&json!("unmapped"), &json!(true))
-    );
+    assert_eq!((&dry["status"], &dry["dry_run"]), (&json!("unmapped"), &json!(true)));
     assert_eq!(sandbox.refs(), before);
     assert_eq!(
         sandbox.colony(&["scopes", "unmap", "b:lit"]),
         "unmapped (the shared record): b:lit\n"
     );
-    assert_eq!(
-        (mapped("b:lit"), mapped("b:code")),
-        (json!(false), json!(true))
-    );
+    assert_eq!((mapped("b:lit"), mapped("b:code")), (json!(false), json!(true)));
     let after = sandbox.refs();
     let again = sandbox.json(&["scopes", "unmap", "b:lit"]);
-    assert_eq!(
-        (&again["status"], &again["ok"]),
-        (&json!("not_mapped"), &json!(true))
-    );
+    assert_eq!((&again["status"], &again["ok"]), (&json!("not_mapped"), &json!(true)));
     assert_eq!(sandbox.refs(), after, "nothing to write");
     assert!(record(&sandbox));
     assert_eq!(mapped("b:lit"), true);
@@ -614,23 +530,14 @@ fn scopes_are_listed_shown_and_taken_back() {
 fn sixteen_writers_of_scopes_lose_none() {
     let sandbox = Sandbox::new();
     let names: Vec<_> = (0..16).map(|number| format!("n{number}")).collect();
-    commit_map(
-        &sandbox,
-        &names
-            .iter()
-            .map(|name| git_row(name, ""))
-            .collect::<String>(),
-    );
+    commit_map(&sandbox, &names.iter().map(|name| git_row(name, "")).collect::<String>());
     std::thread::scope(|threads| {
         for name in &names {
             let sandbox = &sandbox;
             threads.spawn(move || {
                 let session = session(sandbox);
                 let sources = vec![name.clone()];
-                let request = Request {
-                    sources,
-                    ..request()
-                };
+                let request = Request { sources, ..request() };
                 let rows = map_rows::resolve(&session, &request).unwrap();
                 let outcome = &rows.outcomes[0];
                 let resolved = outcome.resolved.as_ref().unwrap();

@@ -30,11 +30,7 @@ fn every_file_of_the_corpus_is_told_its_exact_problems() {
     let mut told = String::new();
     for (name, bytes) in corpus() {
         let read = RepoMap::read(&bytes);
-        let verdict = if read.map.is_some() {
-            "used"
-        } else {
-            "refused"
-        };
+        let verdict = if read.map.is_some() { "used" } else { "refused" };
         writeln!(told, "{name}: {verdict}").unwrap();
         for (word, problems) in [("", &read.problems), ("warning: ", &read.warnings)] {
             for problem in problems {
@@ -48,15 +44,9 @@ fn every_file_of_the_corpus_is_told_its_exact_problems() {
 
 #[test]
 fn the_map_of_the_requirement_is_read_as_it_is_written() {
-    let (_, bytes) = corpus()
-        .into_iter()
-        .find(|(name, _)| name == "document")
-        .unwrap();
+    let (_, bytes) = corpus().into_iter().find(|(name, _)| name == "document").unwrap();
     let map = RepoMap::read(&bytes).map.unwrap();
-    snapshot(
-        "repo_map_document",
-        &serde_json::to_string_pretty(&map).unwrap(),
-    );
+    snapshot("repo_map_document", &serde_json::to_string_pretty(&map).unwrap());
 }
 
 #[test]
@@ -109,10 +99,8 @@ fn files_that_were_made_to_hurt_end_in_an_error_with_its_place() {
         "a*b,".repeat(10_000)
     );
     let star = format!("'{}',", "*a".repeat(30));
-    let stars = format!(
-        "{head}  - {{name: a, type: git_repo, include_globs: [{}]}}\n",
-        star.repeat(1000)
-    );
+    let stars =
+        format!("{head}  - {{name: a, type: git_repo, include_globs: [{}]}}\n", star.repeat(1000));
     let words = format!("{head}  - [{}]\n", "x,".repeat(200_000));
     let keys = (0..14_000).fold(String::new(), |mut text, number| {
         writeln!(text, "key{number}: 1").unwrap();

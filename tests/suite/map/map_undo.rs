@@ -15,9 +15,7 @@ const SCOPES: &str = "refs/colony/scopes";
 fn scopes(view: &View) -> Vec<String> {
     let mappings = view.json(&["scopes"])["mappings"].clone();
     let mappings = mappings.as_array().unwrap().iter();
-    mappings
-        .map(|row| row["scope_id"].as_str().unwrap().to_owned())
-        .collect()
+    mappings.map(|row| row["scope_id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Returns the kinds of the operations.
@@ -43,11 +41,7 @@ fn mapped() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "one"]);
     let map = sandbox.json(&["map"]);
-    assert_eq!(
-        (&map["recorded"], &map["op"]),
-        (&json!(true), &json!("op-2")),
-        "{map:#}"
-    );
+    assert_eq!((&map["recorded"], &map["op"]), (&json!(true), &json!("op-2")), "{map:#}");
     let scope = map["results"][0]["scope_id"].as_str().unwrap().to_owned();
     (sandbox, scope)
 }
@@ -58,18 +52,11 @@ fn a_map_is_one_operation_until_its_record_is_the_same() {
     assert_eq!(kinds(&sandbox), ["checkpoint", "map"]);
     let before = sandbox.refs();
     let again = sandbox.json(&["map"]);
-    assert_eq!(
-        (&again["recorded"], &again["op"]),
-        (&json!(false), &json!(null)),
-        "{again:#}"
-    );
+    assert_eq!((&again["recorded"], &again["op"]), (&json!(false), &json!(null)), "{again:#}");
     assert_eq!(sandbox.refs(), before);
     // It is the newest step, and a preview says so.
     let would = sandbox.colony(&["undo", "-n"]);
-    assert!(
-        would.starts_with(&format!("would undo op-2: map scope '{scope}'\n")),
-        "{would}"
-    );
+    assert!(would.starts_with(&format!("would undo op-2: map scope '{scope}'\n")), "{would}");
     assert_eq!(sandbox.json(&["undo", "-n"])["not_undone"], Value::Null);
     assert_eq!(sandbox.refs(), before);
 }
@@ -84,10 +71,7 @@ fn a_mapping_that_is_taken_back_has_no_pages_until_redo() {
     assert_eq!(sandbox.git(&["rev-parse", &format!("{SCOPES}~")]), tip);
     assert_eq!(scopes(&sandbox), [""; 0]);
     assert_eq!(sandbox.json(&["scopes", "mapped", &scope])["mapped"], false);
-    assert_eq!(
-        sandbox.error(&["scopes", "show", &scope]),
-        "scope-not-found"
-    );
+    assert_eq!(sandbox.error(&["scopes", "show", &scope]), "scope-not-found");
     assert_eq!(pages(&sandbox), (json!(0), json!("not_mapped")));
     assert_eq!(sandbox.json(&["pages", "stats"])["nothing"], "not_mapped");
     assert_eq!(sandbox.error(&["pages", "show", &page]), "page-not-found");
@@ -98,10 +82,7 @@ fn a_mapping_that_is_taken_back_has_no_pages_until_redo() {
     assert_eq!(pages(&sandbox), (listed["total"].clone(), json!(null)));
     done(&sandbox.json(&["pages", "show", &page]));
     let map = sandbox.json(&["map"]);
-    assert_eq!(
-        (&map["recorded"], &map["op"]),
-        (&json!(false), &json!(null))
-    );
+    assert_eq!((&map["recorded"], &map["op"]), (&json!(false), &json!(null)));
     // What was taken back is mapped anew, without a page to make.
     done(&sandbox.json(&["undo"]));
     let map = sandbox.json(&["map"]);
@@ -119,21 +100,14 @@ fn an_unmapped_scope_comes_back_as_it_was() {
     let (sandbox, scope) = mapped();
     let shown = sandbox.json(&["scopes", "show", &scope]);
     let would = sandbox.json(&["scopes", "unmap", &scope, "-n"]);
-    assert_eq!(
-        (&would["status"], &would["op"]),
-        (&json!("unmapped"), &json!(null)),
-        "{would:#}"
-    );
+    assert_eq!((&would["status"], &would["op"]), (&json!("unmapped"), &json!(null)), "{would:#}");
     assert_eq!(kinds(&sandbox), ["checkpoint", "map"]);
     let gone = sandbox.json(&["scopes", "unmap", &scope]);
     assert_eq!(gone["op"], "op-3", "{gone:#}");
     assert_eq!(gone["copies"], json!(["shared", "pages"]));
     assert_eq!(kinds(&sandbox), ["checkpoint", "map", "unmap"]);
     assert_eq!(scopes(&sandbox), [""; 0]);
-    assert_eq!(
-        sandbox.json(&["undo"])["what"],
-        format!("unmap scope '{scope}'")
-    );
+    assert_eq!(sandbox.json(&["undo"])["what"], format!("unmap scope '{scope}'"));
     let back = sandbox.json(&["scopes", "show", &scope]);
     assert_eq!(back["updated_at"], shown["updated_at"]);
     assert_eq!(back["materialized_locally"], false);
@@ -184,10 +158,7 @@ fn a_repository_and_a_blackboard_are_taken_back_too() {
     sandbox.colony(&["blackboard", "put", "plan", "owner", "ada"]);
     let board = sandbox.json(&["map", "blackboard", "plan"]);
     assert_eq!(board["op"], "op-4", "{board:#}");
-    assert_eq!(
-        sandbox.json(&["map", "blackboard", "plan"])["op"],
-        json!(null)
-    );
+    assert_eq!(sandbox.json(&["map", "blackboard", "plan"])["op"], json!(null));
     let other = sandbox.outside().join("other");
     fs::create_dir(&other).unwrap();
     let there = sandbox.at(other.clone());
@@ -196,14 +167,7 @@ fn a_repository_and_a_blackboard_are_taken_back_too() {
     there.git(&["add", "-A"]);
     let who = ["-c", "user.name=Bo", "-c", "user.email=bo@example.com"];
     there.git(&[&who[..], &["commit", "-qm", "a"]].concat());
-    let args = [
-        "map",
-        "repo",
-        "--path",
-        other.to_str().unwrap(),
-        "--scope-id",
-        "other",
-    ];
+    let args = ["map", "repo", "--path", other.to_str().unwrap(), "--scope-id", "other"];
     assert_eq!(sandbox.json(&args)["op"], "op-5");
     assert_eq!(sandbox.json(&args)["op"], json!(null));
     let url = format!("file://{}", other.display());
@@ -259,10 +223,7 @@ fn undo_of_one_clone_is_for_all_of_the_hub() {
     // The desk still has the pages, and no mapping that they are of.
     assert_eq!(pages(&desk), (json!(0), json!("not_mapped")));
     done(&ada.json(&["undo"]));
-    assert_eq!(
-        (scopes(&ada), scopes(&desk)),
-        (vec![scope.clone()], vec![scope.clone()])
-    );
+    assert_eq!((scopes(&ada), scopes(&desk)), (vec![scope.clone()], vec![scope.clone()]));
     assert_eq!(pages(&desk).1, json!(null));
     assert_eq!(desk.json(&["map"])["op"], json!(null));
     // What the other has changed since is not taken back unseen.
@@ -279,10 +240,7 @@ fn a_map_inside_an_operation_is_no_step_of_its_own() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "one"]);
     let program = env!("CARGO_BIN_EXE_git-colony");
-    sandbox.write(
-        ".git/hooks/pre-commit",
-        format!("#!/bin/sh\n{program} map -q\n"),
-    );
+    sandbox.write(".git/hooks/pre-commit", format!("#!/bin/sh\n{program} map -q\n"));
     sandbox.set_mode(".git/hooks/pre-commit", 0o755);
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["commit", "-m", "two", "--all"]);
@@ -291,19 +249,13 @@ fn a_map_inside_an_operation_is_no_step_of_its_own() {
     done(&sandbox.json(&["undo"]));
     assert_eq!(scopes(&sandbox).len(), 1);
     // A hook of plain git is no part of an operation: what it maps is a step like any other.
-    fs::rename(
-        sandbox.path(".git/hooks/pre-commit"),
-        sandbox.path(".git/hooks/post-commit"),
-    )
-    .unwrap();
+    fs::rename(sandbox.path(".git/hooks/pre-commit"), sandbox.path(".git/hooks/post-commit"))
+        .unwrap();
     sandbox.git(&["config", "colony.map.flushThreshold", "7"]);
     sandbox.git(&["commit", "-qam", "three"]);
     let kinds = kinds(&sandbox);
     assert_eq!(kinds.last().unwrap(), "map", "{kinds:?}");
-    assert_eq!(
-        sandbox.json(&["undo"])["what"],
-        format!("map scope '{}'", scopes(&sandbox)[0])
-    );
+    assert_eq!(sandbox.json(&["undo"])["what"], format!("map scope '{}'", scopes(&sandbox)[0]));
 }
 
 #[test]
@@ -313,11 +265,7 @@ fn a_clone_for_reading_is_mapped_without_an_operation() {
     let made = sandbox.json(&["clone", &url, "--read-only"]);
     let clone = sandbox.at(PathBuf::from(made["path"].as_str().unwrap()));
     let map = clone.json(&["map"]);
-    assert_eq!(
-        (&map["recorded"], &map["op"]),
-        (&json!(true), &json!(null)),
-        "{map:#}"
-    );
+    assert_eq!((&map["recorded"], &map["op"]), (&json!(true), &json!(null)), "{map:#}");
     assert_eq!(pages(&clone).1, json!(null));
     let scope = scopes(&clone).remove(0);
     assert_eq!(clone.error(&["scopes", "unmap", &scope]), "read-only-clone");
@@ -334,11 +282,7 @@ fn with_a_sparse_index_a_map_is_recorded_and_is_no_operation() {
     sandbox.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "in"]);
     assert_eq!(sandbox.error(&["tag", "-m", "x", "HEAD"]), "unsupported");
     let map = sandbox.json(&["map"]);
-    assert_eq!(
-        (&map["recorded"], &map["op"]),
-        (&json!(true), &json!(null)),
-        "{map:#}"
-    );
+    assert_eq!((&map["recorded"], &map["op"]), (&json!(true), &json!(null)), "{map:#}");
     let scope = scopes(&sandbox).remove(0);
     let gone = sandbox.json(&["scopes", "unmap", &scope]);
     assert_eq!(gone["copies"], json!(["shared", "pages"]), "{gone:#}");
@@ -350,11 +294,7 @@ fn a_mapping_recorded_again_says_that() {
     let (sandbox, _) = mapped();
     done(&sandbox.json(&["undo"]));
     let run = sandbox.run(&["map"]);
-    assert!(
-        run.stdout.contains("recorded, no page has changed"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("recorded, no page has changed"), "{}", run.stdout);
     done(&sandbox.json(&["undo"]));
     let map = sandbox.json(&["map"]);
     let result = &map["results"][0];
@@ -378,10 +318,7 @@ fn an_undone_unmap_says_that_pages_are_missing() {
     let would = sandbox.json(&["undo", "-n"]);
     assert_eq!(would["scopes_without_pages"], json!([scope]), "{would:#}");
     let run = sandbox.run(&["undo"]);
-    assert_eq!(
-        run.stderr,
-        "the pages of 1 scope are not here; run 'git colony map'\n"
-    );
+    assert_eq!(run.stderr, "the pages of 1 scope are not here; run 'git colony map'\n");
     sandbox.colony(&["map"]);
     // Where the pages are here, nothing is missing.
     done(&sandbox.json(&["undo"]));
@@ -398,10 +335,7 @@ fn a_mapping_is_undone_alone_after_changes_by_git() {
     let refused = sandbox.json(&["undo"]);
     assert_eq!(refused["code"], "external-change", "{refused:#}");
     let hint = refused["hint"].as_str().unwrap();
-    assert!(
-        hint.contains("git colony undo op-2 undoes that operation alone"),
-        "{hint}"
-    );
+    assert!(hint.contains("git colony undo op-2 undoes that operation alone"), "{hint}");
     let would = sandbox.json(&["undo", "op-2", "-n"]);
     assert_eq!(would["undone"], "op-2", "{would:#}");
     assert_eq!(scopes(&sandbox), [scope.as_str()]);

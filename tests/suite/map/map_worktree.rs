@@ -25,11 +25,7 @@ fn library() -> Sandbox {
 /// Maps the worktree, and returns what came of its first row.
 fn map(sandbox: &Sandbox) -> Value {
     let answer = sandbox.json(&["map", "--worktree"]);
-    assert_eq!(
-        (&answer["ok"], &answer["worktree"]),
-        (&json!(true), &json!(true)),
-        "{answer:#}"
-    );
+    assert_eq!((&answer["ok"], &answer["worktree"]), (&json!(true), &json!(true)), "{answer:#}");
     answer["results"][0].clone()
 }
 
@@ -61,10 +57,7 @@ fn an_edit_changes_one_page_and_a_commit_of_it_has_the_same_ids() {
     let sandbox = library();
     let (committed, private) = scopes(&sandbox);
     let clean = map(&sandbox);
-    assert_eq!(
-        (&clean["status"], &clean["scope_id"]),
-        (&json!("mapped"), &json!(private))
-    );
+    assert_eq!((&clean["status"], &clean["scope_id"]), (&json!("mapped"), &json!(private)));
     assert_eq!(ids(&sandbox, &private), ids(&sandbox, &committed));
     assert_eq!(map(&sandbox)["status"], "already_mapped");
 
@@ -76,32 +69,18 @@ fn an_edit_changes_one_page_and_a_commit_of_it_has_the_same_ids() {
         "the branch has not moved"
     );
     let edited = map(&sandbox);
-    assert_eq!(
-        (&edited["pages_added"], &edited["pages_removed"]),
-        (&json!(1), &json!(1))
-    );
+    assert_eq!((&edited["pages_added"], &edited["pages_removed"]), (&json!(1), &json!(1)));
     assert_eq!(sandbox.json(&["pages"])["stale"], false);
     let uncommitted = ids(&sandbox, &private);
-    assert_eq!(
-        uncommitted.difference(&ids(&sandbox, &committed)).count(),
-        1
-    );
-    let new = uncommitted
-        .difference(&ids(&sandbox, &committed))
-        .next()
-        .cloned()
-        .unwrap();
+    assert_eq!(uncommitted.difference(&ids(&sandbox, &committed)).count(), 1);
+    let new = uncommitted.difference(&ids(&sandbox, &committed)).next().cloned().unwrap();
     let shown = sandbox.json(&["pages", "show", new.trim_matches('"')]);
     assert!(shown["pages"][0]["records"].to_string().contains("sword"));
     assert_eq!(shown["pages"][0]["scope_id"], private);
 
     commit(&sandbox);
     let stale = sandbox.json(&["pages"])["stale_scopes"].clone();
-    assert_eq!(
-        stale,
-        json!([committed]),
-        "what was committed is what was mapped"
-    );
+    assert_eq!(stale, json!([committed]), "what was committed is what was mapped");
     assert_eq!(sandbox.json(&["map"])["ok"], true);
     assert_eq!(ids(&sandbox, &committed), uncommitted);
     assert_eq!(map(&sandbox)["status"], "already_mapped");
@@ -128,17 +107,9 @@ fn what_a_checkpoint_leaves_out_is_in_no_scope() {
     let answer = sandbox.json(&["map", "--worktree"]);
     let left_out = answer["left_out"].as_array().unwrap().iter();
     let left_out: Vec<_> = left_out
-        .map(|one| {
-            (
-                one["path"].as_str().unwrap(),
-                one["reason"].as_str().unwrap(),
-            )
-        })
+        .map(|one| (one["path"].as_str().unwrap(), one["reason"].as_str().unwrap()))
         .collect();
-    assert_eq!(
-        left_out,
-        [("nested", "nested-repository"), ("secret.txt", "secret")]
-    );
+    assert_eq!(left_out, [("nested", "nested-repository"), ("secret.txt", "secret")]);
     let found = paths(&sandbox, &private);
     for path in ["new/staged.txt", "new/untracked.txt", ".gitignore", "a.txt"] {
         assert!(found.contains(path), "{path}");
@@ -156,10 +127,7 @@ fn what_a_checkpoint_leaves_out_is_in_no_scope() {
         assert!(!found.contains(path), "{path}");
     }
     let told = sandbox.colony(&["map", "--worktree"]);
-    assert!(
-        told.contains("left out: secret.txt looks like a secret"),
-        "{told}"
-    );
+    assert!(told.contains("left out: secret.txt looks like a secret"), "{told}");
 }
 
 #[test]
@@ -170,11 +138,7 @@ fn nothing_of_it_is_shared_and_git_sees_no_change() {
     sandbox.write("src/new.txt", "new\n");
     let before = sandbox.visible_state();
     map(&sandbox);
-    assert_eq!(
-        sandbox.visible_state(),
-        before,
-        "refs/colony/scopes included"
-    );
+    assert_eq!(sandbox.visible_state(), before, "refs/colony/scopes included");
     let listed = sandbox.json(&["scopes"]);
     let listed: Vec<_> = listed["mappings"].as_array().unwrap().iter().collect();
     let whose = |mapping: &&Value| {
@@ -186,27 +150,15 @@ fn nothing_of_it_is_shared_and_git_sees_no_change() {
     };
     assert_eq!(
         listed.iter().map(whose).collect::<Vec<_>>(),
-        [
-            (false, json!(false), json!(true)),
-            (true, json!(true), json!(false))
-        ]
+        [(false, json!(false), json!(true)), (true, json!(true), json!(false))]
     );
     // The pages outlive a git that clears away what nothing points to.
     sandbox.git(&["gc", "-q", "--prune=now"]);
     for id in ids(&sandbox, &private) {
-        assert_eq!(
-            sandbox.json(&["pages", "show", id.trim_matches('"')])["ok"],
-            true
-        );
+        assert_eq!(sandbox.json(&["pages", "show", id.trim_matches('"')])["ok"], true);
     }
-    assert_eq!(
-        sandbox.json(&["scopes", "unmap", &private])["status"],
-        "unmapped"
-    );
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]),
-        ""
-    );
+    assert_eq!(sandbox.json(&["scopes", "unmap", &private])["status"], "unmapped");
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony-local/worktree/"]), "");
     assert_eq!(sandbox.json(&["scopes"])["count"], 1);
     sandbox.check_invariants_of_git();
 }
@@ -219,18 +171,11 @@ fn a_dry_run_leaves_nothing_in_the_repository() {
     sandbox.write("src/new.txt", "new\n");
     let everything = || {
         let objects = sandbox.git(&["count-objects", "-v"]);
-        (
-            objects,
-            sandbox.git(&["for-each-ref"]),
-            sandbox.json(&["pages"]),
-        )
+        (objects, sandbox.git(&["for-each-ref"]), sandbox.json(&["pages"]))
     };
     let before = everything();
     let dry = sandbox.json(&["map", "--worktree", "-n"]);
-    assert_eq!(
-        (&dry["dry_run"], &dry["recorded"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&dry["dry_run"], &dry["recorded"]), (&json!(true), &json!(false)));
     assert_eq!(everything(), before);
     let real = map(&sandbox);
     for what in ["status", "pages", "tokens", "pages_added", "pages_removed"] {
@@ -252,12 +197,7 @@ fn rows_of_other_states_are_skipped_and_the_map_on_disk_counts() {
     let answer = sandbox.json(&["map", "--worktree", "--base-scope", "b"]);
     let results = answer["results"].as_array().unwrap().iter();
     let told: Vec<_> = results
-        .map(|row| {
-            (
-                row["scope_id"].as_str().unwrap(),
-                row["status"].as_str().unwrap(),
-            )
-        })
+        .map(|row| (row["scope_id"].as_str().unwrap(), row["status"].as_str().unwrap()))
         .collect();
     assert_eq!(
         told,
@@ -269,10 +209,7 @@ fn rows_of_other_states_are_skipped_and_the_map_on_disk_counts() {
         ]
     );
     assert_eq!(answer["ok"], true);
-    assert_eq!(
-        paths(&sandbox, "b:here@worktree"),
-        BTreeSet::from(["fresh/a.txt".to_owned()])
-    );
+    assert_eq!(paths(&sandbox, "b:here@worktree"), BTreeSet::from(["fresh/a.txt".to_owned()]));
     let usage = |args: &[&str]| sandbox.run(&[&["map", "--worktree"], args].concat()).code;
     assert_eq!(usage(&["--rev", "HEAD"]), 129);
     assert_eq!(usage(&["--thaw", "still"]), 129);
@@ -286,10 +223,7 @@ fn the_graph_has_a_page_of_both_scopes_once() {
     let alone = sandbox.json(&["pages", "graph"]);
     map(&sandbox);
     let both = sandbox.json(&["pages", "graph"]);
-    assert_eq!(
-        (&both["nodes"], &both["edges"]),
-        (&alone["nodes"], &alone["edges"])
-    );
+    assert_eq!((&both["nodes"], &both["edges"]), (&alone["nodes"], &alone["edges"]));
     sandbox.write("src/file03.txt", "[a](../a.txt)\n");
     map(&sandbox);
     let more = sandbox.json(&["pages", "graph"]);

@@ -15,39 +15,28 @@ fn a_map_that_is_not_committed_is_said_to_be_that() {
     sandbox.write(MAP, ROWS);
     let show = sandbox.run(&["map", "show"]);
     assert!(
-        show.stdout
-            .starts_with("'.colony/repo_map.yaml' is not committed: "),
+        show.stdout.starts_with("'.colony/repo_map.yaml' is not committed: "),
         "{}",
         show.stdout
     );
     assert!(show.stdout.contains("git colony map show --worktree"));
     let preview = sandbox.run(&["map", "preview"]);
     assert!(
-        preview
-            .stderr
-            .contains("'.colony/repo_map.yaml' is not committed"),
+        preview.stderr.contains("'.colony/repo_map.yaml' is not committed"),
         "{}",
         preview.stderr
     );
     let told = |command: &str| sandbox.json(&["map", command])["map_uncommitted"].clone();
     assert_eq!((told("show"), told("preview")), (json!(true), json!(true)));
     let on_disk = sandbox.json(&["map", "preview", "--worktree"]);
-    assert_eq!(
-        (&on_disk["count"], &on_disk["map_uncommitted"]),
-        (&json!(2), &json!(false))
-    );
+    assert_eq!((&on_disk["count"], &on_disk["map_uncommitted"]), (&json!(2), &json!(false)));
     commit(&sandbox);
-    assert_eq!(
-        (told("show"), told("preview")),
-        (json!(false), json!(false))
-    );
+    assert_eq!((told("show"), told("preview")), (json!(false), json!(false)));
 }
 
 fn scopes_of(answer: &Value) -> BTreeSet<&str> {
     let pages = answer["pages"].as_array().unwrap().iter();
-    pages
-        .map(|page| page["scope_id"].as_str().unwrap())
-        .collect()
+    pages.map(|page| page["scope_id"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -61,9 +50,8 @@ fn pages_of_the_worktree_are_listed_where_they_are_asked_for() {
     assert_eq!(only(&[]), "only_worktree");
     let mapped = sandbox.json(&["map"]);
     assert_eq!(only(&[]), Value::Null);
-    let ids: Vec<&str> = (0..2)
-        .map(|at| mapped["results"][at]["scope_id"].as_str().unwrap())
-        .collect();
+    let ids: Vec<&str> =
+        (0..2).map(|at| mapped["results"][at]["scope_id"].as_str().unwrap()).collect();
     let committed = sandbox.json(&["pages"]);
     assert_eq!(scopes_of(&committed), BTreeSet::from([ids[0], ids[1]]));
     let private = sandbox.json(&["pages", "--worktree"]);
@@ -71,10 +59,7 @@ fn pages_of_the_worktree_are_listed_where_they_are_asked_for() {
     let wanted = names.iter().map(String::as_str).collect();
     assert_eq!(scopes_of(&private), wanted);
     assert_eq!(private["total"], committed["total"]);
-    assert_eq!(
-        (&committed["worktree"], &private["worktree"]),
-        (&json!(false), &json!(true))
-    );
+    assert_eq!((&committed["worktree"], &private["worktree"]), (&json!(false), &json!(true)));
     // By the row, by the scope, and by its own id.
     for args in [
         ["--worktree", "--scope", "dir"],
@@ -82,19 +67,12 @@ fn pages_of_the_worktree_are_listed_where_they_are_asked_for() {
         ["--limit=9", "--scope", &names[1]],
     ] {
         let listed = sandbox.json(&[&["pages"], &args[..]].concat());
-        assert_eq!(
-            scopes_of(&listed),
-            BTreeSet::from([names[1].as_str()]),
-            "{args:?}"
-        );
+        assert_eq!(scopes_of(&listed), BTreeSet::from([names[1].as_str()]), "{args:?}");
     }
     // An edit makes one of them stale, and not the other.
     sandbox.write("dir/new", "new\n");
     let stale = |args: &[&str]| sandbox.json(&[&["pages"], args].concat())["stale"].clone();
-    assert_eq!(
-        (stale(&[]), stale(&["--worktree"])),
-        (json!(false), json!(true))
-    );
+    assert_eq!((stale(&[]), stale(&["--worktree"])), (json!(false), json!(true)));
 }
 
 #[test]
@@ -103,21 +81,12 @@ fn the_hint_about_a_scope_that_left_the_map_works_when_pasted() {
     sandbox.write(MAP, ROWS);
     commit(&sandbox);
     sandbox.json(&["map"]);
-    sandbox.write(
-        MAP,
-        "schema_version: 1\nsources:\n  - {name: code, type: git_repo}\n",
-    );
+    sandbox.write(MAP, "schema_version: 1\nsources:\n  - {name: code, type: git_repo}\n");
     commit(&sandbox);
     let run = sandbox.run(&["map"]);
-    let line = run
-        .stdout
-        .lines()
-        .find(|line| line.starts_with("no longer in the map: "));
+    let line = run.stdout.lines().find(|line| line.starts_with("no longer in the map: "));
     let (_, pasted) = line.unwrap().split_once("to unmap: git colony ").unwrap();
-    let words: Vec<&str> = pasted
-        .split(' ')
-        .map(|word| word.trim_matches('\''))
-        .collect();
+    let words: Vec<&str> = pasted.split(' ').map(|word| word.trim_matches('\'')).collect();
     assert!(sandbox.colony(&words).starts_with("unmapped"), "{pasted}");
     assert_eq!(sandbox.json(&["scopes"])["count"], 1);
 }
@@ -135,10 +104,7 @@ fn a_scope_is_mapped_by_its_id_and_shown_by_the_name_of_its_row() {
     let base = id.rsplit_once(':').unwrap().0;
     for (word, meant) in [("dir", 1), (beginning, 1), (base, 2), ("nothing", 0)] {
         let told = answer(word);
-        assert_eq!(
-            (&told["mapped"], &told["scope_id"]),
-            (&json!(false), &json!(word))
-        );
+        assert_eq!((&told["mapped"], &told["scope_id"]), (&json!(false), &json!(word)));
         assert_eq!(told["meant"].as_array().unwrap().len(), meant, "{word}");
         assert_eq!(sandbox.run(&["scopes", "mapped", word]).code, 1);
     }
@@ -147,19 +113,13 @@ fn a_scope_is_mapped_by_its_id_and_shown_by_the_name_of_its_row() {
     for word in ["dir", beginning, id] {
         assert_eq!(sandbox.json(&["scopes", "show", word])["scope_id"], id);
         let would = sandbox.json(&["scopes", "unmap", "-n", word]);
-        assert_eq!(
-            (&would["scope_id"], &would["status"]),
-            (&json!(id), &json!("unmapped"))
-        );
+        assert_eq!((&would["scope_id"], &would["status"]), (&json!(id), &json!("unmapped")));
     }
     assert_eq!(sandbox.error(&["scopes", "unmap", base]), "name-ambiguous");
     assert_eq!(sandbox.error(&["scopes", "show", base]), "name-ambiguous");
     sandbox.colony(&["scopes", "unmap", "dir"]);
     assert_eq!(answer(id)["mapped"], false);
-    assert_eq!(
-        sandbox.json(&["scopes", "unmap", "dir"])["status"],
-        "not_mapped"
-    );
+    assert_eq!(sandbox.json(&["scopes", "unmap", "dir"])["status"], "not_mapped");
     assert_eq!(sandbox.json(&["scopes"])["count"], 1);
 }
 
@@ -210,12 +170,7 @@ fn a_second_clone_of_a_repository_does_not_replace_the_first() {
     let sandbox = Sandbox::new();
     let outside = sandbox.outside();
     let git = |args: &[&str]| drop(sandbox.at(outside.clone()).git(args));
-    let library = sandbox
-        .path(".")
-        .canonicalize()
-        .unwrap()
-        .display()
-        .to_string();
+    let library = sandbox.path(".").canonicalize().unwrap().display().to_string();
     for name in ["one", "two"] {
         git(&["clone", "-q", &format!("{library}/."), name]);
     }
@@ -225,11 +180,7 @@ fn a_second_clone_of_a_repository_does_not_replace_the_first() {
     };
     let first = map("one", &[]);
     let root = sandbox.git(&["rev-list", "--max-parents=0", "HEAD"]);
-    assert_eq!(
-        first["scope_id"],
-        root.trim(),
-        "a path is no base for an identity"
-    );
+    assert_eq!(first["scope_id"], root.trim(), "a path is no base for an identity");
     assert_eq!(map("one", &[])["status"], "already_mapped");
     let by_url = sandbox.json(&["map", "repo", "--url", &library]);
     assert_eq!(by_url["detail"]["scope_id"], root.trim(), "{by_url:#}");
@@ -239,10 +190,7 @@ fn a_second_clone_of_a_repository_does_not_replace_the_first() {
     assert!(from.ends_with("/one/.git"), "{from}");
     let hint = refused["hint"].as_str().unwrap();
     let (command, _) = hint.split_once("  ").unwrap();
-    let words = command
-        .split(' ')
-        .skip(2)
-        .map(|word| word.trim_matches('\''));
+    let words = command.split(' ').skip(2).map(|word| word.trim_matches('\''));
     let words: Vec<&str> = words.collect();
     let second = sandbox.json(&words);
     assert_eq!(
@@ -264,14 +212,8 @@ fn a_setting_is_found_by_its_name_in_a_repository_file() {
     for name in ["colony.maxNewFiles", "maxNewFiles", "MAXNEWFILES"] {
         assert_eq!(sandbox.colony(&["config", "get", name]), "2000\n");
     }
-    assert_eq!(
-        sandbox.colony(&["config", "get", "map.tokenizer"]),
-        "o200k\n"
-    );
-    assert_eq!(
-        sandbox.error(&["config", "get", "NewFiles"]),
-        "unknown-setting"
-    );
+    assert_eq!(sandbox.colony(&["config", "get", "map.tokenizer"]), "o200k\n");
+    assert_eq!(sandbox.error(&["config", "get", "NewFiles"]), "unknown-setting");
 }
 
 #[test]
@@ -284,12 +226,7 @@ fn a_page_holds_each_text_once_in_json() {
     let id = listed["pages"][0]["page_id"].as_str().unwrap();
     for format in ["json", "text"] {
         let run = sandbox.run(&["--json", "pages", "show", id, "--format", format]);
-        assert_eq!(
-            run.stdout.matches("needle-one").count(),
-            1,
-            "{}",
-            run.stdout
-        );
+        assert_eq!(run.stdout.matches("needle-one").count(), 1, "{}", run.stdout);
         let shown: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(shown["pages"][0]["records"][0]["text"], "needle-one\n");
     }
@@ -329,10 +266,7 @@ fn the_only_row_of_a_map_is_found_by_its_name() {
     let call = ["call", "get_vcm_stats", "{\"scope_id\": \"default\"}"];
     let by_action: Value = serde_json::from_str(&sandbox.run(&call).stdout).unwrap();
     assert_eq!(by_action["scopes"], stats["scopes"]);
-    assert_eq!(
-        sandbox.error(&["pages", "--scope", "defaults"]),
-        "scope-not-found"
-    );
+    assert_eq!(sandbox.error(&["pages", "--scope", "defaults"]), "scope-not-found");
 }
 
 #[test]

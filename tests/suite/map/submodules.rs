@@ -26,8 +26,7 @@ impl Trees {
     fn blob(&self, content: &[u8]) -> String {
         let file = self.sandbox.outside().join("blob");
         std::fs::write(&file, content).unwrap();
-        self.sandbox
-            .git(&["hash-object", "-w", "--no-filters", file.to_str().unwrap()])
+        self.sandbox.git(&["hash-object", "-w", "--no-filters", file.to_str().unwrap()])
     }
 
     /// Writes a tree of lines as `git ls-tree` prints them.
@@ -68,10 +67,7 @@ impl Trees {
     fn refused(&self, content: &str) -> Vec<(Option<usize>, String)> {
         let read = self.read(&self.with(content.as_bytes()), None).unwrap();
         assert_eq!(read.found, [], "{content}");
-        read.refused
-            .into_iter()
-            .map(|refused| (refused.line, refused.reason))
-            .collect()
+        read.refused.into_iter().map(|refused| (refused.line, refused.reason)).collect()
     }
 }
 
@@ -84,9 +80,7 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
     );
     let read = trees.read(&tree, Some("git@host:team/super.git")).unwrap();
     assert_eq!(read.refused, []);
-    let [nested, top] = &read.found[..] else {
-        panic!("{read:?}")
-    };
+    let [nested, top] = &read.found[..] else { panic!("{read:?}") };
     assert_eq!((top.name.as_str(), &*top.path.to_string()), ("one", "sub"));
     assert_eq!(top.url.for_git(), "https://u:tok@host/a.git");
     assert_eq!(top.branch.as_deref(), Some("."));
@@ -94,11 +88,7 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
     assert_eq!(nested.path.to_string(), "dir/sub");
     assert_eq!(nested.url.for_git(), "git@host:team/b.git");
     assert_eq!(nested.branch, None);
-    assert!(
-        read.found
-            .iter()
-            .all(|found| found.commit.to_string() == trees.commit)
-    );
+    assert!(read.found.iter().all(|found| found.commit.to_string() == trees.commit));
     assert!(!format!("{read:?}").contains("tok"));
     let without = trees.tree(&[trees.pin("sub")]);
     assert_eq!(trees.read(&without, None).unwrap().found, []);
@@ -107,153 +97,41 @@ fn submodules_are_read_from_any_tree_by_gits_own_parser() {
 /// Name and values of a submodule, and why it is refused.
 const REFUSED: &[(&str, &str, &str)] = &[
     // Names: they become folders below .git/modules.
-    (
-        "../../x",
-        "path = sub\nurl = https://h/a",
-        "its name would leave",
-    ),
-    (
-        "a/../b",
-        "path = sub\nurl = https://h/a",
-        "its name would leave",
-    ),
-    (
-        "a\\\\..\\\\b",
-        "path = sub\nurl = https://h/a",
-        "its name would leave",
-    ),
-    (
-        "/etc",
-        "path = sub\nurl = https://h/a",
-        "its name would leave",
-    ),
+    ("../../x", "path = sub\nurl = https://h/a", "its name would leave"),
+    ("a/../b", "path = sub\nurl = https://h/a", "its name would leave"),
+    ("a\\\\..\\\\b", "path = sub\nurl = https://h/a", "its name would leave"),
+    ("/etc", "path = sub\nurl = https://h/a", "its name would leave"),
     ("", "path = sub\nurl = https://h/a", "its name would leave"),
     // Paths.
-    (
-        "x",
-        "path = .git/hooks\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = .GIT/hooks\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = git~1/hooks\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = .g\u{200c}it\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = ../sub\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = /sub\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = -sub\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = dir//sub\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = \"dir\\\\sub\"\nurl = https://h/a",
-        "its path is not allowed",
-    ),
-    (
-        "x",
-        "path = \"sub\r\"\nurl = https://h/a",
-        "its path holds control",
-    ),
-    (
-        "x",
-        "path = \"a\\nb\"\nurl = https://h/a",
-        "its path holds control",
-    ),
-    (
-        "x",
-        "path = sub\npath = dir/sub\nurl = https://h/a",
-        "'path' is set more than once",
-    ),
-    (
-        "x",
-        "path = dir\nurl = https://h/a",
-        "its path has no commit",
-    ),
-    (
-        "x",
-        "path = nothing/there\nurl = https://h/a",
-        "its path has no commit",
-    ),
-    (
-        "x",
-        "path = .gitmodules\nurl = https://h/a",
-        "its path has no commit",
-    ),
-    (
-        "x",
-        "path = Link\nurl = https://h/a",
-        "its path is a symlink",
-    ),
-    (
-        "x",
-        "path = Link/sub\nurl = https://h/a",
-        "'Link' on the way to it is a symlink",
-    ),
-    (
-        "x",
-        "path = link/sub\nurl = https://h/a",
-        "'link' on the way to it is a symlink",
-    ),
+    ("x", "path = .git/hooks\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = .GIT/hooks\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = git~1/hooks\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = .g\u{200c}it\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = ../sub\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = /sub\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = -sub\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = dir//sub\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = \"dir\\\\sub\"\nurl = https://h/a", "its path is not allowed"),
+    ("x", "path = \"sub\r\"\nurl = https://h/a", "its path holds control"),
+    ("x", "path = \"a\\nb\"\nurl = https://h/a", "its path holds control"),
+    ("x", "path = sub\npath = dir/sub\nurl = https://h/a", "'path' is set more than once"),
+    ("x", "path = dir\nurl = https://h/a", "its path has no commit"),
+    ("x", "path = nothing/there\nurl = https://h/a", "its path has no commit"),
+    ("x", "path = .gitmodules\nurl = https://h/a", "its path has no commit"),
+    ("x", "path = Link\nurl = https://h/a", "its path is a symlink"),
+    ("x", "path = Link/sub\nurl = https://h/a", "'Link' on the way to it is a symlink"),
+    ("x", "path = link/sub\nurl = https://h/a", "'link' on the way to it is a symlink"),
     // URLs and what else git would act on.
-    (
-        "x",
-        "path = sub\nurl = -oProxyCommand=touch pwn",
-        "would be an option",
-    ),
-    (
-        "x",
-        "path = sub\nurl = ext::sh -c 'touch pwn'",
-        "would run a program",
-    ),
+    ("x", "path = sub\nurl = -oProxyCommand=touch pwn", "would be an option"),
+    ("x", "path = sub\nurl = ext::sh -c 'touch pwn'", "would run a program"),
     ("x", "path = sub\nurl = file:///etc", "only https and ssh"),
     ("x", "path = sub\nurl = /etc", "only https and ssh"),
     ("x", "path = sub\nurl = http://h/a", "only https and ssh"),
-    (
-        "x",
-        "path = sub\nurl = \"https://h/a\\nhost=evil\"",
-        "its url holds control",
-    ),
-    (
-        "x",
-        "path = sub\nurl = https://h/a%0ahost=evil",
-        "control characters",
-    ),
+    ("x", "path = sub\nurl = \"https://h/a\\nhost=evil\"", "its url holds control"),
+    ("x", "path = sub\nurl = https://h/a%0ahost=evil", "control characters"),
     ("x", "path = sub\nurl = ../a", "has no remote"),
-    (
-        "x",
-        "path = sub\nurl = https://h/a\nurl = https://h/b",
-        "'url' is set more than once",
-    ),
-    (
-        "x",
-        "path = sub\nurl = https://h/a\nupdate = !touch pwn",
-        "'update' would run",
-    ),
+    ("x", "path = sub\nurl = https://h/a\nurl = https://h/b", "'url' is set more than once"),
+    ("x", "path = sub\nurl = https://h/a\nupdate = !touch pwn", "'update' would run"),
     (
         "x",
         "path = sub\nurl = https://h/a\nbranch = --upload-pack=x",
@@ -268,9 +146,7 @@ fn what_would_lead_git_elsewhere_is_refused_with_its_line() {
     let trees = Trees::new();
     for (name, values, reason) in REFUSED {
         let refused = trees.refused(&format!("# one\n[a]\n[submodule \"{name}\"]\n{values}\n"));
-        let [(line, found)] = &refused[..] else {
-            panic!("{name} {values}: {refused:?}")
-        };
+        let [(line, found)] = &refused[..] else { panic!("{name} {values}: {refused:?}") };
         assert_eq!(*line, Some(3), "{name} {values}");
         assert!(found.contains(reason), "{name} {values}: {found}");
     }
@@ -293,9 +169,7 @@ fn submodules_that_share_a_place_are_all_refused() {
         let lines: Vec<_> = refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [Some(1), Some(4)], "{one} {path} {two} {other}");
         assert!(
-            refused
-                .iter()
-                .all(|(_, reason)| reason.contains("the same name or path")),
+            refused.iter().all(|(_, reason)| reason.contains("the same name or path")),
             "{refused:?}"
         );
     }
@@ -305,20 +179,10 @@ fn submodules_that_share_a_place_are_all_refused() {
 fn a_file_that_is_none_is_refused_as_a_whole() {
     let trees = Trees::new();
     let secret = trees.sandbox.outside().join("secret");
-    std::fs::write(
-        &secret,
-        "[submodule \"x\"]\npath = sub\nurl = https://h/a\n",
-    )
-    .unwrap();
+    std::fs::write(&secret, "[submodule \"x\"]\npath = sub\nurl = https://h/a\n").unwrap();
     let link = trees.blob(secret.to_str().unwrap().as_bytes());
     let include = format!("[include]\npath = {}\n", secret.display());
-    assert_eq!(
-        trees
-            .read(&trees.with(include.as_bytes()), None)
-            .unwrap()
-            .found,
-        []
-    );
+    assert_eq!(trees.read(&trees.with(include.as_bytes()), None).unwrap().found, []);
     for tree in [
         trees.tree(&[format!("120000 blob {link}\t.gitmodules"), trees.pin("sub")]),
         trees.with(b"[submodule \"x\"]\n]\n"),
@@ -327,8 +191,6 @@ fn a_file_that_is_none_is_refused_as_a_whole() {
         let error = trees.read(&tree, None).unwrap_err();
         assert_eq!(error.code(), Code::RepositoryBroken, "{error:?}");
     }
-    let error = trees
-        .read(&trees.with(b"[a]\n[submodule \"x\"]\n]\n"), None)
-        .unwrap_err();
+    let error = trees.read(&trees.with(b"[a]\n[submodule \"x\"]\n]\n"), None).unwrap_err();
     assert!(error.message().contains("line 3"), "{error:?}");
 }

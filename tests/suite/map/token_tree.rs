@@ -33,16 +33,9 @@ fn tokens_of_files_add_up_to_those_of_directories_and_of_pages() {
     assert_eq!(root["tokens"], mapped["results"][0]["tokens"]);
     let entry = |path: &str| {
         let mut entry = root;
-        for at in path
-            .match_indices('/')
-            .map(|(at, _)| at)
-            .chain([path.len()])
-        {
+        for at in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
             let below = entry["children"].as_array().unwrap().iter();
-            entry = below
-                .clone()
-                .find(|entry| entry["path"] == path[..at])
-                .unwrap();
+            entry = below.clone().find(|entry| entry["path"] == path[..at]).unwrap();
         }
         entry["tokens"].clone()
     };
@@ -51,10 +44,7 @@ fn tokens_of_files_add_up_to_those_of_directories_and_of_pages() {
     assert_eq!(number("dir/deep"), number("dir/deep/long.txt"));
     assert_eq!((entry("binary"), entry("left")), (Value::Null, Value::Null));
     assert_eq!(sandbox.json(&["map", "tree", "--tokens"])["root"], *root);
-    assert_eq!(
-        sandbox.json(&["map", "tree"])["root"]["tokens"],
-        Value::Null
-    );
+    assert_eq!(sandbox.json(&["map", "tree"])["root"]["tokens"], Value::Null);
     let shallow = sandbox.json(&["map", "tree", "--tokens", "--max-depth", "1"]);
     let top = shallow["root"]["children"].as_array().unwrap();
     assert_eq!(top[0]["tokens"], number("dir"), "what is not shown counts");
@@ -71,17 +61,11 @@ fn tokens_of_files_add_up_to_those_of_directories_and_of_pages() {
 fn a_mapped_file_has_the_tokens_of_its_records() {
     let sandbox = Sandbox::new();
     let map = "schema_version: 1\nsources:\n  - {name: code, type: git_repo, start_dir: dir, binary_policy: include}\n";
-    commit(
-        &sandbox,
-        &[(".colony/repo_map.yaml", map), ("dir/binary", "a\0b")],
-    );
+    commit(&sandbox, &[(".colony/repo_map.yaml", map), ("dir/binary", "a\0b")]);
     let tokens = |path: &str| {
         let tree = sandbox.json(&["map", "tree", "--tokens"]);
         let top = tree["root"]["children"].as_array().unwrap().clone();
-        let dir = top
-            .into_iter()
-            .find(|entry| entry["path"] == "dir")
-            .unwrap();
+        let dir = top.into_iter().find(|entry| entry["path"] == "dir").unwrap();
         let found = dir["children"].as_array().unwrap().iter();
         found.clone().find(|entry| entry["path"] == path).unwrap()["tokens"].clone()
     };
@@ -89,10 +73,7 @@ fn a_mapped_file_has_the_tokens_of_its_records() {
     drop(sandbox.json(&["map"]));
     let pages = sandbox.json(&["pages", "--path", "dir/binary"]);
     let records = pages["pages"][0]["records"].as_array().unwrap();
-    let record = records
-        .iter()
-        .find(|record| record["path"] == "dir/binary")
-        .unwrap();
+    let record = records.iter().find(|record| record["path"] == "dir/binary").unwrap();
     assert_eq!(tokens("dir/binary"), record["tokens"]);
     assert!(record["tokens"].is_u64());
 }
@@ -100,10 +81,7 @@ fn a_mapped_file_has_the_tokens_of_its_records() {
 #[test]
 fn a_branch_without_a_commit_has_no_tokens() {
     let tree = Sandbox::unborn().json(&["map", "tree", "--tokens"]);
-    assert_eq!(
-        (&tree["root"]["tokens"], &tree["count"]),
-        (&json!(0), &json!(0))
-    );
+    assert_eq!((&tree["root"]["tokens"], &tree["count"]), (&json!(0), &json!(0)));
 }
 
 #[test]

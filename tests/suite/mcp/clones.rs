@@ -38,10 +38,7 @@ fn the_first_call_makes_the_clone_of_the_agent() {
     let clone = clone_of(&mut client, &place);
     client.done("checkpoint_state", &json!({ "label": "start" }));
     clone.write("a.txt", "two\n");
-    client.done(
-        "commit_state",
-        &json!({ "message": "Change", "all_changes": true }),
-    );
+    client.done("commit_state", &json!({ "message": "Change", "all_changes": true }));
     let author = clone.git(&["log", "-1", "--format=%an"]);
     assert!(author.contains("ada"), "{author}");
     assert_eq!(fs::read_dir(&place.root).unwrap().count(), 0);

@@ -13,33 +13,21 @@ use crate::support::fixture::Fixture;
 /// What the specification names, with the arguments it gives them.
 const SPECIFIED: &[(&str, &[&str])] = &[
     ("get_repo_state", &[]),
-    (
-        "find_existing_tool",
-        &["capability_query", "require_writable"],
-    ),
+    ("find_existing_tool", &["capability_query", "require_writable"]),
     ("list_recent_decisions", &["since", "limit"]),
     ("diff_against_checkpoint", &["checkpoint_id"]),
     ("get_branch_topology", &[]),
     ("checkpoint_state", &["label", "rationale", "all_changes"]),
     ("tag_checkpoint", &["label", "rationale", "sha"]),
     ("list_checkpoints", &[]),
-    (
-        "restore_checkpoint",
-        &["checkpoint_id", "mode", "recovery_label"],
-    ),
+    ("restore_checkpoint", &["checkpoint_id", "mode", "recovery_label"]),
     ("fork_design", &["label", "from_sha", "checkout"]),
     ("list_forks", &[]),
-    (
-        "merge_design",
-        &["source_branch", "target_branch", "message"],
-    ),
+    ("merge_design", &["source_branch", "target_branch", "message"]),
     ("cherry_pick_decisions", &["commit_shas", "target_branch"]),
     ("commit_state", &["message", "paths", "all_changes"]),
     ("diff_design", &["ref_a", "ref_b"]),
-    (
-        "initialize_repo_map",
-        &["push", "enable_lfs", "migrate_existing_to_lfs"],
-    ),
+    ("initialize_repo_map", &["push", "enable_lfs", "migrate_existing_to_lfs"]),
     (
         "bootstrap_repo",
         &[
@@ -54,36 +42,14 @@ const SPECIFIED: &[(&str, &[&str])] = &[
             "template_vars",
         ],
     ),
-    (
-        "materialize_repo_map",
-        &["origin_url", "branch", "commit", "base_scope_id"],
-    ),
-    (
-        "mmap_repo",
-        &[
-            "origin_url",
-            "local_repo_path",
-            "branch",
-            "commit",
-            "scope_id",
-            "config",
-        ],
-    ),
+    ("materialize_repo_map", &["origin_url", "branch", "commit", "base_scope_id"]),
+    ("mmap_repo", &["origin_url", "local_repo_path", "branch", "commit", "scope_id", "config"]),
     ("mmap_blackboard_scope", &["scope", "scope_id", "namespace"]),
     ("munmap_scope", &["scope_id"]),
     ("is_scope_mapped", &["scope_id"]),
     ("get_scope_status", &["scope_id"]),
     ("list_mapped_scopes", &[]),
-    (
-        "watch_repo",
-        &[
-            "scope_id",
-            "paths",
-            "on_change",
-            "debounce_seconds",
-            "watch_id",
-        ],
-    ),
+    ("watch_repo", &["scope_id", "paths", "on_change", "debounce_seconds", "watch_id"]),
     ("unwatch_repo", &["watch_id"]),
     ("list_watches", &[]),
     ("get_page_graph", &["max_nodes"]),
@@ -93,10 +59,7 @@ const SPECIFIED: &[(&str, &[&str])] = &[
     ("fleet", &[]),
     ("undo", &[]),
     ("decide", &[]),
-    (
-        "preview_repo_map",
-        &["origin_url", "branch", "commit", "base_scope_id"],
-    ),
+    ("preview_repo_map", &["origin_url", "branch", "commit", "base_scope_id"]),
     ("check_repo_map", &["origin_url", "branch", "commit"]),
     ("repo_status", &[]),
     ("git_log", &["max_commits"]),
@@ -114,21 +77,9 @@ const SPECIFIED: &[(&str, &[&str])] = &[
     ("repo_index_refresh", &[]),
     ("catalog_list", &[]),
     ("catalog_refresh", &[]),
-    (
-        "query_text",
-        &[
-            "query",
-            "repositories",
-            "regex",
-            "case_sensitive",
-            "max_matches",
-        ],
-    ),
+    ("query_text", &["query", "repositories", "regex", "case_sensitive", "max_matches"]),
     ("query_file", &["path", "repositories", "max_bytes"]),
-    (
-        "query_log",
-        &["path", "contains", "repositories", "max_commits"],
-    ),
+    ("query_log", &["path", "contains", "repositories", "max_commits"]),
 ];
 
 /// A repository with something of everything.
@@ -165,12 +116,8 @@ fn every_action_of_the_specification_has_its_arguments() {
     for (action, wanted) in SPECIFIED {
         let told = answer(&sandbox.colony(&["--json", "call", action, "--schema"]));
         let schema = &told["actions"][0]["arguments"];
-        let has: BTreeSet<_> = schema["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let has: BTreeSet<_> =
+            schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         let missing: Vec<_> = wanted.iter().filter(|name| !has.contains(*name)).collect();
         assert!(missing.is_empty(), "{action} has no {missing:?}");
     }
@@ -182,25 +129,13 @@ const SAME: &[(&str, &str, &str)] = &[
     ("session_list", "{}", "session list"),
     ("session_show", r#"{"session":"none"}"#, "session show none"),
     ("git_log", r#"{"max_commits":2}"#, "git log -n 2"),
-    (
-        "git_diff",
-        r#"{"path":"src","staged":true}"#,
-        "git diff --staged src",
-    ),
+    ("git_diff", r#"{"path":"src","staged":true}"#, "git diff --staged src"),
     ("git_status", "{}", "git status"),
     ("git_blame", r#"{"path":"src/a.rs"}"#, "git blame src/a.rs"),
-    (
-        "validate_file",
-        r#"{"path":"src/a.rs"}"#,
-        "validate src/a.rs",
-    ),
+    ("validate_file", r#"{"path":"src/a.rs"}"#, "validate src/a.rs"),
     ("get_repo_state", "{}", "status"),
     ("list_checkpoints", r#"{"all":true}"#, "checkpoints --all"),
-    (
-        "show_checkpoint",
-        r#"{"checkpoint_id":"first"}"#,
-        "checkpoints show first",
-    ),
+    ("show_checkpoint", r#"{"checkpoint_id":"first"}"#, "checkpoints show first"),
     ("list_operations", r#"{"limit":2}"#, "ops -n 2"),
     ("show_operation", r#"{"operation":"op-1"}"#, "ops show op-1"),
     (
@@ -215,16 +150,8 @@ const SAME: &[(&str, &str, &str)] = &[
     ),
     ("get_branch_topology", "{}", "topology"),
     ("list_forks", r#"{"conflicts":true}"#, "forks --conflicts"),
-    (
-        "list_recent_decisions",
-        r#"{"limit":3}"#,
-        "decisions --limit 3",
-    ),
-    (
-        "show_decision",
-        r#"{"decision_id":"use-a-file"}"#,
-        "decisions show use-a-file",
-    ),
+    ("list_recent_decisions", r#"{"limit":3}"#, "decisions --limit 3"),
+    ("show_decision", r#"{"decision_id":"use-a-file"}"#, "decisions show use-a-file"),
     ("show_log", r#"{"name":"fork/other"}"#, "log fork/other"),
     ("fleet", "{}", "fleet"),
     ("list_agents", "{}", "agents"),
@@ -234,11 +161,7 @@ const SAME: &[(&str, &str, &str)] = &[
         r#"{"since":"0:0","keys":["branch_changed:"],"timeout_s":5,"limit":1}"#,
         "--timeout 5 events --wait --since 0:0 --key branch_changed: -n 1",
     ),
-    (
-        "check_paths",
-        r#"{"name":"ada","paths":["src/a.rs"]}"#,
-        "agents check ada src/a.rs",
-    ),
+    ("check_paths", r#"{"name":"ada","paths":["src/a.rs"]}"#, "agents check ada src/a.rs"),
     ("get_guide", "{}", "agents guide"),
     (
         "search",
@@ -253,11 +176,7 @@ const SAME: &[(&str, &str, &str)] = &[
     ("list_clones", "{}", "clones list"),
     ("list_colonies", "{}", "colony list"),
     ("check_repo_map", "{}", "map check"),
-    (
-        "show_repo_map",
-        r#"{"revision":"HEAD"}"#,
-        "map show --rev HEAD",
-    ),
+    ("show_repo_map", r#"{"revision":"HEAD"}"#, "map show --rev HEAD"),
     (
         "check_repo_map",
         r#"{"origin_url":"ext::id","branch":"main"}"#,
@@ -269,49 +188,21 @@ const SAME: &[(&str, &str, &str)] = &[
         "map show --url ext::id --commit none",
     ),
     ("preview_repo_map", "{}", "map preview"),
-    (
-        "preview_repo_map",
-        r#"{"base_scope_id":"o"}"#,
-        "map preview --base-scope o",
-    ),
-    (
-        "show_repo_tree",
-        r#"{"max_depth":2,"tokens":true}"#,
-        "map tree --max-depth 2 --tokens",
-    ),
+    ("preview_repo_map", r#"{"base_scope_id":"o"}"#, "map preview --base-scope o"),
+    ("show_repo_tree", r#"{"max_depth":2,"tokens":true}"#, "map tree --max-depth 2 --tokens"),
     (
         "show_repo_tree",
         r#"{"origin_url":"ext::id","branch":"main"}"#,
         "map tree --url ext::id --branch main",
     ),
-    (
-        "is_scope_mapped",
-        r#"{"scope_id":"SCOPE"}"#,
-        "scopes mapped SCOPE",
-    ),
-    (
-        "is_scope_mapped",
-        r#"{"scope_id":"none"}"#,
-        "scopes mapped none",
-    ),
-    (
-        "get_scope_status",
-        r#"{"scope_id":"SCOPE"}"#,
-        "scopes show SCOPE",
-    ),
+    ("is_scope_mapped", r#"{"scope_id":"SCOPE"}"#, "scopes mapped SCOPE"),
+    ("is_scope_mapped", r#"{"scope_id":"none"}"#, "scopes mapped none"),
+    ("get_scope_status", r#"{"scope_id":"SCOPE"}"#, "scopes show SCOPE"),
     ("list_mapped_scopes", "{}", "scopes"),
     ("list_knowledge", "{}", "knowledge"),
     ("list_watches", "{}", "watches"),
-    (
-        "blackboard_get",
-        r#"{"scope":"plan","key":"state"}"#,
-        "blackboard get plan state",
-    ),
-    (
-        "blackboard_list",
-        r#"{"scope":"plan"}"#,
-        "blackboard list plan",
-    ),
+    ("blackboard_get", r#"{"scope":"plan","key":"state"}"#, "blackboard get plan state"),
+    ("blackboard_list", r#"{"scope":"plan"}"#, "blackboard list plan"),
     ("list_stored_pages", "{}", "pages --limit 2000"),
     (
         "list_stored_pages",
@@ -329,49 +220,21 @@ const SAME: &[(&str, &str, &str)] = &[
         "pages --scope SCOPE --limit 1000 --offset 1",
     ),
     ("get_page", r#"{"page_id":"PAGE"}"#, "pages show PAGE"),
-    (
-        "get_page",
-        r#"{"page_ids":["PAGE"],"neighbours":true}"#,
-        "pages show PAGE --neighbours",
-    ),
-    (
-        "get_page",
-        r#"{"path":"src","scope_id":"SCOPE"}"#,
-        "pages show --path src --scope SCOPE",
-    ),
-    (
-        "get_page_graph",
-        r#"{"max_nodes":10}"#,
-        "pages graph --max-nodes 10",
-    ),
+    ("get_page", r#"{"page_ids":["PAGE"],"neighbours":true}"#, "pages show PAGE --neighbours"),
+    ("get_page", r#"{"path":"src","scope_id":"SCOPE"}"#, "pages show --path src --scope SCOPE"),
+    ("get_page_graph", r#"{"max_nodes":10}"#, "pages graph --max-nodes 10"),
     ("get_vcm_stats", "{}", "pages stats"),
     ("get_resident_pages", "{}", "pages resident"),
-    (
-        "get_resident_pages",
-        r#"{"format":"text"}"#,
-        "pages resident --format text",
-    ),
-    (
-        "find_existing_tool",
-        r#"{"capability_query":"parse"}"#,
-        "tools find parse",
-    ),
+    ("get_resident_pages", r#"{"format":"text"}"#, "pages resident --format text"),
+    ("find_existing_tool", r#"{"capability_query":"parse"}"#, "tools find parse"),
     ("list_tools", "{}", "tools"),
     ("lfs_status", "{}", "lfs status"),
     ("list_hooks", "{}", "hooks status"),
     ("get_config", "{}", "config list"),
     ("repo_status", "{}", "id"),
     ("version", "{}", "version"),
-    (
-        "show_checkpoint",
-        r#"{"checkpoint_id":"none"}"#,
-        "checkpoints show none",
-    ),
-    (
-        "get_page",
-        r#"{"page_id":"--none"}"#,
-        "pages show -- --none",
-    ),
+    ("show_checkpoint", r#"{"checkpoint_id":"none"}"#, "checkpoints show none"),
+    ("get_page", r#"{"page_id":"--none"}"#, "pages show -- --none"),
 ];
 
 /// What needs more than the repository of these tests has.
@@ -399,10 +262,7 @@ fn every_face_answers_the_same() {
         told[name][0][id].as_str().unwrap().to_owned()
     };
     let ids = [
-        (
-            "CHECKPOINT",
-            first("checkpoints", "checkpoints", "checkpoint_id"),
-        ),
+        ("CHECKPOINT", first("checkpoints", "checkpoints", "checkpoint_id")),
         ("SCOPE", first("scopes", "mappings", "scope_id")),
         ("PAGE", first("pages", "pages", "page_id")),
     ];
@@ -414,16 +274,9 @@ fn every_face_answers_the_same() {
         let at = || sandbox.world_at(100_000);
         let arguments = answer(&fill(arguments));
         let command = fill(command);
-        let words = ["--json"]
-            .into_iter()
-            .chain(command.split(' '))
-            .map(OsString::from);
+        let words = ["--json"].into_iter().chain(command.split(' ')).map(OsString::from);
         let typed = answer(&sandbox.run_os(at(), words.collect()).stdout);
-        assert_eq!(
-            call_at(&sandbox, at(), action, &arguments),
-            typed,
-            "{action}"
-        );
+        assert_eq!(call_at(&sandbox, at(), action, &arguments), typed, "{action}");
         let mut told = tool_at(&sandbox, at(), action, &arguments);
         // A longer answer comes in parts.
         if let Some(cut) = told.as_object_mut().unwrap().remove("rest") {
@@ -466,9 +319,7 @@ fn every_list_has_its_count() {
         let told = call_at(&sandbox, sandbox.world(), action, &json!({}));
         assert_eq!(
             told[list].as_array().map(Vec::len),
-            told["count"]
-                .as_u64()
-                .map(|count| usize::try_from(count).unwrap()),
+            told["count"].as_u64().map(|count| usize::try_from(count).unwrap()),
             "{action} {told:#}"
         );
     }
@@ -500,10 +351,7 @@ fn the_list_of_tools_is_short_enough() {
     let input = conversation(&[]) + &format!("{ask}\n");
     let messages = serve_at(&sandbox, sandbox.world(), &["--only", "states"], input);
     let some = result(&messages, "tools");
-    assert!(
-        Tokenizer::O200k.count(&some.to_string()) < tokens / 2,
-        "{some:#}"
-    );
+    assert!(Tokenizer::O200k.count(&some.to_string()) < tokens / 2, "{some:#}");
 }
 
 #[test]
@@ -529,10 +377,7 @@ fn arguments_never_become_options() {
         ("fork_design", json!({ "label": "--from=HEAD" })),
         ("undo", json!({ "steps": "--force" })),
         ("merge_design", json!({ "source_branch": "--abort" })),
-        (
-            "find_existing_tool",
-            json!({ "capability_query": 7, "require_writable": "yes" }),
-        ),
+        ("find_existing_tool", json!({ "capability_query": 7, "require_writable": "yes" })),
         ("checkpoint_state", json!({ "label": ["a"] })),
         ("checkpoint_state", json!({})),
         ("checkpoint_state", json!({ "label": "a\u{0}b" })),
@@ -567,8 +412,5 @@ fn a_tool_is_made_of_files_and_variables() {
     let told = call_at(&sandbox, sandbox.world(), "bootstrap_repo", &arguments);
     assert_eq!(told["ok"], true, "{told:#}");
     assert_eq!(sandbox.read("tools/parse/words/data/x.txt"), "k=v\n");
-    assert_eq!(
-        sandbox.read("tools/parse/words/notes.md"),
-        "-- not an option\n"
-    );
+    assert_eq!(sandbox.read("tools/parse/words/notes.md"), "-- not an option\n");
 }

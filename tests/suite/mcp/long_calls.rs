@@ -35,10 +35,7 @@ fn running_hook(view: &View) -> u32 {
 /// Returns `true` if a process runs; one that nobody has reaped does not.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.chars().next());
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
     state.is_some_and(|state| state != 'Z')
 }
 
@@ -54,14 +51,8 @@ fn progress_is_told_to_a_client_that_wants_it() {
     assert_eq!(kept["structuredContent"]["files_changed"], 2000, "{kept:#}");
     let told: Vec<Value> = kept["progress"].as_array().unwrap().clone();
     assert!(!told.is_empty());
-    assert!(
-        told.iter().all(|step| step["message"].is_string()),
-        "{told:#?}"
-    );
-    let done: Vec<_> = told
-        .iter()
-        .map(|step| step["done"].as_f64().unwrap())
-        .collect();
+    assert!(told.iter().all(|step| step["message"].is_string()), "{told:#?}");
+    let done: Vec<_> = told.iter().map(|step| step["done"].as_f64().unwrap()).collect();
     assert!(done.is_sorted_by(|one, next| one < next), "{done:?}");
 }
 
@@ -82,19 +73,13 @@ fn a_canceled_call_ends_with_its_processes() {
     let needed = start.elapsed();
     // The next call waits until the canceled one has ended.
     sandbox.remove(".git/hooks/pre-commit");
-    let checked = client.done(
-        "checkpoint_state",
-        &json!({ "label": "x", "off_branch": true }),
-    );
+    let checked = client.done("checkpoint_state", &json!({ "label": "x", "off_branch": true }));
     assert_eq!(checked["changed"], true);
     client.done("undo", &json!({}));
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants_of_git();
     client.done("commit_state", &commit);
-    assert!(
-        needed < Duration::from_secs(10),
-        "the hook ran on for {needed:?}"
-    );
+    assert!(needed < Duration::from_secs(10), "the hook ran on for {needed:?}");
 }
 
 #[test]
@@ -103,23 +88,14 @@ fn the_end_of_a_call_leaves_the_processes_of_others() {
     slow_hook(&sandbox, 1);
     sandbox.write("a.txt", "two\n");
     let mut client = Client::new(&sandbox);
-    client.begin(
-        "commit_state",
-        &json!({ "message": "Change", "all_changes": true }),
-    );
+    client.begin("commit_state", &json!({ "message": "Change", "all_changes": true }));
     let hook = running_hook(&sandbox);
     // Reads do not wait for what writes.
     client.done("get_repo_state", &json!({}));
     client.done("list_checkpoints", &json!({}));
-    assert!(
-        is_running(hook),
-        "the answer came after the commit, or the hook was ended"
-    );
+    assert!(is_running(hook), "the answer came after the commit, or the hook was ended");
     let committed = client.wait();
-    assert_eq!(
-        committed["structuredContent"]["subject"], "Change",
-        "{committed:#}"
-    );
+    assert_eq!(committed["structuredContent"]["subject"], "Change", "{committed:#}");
 }
 
 #[test]
@@ -129,16 +105,11 @@ fn the_end_of_the_client_ends_its_calls() {
     sandbox.write("a.txt", "two\n");
     let before = sandbox.visible_state();
     let mut client = Client::new(&sandbox);
-    client.begin(
-        "commit_state",
-        &json!({ "message": "Change", "all_changes": true }),
-    );
+    client.begin("commit_state", &json!({ "message": "Change", "all_changes": true }));
     let hook = running_hook(&sandbox);
     drop(client);
     wait_until("the hook still runs", || !is_running(hook));
-    wait_until("a lock is left", || {
-        !sandbox.path(".git/index.lock").exists()
-    });
+    wait_until("a lock is left", || !sandbox.path(".git/index.lock").exists());
     assert_eq!(sandbox.visible_state(), before);
 }
 

@@ -118,10 +118,7 @@ impl Server {
     fn start_silent(view: &View, args: &[&str]) -> Server {
         let mut program = view.program();
         program.arg("mcp").args(args);
-        program
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = program.spawn().unwrap();
         Server {
             input: child.stdin.take(),
@@ -167,12 +164,7 @@ impl Server {
         drop(self.input.take());
         let (mut out, mut err) = (String::new(), String::new());
         self.output.read_to_string(&mut out).unwrap();
-        self.child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut err)
-            .unwrap();
+        self.child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         (self.child.wait().unwrap().code(), out, err)
     }
 }

@@ -32,18 +32,10 @@ fn a_restore_is_shown_first_and_done_by_its_preview() {
     let before = sandbox.visible_state();
     let wanted = json!({ "checkpoint_id": "one" });
     let shown = server.call("restore_checkpoint", &wanted);
-    assert_eq!(
-        (&shown["ok"], &shown["applied"]),
-        (&json!(true), &json!(false)),
-        "{shown:#}"
-    );
+    assert_eq!((&shown["ok"], &shown["applied"]), (&json!(true), &json!(false)), "{shown:#}");
     assert_eq!(sandbox.visible_state(), before);
     let done = server.call("restore_checkpoint", &with_id(&wanted, &shown));
-    assert_eq!(
-        (&done["ok"], &done["applied"]),
-        (&json!(true), &json!(true)),
-        "{done:#}"
-    );
+    assert_eq!((&done["ok"], &done["applied"]), (&json!(true), &json!(true)), "{done:#}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
     // It counts once.
     let again = server.call("restore_checkpoint", &with_id(&wanted, &shown));
@@ -92,11 +84,7 @@ fn what_is_refused_has_no_preview() {
     let mut server = Server::start(&sandbox, &[]);
     let told = server.call("restore_checkpoint", &json!({ "checkpoint_id": "none" }));
     assert_eq!(told["code"], "checkpoint-not-found");
-    assert_eq!(
-        (&told["applied"], told.get("preview_id")),
-        (&json!(false), None),
-        "{told:#}"
-    );
+    assert_eq!((&told["applied"], told.get("preview_id")), (&json!(false), None), "{told:#}");
 }
 
 #[test]
@@ -104,11 +92,7 @@ fn with_trust_everything_is_done_at_once() {
     let sandbox = with_checkpoints();
     let mut server = Server::start(&sandbox, &["--trust"]);
     let done = server.call("restore_checkpoint", &json!({ "checkpoint_id": "one" }));
-    assert_eq!(
-        (&done["ok"], done.get("applied")),
-        (&json!(true), None),
-        "{done:#}"
-    );
+    assert_eq!((&done["ok"], done.get("applied")), (&json!(true), None), "{done:#}");
     assert_eq!(sandbox.read("a.txt"), "one\n");
 }
 
@@ -117,17 +101,9 @@ fn an_undo_needs_a_preview_only_with_force() {
     let sandbox = with_checkpoints();
     let mut server = Server::start(&sandbox, &[]);
     let done = server.call("undo", &json!({ "steps": 1 }));
-    assert_eq!(
-        (&done["ok"], done.get("applied")),
-        (&json!(true), None),
-        "{done:#}"
-    );
+    assert_eq!((&done["ok"], done.get("applied")), (&json!(true), None), "{done:#}");
     let shown = server.call("undo", &json!({ "force": true }));
-    assert_eq!(
-        (&shown["applied"], &shown["dry_run"]),
-        (&json!(false), &json!(true)),
-        "{shown:#}"
-    );
+    assert_eq!((&shown["applied"], &shown["dry_run"]), (&json!(false), &json!(true)), "{shown:#}");
 }
 
 #[test]
@@ -145,16 +121,8 @@ fn what_publishes_is_shown_until_a_person_consents() {
     sandbox.colony(&["sync", "--push"]);
     sandbox.colony(&["fork", "more", "--no-switch"]);
     let done = server.call("sync", &json!({}));
-    assert_eq!(
-        (&done["ok"], done.get("applied")),
-        (&json!(true), None),
-        "{done:#}"
-    );
-    assert!(
-        sandbox
-            .git(&["ls-remote", "origin"])
-            .contains("refs/heads/fork/more")
-    );
+    assert_eq!((&done["ok"], done.get("applied")), (&json!(true), None), "{done:#}");
+    assert!(sandbox.git(&["ls-remote", "origin"]).contains("refs/heads/fork/more"));
 }
 
 #[test]
@@ -164,17 +132,9 @@ fn places_elsewhere_on_the_machine_are_refused() {
     sandbox.git(&["init", "-q", other.to_str().unwrap()]);
     std::os::unix::fs::symlink(&other, sandbox.path("link")).unwrap();
     let mut server = Server::start(&sandbox, &["--trust"]);
-    for place in [
-        other.to_str().unwrap(),
-        "link",
-        "../other",
-        "link/../../other",
-    ] {
+    for place in [other.to_str().unwrap(), "link", "../other", "link/../../other"] {
         let told = server.call("mmap_repo", &json!({ "local_repo_path": place }));
-        assert!(
-            matches!(told["code"].as_str(), Some("path-outside")),
-            "{place} {told:#}"
-        );
+        assert!(matches!(told["code"].as_str(), Some("path-outside")), "{place} {told:#}");
     }
     let url = format!("file://{}", other.display());
     std::os::unix::fs::symlink(&other, sandbox.path("5")).unwrap();
@@ -184,12 +144,7 @@ fn places_elsewhere_on_the_machine_are_refused() {
         let told = server.call("mmap_repo", &json!({ "origin_url": url }));
         assert_eq!(told["code"], "url-refused", "{url} {told:#}");
     }
-    for paths in [
-        json!(["../other"]),
-        json!([other]),
-        json!(["link/x"]),
-        json!([".git/config"]),
-    ] {
+    for paths in [json!(["../other"]), json!([other]), json!(["link/x"]), json!([".git/config"])] {
         let told = server.call("commit_state", &json!({ "message": "m", "paths": paths }));
         assert_eq!(told["ok"], false, "{paths} {told:#}");
     }
@@ -246,10 +201,7 @@ fn a_preview_that_nobody_was_given_is_refused() {
         let told = server.call("undo", &json!({ "preview_id": id }));
         assert_eq!(told["code"], "preview-stale", "{told:#}");
     }
-    let told = server.call(
-        "merge_design",
-        &json!({ "source_branch": "x", "preview_id": "a" }),
-    );
+    let told = server.call("merge_design", &json!({ "source_branch": "x", "preview_id": "a" }));
     assert_eq!(told["code"], "usage", "{told:#}");
     assert_eq!(sandbox.visible_state(), before);
 }

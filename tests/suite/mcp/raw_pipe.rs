@@ -64,11 +64,7 @@ fn garbage_is_no_reason_to_end() {
     assert_eq!(told["result"]["structuredContent"]["ok"], true, "{told:#}");
     let (code, out, err) = server.end();
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert!(
-        out.lines()
-            .all(|line| serde_json::from_str::<Value>(line).is_ok()),
-        "{out}"
-    );
+    assert!(out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{out}");
 }
 
 #[test]
@@ -88,10 +84,7 @@ fn a_message_of_100_megabytes_is_refused_by_its_id() {
         "{refused:#}"
     );
     let memory = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
-    let peak = memory
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .unwrap();
+    let peak = memory.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
     assert!(kilobytes < 200 * 1024, "{kilobytes} kB");
     // One that a line may have, and a call may not.
@@ -123,20 +116,14 @@ fn calls_at_once_are_all_answered() {
     let mut server = Server::start(&sandbox, &[]);
     let mut asked = Vec::new();
     for number in 0..8 {
-        asked.push(server.ask(
-            "tag_checkpoint",
-            &json!({ "label": format!("label {number}") }),
-        ));
+        asked.push(server.ask("tag_checkpoint", &json!({ "label": format!("label {number}") })));
         asked.push(server.ask("get_repo_state", &json!({})));
     }
     let mut told: Vec<_> = asked.iter().map(|_| server.read()).collect();
     told.sort_by_key(|message| message["id"].as_u64());
     for (message, id) in told.iter().zip(asked) {
         assert_eq!(message["id"], id);
-        assert_eq!(
-            message["result"]["structuredContent"]["ok"], true,
-            "{message:#}"
-        );
+        assert_eq!(message["result"]["structuredContent"]["ok"], true, "{message:#}");
     }
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 8);
 }
@@ -151,10 +138,7 @@ fn a_signal_ends_the_server_and_what_it_started() {
     sandbox.write("a.txt", "a\n");
     let before = sandbox.visible_state();
     let mut server = Server::start(&sandbox, &[]);
-    server.ask(
-        "commit_state",
-        &json!({ "message": "m", "all_changes": true }),
-    );
+    server.ask("commit_state", &json!({ "message": "m", "all_changes": true }));
     let began = Instant::now();
     let hook = loop {
         let told = std::fs::read_to_string(&mark).unwrap_or_default();
@@ -164,11 +148,7 @@ fn a_signal_ends_the_server_and_what_it_started() {
         assert!(began.elapsed() < LONG, "the hook was not started");
         std::thread::sleep(Duration::from_millis(20));
     };
-    sandbox
-        .process("kill")
-        .args(["-TERM", &server.child.id().to_string()])
-        .status()
-        .unwrap();
+    sandbox.process("kill").args(["-TERM", &server.child.id().to_string()]).status().unwrap();
     assert_eq!(server.child.wait().unwrap().code(), Some(143));
     let stat = std::fs::read_to_string(format!("/proc/{hook}/stat")).unwrap_or_default();
     assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
@@ -181,12 +161,7 @@ fn a_reader_that_has_gone_ends_the_server() {
     let sandbox = Sandbox::new();
     let mut server = Server::start(&sandbox, &[]);
     let mut silent = sandbox.process("true");
-    let other = silent
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
-        .stdout
-        .unwrap();
+    let other = silent.stdout(Stdio::piped()).spawn().unwrap().stdout.unwrap();
     drop(std::mem::replace(&mut server.output, BufReader::new(other)));
     server.ask("version", &json!({}));
     drop(server.input.take());
@@ -206,10 +181,7 @@ fn what_a_repository_says_stays_behind_the_mark() {
         ("list_checkpoints", json!({})),
         ("diff_design", json!({ "ref_a": "HEAD~1", "ref_b": "HEAD" })),
         ("checkpoint_state", json!({ "label": order })),
-        (
-            "show_checkpoint",
-            json!({ "checkpoint_id": "IGNORE nothing" }),
-        ),
+        ("show_checkpoint", json!({ "checkpoint_id": "IGNORE nothing" })),
     ] {
         server.ask(tool, &arguments);
         let message = server.read();
@@ -227,19 +199,9 @@ fn no_token_is_in_any_answer() {
     let sandbox = Sandbox::new();
     let url = format!("https://somebody:{TOKEN}@127.0.0.1:9/none.git");
     sandbox.git(&["remote", "add", "origin", &url]);
-    sandbox.git(&[
-        "config",
-        "http.extraHeader",
-        &format!("Authorization: {TOKEN}"),
-    ]);
-    let view = sandbox
-        .with("GITHUB_TOKEN", TOKEN)
-        .with("COLONY_TEST_TOKEN", TOKEN);
-    sandbox.git(&[
-        "config",
-        "colony.credential.127.0.0.1:9.tokenEnv",
-        "COLONY_TEST_TOKEN",
-    ]);
+    sandbox.git(&["config", "http.extraHeader", &format!("Authorization: {TOKEN}")]);
+    let view = sandbox.with("GITHUB_TOKEN", TOKEN).with("COLONY_TEST_TOKEN", TOKEN);
+    sandbox.git(&["config", "colony.credential.127.0.0.1:9.tokenEnv", "COLONY_TEST_TOKEN"]);
     let mut server = Server::start_in(&view, &["--trust"]);
     for (tool, arguments) in [
         ("get_repo_state", json!({})),

@@ -8,10 +8,7 @@ use crate::support::Sandbox;
 /// Reads the one text of a resource, which is JSON.
 fn read(client: &mut Client, uri: &str) -> Value {
     let read = client.ask(&json!({ "do": "read", "uri": uri }));
-    assert_eq!(
-        read["contents"][0]["mimeType"], "application/json",
-        "{read:#}"
-    );
+    assert_eq!(read["contents"][0]["mimeType"], "application/json", "{read:#}");
     serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap()
 }
 
@@ -36,15 +33,7 @@ fn resources_are_listed_in_pieces_and_read_one_by_one() {
         let label = format!("state {number}");
         sandbox.colony(&["checkpoint", "--off-branch", "-m", &label]);
     }
-    sandbox.colony(&[
-        "decide",
-        "--title",
-        "Short names",
-        "--summary",
-        "s",
-        "--rationale",
-        "r",
-    ]);
+    sandbox.colony(&["decide", "--title", "Short names", "--summary", "s", "--rationale", "r"]);
     sandbox.colony(&["map"]);
     let mut client = Client::new(&sandbox);
     let pieces = list(&mut client);
@@ -52,11 +41,8 @@ fn resources_are_listed_in_pieces_and_read_one_by_one() {
     let all = pieces.concat();
     let of_kind = |kind: &str| {
         let begin = format!("colony://{kind}/");
-        let uris = all
-            .iter()
-            .map(|one| one["uri"].as_str().unwrap().to_owned());
-        uris.filter(|uri| uri.starts_with(&begin))
-            .collect::<Vec<_>>()
+        let uris = all.iter().map(|one| one["uri"].as_str().unwrap().to_owned());
+        uris.filter(|uri| uri.starts_with(&begin)).collect::<Vec<_>>()
     };
     assert_eq!(of_kind("checkpoint").len(), 60);
     let checkpoint = read(&mut client, &of_kind("checkpoint")[59]);
@@ -68,10 +54,7 @@ fn resources_are_listed_in_pieces_and_read_one_by_one() {
     let listed = sandbox.json(&["pages"]);
     assert_eq!(pages.len(), listed["pages"].as_array().unwrap().len());
     let page = read(&mut client, &pages[0]);
-    assert!(
-        page["pages"][0]["records"][0]["text"].is_string(),
-        "{page:#}"
-    );
+    assert!(page["pages"][0]["records"][0]["text"].is_string(), "{page:#}");
 }
 
 #[test]

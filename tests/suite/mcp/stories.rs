@@ -27,20 +27,14 @@ fn an_agent_sets_up_and_maps_a_repository() {
     let mut client = Client::new(&sandbox);
     let set_up = json!({ "push": false, "enable_lfs": false });
     let made = client.done("initialize_repo_map", &set_up);
-    assert_eq!(
-        (&made["status"], &made["pushed"]),
-        (&json!("initialized"), &json!(false))
-    );
+    assert_eq!((&made["status"], &made["pushed"]), (&json!("initialized"), &json!(false)));
     let mapped = client.done("materialize_repo_map", &json!({}));
     assert_eq!(mapped["results"][0]["status"], "mapped", "{mapped:#}");
     let listed = client.done("list_stored_pages", &json!({}));
     let id = &listed["pages"][0]["page_id"];
     let page = client.done("get_page", &json!({ "page_id": id }));
     assert_eq!(page["pages"][0]["page_id"], *id);
-    assert!(
-        page["pages"][0]["records"][0]["text"].is_string(),
-        "{page:#}"
-    );
+    assert!(page["pages"][0]["records"][0]["text"].is_string(), "{page:#}");
     drop(client);
     fsck(&sandbox);
 }
@@ -50,16 +44,10 @@ fn with_conflict(sandbox: &Sandbox) -> Client {
     let mut client = Client::new(sandbox);
     client.done("fork_design", &json!({ "label": "shorter" }));
     sandbox.write("a.txt", "theirs\n");
-    client.done(
-        "commit_state",
-        &json!({ "message": "Shorten", "all_changes": true }),
-    );
+    client.done("commit_state", &json!({ "message": "Shorten", "all_changes": true }));
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("a.txt", "ours\n");
-    client.done(
-        "commit_state",
-        &json!({ "message": "Lengthen", "paths": ["a.txt"] }),
-    );
+    client.done("commit_state", &json!({ "message": "Lengthen", "paths": ["a.txt"] }));
     client
 }
 
@@ -71,10 +59,7 @@ fn an_agent_settles_a_conflict_and_picks_a_decision() {
     // It is an answer, not a failure: the model is to go on from here.
     let merge = json!({ "source_branch": "shorter" });
     let refused = client.done("merge_design", &merge);
-    assert_eq!(
-        (&refused["ok"], &refused["code"]),
-        (&json!(false), &json!("conflicted"))
-    );
+    assert_eq!((&refused["ok"], &refused["code"]), (&json!(false), &json!("conflicted")));
     assert_eq!(refused["conflicts"][0]["path"], "a.txt");
     assert_eq!(refused["conflicts"][0]["kind"], "content");
     assert_eq!(sandbox.visible_state(), before);
@@ -89,19 +74,12 @@ fn an_agent_settles_a_conflict_and_picks_a_decision() {
     });
     let decided = client.done("decide", &choice);
     let listed = client.done("list_recent_decisions", &json!({}));
-    assert_eq!(
-        listed["decisions"][0]["decision_id"],
-        decided["decision_id"]
-    );
+    assert_eq!(listed["decisions"][0]["decision_id"], decided["decision_id"]);
     sandbox.git(&["branch", "release", "main~2"]);
     let pick = json!({ "commit_shas": ["short-names"], "target_branch": "release" });
     let picked = client.done("cherry_pick_decisions", &pick);
     assert_eq!(picked["picked"][0]["decision_id"], "short-names");
-    sandbox.git(&[
-        "cat-file",
-        "-e",
-        "release:design/decisions/short-names.json",
-    ]);
+    sandbox.git(&["cat-file", "-e", "release:design/decisions/short-names.json"]);
     drop(client);
     fsck(&sandbox);
 }
@@ -115,20 +93,14 @@ fn a_restore_happens_after_a_preview_of_the_present_state() {
     let restore = json!({ "checkpoint_id": "start" });
     let before = sandbox.visible_state();
     let shown = client.done("restore_checkpoint", &restore);
-    assert_eq!(
-        (&shown["applied"], &shown["dry_run"]),
-        (&json!(false), &json!(true))
-    );
+    assert_eq!((&shown["applied"], &shown["dry_run"]), (&json!(false), &json!(true)));
     assert_eq!(sandbox.visible_state(), before);
 
     // What was shown is not what would happen now.
     sandbox.write("a.txt", "three\n");
     let changed = sandbox.visible_state();
     let stale = client.failed("restore_checkpoint", &with_preview(&restore, &shown));
-    assert_eq!(
-        (&stale["code"], &stale["applied"]),
-        (&json!("preview-stale"), &json!(false))
-    );
+    assert_eq!((&stale["code"], &stale["applied"]), (&json!("preview-stale"), &json!(false)));
     assert_ne!(stale["preview_id"], shown["preview_id"]);
     assert_eq!(stale["preview"]["files"]["rewritten"], 1, "{stale:#}");
     assert_eq!(sandbox.visible_state(), changed);
@@ -160,10 +132,7 @@ fn a_preview_is_of_one_call_with_its_arguments() {
     let stale = client.failed("restore_checkpoint", &other);
     assert_eq!(stale["code"], "preview-stale");
     let delete = with_preview(&json!({ "checkpoint_ids": ["start"] }), &stale);
-    assert_eq!(
-        client.failed("delete_checkpoints", &delete)["code"],
-        "preview-stale"
-    );
+    assert_eq!(client.failed("delete_checkpoints", &delete)["code"], "preview-stale");
     assert_eq!(sandbox.visible_state(), before);
     let done = client.done_by_preview("restore_checkpoint", &some);
     assert_eq!(done["files"]["rewritten"], 1, "{done:#}");
@@ -187,11 +156,7 @@ fn an_agent_is_created_seen_and_removed() {
     assert_eq!(done["applied"], true, "{done:#}");
     assert!(!clone.root.exists());
     client.done("restore_agent", &ada);
-    assert_eq!(
-        clone.read("new.txt"),
-        "not kept\n",
-        "a removed agent comes back whole"
-    );
+    assert_eq!(clone.read("new.txt"), "not kept\n", "a removed agent comes back whole");
     drop(client);
     fsck(&sandbox);
 }
@@ -205,30 +170,15 @@ fn nothing_is_published_before_a_person_consents() {
     client.done("checkpoint_state", &json!({ "label": "start" }));
     let told = client.done_by_preview("sync", &json!({}));
     assert_eq!(told["consent"], "missing", "{told:#}");
-    assert!(
-        told["waiting"]["command"]
-            .as_str()
-            .unwrap()
-            .contains("--push")
-    );
+    assert!(told["waiting"]["command"].as_str().unwrap().contains("--push"));
     assert_eq!(remote.refs(), before);
 
     sandbox.colony(&["sync", "--push"]);
-    client.done(
-        "checkpoint_state",
-        &json!({ "label": "later", "off_branch": true }),
-    );
+    client.done("checkpoint_state", &json!({ "label": "later", "off_branch": true }));
     // Who has consented need not be asked again.
     let synced = client.done("sync", &json!({}));
-    assert_eq!(
-        (&synced["consent"], &synced["dry_run"]),
-        (&json!("given"), &json!(false))
-    );
-    let kept = remote.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/checkpoints",
-    ]);
+    assert_eq!((&synced["consent"], &synced["dry_run"]), (&json!("given"), &json!(false)));
+    let kept = remote.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints"]);
     assert_eq!(kept.lines().count(), 2, "{kept}");
     drop(client);
     fsck(&sandbox);
@@ -265,22 +215,14 @@ fn a_second_session_goes_on_from_the_first() {
     );
     let kept = first.done("checkpoint_state", &json!({ "label": "words" }));
     first.done("session_note", &json!({ "text": "dates are next" }));
-    first.done(
-        "memory_add",
-        &json!({ "text": "the parser is in parser.md" }),
-    );
+    first.done("memory_add", &json!({ "text": "the parser is in parser.md" }));
     first.done("session_end", &json!({}));
     drop(first);
 
     let mut second = in_session(&sandbox, "second");
     second.done("session_new", &json!({}));
     let notes = second.done("memory_show", &json!({}));
-    assert!(
-        notes["text"]
-            .as_str()
-            .unwrap()
-            .contains("the parser is in parser.md")
-    );
+    assert!(notes["text"].as_str().unwrap().contains("the parser is in parser.md"));
     let before = second.done("session_show", &json!({ "session": "first" }));
     assert_eq!(
         (&before["state"], &before["checkpoints"][0]["checkpoint_id"]),

@@ -37,10 +37,7 @@ fn a_session(offered: &str, agreed: &str) {
     assert_eq!(data(&failed)["hint"], "git colony checkpoints");
 
     let odd = client.call("get_repo_state", &json!({ "odd": 1 }));
-    assert_eq!(
-        (&odd["isError"], &data(&odd)["code"]),
-        (&json!(true), &json!("usage"))
-    );
+    assert_eq!((&odd["isError"], &data(&odd)["code"]), (&json!(true), &json!("usage")));
 
     let unknown = client.call("deinit", &json!({}));
     assert_eq!(unknown["refused"]["code"], -32602, "{unknown:#}");

@@ -30,23 +30,11 @@ fn an_agent_asks_outside_only_where_the_user_allows_it() {
         (typed, told)
     };
     for (action, arguments, list) in [
-        (
-            "query_text",
-            json!({ "query": "needle", "conversation_id": "c" }),
-            "hits",
-        ),
-        (
-            "query_file",
-            json!({ "path": "b.txt", "max_bytes": 100 }),
-            "files",
-        ),
+        ("query_text", json!({ "query": "needle", "conversation_id": "c" }), "hits"),
+        ("query_file", json!({ "path": "b.txt", "max_bytes": 100 }), "files"),
     ] {
         let (typed, told) = ask(action, arguments);
-        assert_eq!(
-            (&typed["count"], &told["count"]),
-            (&json!(2), &json!(1)),
-            "{action} {told:#}"
-        );
+        assert_eq!((&typed["count"], &told["count"]), (&json!(2), &json!(1)), "{action} {told:#}");
         assert_eq!(typed["trace"]["source_plane"], "cli");
         assert_eq!(told["trace"]["source_plane"], "mcp");
         assert_eq!(told[list][0]["display_name"], "inside");
@@ -88,9 +76,7 @@ fn an_agent_does_not_learn_what_exists_elsewhere() {
         let told = tool_at(&sandbox, sandbox.world(), "catalog_list", &json!({}));
         let told = told["repositories"][0].to_string();
         assert!(told.contains("local_resolution_failed"), "{told}");
-        told.replace(path, "PATH")
-            .replace("\"outside\"", "NAME")
-            .replace("\"place\"", "NAME")
+        told.replace(path, "PATH").replace("\"outside\"", "NAME").replace("\"place\"", "NAME")
     };
     assert_eq!(of(outside.to_str().unwrap()), of("/no/such/place"));
 }
@@ -102,11 +88,7 @@ fn every_action_about_a_workspace_answers_as_its_command() {
     for (action, arguments, command) in [
         ("catalog_list", json!({}), &["catalog"][..]),
         ("catalog_refresh", json!({}), &["catalog", "refresh"]),
-        (
-            "catalog_list",
-            json!({ "cached": true }),
-            &["catalog", "list", "--cached"],
-        ),
+        ("catalog_list", json!({ "cached": true }), &["catalog", "list", "--cached"]),
         ("repo_index_refresh", json!({}), &["index", "--refresh"]),
         ("repo_index_status", json!({}), &["index"]),
         (

@@ -17,34 +17,15 @@ static SIDED: Fixture = Fixture::new(|| {
     sandbox.git(&["commit", "-qm", "base"]);
     sandbox.git(&["switch", "-q", "-c", "side"]);
     let commits: [(&str, &str, &str); 3] = [
-        (
-            "list.txt",
-            "1 side\n2\n3\n4\n5\n6\n7\n8\n9\n",
-            "first of the side",
-        ),
-        (
-            "new.txt",
-            "new\n",
-            "second of the side\n\nWith a body.\n\nReviewed-by: Bob",
-        ),
-        (
-            "list.txt",
-            "1 side\n2\n3\n4\n5\n6\n7\n8\n9 side\n",
-            "third of the side",
-        ),
+        ("list.txt", "1 side\n2\n3\n4\n5\n6\n7\n8\n9\n", "first of the side"),
+        ("new.txt", "new\n", "second of the side\n\nWith a body.\n\nReviewed-by: Bob"),
+        ("list.txt", "1 side\n2\n3\n4\n5\n6\n7\n8\n9 side\n", "third of the side"),
     ];
     for (path, content, message) in commits {
         sandbox.write(path, content);
         sandbox.git(&["add", "-A"]);
         let author = "--author=Zoe <zoe@example.com>";
-        sandbox.git(&[
-            "commit",
-            "-q",
-            author,
-            "--date=2001-02-03T04:05:06+0700",
-            "-m",
-            message,
-        ]);
+        sandbox.git(&["commit", "-q", author, "--date=2001-02-03T04:05:06+0700", "-m", message]);
     }
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("main.txt", "main\n");
@@ -76,12 +57,8 @@ fn picks_are_those_git_makes() {
     assert_eq!(sandbox.worktree(), referee.worktree());
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert_eq!(answer["commit"], json!(id(&sandbox, "main")));
-    let from: Vec<_> = answer["picked"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| p["from"].clone())
-        .collect();
+    let from: Vec<_> =
+        answer["picked"].as_array().unwrap().iter().map(|p| p["from"].clone()).collect();
     let expected = ["side~2", "side~1", "side"].map(|revision| json!(id(&sandbox, revision)));
     assert_eq!(from, expected);
     sandbox.check_invariants();
@@ -144,33 +121,18 @@ fn an_opened_conflict_is_gits_own_and_the_branch_moves_once() {
     assert_eq!(id(&sandbox, "main"), tip);
     assert_eq!(sandbox.read("new.txt"), "new\n");
     assert!(sandbox.git(&["status"]).contains("cherry-picking commit"));
-    assert_eq!(
-        sandbox.git(&["diff", "--name-only", "--diff-filter=U"]),
-        "list.txt"
-    );
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "unmerged-paths"
-    );
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "side"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.git(&["diff", "--name-only", "--diff-filter=U"]), "list.txt");
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "unmerged-paths");
+    assert_eq!(sandbox.error(&["cherry-pick", "side"]), "operation-in-progress");
     sandbox.write("list.txt", "1 both\n2\n3\n4\n5\n6\n7\n8\n9\n");
     sandbox.git(&["add", "list.txt"]);
     let told = sandbox.json(&["cherry-pick", "--continue", "--dry-run"]);
     assert_eq!(told["picked"].as_array().unwrap().len(), 3);
     let answer = sandbox.json(&["cherry-pick", "--continue"]);
     assert_eq!(answer["picked"].as_array().unwrap().len(), 3);
-    assert_eq!(
-        sandbox.read("list.txt"),
-        "1 both\n2\n3\n4\n5\n6\n7\n8\n9 side\n"
-    );
+    assert_eq!(sandbox.read("list.txt"), "1 both\n2\n3\n4\n5\n6\n7\n8\n9 side\n");
     let subjects = sandbox.git(&["log", "-3", "--format=%an %s"]);
-    assert_eq!(
-        subjects,
-        "Zoe third of the side\nZoe first of the side\nZoe second of the side"
-    );
+    assert_eq!(subjects, "Zoe third of the side\nZoe first of the side\nZoe second of the side");
     assert_eq!(id(&sandbox, "main~3"), tip);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert!(!sandbox.path(".git/CHERRY_PICK_HEAD").exists());
@@ -190,12 +152,7 @@ fn a_second_conflict_is_opened_in_its_turn() {
     sandbox.write("list.txt", "1 main\n2\n3\n4\n5\n6\n7\n8\n9 main\n");
     sandbox.git(&["commit", "-qam", "in the way"]);
     let before = sandbox.visible_state();
-    assert_eq!(
-        sandbox
-            .run(&["cherry-pick", "main..side", "--resolve"])
-            .code,
-        1
-    );
+    assert_eq!(sandbox.run(&["cherry-pick", "main..side", "--resolve"]).code, 1);
     sandbox.write("list.txt", "1 both\n2\n3\n4\n5\n6\n7\n8\n9 main\n");
     sandbox.git(&["add", "list.txt"]);
     let answer = sandbox.json(&["cherry-pick", "--continue"]);
@@ -205,11 +162,7 @@ fn a_second_conflict_is_opened_in_its_turn() {
     sandbox.git(&["checkout", "-q", "--ours", "list.txt"]);
     sandbox.git(&["add", "list.txt"]);
     let answer = sandbox.json(&["cherry-pick", "--continue"]);
-    assert_eq!(
-        answer["skipped"],
-        json!([id(&sandbox, "side")]),
-        "nothing was left of it"
-    );
+    assert_eq!(answer["skipped"], json!([id(&sandbox, "side")]), "nothing was left of it");
     assert_eq!(answer["picked"].as_array().unwrap().len(), 2);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.check_invariants();
@@ -232,16 +185,10 @@ fn into_a_branch_that_is_not_checked_out() {
         (&after.head, &after.index, &after.worktree),
         (&before.head, &before.index, &before.worktree)
     );
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s", "release"]),
-        "second of the side"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s", "release"]), "second of the side");
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), before);
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "side~2"]),
-        "uncommitted-edits"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "side~2"]), "uncommitted-edits");
     assert_eq!(sandbox.visible_state(), before);
 }
 
@@ -268,41 +215,20 @@ fn where_git_merges_otherwise_git_counts() {
 #[test]
 fn what_cannot_be_picked_is_refused() {
     let sandbox = sided();
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "nothing"]),
-        "revision-not-found"
-    );
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "side..main~1"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "nothing"]), "revision-not-found");
+    assert_eq!(sandbox.error(&["cherry-pick", "side..main~1"]), "revision-not-found");
     assert_eq!(sandbox.run(&["cherry-pick"]).code, 129);
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "nothing-to-resolve"
-    );
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--abort"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "nothing-to-resolve");
+    assert_eq!(sandbox.error(&["cherry-pick", "--abort"]), "nothing-to-resolve");
     sandbox.git(&["merge", "-q", "--no-edit", "side"]);
     sandbox.git(&["branch", "other", "main~1"]);
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "main", "--into", "other"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "main", "--into", "other"]), "invalid-value");
     let sandbox = sided();
     sandbox.write("list.txt", "1 main\n");
     sandbox.git(&["commit", "-qam", "in the way"]);
     assert!(!sandbox.try_git(&["cherry-pick", "side~2"]));
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "operation-in-progress"
-    );
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--abort"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "operation-in-progress");
+    assert_eq!(sandbox.error(&["cherry-pick", "--abort"]), "operation-in-progress");
 }
 
 #[test]
@@ -318,11 +244,7 @@ fn a_decision_brings_its_commits_and_says_what_it_needs() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "unrelated"]);
     let earlier = id(&sandbox, "side~2");
-    decide(
-        "use-it",
-        &["--depends-on", "base-of-it", "--implements", &earlier],
-        "use.txt",
-    );
+    decide("use-it", &["--depends-on", "base-of-it", "--implements", &earlier], "use.txt");
     sandbox.git(&["switch", "-q", "main"]);
     let answer = sandbox.json(&["cherry-pick", "use-it"]);
     assert_eq!(answer["code"], "missing-dependencies");
@@ -331,12 +253,8 @@ fn a_decision_brings_its_commits_and_says_what_it_needs() {
     assert!(said.contains("does not have ('base-of-it');"), "{said}");
     let answer = sandbox.json(&["cherry-pick", "use-it", "--with-dependencies"]);
     assert_eq!(answer["ok"], true, "{answer:#}");
-    let named: Vec<_> = answer["picked"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|p| &p["decision_id"])
-        .collect();
+    let named: Vec<_> =
+        answer["picked"].as_array().unwrap().iter().map(|p| &p["decision_id"]).collect();
     assert_eq!(named, ["base-of-it", "use-it", "use-it"]);
     assert_eq!(answer["picked"][1]["from"], json!(earlier));
     assert!(sandbox.path("use.txt").exists() && sandbox.path("base.txt").exists());
@@ -344,10 +262,7 @@ fn a_decision_brings_its_commits_and_says_what_it_needs() {
     let known = sandbox.json(&["decisions"]);
     assert_eq!(known["count"], 2, "{known:#}");
     // What the branch has is not asked for again.
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "no-such-decision"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "no-such-decision"]), "revision-not-found");
     sandbox.check_invariants();
 }
 
@@ -364,10 +279,7 @@ fn missing_decisions_are_named_with_those_they_need() {
     }
     sandbox.git(&["switch", "-q", "main"]);
     let answer = sandbox.json(&["cherry-pick", "paint-it"]);
-    assert_eq!(
-        answer["detail"]["decisions"],
-        json!(["use-steel", "weld-it"])
-    );
+    assert_eq!(answer["detail"]["decisions"], json!(["use-steel", "weld-it"]));
     let said = answer["message"].as_str().unwrap();
     assert!(said.contains("('use-steel', 'weld-it')"), "{said}");
 }

@@ -26,17 +26,8 @@ enum What {
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         (0..4i64).prop_map(Value::from),
-        select(vec![
-            "",
-            "x",
-            "ü \"q\"",
-            "# no",
-            "- d",
-            "5",
-            "true",
-            "two\nlines"
-        ])
-        .prop_map(Value::from),
+        select(vec!["", "x", "ü \"q\"", "# no", "- d", "5", "true", "two\nlines"])
+            .prop_map(Value::from),
         any::<bool>().prop_map(Value::from),
         Just(Value::Null),
     ]
@@ -46,12 +37,7 @@ fn scalar() -> impl Strategy<Value = Value> {
 fn tree() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(3, 20, 4, |inner| {
         prop::collection::vec((select(KEYS.to_vec()), inner), 1..4).prop_map(|members| {
-            Value::Object(
-                members
-                    .into_iter()
-                    .map(|(key, value)| (key.to_owned(), value))
-                    .collect(),
-            )
+            Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
         })
     })
 }
@@ -59,12 +45,7 @@ fn tree() -> impl Strategy<Value = Value> {
 /// A map, whatever is in it.
 fn file(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     prop::collection::vec((select(KEYS.to_vec()), values), 1..5).prop_map(|members| {
-        Value::Object(
-            members
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect(),
-        )
+        Value::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     })
 }
 
@@ -81,11 +62,7 @@ fn tree_with_lists() -> impl Strategy<Value = Value> {
 
 fn edit(values: impl Strategy<Value = Value>) -> impl Strategy<Value = Edit> {
     let what = prop_oneof![3 => values.prop_map(What::Put), 1 => Just(What::Remove)];
-    (
-        prop::collection::vec(0..4usize, 0..3),
-        select(KEYS.to_vec()),
-        what,
-    )
+    (prop::collection::vec(0..4usize, 0..3), select(KEYS.to_vec()), what)
         .prop_map(|(steps, key, what)| Edit { steps, key, what })
 }
 
@@ -120,9 +97,7 @@ fn model(base: Option<&Value>, ours: &Value, theirs: &Value) -> Option<Value> {
         let empty = Map::new();
         let before = base.and_then(Value::as_object).unwrap_or(&empty);
         let mut merged = Map::new();
-        let keys = one
-            .keys()
-            .chain(other.keys().filter(|key| !one.contains_key(*key)));
+        let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
         for key in keys {
             match (before.get(key), one.get(key), other.get(key)) {
                 (base, Some(one), Some(other)) => {
@@ -223,10 +198,8 @@ type Way = (&'static str, Write, Read);
 type Write = fn(&Value, usize) -> String;
 type Read = fn(&[u8]) -> Value;
 
-const WAYS: [Way; 2] = [
-    (".colony/c.json", as_json, read_json),
-    (".colony/c.yaml", as_yaml, read_yaml),
-];
+const WAYS: [Way; 2] =
+    [(".colony/c.json", as_json, read_json), (".colony/c.yaml", as_yaml, read_yaml)];
 
 /// The same with the items of lists in one order: both sides' additions may go either way.
 fn unordered(value: &Value) -> Value {
@@ -237,10 +210,8 @@ fn unordered(value: &Value) -> Value {
             Value::from(items)
         }
         Value::Object(members) => {
-            let mut members: Vec<_> = members
-                .iter()
-                .map(|(key, value)| (key.clone(), unordered(value)))
-                .collect();
+            let mut members: Vec<_> =
+                members.iter().map(|(key, value)| (key.clone(), unordered(value))).collect();
             members.sort_by(|one, other| one.0.cmp(&other.0));
             Value::Object(members.into_iter().collect())
         }
@@ -251,17 +222,11 @@ fn unordered(value: &Value) -> Value {
 /// A YAML file that loses all it had is for people to settle: there is no block to write.
 fn nothing_is_left(ours: &Value, theirs: &Value) -> bool {
     let theirs = theirs.as_object().unwrap();
-    ours.as_object()
-        .unwrap()
-        .keys()
-        .all(|key| !theirs.contains_key(key))
+    ours.as_object().unwrap().keys().all(|key| !theirs.contains_key(key))
 }
 
 fn cases() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(400)
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) }
 }
 
 proptest! {

@@ -15,23 +15,13 @@ fn path_of(driver: Driver) -> RepoPath {
 
 fn merge(driver: Driver, base: &str, ours: &str, theirs: &str) -> DriverOutcome {
     let path = path_of(driver);
-    driver.merge(
-        &path,
-        Some(base.as_bytes()),
-        ours.as_bytes(),
-        theirs.as_bytes(),
-    )
+    driver.merge(&path, Some(base.as_bytes()), ours.as_bytes(), theirs.as_bytes())
 }
 
 /// Merges `.colony/*.yaml`.
 fn merge_yaml(base: &str, ours: &str, theirs: &str) -> DriverOutcome {
     let path = RepoPath::from(".colony/c.yaml");
-    Driver::Config.merge(
-        &path,
-        Some(base.as_bytes()),
-        ours.as_bytes(),
-        theirs.as_bytes(),
-    )
+    Driver::Config.merge(&path, Some(base.as_bytes()), ours.as_bytes(), theirs.as_bytes())
 }
 
 fn clean(outcome: DriverOutcome) -> String {
@@ -54,10 +44,7 @@ fn marked(outcome: DriverOutcome) -> (String, Vec<Conflict>) {
 
 fn clashes(outcome: DriverOutcome) -> Vec<(String, Clash)> {
     let (_, conflicts) = marked(outcome);
-    conflicts
-        .into_iter()
-        .map(|conflict| (conflict.at, conflict.clash))
-        .collect()
+    conflicts.into_iter().map(|conflict| (conflict.at, conflict.clash)).collect()
 }
 
 const DECISION: &str = r#"{
@@ -77,10 +64,7 @@ fn fields_of_a_decision_merge_singly_and_other_bytes_stay() {
     let ours = DECISION.replace("because", "because of x");
     let theirs = DECISION.replace("\"low\"", "\"high\"").replace("10", "12");
     let expected = ours.replace("\"low\"", "\"high\"").replace("10", "12");
-    assert_eq!(
-        clean(merge(Driver::Decisions, DECISION, &ours, &theirs)),
-        expected
-    );
+    assert_eq!(clean(merge(Driver::Decisions, DECISION, &ours, &theirs)), expected);
 }
 
 #[test]
@@ -88,10 +72,7 @@ fn neighboring_lines_that_text_would_call_a_conflict_merge() {
     let ours = DECISION.replace("\"cost\": 10", "\"cost\": 11");
     let theirs = DECISION.replace("\"low\"", "\"high\"");
     let expected = ours.replace("\"low\"", "\"high\"");
-    assert_eq!(
-        clean(merge(Driver::Decisions, DECISION, &ours, &theirs)),
-        expected
-    );
+    assert_eq!(clean(merge(Driver::Decisions, DECISION, &ours, &theirs)), expected);
 }
 
 #[test]
@@ -130,10 +111,7 @@ fn a_removed_field_is_gone_and_not_null() {
     let ours = DECISION.replace("  \"rationale\" : \"because\",\n", "");
     let theirs = DECISION.replace("Übersicht", "Überblick");
     let expected = ours.replace("Übersicht", "Überblick");
-    assert_eq!(
-        clean(merge(Driver::Decisions, DECISION, &ours, &theirs)),
-        expected
-    );
+    assert_eq!(clean(merge(Driver::Decisions, DECISION, &ours, &theirs)), expected);
 }
 
 #[test]
@@ -154,31 +132,19 @@ fn fields_of_two_different_decisions_are_never_mixed() {
     let ours = "{\n  \"decision_id\": \"x\",\n  \"only_ours\": 1\n}\n";
     let theirs = "{\n  \"decision_id\": \"y\",\n  \"only_theirs\": 2\n}\n";
     let outcome = merge(Driver::Decisions, "", ours, theirs);
-    let DriverOutcome::Conflicted(conflicted) = outcome else {
-        panic!("{outcome:?}")
-    };
-    assert_eq!(
-        (conflicted.ours.as_str(), conflicted.theirs.as_str()),
-        (ours, theirs)
-    );
+    let DriverOutcome::Conflicted(conflicted) = outcome else { panic!("{outcome:?}") };
+    assert_eq!((conflicted.ours.as_str(), conflicted.theirs.as_str()), (ours, theirs));
 }
 
 #[test]
 fn lists_and_maps_of_decisions_take_what_both_add() {
     let list = |ids: &[&str]| {
-        let items: Vec<_> = ids
-            .iter()
-            .map(|id| format!("  {{\"decision_id\": \"{id}\"}}"))
-            .collect();
+        let items: Vec<_> =
+            ids.iter().map(|id| format!("  {{\"decision_id\": \"{id}\"}}")).collect();
         format!("[\n{}\n]\n", items.join(",\n"))
     };
     assert_eq!(
-        clean(merge(
-            Driver::Decisions,
-            &list(&["d"]),
-            &list(&["d", "f"]),
-            &list(&["b", "d", "e"])
-        )),
+        clean(merge(Driver::Decisions, &list(&["d"]), &list(&["d", "f"]), &list(&["b", "d", "e"]))),
         list(&["b", "d", "e", "f"])
     );
     assert_eq!(
@@ -210,12 +176,7 @@ fn a_list_in_a_decision_is_one_value() {
         [("tags".to_owned(), Clash::BothChanged)]
     );
     assert_eq!(
-        clean(merge(
-            Driver::Decisions,
-            DECISION,
-            &ours,
-            &DECISION.replace("low", "no")
-        )),
+        clean(merge(Driver::Decisions, DECISION, &ours, &DECISION.replace("low", "no"))),
         ours.replace("low", "no")
     );
 }
@@ -262,10 +223,8 @@ fn two_objects_of_a_single_valued_predicate_are_a_conflict() {
         text,
         "[\n<<<<<<< ours\n  [\"a\", \"colony:status\", \"open\"],\n=======\n  [\"a\", \"colony:status\", \"done\"],\n>>>>>>> theirs\n  [\"a\", \"rdf:type\", \"T\"]\n]\n"
     );
-    let (ours, theirs) = (
-        ours.replace("colony:status", "seen"),
-        theirs.replace("colony:status", "seen"),
-    );
+    let (ours, theirs) =
+        (ours.replace("colony:status", "seen"), theirs.replace("colony:status", "seen"));
     let both = clean(merge(Driver::Graph, list, &ours, &theirs));
     assert!(both.contains("open") && both.contains("done"), "{both}");
 }
@@ -282,47 +241,24 @@ const BUDGET: &str = "# what we may spend\nmetadata:\n  owner: ada   # asks\n\nt
 
 #[test]
 fn budgets_raised_by_both_take_the_larger_lowered_the_smaller() {
-    let with = |core: &str, lab: &str| {
-        BUDGET
-            .replace("100", core)
-            .replace("50 #", &format!("{lab} #"))
-    };
+    let with =
+        |core: &str, lab: &str| BUDGET.replace("100", core).replace("50 #", &format!("{lab} #"));
     assert_eq!(
-        clean(merge(
-            Driver::Budget,
-            BUDGET,
-            &with("120", "50"),
-            &with("150", "50")
-        )),
+        clean(merge(Driver::Budget, BUDGET, &with("120", "50"), &with("150", "50"))),
         with("150", "50")
     );
     assert_eq!(
-        clean(merge(
-            Driver::Budget,
-            BUDGET,
-            &with("80", "50"),
-            &with("90", "40")
-        )),
+        clean(merge(Driver::Budget, BUDGET, &with("80", "50"), &with("90", "40"))),
         with("80", "40")
     );
     assert_eq!(
-        clashes(merge(
-            Driver::Budget,
-            BUDGET,
-            &with("80", "50"),
-            &with("120", "60")
-        )),
+        clashes(merge(Driver::Budget, BUDGET, &with("80", "50"), &with("120", "60"))),
         [("teams/core".to_owned(), Clash::MixedDirection)]
     );
     let min = |text: String| text.replace("owner: ada", "policy: min_on_increase");
     let base = min(BUDGET.to_owned());
     assert_eq!(
-        clean(merge(
-            Driver::Budget,
-            &base,
-            &min(with("120", "40")),
-            &min(with("150", "30"))
-        )),
+        clean(merge(Driver::Budget, &base, &min(with("120", "40")), &min(with("150", "30")))),
         min(with("120", "40"))
     );
 }
@@ -338,20 +274,14 @@ fn a_budget_string_changed_on_one_side_is_taken_with_comments() {
         .replace("ada ", "bob ")
         .replace("50 #", "51 #")
         .replace("# the big one", "# the core team");
-    assert_eq!(
-        clean(merge(Driver::Budget, BUDGET, &ours, &theirs)),
-        expected
-    );
+    assert_eq!(clean(merge(Driver::Budget, BUDGET, &ours, &theirs)), expected);
 }
 
 #[test]
 fn deletions_in_a_budget_are_honored_with_their_comment() {
     let ours = BUDGET.replace("  # the big one\n  core: 100\n", "");
     let theirs = BUDGET.replace("50 #", "60 #");
-    assert_eq!(
-        clean(merge(Driver::Budget, BUDGET, &ours, &theirs)),
-        ours.replace("50 #", "60 #")
-    );
+    assert_eq!(clean(merge(Driver::Budget, BUDGET, &ours, &theirs)), ours.replace("50 #", "60 #"));
     let theirs = BUDGET.replace("100", "60");
     let (text, conflicts) = marked(merge(Driver::Budget, BUDGET, &ours, &theirs));
     assert_eq!(conflicts[0].clash, Clash::DeletedAndChanged);
@@ -380,34 +310,22 @@ const MAP: &str = "# the map\nschema_version: 1\nsources:\n  - name: default\n  
 
 #[test]
 fn rows_of_a_map_go_by_name_wherever_they_stand() {
-    let ours = MAP.replace(
-        "\n  # papers",
-        "  - name: mine\n    type: git_repo\n\n  # papers",
-    );
+    let ours = MAP.replace("\n  # papers", "  - name: mine\n    type: git_repo\n\n  # papers");
     let theirs = MAP
         .replace("type: literature", "type: literature\n    pinned: true")
         .replace("docs]", "docs, lib]")
-        .replace(
-            "      two\n",
-            "      two\n  - name: last\n    type: git_repo\n",
-        );
+        .replace("      two\n", "      two\n  - name: last\n    type: git_repo\n");
     let expected = ours
         .replace("type: literature", "type: literature\n    pinned: true")
         .replace("docs]", "docs, lib]")
-        .replace(
-            "      two\n",
-            "      two\n  - name: last\n    type: git_repo\n",
-        );
+        .replace("      two\n", "      two\n  - name: last\n    type: git_repo\n");
     assert_eq!(clean(merge_yaml(MAP, &ours, &theirs)), expected);
 }
 
 #[test]
 fn rows_both_add_at_one_place_are_both_there() {
     let row = |name: &str| {
-        MAP.replace(
-            "\nknowledge",
-            &format!("  - name: {name}\n    type: git_repo\n\nknowledge"),
-        )
+        MAP.replace("\nknowledge", &format!("  - name: {name}\n    type: git_repo\n\nknowledge"))
     };
     let merged = clean(merge_yaml(MAP, &row("one"), &row("two")));
     assert_eq!(
@@ -425,17 +343,11 @@ fn the_first_key_behind_a_dash_can_go() {
     let ours = "rows:\n- name: a\n  size: 1\n  kind: y\n- name: b\n";
     let theirs = "rows:\n- size: 1\n  name: a\n  kind: x\n  note: z\n- name: b\n";
     let merged = clean(merge_yaml(base, ours, theirs));
-    assert_eq!(
-        merged,
-        "rows:\n- name: a\n  size: 1\n  kind: y\n  note: z\n- name: b\n"
-    );
+    assert_eq!(merged, "rows:\n- name: a\n  size: 1\n  kind: y\n  note: z\n- name: b\n");
     let base = "rows:\n- size: 1\n  name: a\n  kind: x\n";
     let ours = "rows:\n- size: 1\n  name: a\n  kind: y\n";
     let theirs = "rows:\n- name: a\n  kind: x\n";
-    assert_eq!(
-        clean(merge_yaml(base, ours, theirs)),
-        "rows:\n- name: a\n  kind: y\n"
-    );
+    assert_eq!(clean(merge_yaml(base, ours, theirs)), "rows:\n- name: a\n  kind: y\n");
 }
 
 #[test]
@@ -459,23 +371,13 @@ fn a_comment_that_both_changed_is_to_be_settled() {
 #[test]
 fn a_file_without_a_last_newline_and_one_with_crlf_stay_so() {
     assert_eq!(
-        clean(merge(
-            Driver::Config,
-            "{\"a\": 1}",
-            "{\"a\": 1, \"b\": 2}",
-            "{\"a\": 3}"
-        )),
+        clean(merge(Driver::Config, "{\"a\": 1}", "{\"a\": 1, \"b\": 2}", "{\"a\": 3}")),
         "{\"a\": 3, \"b\": 2}"
     );
     let base = "{\r\n  \"a\": 1,\r\n  \"b\": 1\r\n}\r\n";
     let theirs = "{\n  \"a\": 1,\n  \"b\": 1,\n  \"c\": {\n    \"d\": 1\n  }\n}\n";
     assert_eq!(
-        clean(merge(
-            Driver::Config,
-            base,
-            &base.replace("\"b\": 1", "\"b\": 2"),
-            theirs
-        )),
+        clean(merge(Driver::Config, base, &base.replace("\"b\": 1", "\"b\": 2"), theirs)),
         "{\r\n  \"a\": 1,\r\n  \"b\": 2,\r\n  \"c\": {\r\n    \"d\": 1\r\n  }\r\n}\r\n"
     );
     assert_eq!(
@@ -497,21 +399,11 @@ fn lists_join_additions_and_anything_else_is_to_be_settled() {
         list("\"a\", \"x\", \"b\", \"c\"")
     );
     assert_eq!(
-        clashes(merge(
-            Driver::Config,
-            &list("1, 2"),
-            &list("1, 2, 3"),
-            &list("2")
-        )),
+        clashes(merge(Driver::Config, &list("1, 2"), &list("1, 2, 3"), &list("2"))),
         [("globs".to_owned(), Clash::BothChanged)]
     );
     assert_eq!(
-        clashes(merge(
-            Driver::Config,
-            &list("1, 2, 3"),
-            &list("2, 1, 3"),
-            &list("1, 3, 2")
-        )),
+        clashes(merge(Driver::Config, &list("1, 2, 3"), &list("2, 1, 3"), &list("1, 3, 2"))),
         [("globs".to_owned(), Clash::BothChanged)]
     );
 }
@@ -543,15 +435,9 @@ fn what_is_not_understood_is_left_to_the_text_merge() {
         DriverOutcome::NotUnderstood
     );
     let deep = "[".repeat(5000) + &"]".repeat(5000);
-    assert_eq!(
-        merge(Driver::Graph, good, &deep, "{}"),
-        DriverOutcome::NotUnderstood
-    );
+    assert_eq!(merge(Driver::Graph, good, &deep, "{}"), DriverOutcome::NotUnderstood);
     let large = format!("[\"{}\"]", "x".repeat(9 << 20));
-    assert_eq!(
-        merge(Driver::Graph, good, &large, "{}"),
-        DriverOutcome::NotUnderstood
-    );
+    assert_eq!(merge(Driver::Graph, good, &large, "{}"), DriverOutcome::NotUnderstood);
     for bad in [
         "a: &x 1\nb: *x\n",
         "a: 1\na: 2\n",
@@ -565,11 +451,7 @@ fn what_is_not_understood_is_left_to_the_text_merge() {
         "a: \"x\n  y\"\n",
         "",
     ] {
-        assert_eq!(
-            merge_yaml("z: 1\n", "z: 2\n", bad),
-            DriverOutcome::NotUnderstood,
-            "{bad}"
-        );
+        assert_eq!(merge_yaml("z: 1\n", "z: 2\n", bad), DriverOutcome::NotUnderstood, "{bad}");
     }
 }
 
@@ -577,14 +459,8 @@ fn what_is_not_understood_is_left_to_the_text_merge() {
 fn paths_have_the_drivers_that_git_finds_for_them() {
     let driver = |path: &str| driver_for(&RepoPath::from(path)).map(Driver::name);
     assert_eq!(driver("x/y.kg.json"), Some("colony-kg"));
-    assert_eq!(
-        driver("design/decisions/a/b.json"),
-        Some("colony-decisions")
-    );
-    assert_eq!(
-        driver("design/decisions/x.kg.json"),
-        Some("colony-decisions")
-    );
+    assert_eq!(driver("design/decisions/a/b.json"), Some("colony-decisions"));
+    assert_eq!(driver("design/decisions/x.kg.json"), Some("colony-decisions"));
     assert_eq!(driver("docs/decisions/a.json"), None);
     assert_eq!(driver("a/budgets/b.yml"), Some("colony-budget"));
     assert_eq!(driver("a/budgets/c/b.yml"), None);

@@ -78,10 +78,7 @@ fn a_dry_run_and_no_switch_leave_everything() {
     let answer = sandbox.json(&["fork", "fork/try", "--no-switch"]);
     assert_eq!(answer["switched"], false);
     assert_eq!(branch(&sandbox), "main");
-    assert_eq!(
-        sandbox.git(&["rev-parse", "fork/try"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "fork/try"]), sandbox.git(&["rev-parse", "main"]));
 }
 
 #[test]
@@ -99,10 +96,7 @@ fn from_another_commit_index_and_files_are_what_git_makes_them() {
     assert_eq!(sandbox.worktree(), referee.worktree());
     let listed = ["ls-files", "-s", "-t"];
     assert_eq!(sandbox.git(&listed), referee.git(&listed));
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        referee.git(&["status", "--porcelain"])
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), referee.git(&["status", "--porcelain"]));
     let before_undo = sandbox.worktree();
     sandbox.colony(&["undo"]);
     assert_eq!(branch(&sandbox), "main");
@@ -161,9 +155,7 @@ fn ignored_files_in_the_way_are_kept_aside() {
 fn a_label_that_cannot_be_a_branch_is_refused_before_anything() {
     let sandbox = forked();
     let before = sandbox.visible_state();
-    for bad in [
-        "", "-x", "a b", "a..b", "x.lock", "a~", "a\nb", "/x", "x/", "a//b", "@{0}",
-    ] {
+    for bad in ["", "-x", "a b", "a..b", "x.lock", "a~", "a\nb", "/x", "x/", "a//b", "@{0}"] {
         let answer = sandbox.json(&["fork", "--", bad]);
         assert_eq!(answer["code"], "invalid-value", "{bad:?}");
     }
@@ -189,10 +181,7 @@ fn in_the_middle_of_a_merge_only_without_switching() {
     assert!(!sandbox.try_git(&["merge", "-q", "fork/try"]));
     assert_eq!(sandbox.error(&["fork", "x"]), "operation-in-progress");
     sandbox.colony(&["fork", "x", "--no-switch"]);
-    assert_eq!(
-        sandbox.git(&["rev-parse", "fork/x"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "fork/x"]), sandbox.git(&["rev-parse", "main"]));
 }
 
 #[test]
@@ -223,11 +212,7 @@ fn the_list_says_how_each_would_merge() {
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("forks", sandbox.colony(&["forks"]));
     });
-    assert_eq!(
-        sandbox.git(&["count-objects"]),
-        objects,
-        "a preview leaves no object"
-    );
+    assert_eq!(sandbox.git(&["count-objects"]), objects, "a preview leaves no object");
 }
 
 #[test]
@@ -236,19 +221,11 @@ fn a_renamed_fork_keeps_what_is_known_of_it() {
     let known = fork_named(&sandbox, "fork/try");
     sandbox.git(&["branch", "-m", "fork/try", "fork/renamed"]);
     let renamed = fork_named(&sandbox, "fork/renamed");
-    for field in [
-        "created_at",
-        "owner",
-        "diverged_from_sha",
-        "diverged_from_branch",
-    ] {
+    for field in ["created_at", "owner", "diverged_from_sha", "diverged_from_branch"] {
         assert_eq!(renamed[field], known[field], "{field}");
     }
     sandbox.colony(&["forks", "delete", "renamed", "--force"]);
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony/forks/", "refs/heads/fork/"]),
-        ""
-    );
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony/forks/", "refs/heads/fork/"]), "");
 }
 
 #[test]
@@ -268,10 +245,7 @@ fn deleting_asks_before_commits_go_and_gives_them_back() {
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state().refs, before.refs);
     sandbox.check_invariants();
-    assert_eq!(
-        sandbox.error(&["forks", "delete", "nothing"]),
-        "fork-not-found"
-    );
+    assert_eq!(sandbox.error(&["forks", "delete", "nothing"]), "fork-not-found");
     assert_eq!(sandbox.error(&["forks", "delete", "a b"]), "fork-not-found");
     sandbox.git(&["merge", "-q", "fork/try"]);
     sandbox.colony(&["forks", "delete", "fork/try"]);
@@ -282,16 +256,10 @@ fn a_fork_that_is_checked_out_anywhere_is_not_deleted() {
     let sandbox = forked();
     let other = sandbox.outside().join("other");
     sandbox.git(&["worktree", "add", "-q", other.to_str().unwrap(), "fork/try"]);
-    assert_eq!(
-        sandbox.error(&["forks", "delete", "try", "--force"]),
-        "branch-in-use"
-    );
+    assert_eq!(sandbox.error(&["forks", "delete", "try", "--force"]), "branch-in-use");
     sandbox.git(&["worktree", "remove", other.to_str().unwrap()]);
     sandbox.git(&["switch", "-q", "fork/try"]);
-    assert_eq!(
-        sandbox.error(&["forks", "delete", "try", "--force"]),
-        "branch-in-use"
-    );
+    assert_eq!(sandbox.error(&["forks", "delete", "try", "--force"]), "branch-in-use");
 }
 
 #[test]
@@ -315,10 +283,7 @@ fn a_checkpoint_comes_back_on_a_fork_of_its_own() {
     sandbox.colony(&["restore", "kept", "--mode", "fork"]);
     let name = branch(&sandbox);
     assert!(name.starts_with("fork/from-2026"), "{name}");
-    assert_eq!(
-        sandbox.error(&["restore", "kept", "--mode", "fork"]),
-        "branch-exists"
-    );
+    assert_eq!(sandbox.error(&["restore", "kept", "--mode", "fork"]), "branch-exists");
     assert_eq!(sandbox.run(&["restore", "kept", "--label", "x"]).code, 129);
     sandbox.check_invariants();
 }
@@ -537,13 +502,7 @@ fn a_branch_in_use_is_named_with_the_worktree() {
     linked.git(&["symbolic-ref", "HEAD", "refs/heads/busy"]);
     // While it is rebased there, HEAD is on no branch.
     linked.git(&["commit", "-q", "--allow-empty", "-m", "there"]);
-    let edit = [
-        "-c",
-        "sequence.editor=sed -i s/^pick/edit/",
-        "rebase",
-        "-q",
-        "-i",
-    ];
+    let edit = ["-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "-i"];
     linked.git(&[&edit[..], &["--keep-empty", "HEAD~1"]].concat());
     assert!(told(&["merge", "try", "--into", "busy"]).contains("the other"));
 }

@@ -12,11 +12,7 @@ use crate::support::{Sandbox, View};
 
 /// How many histories are generated: all kinds of edits meet in a few dozen.
 fn cases() -> u64 {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        200
-    } else {
-        24
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 200 } else { 24 }
 }
 
 /// A sequence of numbers that is the same in every run.
@@ -115,9 +111,7 @@ fn tree(view: &View, revision: &str) -> String {
 fn conflicted(answer: &Value) -> BTreeSet<String> {
     let conflicts = answer["conflicts"].as_array().unwrap().iter();
     let paths = conflicts.flat_map(|conflict| conflict["paths"].as_array().unwrap().clone());
-    paths
-        .map(|path| path.as_str().unwrap().to_owned())
-        .collect()
+    paths.map(|path| path.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -129,11 +123,7 @@ fn generated_merges_and_picks_are_what_git_makes_of_them() {
         let git_is_clean = sandbox.try_git(&["merge-tree", "--write-tree", "main", "side"]);
         let answer = sandbox.json(&["merge", "side"]);
         let outcome = answer["outcome"].as_str().unwrap().to_owned();
-        assert_eq!(
-            outcome != "conflicted",
-            git_is_clean,
-            "seed {seed}: {answer:#}"
-        );
+        assert_eq!(outcome != "conflicted", git_is_clean, "seed {seed}: {answer:#}");
         if git_is_clean {
             clean += 1;
             let expected = sandbox.git(&["merge-tree", "--write-tree", "main~0^1", "side"]);
@@ -165,12 +155,8 @@ fn generated_merges_and_picks_are_what_git_makes_of_them() {
 /// Picks the last commit of `side`, here by us and in a copy by git.
 fn compare_pick(sandbox: &Sandbox, seed: u64) {
     let referee = sandbox.copy("referee");
-    let git_is_clean = referee.try_git(&[
-        "cherry-pick",
-        "--allow-empty",
-        "--keep-redundant-commits",
-        "side",
-    ]);
+    let git_is_clean =
+        referee.try_git(&["cherry-pick", "--allow-empty", "--keep-redundant-commits", "side"]);
     let answer = sandbox.json(&["cherry-pick", "side"]);
     let ours_is_clean = answer["conflicts"] == serde_json::json!([]);
     assert_eq!(ours_is_clean, git_is_clean, "seed {seed}: {answer:#}");
@@ -189,11 +175,7 @@ fn merging_what_one_side_has_and_both_alike_changes_nothing() {
             let name = format!("{revision}^{{tree}}");
             Oid::parse(&sandbox.git(&["rev-parse", &name])).unwrap()
         };
-        let names = SideNames {
-            base: "base",
-            ours: "ours",
-            theirs: "theirs",
-        };
+        let names = SideNames { base: "base", ours: "ours", theirs: "theirs" };
         let merge = |base, sides| repo.merge_on_trees(base, sides, names).unwrap();
         let (base, a, b) = (tree("main~1"), tree("main"), tree("side"));
         for (sides, expected) in [((a, base), a), ((base, a), a), ((a, a), a), ((b, b), b)] {
@@ -217,22 +199,11 @@ fn the_merges_of_a_repository_come_out_as_they_did() {
     let sandbox = Sandbox::new();
     let source = sandbox.at(path);
     let merges = "--min-parents=2 --max-parents=2 --format=%P HEAD";
-    let args: Vec<_> = ["log", "-400"]
-        .into_iter()
-        .chain(merges.split(' '))
-        .collect();
+    let args: Vec<_> = ["log", "-400"].into_iter().chain(merges.split(' ')).collect();
     let listed = source.git(&args);
-    let pairs: Vec<_> = listed
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .collect();
+    let pairs: Vec<_> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
     // Its objects are borrowed: nothing is written there, and it may be bare.
-    let objects = source.git(&[
-        "rev-parse",
-        "--path-format=absolute",
-        "--git-path",
-        "objects",
-    ]);
+    let objects = source.git(&["rev-parse", "--path-format=absolute", "--git-path", "objects"]);
     sandbox.write(".git/objects/info/alternates", objects + "\n");
     let (view, world) = (sandbox.at(sandbox.root.clone()), sandbox.world());
     let repo = Repo::open(&world, ObjectWrites::InMemory).unwrap();
@@ -246,9 +217,6 @@ fn the_merges_of_a_repository_come_out_as_they_did() {
         let output = view.git_any(&["merge-tree", "--write-tree", a, b]);
         let expected = output.lines().next().unwrap();
         assert_eq!(merged.tree.to_string(), expected, "{a} {b}");
-        assert_eq!(
-            merged.is_clean,
-            view.try_git(&["merge-tree", "--write-tree", a, b])
-        );
+        assert_eq!(merged.is_clean, view.try_git(&["merge-tree", "--write-tree", a, b]));
     }
 }

@@ -41,17 +41,12 @@ fn a_path_is_taken_as_typed_here_and_as_the_answer_names_it() {
             args.extend(["--theirs", path]);
         }
         let answer = below.json(&args);
-        answer
-            .get("settled")
-            .cloned()
-            .unwrap_or(answer["code"].clone())
+        answer.get("settled").cloned().unwrap_or(answer["code"].clone())
     };
     // Whatever the answer lists can be pasted.
     let answer = below.json(&["merge", "try"]);
     let listed = answer["conflicts"].as_array().unwrap().iter();
-    let listed: Vec<_> = listed
-        .map(|c| c["path"].as_str().unwrap().to_owned())
-        .collect();
+    let listed: Vec<_> = listed.map(|c| c["path"].as_str().unwrap().to_owned()).collect();
     assert_eq!(listed, ["dir/b.txt", "dir/c.txt", "dir/dir/b.txt"]);
     assert_eq!(settled(&["dir/c.txt"]), json!(["dir/c.txt"]));
     assert_eq!(settled(&["c.txt"]), json!(["dir/c.txt"]));
@@ -74,22 +69,13 @@ fn the_markers_of_a_pick_say_what_is_picked_as_git_does() {
         sandbox.git(&["config", "merge.conflictStyle", style]);
         sandbox.git(&["config", "core.abbrev", "8"]);
         sandbox.git(&["switch", "-q", "fork/try"]);
-        sandbox.git(&[
-            "commit",
-            "-q",
-            "--amend",
-            "-m",
-            "it's \u{1b}[31m(red)\n\nbody",
-        ]);
+        sandbox.git(&["commit", "-q", "--amend", "-m", "it's \u{1b}[31m(red)\n\nbody"]);
         sandbox.git(&["switch", "-q", "main"]);
         sandbox.write("a.txt", "ours\n");
         sandbox.git(&["commit", "-qam", "ours"]);
         let referee = sandbox.copy("referee");
         assert!(!referee.try_git(&["cherry-pick", "fork/try"]));
-        assert_eq!(
-            sandbox.run(&["cherry-pick", "fork/try", "--resolve"]).code,
-            1
-        );
+        assert_eq!(sandbox.run(&["cherry-pick", "fork/try", "--resolve"]).code, 1);
         let theirs = std::fs::read_to_string(sandbox.outside().join("referee/a.txt")).unwrap();
         let theirs = theirs.replace('\u{1b}', " ");
         assert_eq!(sandbox.read("a.txt"), theirs, "{style}");
@@ -108,14 +94,7 @@ fn a_new_tool_goes_through_the_filters_of_git() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "attributes"]);
     let new = |name| {
-        let what = [
-            "--template",
-            "rust_crate",
-            "--purpose",
-            "signal",
-            "--name",
-            name,
-        ];
+        let what = ["--template", "rust_crate", "--purpose", "signal", "--name", name];
         let more = ["--capability", "filter signals", "--license", "MIT"];
         sandbox.json(&[&["tools", "new"][..], &what, &more].concat())
     };
@@ -145,12 +124,7 @@ fn a_file_of_a_nested_repository_in_the_way_is_refused() {
         if ignored {
             sandbox.write(".git/info/exclude", "vendor/\n");
         }
-        assert!(
-            ignored
-                || !sandbox
-                    .copy("referee")
-                    .try_git(&["merge", "-q", "fork/try"])
-        );
+        assert!(ignored || !sandbox.copy("referee").try_git(&["merge", "-q", "fork/try"]));
         let before = sandbox.visible_state();
         for args in [
             &["merge", "try"][..],
@@ -182,13 +156,7 @@ fn sparse() -> Sandbox {
     sandbox.git(&["commit", "-qm", "theirs"]);
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "ours"]);
-    sandbox.git(&[
-        "sparse-checkout",
-        "set",
-        "--cone",
-        "--no-sparse-index",
-        "dir",
-    ]);
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--no-sparse-index", "dir"]);
     sandbox
 }
 
@@ -224,17 +192,11 @@ fn a_killed_merge_in_a_sparse_checkout_leaves_out_the_same() {
     sandbox.git(&["sparse-checkout", "set", "--cone", "dir", "far"]);
     let referee = sandbox.copy("referee");
     referee.git(&["merge", "-q", "--no-edit", "fork/try"]);
-    let world = World {
-        die_at: Some("files-moved"),
-        ..sandbox.world()
-    };
+    let world = World { die_at: Some("files-moved"), ..sandbox.world() };
     assert_ne!(sandbox.run_in(world, &["merge", "try"]).code, 0);
     sandbox.automatic_checkpoint();
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    assert_eq!(
-        sandbox.git(&["ls-files", "-t"]),
-        referee.git(&["ls-files", "-t"])
-    );
+    assert_eq!(sandbox.git(&["ls-files", "-t"]), referee.git(&["ls-files", "-t"]));
     assert!(!sandbox.path("away").exists());
 }
 
@@ -244,13 +206,7 @@ fn a_conflict_outside_the_cone_is_seen() {
     sandbox.git(&["sparse-checkout", "disable"]);
     sandbox.write("far/old.txt", "ours\n");
     sandbox.git(&["commit", "-qam", "ours"]);
-    sandbox.git(&[
-        "sparse-checkout",
-        "set",
-        "--cone",
-        "--no-sparse-index",
-        "dir",
-    ]);
+    sandbox.git(&["sparse-checkout", "set", "--cone", "--no-sparse-index", "dir"]);
     assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
     assert!(sandbox.read("far/old.txt").contains("<<<<<<<"));
     assert!(!sandbox.path("far/new.txt").exists());

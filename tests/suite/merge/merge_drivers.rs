@@ -84,12 +84,7 @@ impl Driven {
 
     /// Runs the driver as git does, in the directory of the files.
     fn driver(&self, args: &[&str]) -> Output {
-        self.view
-            .program()
-            .arg("merge-driver")
-            .args(args)
-            .output()
-            .unwrap()
+        self.view.program().arg("merge-driver").args(args).output().unwrap()
     }
 
     fn has_leftovers(&self) -> bool {
@@ -123,11 +118,8 @@ fn git_merges_fields_of_a_decision_and_keeps_the_rest() {
     let driven = Driven::new();
     let base = "{\"decision_id\": \"d\", \"title\": \"t\",\n \"why\": \"ü\"}\n";
     let path = "design/decisions/2026/d.json";
-    let texts = [
-        base,
-        &base.replace("\"t\"", "\"T\""),
-        &base.replace("\"d\"", "\"d\", \"new\": [1]"),
-    ];
+    let texts =
+        [base, &base.replace("\"t\"", "\"T\""), &base.replace("\"d\"", "\"d\", \"new\": [1]")];
     let (is_clean, text) = driven.merged(path, texts);
     assert!(is_clean, "{text}");
     assert_eq!(
@@ -151,10 +143,8 @@ fn a_conflict_of_decisions_has_marks_and_is_settled_with_git() {
         ])
     };
     let path = "design/decisions/d.json";
-    let (is_clean, text) = driven.merged(
-        path,
-        [&with("t", "1"), &with("ours", "1"), &with("theirs", "2")],
-    );
+    let (is_clean, text) =
+        driven.merged(path, [&with("t", "1"), &with("ours", "1"), &with("theirs", "2")]);
     assert!(!is_clean);
     let expected = lines(&[
         "{",
@@ -169,10 +159,7 @@ fn a_conflict_of_decisions_has_marks_and_is_settled_with_git() {
     ]);
     assert_eq!(text, expected);
     let sandbox = &driven.sandbox;
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        format!("UU {path}")
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), format!("UU {path}"));
     sandbox.git(&["checkout", "--theirs", path]);
     sandbox.git(&["add", path]);
     sandbox.git(&["commit", "-qm", "settled"]);
@@ -184,17 +171,10 @@ fn what_is_said_about_a_conflict_names_the_field() {
     let driven = Driven::new();
     driven.commit(
         "design/decisions/d.json",
-        [
-            b"{\"a\": {\"b\": 1}}\n",
-            b"{\"a\": {\"b\": 2}}\n",
-            b"{\"a\": {\"b\": 3}}\n",
-        ],
+        [b"{\"a\": {\"b\": 1}}\n", b"{\"a\": {\"b\": 2}}\n", b"{\"a\": {\"b\": 3}}\n"],
     );
     let (_, said) = driven.merge();
-    assert!(
-        said.contains("'design/decisions/d.json': a/b: both changed it"),
-        "{said}"
-    );
+    assert!(said.contains("'design/decisions/d.json': a/b: both changed it"), "{said}");
 }
 
 #[test]
@@ -206,39 +186,26 @@ fn a_decision_file_of_scalars_without_an_id_is_not_emptied() {
         "{\"title\": \"t\", \"n\": 2}\n",
     ];
     let (is_clean, text) = driven.merged("design/decisions/plain.json", texts);
-    assert_eq!(
-        (is_clean, text.as_str()),
-        (true, "{\"title\": \"T\", \"n\": 2}\n")
-    );
+    assert_eq!((is_clean, text.as_str()), (true, "{\"title\": \"T\", \"n\": 2}\n"));
 }
 
 #[test]
 fn a_deletion_in_a_decision_list_is_honored_by_git_merge() {
     let driven = Driven::new();
-    let base = lines(&[
-        "[",
-        "  {\"decision_id\": \"a\"},",
-        "  {\"decision_id\": \"b\", \"t\": 1}",
-        "]",
-    ]);
+    let base =
+        lines(&["[", "  {\"decision_id\": \"a\"},", "  {\"decision_id\": \"b\", \"t\": 1}", "]"]);
     let ours = lines(&["[", "  {\"decision_id\": \"b\", \"t\": 1}", "]"]);
     let theirs = base.replace("\"t\": 1", "\"t\": 2");
     let (is_clean, text) = driven.merged("design/decisions/l.json", [&base, &ours, &theirs]);
-    assert_eq!(
-        (is_clean, text),
-        (true, ours.replace("\"t\": 1", "\"t\": 2"))
-    );
+    assert_eq!((is_clean, text), (true, ours.replace("\"t\": 1", "\"t\": 2")));
 }
 
 #[test]
 fn other_folders_named_decisions_are_merged_as_text() {
     let driven = Driven::new();
     let base = "{\"a\": 1, \"b\": 1}\n";
-    let texts = [
-        base,
-        &base.replace("\"a\": 1", "\"a\": 2"),
-        &base.replace("\"b\": 1", "\"b\": 2"),
-    ];
+    let texts =
+        [base, &base.replace("\"a\": 1", "\"a\": 2"), &base.replace("\"b\": 1", "\"b\": 2")];
     let (is_clean, _) = driven.merged("docs/decisions/d.json", texts);
     assert!(!is_clean);
 }
@@ -247,20 +214,11 @@ fn other_folders_named_decisions_are_merged_as_text() {
 fn graphs_are_merged_as_sets_by_git() {
     let driven = Driven::new();
     let graph = |triples: &[&str]| {
-        format!(
-            "{{\n  \"triples\": [\n    {}\n  ]\n}}\n",
-            triples.join(",\n    ")
-        )
+        format!("{{\n  \"triples\": [\n    {}\n  ]\n}}\n", triples.join(",\n    "))
     };
-    let (a, b, c) = (
-        "[\"a\", \"p\", \"o\"]",
-        "[\"b\", \"p\", \"o\"]",
-        "[\"c\", \"p\", \"o\"]",
-    );
-    let (is_clean, text) = driven.merged(
-        "kg/x.kg.json",
-        [&graph(&[b]), &graph(&[a, b]), &graph(&[c])],
-    );
+    let (a, b, c) = ("[\"a\", \"p\", \"o\"]", "[\"b\", \"p\", \"o\"]", "[\"c\", \"p\", \"o\"]");
+    let (is_clean, text) =
+        driven.merged("kg/x.kg.json", [&graph(&[b]), &graph(&[a, b]), &graph(&[c])]);
     assert_eq!((is_clean, text), (true, graph(&[a, c])));
 }
 
@@ -283,10 +241,7 @@ fn budgets_are_merged_by_git_with_their_comments() {
     let theirs = base.replace("100", "150").replace("50\n", "40\n");
     let (is_clean, text) = driven.merged("a/budgets/b.yaml", [base, &ours, &theirs]);
     assert!(is_clean, "{text}");
-    assert_eq!(
-        text,
-        "# yearly\nteams:\n  core: 150 # big\n  lab: 40\n  name: y\n"
-    );
+    assert_eq!(text, "# yearly\nteams:\n  core: 150 # big\n  lab: 40\n  name: y\n");
 }
 
 #[test]
@@ -295,42 +250,26 @@ fn an_unreadable_budget_is_merged_as_text_and_never_emptied() {
     let base = "a: 1\nb: [\nc: 1\nd: 1\ne: 1\n";
     let (is_clean, text) = driven.merged(
         "budgets/b.yml",
-        [
-            base,
-            &base.replace("a: 1", "a: 2"),
-            &base.replace("e: 1", "e: 2"),
-        ],
+        [base, &base.replace("a: 1", "a: 2"), &base.replace("e: 1", "e: 2")],
     );
-    assert_eq!(
-        (is_clean, text.as_str()),
-        (true, "a: 2\nb: [\nc: 1\nd: 1\ne: 2\n")
-    );
+    assert_eq!((is_clean, text.as_str()), (true, "a: 2\nb: [\nc: 1\nd: 1\ne: 2\n"));
 }
 
 #[test]
 fn a_file_that_is_not_understood_gets_the_marks_of_git() {
     let driven = Driven::new();
-    let (is_clean, text) = driven.merged(
-        "design/decisions/d.json",
-        ["{\"a\":\n", "{\"b\":\n", "{\"c\":\n"],
-    );
+    let (is_clean, text) =
+        driven.merged("design/decisions/d.json", ["{\"a\":\n", "{\"b\":\n", "{\"c\":\n"]);
     assert!(!is_clean);
-    assert_eq!(
-        text,
-        "<<<<<<< HEAD\n{\"b\":\n=======\n{\"c\":\n>>>>>>> theirs\n"
-    );
+    assert_eq!(text, "<<<<<<< HEAD\n{\"b\":\n=======\n{\"c\":\n>>>>>>> theirs\n");
 }
 
 #[test]
 fn the_text_merge_follows_the_conflict_style_of_git() {
     let driven = Driven::new();
-    driven
-        .sandbox
-        .git(&["config", "merge.conflictStyle", "diff3"]);
-    let (_, text) = driven.merged(
-        "design/decisions/d.json",
-        ["{\"a\":\n", "{\"b\":\n", "{\"c\":\n"],
-    );
+    driven.sandbox.git(&["config", "merge.conflictStyle", "diff3"]);
+    let (_, text) =
+        driven.merged("design/decisions/d.json", ["{\"a\":\n", "{\"b\":\n", "{\"c\":\n"]);
     assert!(text.contains("||||||| "), "{text}");
 }
 
@@ -348,15 +287,8 @@ fn settings_in_the_tree_are_merged_by_rows() {
     ];
     let (is_clean, text) = driven.merged(path, [&texts[0], &texts[1], &texts[2]]);
     assert!(is_clean, "{text}");
-    assert!(
-        text.contains("name: one") && text.contains("name: two"),
-        "{text}"
-    );
-    let comments = |text: &str| {
-        text.lines()
-            .filter(|line| line.trim().starts_with('#'))
-            .count()
-    };
+    assert!(text.contains("name: one") && text.contains("name: two"), "{text}");
+    let comments = |text: &str| text.lines().filter(|line| line.trim().starts_with('#')).count();
     assert_eq!(comments(&text), comments(&base));
 }
 
@@ -365,20 +297,14 @@ fn a_merged_page_graph_stays_valid_and_is_noted_as_stale() {
     let driven = Driven::new();
     let graph = |inner: &str| format!("PAR1{inner}PAR1").into_bytes();
     driven.sandbox.write("b.txt", "b\n");
-    driven.commit(
-        "g/page_graph.parquet",
-        [&graph("base"), &graph("ours"), &graph("theirs")],
-    );
+    driven.commit("g/page_graph.parquet", [&graph("base"), &graph("ours"), &graph("theirs")]);
     let (is_clean, said) = driven.merge();
     assert!(is_clean, "{said}");
     assert_eq!(driven.sandbox.read("g/page_graph.parquet"), "PAR1oursPAR1");
     assert_eq!(driven.sandbox.git(&["status", "--porcelain"]), "");
     assert!(!driven.has_leftovers());
     let doctor = driven.sandbox.colony(&["doctor"]);
-    assert!(
-        doctor.contains("stale-page-graphs: 'g/page_graph.parquet': kept"),
-        "{doctor}"
-    );
+    assert!(doctor.contains("stale-page-graphs: 'g/page_graph.parquet': kept"), "{doctor}");
     driven.sandbox.colony(&["deinit", "--purge"]);
     assert!(!driven.sandbox.path(".git/colony").exists());
 }
@@ -386,10 +312,7 @@ fn a_merged_page_graph_stays_valid_and_is_noted_as_stale() {
 #[test]
 fn a_page_graph_that_only_they_have_in_order_is_theirs() {
     let driven = Driven::new();
-    driven.commit(
-        "page_graph.parquet",
-        [b"PAR1basePAR1", b"", b"PAR1theirsPAR1"],
-    );
+    driven.commit("page_graph.parquet", [b"PAR1basePAR1", b"", b"PAR1theirsPAR1"]);
     assert!(driven.merge().0);
     assert_eq!(driven.sandbox.read("page_graph.parquet"), "PAR1theirsPAR1");
 }
@@ -402,11 +325,7 @@ fn merge_tree_runs_the_drivers_and_a_preview_notes_nothing() {
     sandbox.write("page_graph.parquet", "PAR1basePAR1");
     driven.commit(
         "x.kg.json",
-        [
-            base.as_bytes(),
-            b"{\"a\": 2, \"b\": 1}\n",
-            b"{\"a\": 1, \"b\": 2}\n",
-        ],
+        [base.as_bytes(), b"{\"a\": 2, \"b\": 1}\n", b"{\"a\": 1, \"b\": 2}\n"],
     );
     let output = driven.output(&["merge-tree", "--write-tree", "main", "theirs"]);
     let text = String::from_utf8(output.stdout).unwrap();
@@ -420,22 +339,12 @@ fn merge_tree_runs_the_drivers_and_a_preview_notes_nothing() {
         .view
         .program()
         .env("COLONY_MERGE_PREVIEW", "1")
-        .args([
-            "merge-driver",
-            "colony-page-graph",
-            "ours",
-            "ours",
-            "theirs",
-            "p",
-        ])
+        .args(["merge-driver", "colony-page-graph", "ours", "ours", "theirs", "p"])
         .status();
     assert!(program.unwrap().success());
     assert!(!note.exists());
     assert_eq!(
-        driven
-            .driver(&["colony-page-graph", "ours", "ours", "theirs", "p"])
-            .status
-            .code(),
+        driven.driver(&["colony-page-graph", "ours", "ours", "theirs", "p"]).status.code(),
         Some(0)
     );
     assert!(note.exists());
@@ -450,43 +359,21 @@ fn a_criss_cross_is_merged_against_both_bases_in_one() {
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-q", "--allow-empty", "-m", message]);
     };
-    let file = |a: u8, b: u8| {
-        lines(&[
-            "{",
-            &format!("  \"a\": {a},"),
-            &format!("  \"b\": {b}"),
-            "}",
-        ])
-    };
+    let file =
+        |a: u8, b: u8| lines(&["{", &format!("  \"a\": {a},"), &format!("  \"b\": {b}"), "}"]);
     put(&file(0, 0), "base");
     sandbox.git(&["checkout", "-qb", "theirs"]);
     put(&file(0, 1), "t1");
     sandbox.git(&["checkout", "-q", "main"]);
     put(&file(1, 0), "o1");
     sandbox.git(&["tag", "o1"]);
-    assert!(
-        driven
-            .output(&["merge", "-q", "--no-edit", "theirs"])
-            .status
-            .success()
-    );
+    assert!(driven.output(&["merge", "-q", "--no-edit", "theirs"]).status.success());
     sandbox.git(&["checkout", "-q", "theirs"]);
-    assert!(
-        driven
-            .output(&["merge", "-q", "--no-edit", "o1"])
-            .status
-            .success()
-    );
+    assert!(driven.output(&["merge", "-q", "--no-edit", "o1"]).status.success());
     put(&file(1, 2), "t2");
     sandbox.git(&["checkout", "-q", "main"]);
     put(&file(2, 1), "o2");
-    assert_eq!(
-        sandbox
-            .git(&["merge-base", "--all", "main", "theirs"])
-            .lines()
-            .count(),
-        2
-    );
+    assert_eq!(sandbox.git(&["merge-base", "--all", "main", "theirs"]).lines().count(), 2);
     let (is_clean, said) = driven.merge();
     assert!(is_clean, "{said}");
     assert_eq!(sandbox.read("x.kg.json"), file(2, 2));
@@ -497,14 +384,7 @@ fn a_hostile_path_is_only_a_path() {
     let driven = Driven::new();
     let base = "{\"a\": 1, \"b\": 1}\n";
     let name = "-rf $(touch pwned) `touch pwned`; 'x' \"y\" %A \u{1b}[1m.kg.json";
-    driven.commit(
-        name,
-        [
-            base.as_bytes(),
-            b"{\"a\": 2, \"b\": 1}\n",
-            b"{\"a\": 1, \"b\": 2}\n",
-        ],
-    );
+    driven.commit(name, [base.as_bytes(), b"{\"a\": 2, \"b\": 1}\n", b"{\"a\": 1, \"b\": 2}\n"]);
     let (is_clean, said) = driven.merge();
     assert!(is_clean, "{said}");
     assert_eq!(driven.sandbox.read(name), "{\"a\": 2, \"b\": 2}\n");
@@ -514,25 +394,13 @@ fn a_hostile_path_is_only_a_path() {
 #[test]
 fn a_merge_in_a_linked_worktree_notes_a_stale_graph_for_all() {
     let driven = Driven::new();
-    driven.commit(
-        "page_graph.parquet",
-        [b"PAR1basePAR1", b"PAR1oursPAR1", b"PAR1theirsPAR1"],
-    );
+    driven.commit("page_graph.parquet", [b"PAR1basePAR1", b"PAR1oursPAR1", b"PAR1theirsPAR1"]);
     let linked = driven.sandbox.outside().join("linked");
-    driven.sandbox.git(&[
-        "worktree",
-        "add",
-        "-q",
-        "--detach",
-        linked.to_str().unwrap(),
-        "main",
-    ]);
+    driven.sandbox.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap(), "main"]);
     let merge = ["merge", "-q", "--no-edit", "theirs"];
     assert!(driven.view.at(linked).try_git(&merge));
     assert_eq!(
-        fs::read_dir(driven.sandbox.path(".git/colony/stale-page-graphs"))
-            .unwrap()
-            .count(),
+        fs::read_dir(driven.sandbox.path(".git/colony/stale-page-graphs")).unwrap().count(),
         1
     );
 }
@@ -540,10 +408,7 @@ fn a_merge_in_a_linked_worktree_notes_a_stale_graph_for_all() {
 #[test]
 fn without_the_program_git_merges_as_text_with_marks() {
     let driven = Driven::new().without_program();
-    driven.commit(
-        "design/decisions/d.json",
-        [b"{\"a\": 1}\n", b"{\"a\": 2}\n", b"{\"a\": 3}\n"],
-    );
+    driven.commit("design/decisions/d.json", [b"{\"a\": 1}\n", b"{\"a\": 2}\n", b"{\"a\": 3}\n"]);
     let (is_clean, said) = driven.merge();
     assert!(!is_clean, "{said}");
     assert_eq!(
@@ -555,10 +420,7 @@ fn without_the_program_git_merges_as_text_with_marks() {
 #[test]
 fn a_page_graph_without_the_program_conflicts_and_keeps_ours() {
     let driven = Driven::new().without_program();
-    driven.commit(
-        "page_graph.parquet",
-        [b"PAR1basePAR1", b"PAR1oursPAR1", b"PAR1theirsPAR1"],
-    );
+    driven.commit("page_graph.parquet", [b"PAR1basePAR1", b"PAR1oursPAR1", b"PAR1theirsPAR1"]);
     assert!(!driven.merge().0);
     assert_eq!(driven.sandbox.read("page_graph.parquet"), "PAR1oursPAR1");
 }
@@ -575,12 +437,7 @@ fn a_wrong_call_changes_no_file() {
     assert_eq!(code(&["colony-kg", "gone", "ours", "ours", "p"]), Some(128));
     assert_eq!(driven.sandbox.read("ours"), "{\"a\": 1}\n");
     assert!(!driven.sandbox.path("gone").exists());
-    assert!(
-        driven
-            .driver(&["colony-kg", "ours", "gone", "ours", "p"])
-            .stdout
-            .is_empty()
-    );
+    assert!(driven.driver(&["colony-kg", "ours", "gone", "ours", "p"]).stdout.is_empty());
 }
 
 #[test]
@@ -591,10 +448,8 @@ fn a_file_that_cannot_be_replaced_stays_as_it_is() {
     put("theirs", "{\"a\": 2}\n");
     driven.sandbox.write("d/ours.kept/x", "");
     // A folder cannot be replaced by a file, not even by root.
-    let code = driven
-        .driver(&["colony-kg", "d/ours.kept", "d/ours", "d/theirs", "p"])
-        .status
-        .code();
+    let code =
+        driven.driver(&["colony-kg", "d/ours.kept", "d/ours", "d/theirs", "p"]).status.code();
     assert_eq!(code, Some(128));
     assert!(driven.sandbox.path("d/ours.kept/x").exists());
     assert!(!driven.has_leftovers());
@@ -618,14 +473,8 @@ fn init_configures_drivers_once_and_deinit_removes_them_exactly() {
     sandbox.colony(&["init", "--no-lfs"]);
     let configured = sandbox.read(".git/config");
     let driver = sandbox.git(&["config", "merge.colony-kg.driver"]);
-    assert!(
-        driver.contains("git-colony merge-driver colony-kg '%A' '%O' '%B' %P"),
-        "{driver}"
-    );
-    assert_eq!(
-        sandbox.json(&["init", "--no-lfs"])["merge_drivers"],
-        serde_json::json!([])
-    );
+    assert!(driver.contains("git-colony merge-driver colony-kg '%A' '%O' '%B' %P"), "{driver}");
+    assert_eq!(sandbox.json(&["init", "--no-lfs"])["merge_drivers"], serde_json::json!([]));
     assert_eq!(sandbox.read(".git/config"), configured);
     let report = sandbox.colony(&["deinit"]);
     assert!(report.contains("5 merge drivers"), "{report}");
@@ -640,14 +489,8 @@ fn a_driver_of_the_user_stays_and_ours_goes_without_additions() {
     assert_eq!(report["merge_drivers"].as_array().unwrap().len(), 4);
     sandbox.git(&["config", "merge.colony-budget.recursive", "binary"]);
     sandbox.colony(&["deinit"]);
-    assert_eq!(
-        sandbox.git(&["config", "merge.colony-kg.driver"]),
-        "mine %A %O %B"
-    );
-    assert_eq!(
-        sandbox.git(&["config", "merge.colony-budget.recursive"]),
-        "binary"
-    );
+    assert_eq!(sandbox.git(&["config", "merge.colony-kg.driver"]), "mine %A %O %B");
+    assert_eq!(sandbox.git(&["config", "merge.colony-budget.recursive"]), "binary");
     assert!(!sandbox.read(".git/config").contains("git-colony"));
 }
 
@@ -660,11 +503,7 @@ fn doctor_reports_attributes_with_drivers_unknown_to_git() {
     let run = sandbox.run(&["doctor"]);
     assert_eq!(run.code, 1);
     assert!(run.stdout.contains("FAIL merge-drivers: attributes name drivers that git does not know, so it merges text: colony-kg"), "{}", run.stdout);
-    assert!(
-        run.stdout.contains("fix: git colony init"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("fix: git colony init"), "{}", run.stdout);
     sandbox.colony(&["init", "--no-lfs"]);
     assert_eq!(sandbox.run(&["doctor"]).code, 0);
 }
@@ -673,10 +512,7 @@ fn doctor_reports_attributes_with_drivers_unknown_to_git() {
 fn a_program_that_dies_leaves_ours_as_it_was() {
     let mut driven = Driven::new();
     driven.view = driven.view.stand_in("git-colony", "exit 101");
-    driven.commit(
-        "x.kg.json",
-        [b"{\"a\": 1}\n", b"{\"a\": 2}\n", b"{\"a\": 3}\n"],
-    );
+    driven.commit("x.kg.json", [b"{\"a\": 1}\n", b"{\"a\": 2}\n", b"{\"a\": 3}\n"]);
     assert!(!driven.merge().0);
     assert_eq!(driven.sandbox.read("x.kg.json"), "{\"a\": 2}\n");
 }
@@ -686,27 +522,11 @@ fn our_own_merge_and_pick_run_the_drivers_as_well() {
     let driven = Driven::new();
     let base = "{\"a\": 1, \"b\": 1}\n";
     let path = "'x' $(touch pwned).kg.json";
-    driven.commit(
-        path,
-        [
-            base.as_bytes(),
-            b"{\"a\": 2, \"b\": 1}\n",
-            b"{\"a\": 1, \"b\": 2}\n",
-        ],
-    );
+    driven.commit(path, [base.as_bytes(), b"{\"a\": 2, \"b\": 1}\n", b"{\"a\": 1, \"b\": 2}\n"]);
     for command in ["merge", "cherry-pick"] {
-        let output = driven
-            .view
-            .program()
-            .args([command, "theirs"])
-            .output()
-            .unwrap();
+        let output = driven.view.program().args([command, "theirs"]).output().unwrap();
         assert!(output.status.success(), "{command} {output:?}");
-        assert_eq!(
-            driven.sandbox.read(path),
-            "{\"a\": 2, \"b\": 2}\n",
-            "{command}"
-        );
+        assert_eq!(driven.sandbox.read(path), "{\"a\": 2, \"b\": 2}\n", "{command}");
         assert!(!driven.sandbox.path("pwned").exists());
         driven.sandbox.git(&["reset", "-q", "--hard", "HEAD^"]);
     }

@@ -84,10 +84,7 @@ fn a_clean_merge_is_the_one_git_makes() {
     assert_eq!(answer["outcome"], "merged");
     assert_eq!(answer["into"], "main");
     assert_eq!(answer["conflicts"], json!([]));
-    assert_eq!(
-        tree(&sandbox, "HEAD"),
-        referee.git(&["rev-parse", "HEAD^{tree}"])
-    );
+    assert_eq!(tree(&sandbox, "HEAD"), referee.git(&["rev-parse", "HEAD^{tree}"]));
     assert_eq!(sandbox.worktree(), referee.worktree());
     let said = ["log", "-1", "--format=%B%P"];
     assert_eq!(sandbox.git(&said), referee.git(&said));
@@ -114,14 +111,8 @@ fn a_branch_that_is_not_checked_out_only_moves() {
         (&after.head, &after.index, &after.worktree),
         (&before.head, &before.index, &before.worktree)
     );
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s", "release"]),
-        "brought in"
-    );
-    assert_eq!(
-        answer["commit"],
-        json!(sandbox.git(&["rev-parse", "release"]))
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s", "release"]), "brought in");
+    assert_eq!(answer["commit"], json!(sandbox.git(&["rev-parse", "release"])));
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), before);
     // On the fork itself, it goes to where it began.
@@ -141,13 +132,7 @@ fn a_dry_run_says_it_all_and_writes_nothing() {
         assert_eq!(sandbox.visible_state(), before);
         assert_eq!(sandbox.git(&["count-objects", "-v"]), objects);
         let done = sandbox.json(&["merge", "try"]);
-        for field in [
-            "outcome",
-            "files_changed",
-            "conflicts",
-            "bases",
-            "decisions",
-        ] {
+        for field in ["outcome", "files_changed", "conflicts", "bases", "decisions"] {
             assert_eq!(told[field], done[field], "{field}");
         }
     }
@@ -178,11 +163,7 @@ fn a_conflict_changes_nothing_and_leaves_no_object() {
     assert_eq!(answer["conflicts"], expected);
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(sandbox.git(&["count-objects", "-v"]), objects);
-    assert_eq!(
-        sandbox.json(&["ops"])["ops"].as_array().unwrap().len(),
-        1,
-        "only the fork"
-    );
+    assert_eq!(sandbox.json(&["ops"])["ops"].as_array().unwrap().len(), 1, "only the fork");
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("merge_conflicted", run.stdout);
     });
@@ -190,12 +171,7 @@ fn a_conflict_changes_nothing_and_leaves_no_object() {
 
 /// A conflict of each kind: its name, the state both begin with, what each side does.
 const KINDS: [(&str, Act, Act, Act); 9] = [
-    (
-        "add_add",
-        |_| {},
-        |s| s.write("n", "ours\n"),
-        |s| s.write("n", "theirs\n"),
-    ),
+    ("add_add", |_| {}, |s| s.write("n", "ours\n"), |s| s.write("n", "theirs\n")),
     (
         "binary",
         |s| s.write("n", b"\0one"),
@@ -254,12 +230,8 @@ fn every_kind_of_conflict_has_its_name() {
     for (kind, before, ours, theirs) in KINDS {
         let sandbox = diverged(before, ours, theirs);
         let answer = sandbox.json(&["merge", "try"]);
-        let kinds: Vec<_> = answer["conflicts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|c| &c["kind"])
-            .collect();
+        let kinds: Vec<_> =
+            answer["conflicts"].as_array().unwrap().iter().map(|c| &c["kind"]).collect();
         assert_eq!(kinds, [kind], "{answer:#}");
         for side in ["--ours", "--theirs"] {
             let revision = if side == "--ours" { "main" } else { "fork/try" };
@@ -314,10 +286,7 @@ fn a_submodule_is_a_conflict_of_its_own() {
     set(&ids[2]);
     let answer = sandbox.json(&["merge", "side"]);
     assert_eq!(answer["conflicts"][0]["kind"], "submodule");
-    assert_eq!(
-        sandbox.error(&["merge", "side", "--both", "sub"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["merge", "side", "--both", "sub"]), "invalid-value");
     sandbox.colony(&["merge", "side", "--theirs", "sub"]);
     assert!(sandbox.git(&["ls-tree", "HEAD", "sub"]).contains(&ids[1]));
 }
@@ -353,11 +322,7 @@ fn a_submodule_that_was_not_updated_stops_no_merge() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), " M sub");
     sandbox.colony(&["merge", "further"]);
     assert!(sandbox.git(&["ls-tree", "HEAD", "sub"]).contains(&ids[2]));
-    assert_eq!(
-        view.git(&["rev-parse", "HEAD"]),
-        ids[0],
-        "it stays where it is"
-    );
+    assert_eq!(view.git(&["rev-parse", "HEAD"]), ids[0], "it stays where it is");
     sandbox.colony(&["undo"]);
     // What is staged is somebody's intent.
     let entry = format!("160000,{},sub", ids[0]);
@@ -392,17 +357,10 @@ fn both_sides_can_stay() {
     sandbox.check_invariants();
     let sandbox = conflicted();
     sandbox.colony(&["merge", "try", "--both", ".", "--theirs", "a.txt"]);
-    assert_eq!(
-        sandbox.read("a.txt"),
-        "theirs\n",
-        "the nearer choice counts"
-    );
+    assert_eq!(sandbox.read("a.txt"), "theirs\n", "the nearer choice counts");
     assert_eq!(sandbox.read("gone.txt"), "1\n2\n");
     let sandbox = conflicted();
-    assert_eq!(
-        sandbox.error(&["merge", "try", "--ours", "ours.txt"]),
-        "path-not-found"
-    );
+    assert_eq!(sandbox.error(&["merge", "try", "--ours", "ours.txt"]), "path-not-found");
 }
 
 #[test]
@@ -446,21 +404,14 @@ fn a_dirty_worktree_goes_along_where_the_paths_are_disjoint() {
     sandbox.colony(&["merge", "try"]);
     assert_eq!(sandbox.worktree(), referee.worktree());
     assert_eq!(sandbox.git(&["diff", "--cached", "--name-only"]), "a.txt");
-    assert_eq!(
-        tree(&sandbox, "HEAD"),
-        referee.git(&["rev-parse", "HEAD^{tree}"])
-    );
+    assert_eq!(tree(&sandbox, "HEAD"), referee.git(&["rev-parse", "HEAD^{tree}"]));
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), before);
     for (path, content) in [("both.txt", "edited\n"), ("theirs", "in the way\n")] {
         let sandbox = clean();
         sandbox.write(path, content);
         let before = sandbox.visible_state();
-        assert_eq!(
-            sandbox.error(&["merge", "try"]),
-            "uncommitted-edits",
-            "{path}"
-        );
+        assert_eq!(sandbox.error(&["merge", "try"]), "uncommitted-edits", "{path}");
         assert_eq!(sandbox.visible_state(), before);
         sandbox.check_invariants();
     }
@@ -479,10 +430,7 @@ fn fast_forward_unless_a_commit_is_asked_for() {
     let sandbox = ahead();
     let answer = sandbox.json(&["merge", "try"]);
     assert_eq!(answer["outcome"], "fast_forward");
-    assert_eq!(
-        sandbox.git(&["rev-parse", "main"]),
-        sandbox.git(&["rev-parse", "fork/try"])
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "main"]), sandbox.git(&["rev-parse", "fork/try"]));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     for (args, parents) in [(vec!["-m", "why"], 2), (vec!["--squash"], 1)] {
         let sandbox = ahead();
@@ -511,10 +459,7 @@ fn fast_forward_unless_a_commit_is_asked_for() {
 #[test]
 fn what_is_squashed_already_is_not_squashed_again() {
     let sandbox = clean();
-    assert_eq!(
-        sandbox.json(&["merge", "try", "--squash"])["outcome"],
-        "merged"
-    );
+    assert_eq!(sandbox.json(&["merge", "try", "--squash"])["outcome"], "merged");
     let before = sandbox.visible_state();
     for run in ["--dry-run", "-q"] {
         let answer = sandbox.json(&["merge", "try", "--squash", run]);
@@ -526,10 +471,7 @@ fn what_is_squashed_already_is_not_squashed_again() {
     sandbox.write("later.txt", "later\n");
     sandbox.colony(&["commit", "-m", "later", "--all"]);
     sandbox.git(&["switch", "-q", "main"]);
-    assert_eq!(
-        sandbox.json(&["merge", "try", "--squash"])["outcome"],
-        "merged"
-    );
+    assert_eq!(sandbox.json(&["merge", "try", "--squash"])["outcome"], "merged");
     assert!(sandbox.path("later.txt").exists());
 }
 
@@ -548,15 +490,9 @@ fn a_squash_carries_the_decisions_of_its_commits() {
     );
     let trailers = ["log", "-1", "--format=%(trailers:only,unfold)"];
     let carried = sandbox.git(&trailers);
-    assert_eq!(
-        carried,
-        format!("Colony-Decision: use-it\nColony-Squashed: {decided}")
-    );
+    assert_eq!(carried, format!("Colony-Decision: use-it\nColony-Squashed: {decided}"));
     let body = sandbox.git(&["log", "-1", "--format=%B"]);
-    assert!(
-        body.starts_with("Squash 'fork/try'\n\n* theirs\n* choose it\n"),
-        "{body}"
-    );
+    assert!(body.starts_with("Squash 'fork/try'\n\n* theirs\n* choose it\n"), "{body}");
 }
 
 #[test]
@@ -572,10 +508,7 @@ fn opened_conflicts_are_gits_own_and_end_with_continue() {
     assert_eq!(sandbox.git(&listed), referee.git(&listed));
     assert_eq!(sandbox.read("gone.txt"), "1\n2\n");
     let marked = sandbox.read("a.txt");
-    assert!(
-        marked.contains("<<<<<<< ") && marked.contains(">>>>>>> fork/try"),
-        "{marked}"
-    );
+    assert!(marked.contains("<<<<<<< ") && marked.contains(">>>>>>> fork/try"), "{marked}");
     let porcelain = ["status", "--porcelain"];
     assert_eq!(sandbox.git(&porcelain), referee.git(&porcelain));
     assert!(
@@ -590,14 +523,8 @@ fn opened_conflicts_are_gits_own_and_end_with_continue() {
     let answer = sandbox.json(&["merge", "--continue"]);
     assert_eq!(answer["outcome"], "merged");
     assert_eq!(answer["source"], "fork/try");
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%B"]),
-        "Merge branch 'fork/try'"
-    );
-    assert_eq!(
-        sandbox.git(&["rev-list", "--count", "main", "^fork/try"]),
-        "2"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%B"]), "Merge branch 'fork/try'");
+    assert_eq!(sandbox.git(&["rev-list", "--count", "main", "^fork/try"]), "2");
     assert!(!sandbox.path(".git/MERGE_HEAD").exists());
     assert!(!sandbox.path(".git/MERGE_MSG").exists());
     sandbox.check_invariants();
@@ -621,14 +548,8 @@ fn git_commit_ends_it_too_and_undo_goes_back_step_by_step() {
     sandbox.write("a.txt", "settled\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-q", "--no-edit"]);
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s"]),
-        "Merge branch 'fork/try'"
-    );
-    assert_eq!(
-        sandbox.git(&["rev-list", "--count", "main", "^fork/try"]),
-        "2"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "Merge branch 'fork/try'");
+    assert_eq!(sandbox.git(&["rev-list", "--count", "main", "^fork/try"]), "2");
     assert_eq!(sandbox.error(&["undo"]), "external-change");
     sandbox.colony(&["undo", "--force"]);
     assert!(sandbox.path(".git/MERGE_HEAD").exists());
@@ -657,30 +578,18 @@ fn abort_keeps_what_was_edited_meanwhile() {
         (&before.head, &before.index, &before.worktree)
     );
     assert_eq!(sandbox.error(&["merge", "--abort"]), "nothing-to-resolve");
-    assert_eq!(
-        sandbox.error(&["merge", "--continue"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["merge", "--continue"]), "nothing-to-resolve");
     sandbox.colony(&["redo"]);
     assert_eq!(sandbox.read("a.txt"), "further\n");
     assert!(sandbox.path(".git/MERGE_HEAD").exists());
     // One that git began is git's.
     let sandbox = conflicted();
     assert!(!sandbox.try_git(&["merge", "-q", "fork/try"]));
-    assert_eq!(
-        sandbox.error(&["merge", "--abort"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["merge", "--abort"]), "operation-in-progress");
     sandbox.git(&["checkout", "-q", "--theirs", "a.txt"]);
     sandbox.git(&["add", "-A"]);
     sandbox.colony(&["merge", "--continue"]);
-    assert_eq!(
-        sandbox
-            .git(&["log", "-1", "--format=%P"])
-            .split(' ')
-            .count(),
-        2
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%P"]).split(' ').count(), 2);
 }
 
 #[test]
@@ -702,10 +611,7 @@ fn a_large_file_is_chosen_and_never_merged_as_text() {
 fn both_versions_of_a_large_file_are_owned_by_git_lfs() {
     let sandbox = diverged(
         |s| {
-            s.write(
-                ".gitattributes",
-                "*.stl filter=lfs -text\n/big.bin filter=lfs -text\n",
-            );
+            s.write(".gitattributes", "*.stl filter=lfs -text\n/big.bin filter=lfs -text\n");
             s.write("parts/a.v1.stl", pointer('1'));
             s.write("big.bin", pointer('1'));
         },
@@ -724,10 +630,7 @@ fn both_versions_of_a_large_file_are_owned_by_git_lfs() {
     assert_eq!(sandbox.read("parts/a~fork_try.v1.stl"), pointer('3'));
     sandbox.colony(&["undo"]);
     // No other name than this one is git-lfs's.
-    assert_eq!(
-        sandbox.error(&["merge", "try", "--both", "."]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["merge", "try", "--both", "."]), "invalid-value");
     sandbox.check_invariants();
 }
 
@@ -761,13 +664,7 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     sandbox.git(&["branch", "goal"]);
     sandbox.git(&["switch", "-q", "--detach"]);
     for step in 0..9 {
-        sandbox.git(&[
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            &format!("step {step}"),
-        ]);
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", &format!("step {step}")]);
         sandbox.git(&["update-ref", &format!("refs/steps/{step}"), "HEAD"]);
     }
     sandbox.git(&["switch", "-q", "main"]);
@@ -792,10 +689,7 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     sandbox.remove(".git/n");
     let answer = sandbox.json(&["merge", "try", "--into", "goal"]);
     assert_eq!(answer["outcome"], "merged", "{answer:#}");
-    assert_eq!(
-        sandbox.git(&["rev-parse", "goal^1"]),
-        sandbox.git(&["rev-parse", "refs/steps/8"])
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "goal^1"]), sandbox.git(&["rev-parse", "refs/steps/8"]));
     sandbox.check_invariants();
 }
 
@@ -805,18 +699,12 @@ fn hints_of_a_merge_can_be_followed() {
     sandbox.git(&["branch", "other", "main"]);
     let run = sandbox.run(&["merge", "try", "--into", "other"]);
     assert!(
-        run.stdout
-            .contains("--both PATH\nopen them: git switch 'other'   # then"),
+        run.stdout.contains("--both PATH\nopen them: git switch 'other'   # then"),
         "{}",
         run.stdout
     );
     sandbox.git(&["switch", "-q", "other"]);
-    assert_eq!(
-        sandbox
-            .run(&["merge", "try", "--into", "other", "--resolve"])
-            .code,
-        1
-    );
+    assert_eq!(sandbox.run(&["merge", "try", "--into", "other", "--resolve"]).code, 1);
     sandbox.colony(&["merge", "--abort"]);
     sandbox.git(&["switch", "-q", "main"]);
     let answer = sandbox.json(&["merge", "try", "--into", "nosuch"]);
@@ -904,29 +792,13 @@ fn where_it_cannot_go_it_says_so() {
     let sandbox = clean();
     assert_eq!(sandbox.error(&["merge", "nothing"]), "revision-not-found");
     assert_eq!(sandbox.error(&["merge", "main"]), "invalid-value");
-    assert_eq!(
-        sandbox.error(&["merge", "try", "--into", "HEAD~1"]),
-        "revision-not-found"
-    );
+    assert_eq!(sandbox.error(&["merge", "try", "--into", "HEAD~1"]), "revision-not-found");
     assert_eq!(sandbox.run(&["merge"]).code, 129);
     let other = sandbox.outside().join("other");
-    sandbox.git(&[
-        "worktree",
-        "add",
-        "-q",
-        "-b",
-        "busy",
-        other.to_str().unwrap(),
-    ]);
-    assert_eq!(
-        sandbox.error(&["merge", "try", "--into", "busy"]),
-        "branch-in-use"
-    );
+    sandbox.git(&["worktree", "add", "-q", "-b", "busy", other.to_str().unwrap()]);
+    assert_eq!(sandbox.error(&["merge", "try", "--into", "busy"]), "branch-in-use");
     sandbox.git(&["branch", "free"]);
-    assert_eq!(
-        sandbox.error(&["merge", "try", "--into", "free", "--resolve"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["merge", "try", "--into", "free", "--resolve"]), "invalid-value");
     sandbox.git(&["checkout", "-q", "--detach"]);
     sandbox.colony(&["merge", "try", "--into", "HEAD"]);
 }
@@ -943,11 +815,7 @@ fn an_opened_merge_is_left_by_our_own_abort() {
     );
     sandbox.colony(&["merge", "--abort"]);
     sandbox.colony(&["redo"]);
-    assert_eq!(
-        sandbox.read("a.txt"),
-        "settled\n",
-        "nothing was thrown away"
-    );
+    assert_eq!(sandbox.read("a.txt"), "settled\n", "nothing was thrown away");
 }
 
 #[test]
@@ -993,10 +861,7 @@ fn what_git_aborted_comes_back_with_every_file() {
     assert_eq!(sandbox.run(&["merge", "try", "--resolve"]).code, 1);
     sandbox.git(&["merge", "--abort"]);
     sandbox.colony(&["undo", "--force"]);
-    assert!(
-        sandbox.path("a.txt").exists(),
-        "a file in conflict is there"
-    );
+    assert!(sandbox.path("a.txt").exists(), "a file in conflict is there");
     assert!(sandbox.path(".git/MERGE_HEAD").exists());
     sandbox.colony(&["merge", "--abort"]);
     assert_eq!(sandbox.read("a.txt"), "ours\n");

@@ -22,12 +22,7 @@ static SIDED: Fixture = Fixture::new(|| {
     ] {
         sandbox.write(path, content);
         sandbox.git(&["add", "-A"]);
-        sandbox.git(&[
-            "commit",
-            "-qm",
-            &format!("change {path}"),
-            "--author=Zoe <z@x>",
-        ]);
+        sandbox.git(&["commit", "-qm", &format!("change {path}"), "--author=Zoe <z@x>"]);
     }
     sandbox.git(&["switch", "-q", "main"]);
     sandbox.write("a.txt", "main\n");
@@ -71,10 +66,8 @@ fn git_goes_on_with_the_rest_as_with_its_own() {
             let ids = ids.replace(&sandbox.git(&["rev-parse", "--short", "side"]), "side");
             ids.lines().last().unwrap().to_owned()
         };
-        let (ours, theirs) = (
-            sandbox.read(&format!(".git/{file}")),
-            std::fs::read_to_string(theirs).unwrap(),
-        );
+        let (ours, theirs) =
+            (sandbox.read(&format!(".git/{file}")), std::fs::read_to_string(theirs).unwrap());
         assert_eq!(short(&ours), short(&theirs), "{file}");
     }
     for git in [&sandbox.at(sandbox.root.clone()), &referee] {
@@ -102,11 +95,7 @@ fn git_goes_on_with_the_rest_as_with_its_own() {
 fn after_git_commit_the_rest_is_told_and_taken() {
     let sandbox = settled();
     sandbox.git(&["commit", "-q", "--no-edit"]);
-    assert!(
-        sandbox
-            .git(&["status"])
-            .contains("Cherry-pick currently in progress")
-    );
+    assert!(sandbox.git(&["status"]).contains("Cherry-pick currently in progress"));
     let status = sandbox.json(&["status"]);
     assert_eq!(status["in_progress"], "cherry-pick");
     let told = status["health"][0]["detail"].as_str().unwrap();
@@ -123,11 +112,7 @@ fn after_git_commit_the_rest_is_told_and_taken() {
         assert_eq!(sandbox.error(args), "operation-in-progress", "{args:?}");
     }
     let hint = sandbox.json(&["merge", "side"])["hint"].clone();
-    assert!(
-        hint.as_str()
-            .unwrap()
-            .starts_with("git colony cherry-pick --continue")
-    );
+    assert!(hint.as_str().unwrap().starts_with("git colony cherry-pick --continue"));
     let committed = sandbox.visible_state();
     let told = sandbox.json(&["cherry-pick", "--continue", "--dry-run"]);
     assert_eq!(told["picked"].as_array().unwrap().len(), 2);
@@ -160,10 +145,7 @@ fn commits_before_the_conflict_are_named_in_what_git_commits() {
     let message = sandbox.git(&["log", "-1", "--format=%B"]);
     for picked in ["side~3", "side~2"] {
         let id = sandbox.git(&["rev-parse", picked]);
-        assert!(
-            message.contains(&format!("(cherry picked from commit {id})")),
-            "{message}"
-        );
+        assert!(message.contains(&format!("(cherry picked from commit {id})")), "{message}");
     }
     let answer = sandbox.json(&["cherry-pick", "--continue"]);
     assert_eq!(answer["picked"].as_array().unwrap().len(), 1);
@@ -179,10 +161,7 @@ fn what_git_drops_is_not_taken_for_picked() {
     let left = ["side~1", "side"].map(|name| json!(sandbox.git(&["rev-parse", name])));
     assert_eq!(answer["detail"]["left"], json!(left));
     sandbox.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
-    assert_eq!(
-        subjects(&sandbox),
-        "Zoe change third.txt\nZoe change second.txt\nAda of main"
-    );
+    assert_eq!(subjects(&sandbox), "Zoe change third.txt\nZoe change second.txt\nAda of main");
 }
 
 #[test]
@@ -192,18 +171,12 @@ fn a_pick_that_git_ended_leaves_nothing_to_mistake() {
     assert_eq!(sandbox.run(OPEN).code, 1);
     sandbox.git(&["cherry-pick", "--abort"]);
     assert_eq!(sandbox.visible_state(), before);
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "nothing-to-resolve");
     // The same commit again, by git: it is git's.
     assert!(!sandbox.try_git(&["cherry-pick", "side~2"]));
     sandbox.git(&["checkout", "-q", "--theirs", "a.txt"]);
     sandbox.git(&["add", "a.txt"]);
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "operation-in-progress");
     sandbox.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
     assert_eq!(subjects(&sandbox), "Zoe change a.txt\nAda of main");
     sandbox.automatic_checkpoint();
@@ -218,10 +191,7 @@ fn a_sequence_that_git_began_is_not_overrun() {
     sandbox.git(&["commit", "-qa", "--no-edit"]);
     assert_eq!(sandbox.json(&["status"])["in_progress"], "cherry-pick");
     assert_eq!(sandbox.error(&["merge", "side"]), "operation-in-progress");
-    assert_eq!(
-        sandbox.error(&["cherry-pick", "--continue"]),
-        "operation-in-progress"
-    );
+    assert_eq!(sandbox.error(&["cherry-pick", "--continue"]), "operation-in-progress");
 }
 
 #[test]
@@ -229,10 +199,7 @@ fn a_death_at_any_step_leaves_the_list_of_git_before_or_after() {
     let committed = STEPS.iter().position(|step| *step == "committed").unwrap();
     for (number, step) in STEPS.iter().enumerate().skip(1) {
         let die = |sandbox: &Sandbox, args: &[&str]| {
-            let world = World {
-                die_at: Some(step),
-                ..sandbox.world()
-            };
+            let world = World { die_at: Some(step), ..sandbox.world() };
             assert_ne!(sandbox.run_in(world, args).code, 0, "{step}");
             sandbox.automatic_checkpoint();
             sandbox.check_invariants_of_git();

@@ -114,10 +114,7 @@ fn a_trailer_that_names_nothing_of_a_fork_hides_nothing_of_it() {
         desk.git(&["commit", "-q", "--allow-empty", "-m", &message]);
     }
     let row = desk.json(&["fleet"])["agents"][0].clone();
-    assert_eq!(
-        (&row["commits"], &row["merged"]),
-        (&1.into(), &false.into())
-    );
+    assert_eq!((&row["commits"], &row["merged"]), (&1.into(), &false.into()));
 }
 
 #[test]
@@ -181,19 +178,13 @@ fn a_fork_of_mine_does_not_become_work_of_agents_started_there() {
     let told = |desk: &Sandbox| {
         let fleet = desk.json(&["fleet"]);
         let rows = fleet["agents"].as_array().unwrap().clone();
-        let mut rows: Vec<_> = rows
-            .iter()
-            .map(|row| format!("{} {}", row["agent"], row["fork"]))
-            .collect();
+        let mut rows: Vec<_> =
+            rows.iter().map(|row| format!("{} {}", row["agent"], row["fork"])).collect();
         rows.sort();
         (rows, fleet["clashes"].as_array().unwrap().len())
     };
-    let all = [
-        r#""eve" "fork/eve""#,
-        r#""flo" "fork/flo""#,
-        r#"null "fork/s1""#,
-        r#"null "fork/s2""#,
-    ];
+    let all =
+        [r#""eve" "fork/eve""#, r#""flo" "fork/flo""#, r#"null "fork/s1""#, r#"null "fork/s2""#];
     let (rows, clashes) = told(&desk);
     assert_eq!(rows, all);
     assert_eq!(clashes, 1);

@@ -10,11 +10,7 @@ use crate::support::Sandbox;
 
 /// How many merges are generated.
 fn cases() -> usize {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        60_000
-    } else {
-        3_000
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 60_000 } else { 3_000 }
 }
 
 /// A sequence of numbers that is the same in every run.
@@ -63,11 +59,7 @@ fn edit_text(chance: &mut Chance, old: &str) -> String {
             new = lines[from..(from + 2).min(lines.len())].concat();
         }
         lines.splice(start..end, [new]);
-        lines = lines
-            .concat()
-            .split_inclusive('\n')
-            .map(str::to_owned)
-            .collect();
+        lines = lines.concat().split_inclusive('\n').map(str::to_owned).collect();
     }
     let mut new = lines.concat();
     if chance.below(40) == 0 {
@@ -93,11 +85,7 @@ fn edit(chance: &mut Chance, files: &mut Files) {
         }
         2 => put(files, path, ("120000", format!("to-{}", chance.below(3)))),
         3 => drop(files.get_mut(path).map(|file| file.0 = "100755")),
-        4 => put(
-            files,
-            path,
-            ("100644", "\0binary\n".repeat(1 + chance.below(2))),
-        ),
+        4 => put(files, path, ("100644", "\0binary\n".repeat(1 + chance.below(2)))),
         5 | 6 => put(files, path, ("100644", text(chance))),
         _ => {
             if let Some((mode, old)) = files.get(path).cloned() {
@@ -135,11 +123,7 @@ fn history(chance: &mut Chance, stream: &mut String, number: usize) {
 fn commit(stream: &mut String, (mark, from): (usize, Option<usize>), files: &Files) {
     let who = "committer A <a@example.com> 1700000000 +0000";
     stream.push_str("reset refs/heads/generated\n");
-    write!(
-        stream,
-        "commit refs/heads/generated\nmark :{mark}\n{who}\ndata 0\n"
-    )
-    .unwrap();
+    write!(stream, "commit refs/heads/generated\nmark :{mark}\n{who}\ndata 0\n").unwrap();
     if let Some(from) = from {
         writeln!(stream, "from :{from}").unwrap();
     }
@@ -154,16 +138,10 @@ fn commit(stream: &mut String, (mark, from): (usize, Option<usize>), files: &Fil
 fn import(sandbox: &Sandbox, stream: &str) -> Vec<Oid> {
     let marks = sandbox.path(".git/marks");
     let mut git = Command::new("git");
-    git.args(["fast-import", "--quiet"])
-        .current_dir(&sandbox.root);
+    git.args(["fast-import", "--quiet"]).current_dir(&sandbox.root);
     git.arg(format!("--export-marks={}", marks.display()));
     let mut child = git.stdin(Stdio::piped()).spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(stream.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(stream.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
     let mut commits = std::collections::BTreeMap::new();
     for line in std::fs::read_to_string(marks).unwrap().lines() {
@@ -178,9 +156,7 @@ fn notes(all: &[git_colony::testing::MergeNote]) -> Vec<(Vec<String>, &str)> {
     let paths = |note: &git_colony::testing::MergeNote| {
         note.paths.iter().map(ToString::to_string).collect()
     };
-    conflicts
-        .map(|note| (paths(note), note.kind.as_str()))
-        .collect()
+    conflicts.map(|note| (paths(note), note.kind.as_str())).collect()
 }
 
 #[test]
@@ -192,10 +168,7 @@ fn what_is_certain_of_a_merge_is_what_git_makes_of_it() {
     let commits = import(&sandbox, &stream);
     let world = sandbox.world();
     let repo = Repo::open(&world, ObjectWrites::InMemory).unwrap();
-    let pairs: Vec<_> = commits
-        .chunks(3)
-        .map(|three| (three[1], three[2]))
-        .collect();
+    let pairs: Vec<_> = commits.chunks(3).map(|three| (three[1], three[2])).collect();
     let asked = repo.preview_merges(&world, &pairs).unwrap();
     let mut merges = repo.certain_merges(&world);
     let (mut taken, mut joined, mut open) = (0, 0, 0);
@@ -205,9 +178,7 @@ fn what_is_certain_of_a_merge_is_what_git_makes_of_it() {
         };
         assert_eq!(certain.is_clean(), by_git.is_clean, "{number}");
         if certain.is_clean() {
-            let merged = certain
-                .write(&repo, repo.tree_of(Some(pair.0)).unwrap())
-                .unwrap();
+            let merged = certain.write(&repo, repo.tree_of(Some(pair.0)).unwrap()).unwrap();
             assert_eq!(merged.tree, by_git.tree, "{number}");
             let is_side = |commit| repo.tree_of(Some(commit)).unwrap() == merged.tree;
             if is_side(pair.0) || is_side(pair.1) || number % 2 == 0 {
@@ -277,10 +248,7 @@ fn a_certain_merge_is_previewed_without_git() {
     };
     let before = sandbox.git(&["count-objects"]);
     let told = without_git(&["merge", "side", "--dry-run"]);
-    assert!(
-        told.contains("merges cleanly") && told.contains("3 files"),
-        "{told}"
-    );
+    assert!(told.contains("merges cleanly") && told.contains("3 files"), "{told}");
     let told = without_git(&["cherry-pick", "fork/side", "--dry-run"]);
     assert!(told.contains("1 commit"), "{told}");
     sandbox.git(&["branch", "fork/other", "main"]);
@@ -316,18 +284,8 @@ fn a_preview_says_of_every_edit_what_the_merge_says() {
         disturb(&sandbox);
         let preview = sandbox.json(&["merge", "side", "--dry-run"]);
         let merged = sandbox.json(&["merge", "side"]);
-        for key in [
-            "ok",
-            "code",
-            "outcome",
-            "files_changed",
-            "ignored_kept",
-            "paths",
-        ] {
-            assert_eq!(
-                preview[key], merged[key],
-                "{what} {key}: {preview:#} {merged:#}"
-            );
+        for key in ["ok", "code", "outcome", "files_changed", "ignored_kept", "paths"] {
+            assert_eq!(preview[key], merged[key], "{what} {key}: {preview:#} {merged:#}");
         }
     }
 }
@@ -360,10 +318,7 @@ fn what_attributes_and_configuration_say_of_merges_is_for_git() {
         let sandbox = two_lines();
         sandbox.write("dir/b.txt", "main\n");
         commit_all(&sandbox, "clash");
-        assert_eq!(
-            sandbox.json(&["merge", "side", "--dry-run"])["outcome"],
-            "conflicted"
-        );
+        assert_eq!(sandbox.json(&["merge", "side", "--dry-run"])["outcome"], "conflicted");
         set(&sandbox);
         let answer = sandbox.json(&["merge", "side", "--dry-run"]);
         assert_eq!(answer["outcome"], "merged", "{where_}: {answer:#}");

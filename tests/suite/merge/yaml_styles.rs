@@ -21,13 +21,8 @@ enum Style {
     Commented,
 }
 
-const STYLES: [Style; 5] = [
-    Style::Block,
-    Style::Flow,
-    Style::Quoted,
-    Style::Anchored,
-    Style::Commented,
-];
+const STYLES: [Style; 5] =
+    [Style::Block, Style::Flow, Style::Quoted, Style::Anchored, Style::Commented];
 
 /// Writes a map of maps and scalars, each map below the root in its own style.
 fn write(root: &Value, style_of: impl Fn(&str) -> Style) -> String {
@@ -37,9 +32,8 @@ fn write(root: &Value, style_of: impl Fn(&str) -> Style) -> String {
         let shown = word(key, style);
         match value {
             Value::Object(members) if style == Style::Flow => {
-                let members = members
-                    .iter()
-                    .map(|(key, value)| format!("{key}: {}", scalar(value, style)));
+                let members =
+                    members.iter().map(|(key, value)| format!("{key}: {}", scalar(value, style)));
                 let members: Vec<_> = members.collect();
                 writeln!(text, "{shown}: {{{}}}", members.join(", ")).unwrap();
             }
@@ -83,12 +77,7 @@ fn scalar(value: &Value, style: Style) -> String {
 }
 
 fn budget() -> impl Strategy<Value = Value> {
-    let policy = select(vec![
-        None,
-        Some("min_on_increase"),
-        Some("max_on_increase"),
-        Some("ask"),
-    ]);
+    let policy = select(vec![None, Some("min_on_increase"), Some("max_on_increase"), Some("ask")]);
     (policy, limits()).prop_map(|(policy, limits)| {
         let mut metadata = json!({"owner": "ada"});
         if let Some(policy) = policy {
@@ -141,10 +130,7 @@ fn model(base: &Value, ours: &Value, theirs: &Value) -> Option<Value> {
 }
 
 fn cases() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: None,
-        ..ProptestConfig::with_cases(600)
-    }
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) }
 }
 
 proptest! {
@@ -198,11 +184,7 @@ fn rows_written_in_one_line_are_told_apart_by_their_names() {
     else {
         panic!("one name stands for two rows");
     };
-    let at: Vec<_> = both
-        .conflicts
-        .iter()
-        .map(|conflict| conflict.at.as_str())
-        .collect();
+    let at: Vec<_> = both.conflicts.iter().map(|conflict| conflict.at.as_str()).collect();
     assert_eq!(at, ["rows/new"]);
     assert_eq!(
         both.ours,

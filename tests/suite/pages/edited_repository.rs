@@ -31,10 +31,7 @@ pub(crate) fn pages(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let entry = |page: &Value| {
         let path = page["records"][0]["path"].as_str().unwrap();
         let directory = path.rsplit_once('/').map_or("", |(above, _)| above);
-        (
-            page["page_id"].as_str().unwrap().to_owned(),
-            directory.to_owned(),
-        )
+        (page["page_id"].as_str().unwrap().to_owned(), directory.to_owned())
     };
     pages.iter().map(entry).collect()
 }
@@ -66,10 +63,7 @@ fn an_edit_changes_the_pages_of_its_directory_only() {
     let sandbox = library();
     let first = map(&sandbox);
     assert_eq!(first["status"], "mapped");
-    assert_eq!(
-        (&first["pages_added"], &first["pages_kept"]),
-        (&first["pages"], &json!(0))
-    );
+    assert_eq!((&first["pages_added"], &first["pages_kept"]), (&first["pages"], &json!(0)));
     assert_eq!(map(&sandbox)["status"], "already_mapped");
     let before = pages(&sandbox);
     assert_eq!(first["pages"], before.len());
@@ -110,10 +104,7 @@ fn a_page_is_shown_with_the_text_whose_tokens_it_counts() {
         let (mut tokens, mut lines) = (0, Vec::new());
         for record in shown["records"].as_array().unwrap() {
             let path = record["path"].as_str().unwrap();
-            assert_eq!(
-                path.rsplit_once('/').map_or("", |(above, _)| above),
-                directory
-            );
+            assert_eq!(path.rsplit_once('/').map_or("", |(above, _)| above), directory);
             let place = |of: &str| usize::try_from(record[of].as_u64().unwrap()).unwrap();
             let range = place("start")..place("end");
             assert_eq!(record["text"], sandbox.read(path)[range]);
@@ -123,12 +114,7 @@ fn a_page_is_shown_with_the_text_whose_tokens_it_counts() {
         }
         let printed = sandbox.colony(&["pages", "show", &id, "--format", "json"]);
         let value = |line: &str| serde_json::from_str::<Value>(line).unwrap();
-        assert!(
-            printed
-                .lines()
-                .map(value)
-                .eq(lines.iter().map(|line| value(line)))
-        );
+        assert!(printed.lines().map(value).eq(lines.iter().map(|line| value(line))));
         assert_eq!(shown["tokens"], tokens);
         assert!(tokens <= 4096, "{tokens}");
         for (line, record) in lines.iter().zip(shown["records"].as_array().unwrap()) {
@@ -153,10 +139,7 @@ fn pages_are_listed_by_scope_and_path_and_piece_by_piece() {
     let mut seen = BTreeSet::new();
     for offset in 0..all.len() {
         let piece = sandbox.json(&["pages", "--limit", "1", "--offset", &offset.to_string()]);
-        assert_eq!(
-            (&piece["count"], &piece["total"]),
-            (&json!(1), &json!(all.len()))
-        );
+        assert_eq!((&piece["count"], &piece["total"]), (&json!(1), &json!(all.len())));
         seen.insert(piece["pages"][0]["page_id"].as_str().unwrap().to_owned());
     }
     assert_eq!(seen, all.keys().cloned().collect());
@@ -166,10 +149,7 @@ fn pages_are_listed_by_scope_and_path_and_piece_by_piece() {
     assert_eq!(count(&["--path", "src/file00.txt"]), 1);
     assert_eq!(count(&["--path", "nowhere"]), 0);
     assert_eq!(count(&["--scope", &scope]), all.len());
-    assert_eq!(
-        sandbox.error(&["pages", "--scope", "other"]),
-        "scope-not-found"
-    );
+    assert_eq!(sandbox.error(&["pages", "--scope", "other"]), "scope-not-found");
     for id in ["ffffffff", "nothing", "", "f".repeat(33).as_str()] {
         assert_eq!(sandbox.error(&["pages", "show", id]), "page-not-found");
     }
@@ -184,26 +164,16 @@ fn directories_replaced_by_files_leave_no_page() {
     commit(&sandbox);
     let gone = map(&sandbox);
     let of_docs = before.values().filter(|at| *at == "docs").count();
-    assert_eq!(
-        (&gone["pages_removed"], &gone["pages_added"]),
-        (&json!(of_docs), &json!(0))
-    );
+    assert_eq!((&gone["pages_removed"], &gone["pages_added"]), (&json!(of_docs), &json!(0)));
     assert!(pages(&sandbox).values().all(|at| at != "docs"));
 
     sandbox.remove("src");
     sandbox.write("src", "a file now\n");
     commit(&sandbox);
     let in_place = map(&sandbox);
-    assert_eq!(
-        pages(&sandbox).into_values().collect::<BTreeSet<_>>(),
-        set(&["", "dir"])
-    );
+    assert_eq!(pages(&sandbox).into_values().collect::<BTreeSet<_>>(), set(&["", "dir"]));
     let of_src = before.values().filter(|at| at.starts_with("src")).count();
-    assert_eq!(
-        in_place["pages_removed"],
-        of_src + 1,
-        "and the page of the top"
-    );
+    assert_eq!(in_place["pages_removed"], of_src + 1, "and the page of the top");
     sandbox.git(&["rm", "-q", "-r", "."]);
     sandbox.git(&["commit", "-qm", "nothing is left"]);
     let empty = map(&sandbox);
@@ -230,20 +200,14 @@ fn a_row_that_fails_stops_no_other_and_leaves_nothing() {
     let answer = sandbox.json(&["map"]);
     assert_eq!(answer["ok"], false);
     let status = |at: usize| answer["results"][at]["status"].clone();
-    assert_eq!(
-        (status(0), status(1)),
-        (json!("already_mapped"), json!("error"))
-    );
+    assert_eq!((status(0), status(1)), (json!("already_mapped"), json!("error")));
     let stats = sandbox.json(&["pages", "stats"]);
     let scopes = stats["scopes"].as_array().unwrap();
     assert_eq!(scopes.len(), 1, "{stats:#}");
     assert!(scopes[0]["scope_id"].as_str().unwrap().ends_with(":code"));
     assert!(pages(&sandbox).values().all(|at| at.starts_with("src")));
     let records = sandbox.git(&["ls-tree", "-r", "--name-only", "refs/colony/scopes"]);
-    assert!(
-        records.contains("code") && !records.contains("lost"),
-        "{records}"
-    );
+    assert!(records.contains("code") && !records.contains("lost"), "{records}");
 
     let alone = sandbox.json(&["map", "--source", "code"]);
     assert_eq!((&alone["ok"], &alone["count"]), (&json!(true), &json!(1)));
@@ -272,14 +236,7 @@ fn a_dry_run_says_what_would_be_mapped_and_writes_nothing() {
     assert_eq!((everything(), pages(&sandbox)), before);
     assert_eq!(sandbox.json(&["pages"])["stale"], true);
     let real = map(&sandbox);
-    for what in [
-        "pages",
-        "records",
-        "tokens",
-        "pages_added",
-        "pages_removed",
-        "pages_kept",
-    ] {
+    for what in ["pages", "records", "tokens", "pages_added", "pages_removed", "pages_kept"] {
         assert_eq!(dry["results"][0][what], real[what], "{what}");
     }
 }

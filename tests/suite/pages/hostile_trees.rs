@@ -14,40 +14,25 @@ fn links_and_submodules_are_never_read_through() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.outside().join("secret.txt"), "the secret\n").unwrap();
     symlink("/etc", sandbox.path("etc")).unwrap();
-    symlink(
-        sandbox.outside().join("secret.txt"),
-        sandbox.path("dir/secret.txt"),
-    )
-    .unwrap();
+    symlink(sandbox.outside().join("secret.txt"), sandbox.path("dir/secret.txt")).unwrap();
     symlink("dir", sandbox.path("again")).unwrap();
     sandbox.git(&["add", "-A"]);
     let head = sandbox.git(&["rev-parse", "HEAD"]);
-    sandbox.git(&[
-        "update-index",
-        "--add",
-        "--cacheinfo",
-        &format!("160000,{head},sub"),
-    ]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{head},sub")]);
     sandbox.git(&["commit", "-qm", "links"]);
     let mapped = map(&sandbox);
     assert_eq!(mapped["records"], 2);
     assert_eq!(mapped["left_out"], json!([]));
     for id in pages(&sandbox).keys() {
         let shown = sandbox.json(&["pages", "show", id]).to_string();
-        assert!(
-            !shown.contains("secret") && !shown.contains("root:"),
-            "{shown}"
-        );
+        assert!(!shown.contains("secret") && !shown.contains("root:"), "{shown}");
     }
     let rows = "  - name: a\n    type: git_repo\n    start_dir: again/\n";
     sandbox.write(MAP, format!("schema_version: 1\nsources:\n{rows}"));
     sandbox.git(&["add", MAP]);
     sandbox.git(&["commit", "-qm", "map"]);
     let answer = sandbox.json(&["map"]);
-    assert_eq!(
-        answer["results"][0]["records"], 0,
-        "a link is no directory: {answer:#}"
-    );
+    assert_eq!(answer["results"][0]["records"], 0, "a link is no directory: {answer:#}");
 }
 
 /// Makes a commit of a tree with entries that git itself would write in no worktree.
@@ -98,11 +83,7 @@ fn names_of_any_bytes_are_mapped_and_reach_no_terminal() {
     }
     assert_eq!(found, names.iter().map(|name| name.to_vec()).collect());
     let ids: Vec<String> = pages_of(&listed);
-    let mut commands = vec![
-        vec!["map", "--rev", "odd"],
-        vec!["pages"],
-        vec!["pages", "stats"],
-    ];
+    let mut commands = vec![vec!["map", "--rev", "odd"], vec!["pages"], vec!["pages", "stats"]];
     commands.extend(ids.iter().map(|id| vec!["pages", "show", id]));
     for command in commands {
         for form in [&[][..], &["--json"]] {
@@ -155,11 +136,7 @@ fn how_much_a_source_may_list_is_a_setting_of_the_user() {
     sandbox.write(".colony/colony.toml", "[map]\nmaxEntries = 1\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "map"]);
-    assert_eq!(
-        sandbox.json(&["map"])["ok"],
-        true,
-        "the repository has no say"
-    );
+    assert_eq!(sandbox.json(&["map"])["ok"], true, "the repository has no say");
     sandbox.write("many/9", "text\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "ten"]);
@@ -175,19 +152,13 @@ fn how_much_a_source_may_list_is_a_setting_of_the_user() {
 
 fn pages_of(listed: &Value) -> Vec<String> {
     let pages = listed["pages"].as_array().unwrap().iter();
-    pages
-        .map(|page| page["page_id"].as_str().unwrap().to_owned())
-        .collect()
+    pages.map(|page| page["page_id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The bytes of a path as JSON has it.
 fn bytes_of(path: &Value) -> Vec<u8> {
     use base64::Engine as _;
-    let decode = |text: &str| {
-        base64::engine::general_purpose::STANDARD
-            .decode(text)
-            .unwrap()
-    };
+    let decode = |text: &str| base64::engine::general_purpose::STANDARD.decode(text).unwrap();
     match path.as_str() {
         Some(text) => text.as_bytes().to_vec(),
         None => decode(path["bytes"].as_str().unwrap()),
@@ -201,10 +172,7 @@ fn a_path_with_no_room_on_a_page_is_named_and_stops_nothing() {
     let long = "q7zk4-w".repeat(30);
     sandbox.write(&format!("dir/{long}"), "text\n");
     sandbox.write("dir/picture.png", b"\x89PNG\0\0");
-    sandbox.write(
-        "wide.txt",
-        "some words that fill a page of few tokens\n".repeat(40),
-    );
+    sandbox.write("wide.txt", "some words that fill a page of few tokens\n".repeat(40));
     commit(&sandbox);
     let mapped = sandbox.json(&["map"])["results"][0].clone();
     let left_out = json!([{"path": format!("dir/{long}"), "reason": "path_too_long"}]);

@@ -18,16 +18,10 @@ use crate::support::Sandbox;
 
 /// Makes a PDF without compression: a page for each text, all in one font.
 pub(crate) fn pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
-    let kids: Vec<String> = (0..pages.len())
-        .map(|n| format!("{} 0 R", 4 + 2 * n))
-        .collect();
+    let kids: Vec<String> = (0..pages.len()).map(|n| format!("{} 0 R", 4 + 2 * n)).collect();
     let mut objects = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
-        format!(
-            "<< /Type /Pages /Kids [{}] /Count {} >>",
-            kids.join(" "),
-            pages.len()
-        ),
+        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), pages.len()),
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_owned(),
     ];
     for (number, text) in pages.iter().enumerate() {
@@ -41,10 +35,7 @@ pub(crate) fn pdf(pages: &[&str], trailer: &str) -> Vec<u8> {
         } else {
             format!("BT /F1 12 Tf 72 700 Td ({text}) Tj ET")
         };
-        objects.push(format!(
-            "<< /Length {} >>\nstream\n{stream}\nendstream",
-            stream.len()
-        ));
+        objects.push(format!("<< /Length {} >>\nstream\n{stream}\nendstream", stream.len()));
     }
     let mut file = "%PDF-1.4\n".to_owned();
     let mut places = String::new();
@@ -100,9 +91,7 @@ fn fake(sandbox: &Sandbox, version: &str, lines: &str) -> PathBuf {
     fs::write(&text, format!("{head}{lines}\n")).unwrap();
     fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).unwrap();
     drop(fs::remove_file(&program));
-    let copied = std::process::Command::new("cp")
-        .args([&text, &program])
-        .status();
+    let copied = std::process::Command::new("cp").args([&text, &program]).status();
     assert!(copied.unwrap().success());
     folder
 }
@@ -152,21 +141,9 @@ fn the_pages_of_a_pdf_keep_their_numbers() {
     let records = read(&with_path(&sandbox, None), "lit/Paper.PDF").unwrap();
     let found: Vec<_> = records
         .iter()
-        .map(|record| {
-            (
-                record.page,
-                record.section_path.as_str(),
-                record.text.as_str(),
-            )
-        })
+        .map(|record| (record.page, record.section_path.as_str(), record.text.as_str()))
         .collect();
-    assert_eq!(
-        found,
-        [
-            (Some(1), "1", "The first page."),
-            (Some(3), "3", "The third page.")
-        ]
-    );
+    assert_eq!(found, [(Some(1), "1", "The first page."), (Some(3), "3", "The third page.")]);
     assert!(records[1].part.starts_with("p3#"), "{}", records[1].part);
 }
 
@@ -175,10 +152,7 @@ fn what_is_no_readable_pdf_is_named() {
     let sandbox = Sandbox::new();
     let world = with_path(&sandbox, None);
     let whole = pdf(&["Some text."], "");
-    assert_eq!(
-        pages(&world, whole.clone()),
-        Ok(vec!["Some text.\n\n".to_owned()])
-    );
+    assert_eq!(pages(&world, whole.clone()), Ok(vec!["Some text.\n\n".to_owned()]));
     assert_eq!(pages(&world, encrypted()), Err(ReadFault::Encrypted));
     for bytes in [&whole[..40], b"hello", b"", b"%PDF-1.4\n"] {
         let fault = pages(&world, bytes.to_vec()).unwrap_err();
@@ -193,9 +167,7 @@ fn what_is_no_readable_pdf_is_named() {
 fn a_pdf_without_an_extractor_is_named_and_other_files_are_read() {
     let sandbox = committed(&[("a.pdf", &pdf(&["Text."], "")), ("a.txt", b"Text.\n")]);
     let mut world = with_path(&sandbox, None);
-    world
-        .variables
-        .insert("PATH".into(), "/nonexistent:relative".into());
+    world.variables.insert("PATH".into(), "/nonexistent:relative".into());
     assert_eq!(read(&world, "a.pdf"), Err(ReadFault::ExtractorMissing));
     assert_eq!(read(&world, "a.txt").unwrap().len(), 1);
 }
@@ -225,11 +197,7 @@ fn an_extractor_that_never_ends_is_ended_with_all_it_started() {
     let state = || fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     let start = Instant::now();
     while !state().is_empty() && !state().contains(") Z ") {
-        assert!(
-            start.elapsed() < Duration::from_secs(10),
-            "{} lives",
-            pid.trim()
-        );
+        assert!(start.elapsed() < Duration::from_secs(10), "{} lives", pid.trim());
         std::thread::yield_now();
     }
 }
@@ -239,10 +207,7 @@ fn an_extractor_has_limits_of_memory_and_output() {
     let sandbox = Sandbox::new();
     let python = |size: &str| format!("exec python3 -c 'x = bytearray({size}); print(\"fits\")'");
     let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", &python("1 << 20"))));
-    assert_eq!(
-        pages(&world, pdf(&["x"], "")),
-        Ok(vec!["fits\n".to_owned()])
-    );
+    assert_eq!(pages(&world, pdf(&["x"], "")), Ok(vec!["fits\n".to_owned()]));
     let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", &python("8 << 30"))));
     let fault = pages(&world, pdf(&["x"], "")).unwrap_err();
     assert_eq!(fault.code(), "broken", "{fault}");
@@ -256,20 +221,14 @@ fn an_extractor_that_crashes_is_a_broken_document() {
     let sandbox = Sandbox::new();
     for (lines, said) in [
         ("kill -SEGV $$", "pdftotext-1.0 crashed"),
-        (
-            "echo 'cannot \u{1b}[31mread' >&2; exit 1",
-            "cannot [31mread",
-        ),
+        ("echo 'cannot \u{1b}[31mread' >&2; exit 1", "cannot [31mread"),
         ("exit 7", "pdftotext-1.0 exited with 7"),
     ] {
         let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", lines)));
         let reason = said.to_owned();
         assert_eq!(
             pages(&world, pdf(&["x"], "")),
-            Err(ReadFault::Broken {
-                reason,
-                passing: false
-            })
+            Err(ReadFault::Broken { reason, passing: false })
         );
     }
 }
@@ -279,14 +238,9 @@ fn an_extractor_sees_the_document_and_nothing_of_ours() {
     let sandbox = Sandbox::new();
     let lines = "cat > /dev/null; env; pwd";
     let mut world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", lines)));
-    world
-        .variables
-        .insert("GITHUB_TOKEN".into(), "ghp_secret".into());
+    world.variables.insert("GITHUB_TOKEN".into(), "ghp_secret".into());
     let seen = pages(&world, pdf(&["x"], "")).unwrap().concat();
-    assert!(
-        seen.contains("LANG=C.UTF-8") && seen.ends_with("\n/\n"),
-        "{seen}"
-    );
+    assert!(seen.contains("LANG=C.UTF-8") && seen.ends_with("\n/\n"), "{seen}");
     for name in ["GITHUB_TOKEN", "HOME", "GIT_"] {
         assert!(!seen.contains(name), "{seen}");
     }
@@ -315,10 +269,7 @@ fn our_own_extractor_beside_the_program_comes_first() {
     assert_eq!(pages(&world, pdf(&["x"], "")).unwrap_err().code(), "broken");
     // One that does not start is none.
     fs::write(&own, "").unwrap();
-    assert_eq!(
-        Extractor::find(&world).unwrap().unwrap().id(),
-        "pdftotext-1.0"
-    );
+    assert_eq!(Extractor::find(&world).unwrap().unwrap().id(), "pdftotext-1.0");
 }
 
 /// Needs the program itself: `cargo test --features pdf`.
@@ -343,16 +294,8 @@ fn our_own_extractor_names_what_poppler_names() {
 fn text_is_taken_out_once_by_each_version() {
     let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
     let count = sandbox.outside().join("count");
-    let lines = format!(
-        "cat > /dev/null; echo x >> '{}'; echo text",
-        count.display()
-    );
-    let runs = || {
-        fs::read_to_string(&count)
-            .unwrap_or_default()
-            .lines()
-            .count()
-    };
+    let lines = format!("cat > /dev/null; echo x >> '{}'; echo text", count.display());
+    let runs = || fs::read_to_string(&count).unwrap_or_default().lines().count();
     let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", &lines)));
     let first = read(&world, "a.pdf").unwrap();
     assert_eq!(read(&world, "a.pdf").unwrap(), first);
@@ -361,10 +304,7 @@ fn text_is_taken_out_once_by_each_version() {
     // What has been changed where it is kept is not believed.
     let kept = sandbox.outside().join("home/.cache/git-colony/texts-1.db");
     let sound = fs::read(&kept).unwrap();
-    let at = sound
-        .windows(6)
-        .position(|window| window == b"\"text\\")
-        .unwrap();
+    let at = sound.windows(6).position(|window| window == b"\"text\\").unwrap();
     let mut lie = sound.clone();
     lie[at + 1..at + 5].copy_from_slice(b"lies");
     for bytes in [lie, sound[..sound.len() / 2].to_vec(), Vec::new()] {
@@ -376,10 +316,7 @@ fn text_is_taken_out_once_by_each_version() {
     let newer = with_path(&sandbox, Some(&fake(&sandbox, "1.1", &lines)));
     assert_eq!(read(&newer, "a.pdf").unwrap(), first);
     assert_eq!(runs(), 5);
-    for world in [
-        with_path(&sandbox, Some(&fake(&sandbox, "1.0", &lines))),
-        newer,
-    ] {
+    for world in [with_path(&sandbox, Some(&fake(&sandbox, "1.0", &lines))), newer] {
         assert_eq!(read(&world, "a.pdf").unwrap(), first);
     }
     assert_eq!(runs(), 5);
@@ -390,10 +327,7 @@ fn a_failure_of_the_moment_is_not_kept() {
     let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
     let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", "kill -KILL $$")));
     assert_eq!(read(&world, "a.pdf").unwrap_err().code(), "broken");
-    let world = with_path(
-        &sandbox,
-        Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")),
-    );
+    let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")));
     assert_eq!(read(&world, "a.pdf").unwrap()[0].text, "text");
 }
 
@@ -409,12 +343,7 @@ fn what_cannot_be_read_is_tried_once_by_each_version() {
         sandbox.write(".colony/repo_map.yaml", map);
         let count = sandbox.outside().join("count");
         let lines = format!("cat > /dev/null; echo x >> '{}'; {answer}", count.display());
-        let runs = || {
-            fs::read_to_string(&count)
-                .unwrap_or_default()
-                .lines()
-                .count()
-        };
+        let runs = || fs::read_to_string(&count).unwrap_or_default().lines().count();
         for (number, version) in [(0, "1.0"), (1, "1.0"), (2, "1.1")] {
             // The directory is looked at again: something else in it has changed.
             sandbox.write("other.txt", format!("{number}\n"));
@@ -424,10 +353,7 @@ fn what_cannot_be_read_is_tried_once_by_each_version() {
             let run = sandbox.run_in(world, &["--json", "map"]);
             let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
             let left_out = &answer["results"][0]["left_out"][0];
-            assert_eq!(
-                (&left_out["path"], &left_out["reason"]),
-                (&"a.pdf".into(), &code.into())
-            );
+            assert_eq!((&left_out["path"], &left_out["reason"]), (&"a.pdf".into(), &code.into()));
             let wanted = if version == "1.0" { 1 } else { 2 };
             assert_eq!(runs(), wanted, "{code} {number}");
         }
@@ -437,10 +363,7 @@ fn what_cannot_be_read_is_tried_once_by_each_version() {
 #[test]
 fn what_takes_too_long_is_tried_again_the_next_day() {
     let sandbox = committed(&[("a.pdf", &pdf(&["x"], ""))]);
-    let world = with_path(
-        &sandbox,
-        Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")),
-    );
+    let world = with_path(&sandbox, Some(&fake(&sandbox, "1.0", "cat > /dev/null; echo text")));
     let day = world.now().timestamp() / 86_400;
     let blob = sandbox.git(&["rev-parse", "HEAD:a.pdf"]);
     let slow: Result<Vec<String>, ReadFault> = Err(ReadFault::TimedOut { seconds: 60 });
@@ -449,10 +372,7 @@ fn what_takes_too_long_is_tried_again_the_next_day() {
     cache.remember(&[(user_cache::key(&key), serde_json::to_vec(&slow).unwrap())]);
     assert_eq!(read(&world, "a.pdf").unwrap_err().code(), "timed_out");
     let tomorrow = sandbox.world_at(86_400);
-    let later = World {
-        clock: tomorrow.clock,
-        ..world
-    };
+    let later = World { clock: tomorrow.clock, ..world };
     assert_eq!(read(&later, "a.pdf").unwrap()[0].text, "text");
 }
 
@@ -470,11 +390,7 @@ fn chunks_are_ranges_of_the_document() {
     for record in &records {
         assert_eq!(record.text, text[record.start..record.end]);
         assert!(record.tokens <= 800 && record.section_start <= record.start);
-        assert!(
-            text[covered.min(record.start)..record.start]
-                .trim()
-                .is_empty()
-        );
+        assert!(text[covered.min(record.start)..record.start].trim().is_empty());
         covered = record.end;
     }
     assert!(text[covered..].trim().is_empty());
@@ -491,11 +407,7 @@ fn an_edit_leaves_the_names_of_other_chunks_alone() {
         format!("# Part {n}\n\n{sentences}\n\n")
     };
     let text: String = (0..20).map(section).collect();
-    let edited = text.replacen(
-        "# Part 3\n\n",
-        "# Part 3\n\nA new sentence stands here. ",
-        1,
-    );
+    let edited = text.replacen("# Part 3\n\n", "# Part 3\n\nA new sentence stands here. ", 1);
     let added = format!("# Part zero\n\nNew.\n\n{text}");
     let names = |text: &str| -> std::collections::BTreeSet<String> {
         let sandbox = committed(&[("a.md", text.as_bytes())]);
@@ -512,11 +424,7 @@ fn an_edit_leaves_the_names_of_other_chunks_alone() {
 
 #[test]
 fn the_same_words_twice_have_two_names() {
-    let text = format!(
-        "# A\n\n{}\n\n# A\n\n{}\n",
-        "word ".repeat(500),
-        "word ".repeat(500)
-    );
+    let text = format!("# A\n\n{}\n\n# A\n\n{}\n", "word ".repeat(500), "word ".repeat(500));
     let sandbox = committed(&[("a.md", text.as_bytes())]);
     let records = read(&sandbox.world(), "a.md").unwrap();
     let names: std::collections::BTreeSet<_> = records.iter().map(|r| &r.part).collect();
@@ -527,10 +435,7 @@ fn the_same_words_twice_have_two_names() {
 fn with_large_files() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.git(&["lfs", "install", "--local"]);
-    sandbox.write(
-        ".gitattributes",
-        "large/** filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "large/** filter=lfs diff=lfs merge=lfs -text\n");
     for (name, bytes) in [
         ("a.pdf", pdf(&["Page one.", "Page two."], "")),
         ("b.md", b"# Title\n\nSome words.\n".to_vec()),
@@ -595,10 +500,7 @@ fn a_missing_object_is_named_or_fetched() {
     let fetch = |blob: Oid, pointer: &Pointer| {
         hydrate::fetch_object(&session, blob, pointer, hydrate::Fetch::AsConfigured)
     };
-    assert_eq!(
-        read_with(&world, "large/b.md", Some(&fetch)).unwrap(),
-        before
-    );
+    assert_eq!(read_with(&world, "large/b.md", Some(&fetch)).unwrap(), before);
 }
 
 #[test]
@@ -620,10 +522,7 @@ fn an_object_with_other_bytes_than_its_own_is_not_believed() {
     for name in ["large/a.pdf", "large/b.md"] {
         let fault = read(&with_path(&sandbox, None), name).unwrap_err();
         assert_eq!(fault.code(), "lfs_missing", "{fault}");
-        assert!(
-            fault.to_string().contains("does not match its id"),
-            "{fault}"
-        );
+        assert!(fault.to_string().contains("does not match its id"), "{fault}");
     }
 }
 
@@ -647,15 +546,9 @@ fn a_row_of_literature_becomes_pages_of_chunks() {
     let id = pages["pages"][0]["page_id"].as_str().unwrap();
     let shown = sandbox.json(&["pages", "show", id])["pages"][0].clone();
     let texts = shown["records"].as_array().unwrap().iter();
-    let text: String = texts
-        .map(|record| record["text"].as_str().unwrap())
-        .collect();
+    let text: String = texts.map(|record| record["text"].as_str().unwrap()).collect();
     assert!(text.contains("A river runs to the sea.") && text.contains("A delta is wide."));
     assert!(
-        shown["records"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|record| record["path"] == "lit/rivers.md")
+        shown["records"].as_array().unwrap().iter().all(|record| record["path"] == "lit/rivers.md")
     );
 }

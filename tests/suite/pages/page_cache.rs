@@ -107,12 +107,7 @@ fn a_damaged_page_table_is_made_anew() {
             assert!(pages.is_empty() || pages == wanted, "{name}: {asked:#}");
         } else {
             assert_eq!(asked["code"], "cache-unusable", "{name}");
-            assert!(
-                asked["hint"]
-                    .as_str()
-                    .unwrap()
-                    .starts_with("git colony map")
-            );
+            assert!(asked["hint"].as_str().unwrap().starts_with("git colony map"));
         }
         assert_eq!(sandbox.json(&["map"])["ok"], true, "{name}");
         assert_eq!(listed(&sandbox.json(&LIST)), wanted, "{name}");
@@ -161,10 +156,7 @@ fn numbers_that_no_mapping_has_written_are_not_believed() {
             let asked = sandbox.json(command);
             // What nobody shows is not read.
             let same = command != LIST && asked["total"] == stats["total"];
-            assert!(
-                same || asked["code"] == "cache-unusable",
-                "{lie}: {asked:#}"
-            );
+            assert!(same || asked["code"] == "cache-unusable", "{lie}: {asked:#}");
         }
         fs::write(sandbox.path(TABLE), &lied).unwrap();
         let mapped = &sandbox.json(&["map"])["results"][0];
@@ -187,9 +179,8 @@ fn a_damaged_memory_of_cuts_changes_no_page() {
     let sound = fs::read(&path).unwrap();
     let text = b"\"t\":[\"u\",[[0,";
     let mut lie = sound.clone();
-    let places: Vec<usize> = (0..sound.len() - text.len())
-        .filter(|&at| sound[at..].starts_with(text))
-        .collect();
+    let places: Vec<usize> =
+        (0..sound.len() - text.len()).filter(|&at| sound[at..].starts_with(text)).collect();
     assert!(places.len() > 50, "{}", places.len());
     for at in places {
         lie[at + text.len()] = b'1';
@@ -240,11 +231,7 @@ fn obstruct(sandbox: &Sandbox, obstacle: &str, outside: &Path) {
         "a pipe" | "a pipe beside it" => {
             fs::create_dir_all(table.parent().unwrap()).unwrap();
             let beside = obstacle == "a pipe beside it";
-            let name = if beside {
-                "derived.db-wal"
-            } else {
-                "derived.db"
-            };
+            let name = if beside { "derived.db-wal" } else { "derived.db" };
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
             let place = table.with_file_name(name);
             rustix::fs::mknodat(rustix::fs::CWD, place, rustix::fs::FileType::Fifo, mode, 0)
@@ -268,20 +255,13 @@ fn where_no_page_table_can_be_the_answers_are_those_without_one() {
     fs::copy(sandbox.path(TABLE), &outside).unwrap();
     let theirs = fs::read(&outside).unwrap();
     let refs = sandbox.git_any(&["for-each-ref"]);
-    for obstacle in [
-        "a directory",
-        "a file above",
-        "a link",
-        "a pipe",
-        "a pipe beside it",
-        "no right to write",
-    ] {
+    for obstacle in
+        ["a directory", "a file above", "a link", "a pipe", "a pipe beside it", "no right to write"]
+    {
         obstruct(&sandbox, obstacle, &outside);
         let mapped = sandbox.run(&["--json", "map"]);
         assert_eq!(mapped.code, 0, "{obstacle}: {}", mapped.stdout);
-        let warnings = mapped
-            .stderr
-            .matches("warning: cannot use the page table: ");
+        let warnings = mapped.stderr.matches("warning: cannot use the page table: ");
         assert_eq!(warnings.count(), 1, "{obstacle}: {}", mapped.stderr);
         assert!(fs::symlink_metadata(sandbox.path(".git/colony/cache")).is_ok());
         let none = obstacle == "no right to write" || obstacle == "a pipe beside it";
@@ -329,40 +309,21 @@ fn a_table_of_another_shape_is_made_anew() {
 
 fn start(sandbox: &Sandbox, root: &Path, args: &[&str]) -> Child {
     let mut command = sandbox.at(root.to_owned()).program();
-    command
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()
 }
 
 #[test]
 fn processes_that_map_at_once_agree() {
     let sandbox = library(8);
-    let children: Vec<Child> = (0..6)
-        .map(|_| start(&sandbox, &sandbox.root, &["map"]))
-        .collect();
+    let children: Vec<Child> = (0..6).map(|_| start(&sandbox, &sandbox.root, &["map"])).collect();
     for child in children {
         let output = child.wait_with_output().unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     assert_eq!(listed(&sandbox.json(&LIST)), fresh(&sandbox));
-    assert_eq!(
-        sandbox.json(&["pages", "stats"])["scopes"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        sandbox.git(&["rev-list", "--count", "refs/colony/scopes"]),
-        "1"
-    );
+    assert_eq!(sandbox.json(&["pages", "stats"])["scopes"].as_array().unwrap().len(), 1);
+    assert_eq!(sandbox.git(&["rev-list", "--count", "refs/colony/scopes"]), "1");
 }
 
 #[test]
@@ -433,18 +394,11 @@ fn an_interrupt_ends_a_map_before_it_is_done() {
     assert_eq!(output.status.code(), Some(130), "{narration}");
     assert!(narration.contains("interrupted"), "{narration}");
     let stats = sandbox.json(&["pages", "stats"]);
-    assert_eq!(
-        stats["scopes"].as_array().unwrap().len(),
-        0,
-        "nothing was written"
-    );
+    assert_eq!(stats["scopes"].as_array().unwrap().len(), 0, "nothing was written");
     assert!(!sandbox.try_git(&["rev-parse", "-q", "--verify", "refs/colony/scopes"]));
     drop(sandbox.json(&["map"]));
     let ids = |pages: Vec<Value>| -> BTreeSet<String> {
-        pages
-            .iter()
-            .map(|page| page["page_id"].to_string())
-            .collect()
+        pages.iter().map(|page| page["page_id"].to_string()).collect()
     };
     assert_eq!(ids(listed(&sandbox.json(&LIST))), ids(fresh(&sandbox)));
 }

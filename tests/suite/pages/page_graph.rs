@@ -42,12 +42,7 @@ fn edges(graph: &Value) -> Vec<Value> {
             edge["confidence"],
         ])
     };
-    graph["edges"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(edge)
-        .collect()
+    graph["edges"].as_array().unwrap().iter().map(edge).collect()
 }
 
 fn mapped(sandbox: &Sandbox) -> Value {
@@ -71,11 +66,7 @@ fn links_lead_from_page_to_page_and_never_outside() {
     commit(
         &sandbox,
         0,
-        &[
-            ("README.md", readme),
-            ("docs/guide.md", guide),
-            ("src/main.rs", "fn main() {}\n"),
-        ],
+        &[("README.md", readme), ("docs/guide.md", guide), ("src/main.rs", "fn main() {}\n")],
     );
     let graph = mapped(&sandbox);
     assert_eq!(
@@ -86,32 +77,17 @@ fn links_lead_from_page_to_page_and_never_outside() {
             json!([["docs/guide.md"], ["src/main.rs"], ["link"], 0.8, 1.0]),
         ]
     );
-    assert_eq!(
-        (&graph["node_count"], &graph["edge_count"]),
-        (&json!(3), &json!(3))
-    );
-    assert_eq!(
-        (&graph["truncated"], &graph["stale"]),
-        (&json!(false), &json!(false))
-    );
+    assert_eq!((&graph["node_count"], &graph["edge_count"]), (&json!(3), &json!(3)));
+    assert_eq!((&graph["truncated"], &graph["stale"]), (&json!(false), &json!(false)));
 }
 
 #[test]
 fn files_of_a_directory_are_joined_to_the_next_only() {
     let sandbox = repository();
-    let files = [
-        ("a", "1\n"),
-        ("b/x", "2\n"),
-        ("b/y", "3\n"),
-        ("c", "4\n"),
-        ("d", "5\n"),
-    ];
+    let files = [("a", "1\n"), ("b/x", "2\n"), ("b/y", "3\n"), ("c", "4\n"), ("d", "5\n")];
     commit(&sandbox, 0, &files);
     let edge = |one: &str, two: &str| json!([[one], [two], ["same_directory"], 0.5, 0.5]);
-    assert_eq!(
-        edges(&mapped(&sandbox)),
-        [edge("a", "c"), edge("c", "d"), edge("b/x", "b/y")]
-    );
+    assert_eq!(edges(&mapped(&sandbox)), [edge("a", "c"), edge("c", "d"), edge("b/x", "b/y")]);
 }
 
 #[test]
@@ -121,24 +97,17 @@ fn parts_of_a_file_are_joined_in_order_and_have_own_links() {
     let line = |n: usize| format!("line {n} of a long text about {}\n", n * 7919 % 1009);
     let long: String = (0..400).map(line).collect();
     let text = format!("{long}\n[end](docs/end.txt)\n");
-    commit(
-        &sandbox,
-        0,
-        &[("long.md", &text), ("docs/end.txt", "end\n")],
-    );
+    commit(&sandbox, 0, &[("long.md", &text), ("docs/end.txt", "end\n")]);
     let graph = mapped(&sandbox);
     let parts = of_kind(&graph, "same_file");
     let nodes = graph["nodes"].as_array().unwrap();
-    let of_long: Vec<&Value> = nodes
-        .iter()
-        .filter(|node| node["files"] == json!(["long.md"]))
-        .collect();
+    let of_long: Vec<&Value> =
+        nodes.iter().filter(|node| node["files"] == json!(["long.md"])).collect();
     assert!(of_long.len() > 3, "{graph:#}");
     assert_eq!(parts.len(), of_long.len() - 1);
     let links = graph["edges"].as_array().unwrap().iter();
-    let links: Vec<&Value> = links
-        .filter(|edge| edge["relationship_types"] == json!(["link"]))
-        .collect();
+    let links: Vec<&Value> =
+        links.filter(|edge| edge["relationship_types"] == json!(["link"])).collect();
     assert_eq!(links.len(), 1);
     let shown = sandbox.json(&["pages", "show", links[0]["source"].as_str().unwrap()]);
     assert!(shown["pages"].to_string().contains("[end](docs/end.txt)"));
@@ -164,13 +133,7 @@ fn files_that_change_together_are_joined_by_share_of_commits() {
     history(&sandbox);
     let weight = |share: f64| (0.3 * share * 10_000.0).round() / 10_000.0;
     // 16 / 4 for the commit at day 500, 16 for the others: 20 of 36.
-    let wanted = json!([
-        ["lib/b"],
-        ["src/a"],
-        ["co_change"],
-        weight(20.0 / 36.0),
-        0.5
-    ]);
+    let wanted = json!([["lib/b"], ["src/a"], ["co_change"], weight(20.0 / 36.0), 0.5]);
     assert_eq!(edges(&mapped(&sandbox)), [wanted]);
     // The clock of the machine has no part in it.
     let mut variables = sandbox.world_at(40_000 * 1000);
@@ -203,14 +166,7 @@ fn the_graph_after_an_edit_is_the_one_from_scratch() {
     sandbox.write("README.md", "[a](src/a)\n");
     commit(&sandbox, 692, &[("doc/c", "6\n")]);
     drop(mapped(&sandbox));
-    commit(
-        &sandbox,
-        700,
-        &[
-            ("README.md", "[b](lib/b) and [c](doc/c)\n"),
-            ("lib/b", "7\n"),
-        ],
-    );
+    commit(&sandbox, 700, &[("README.md", "[b](lib/b) and [c](doc/c)\n"), ("lib/b", "7\n")]);
     let after = mapped(&sandbox);
     assert_eq!(of_kind(&after, "link").len(), 2);
     fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
@@ -235,19 +191,11 @@ fn pages_with_few_edges_go_first() {
     );
     drop(sandbox.json(&["map"]));
     let graph = sandbox.json(&["pages", "graph", "--max-nodes", "3"]);
-    let files: Vec<&Value> = graph["nodes"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|node| &node["files"][0])
-        .collect();
+    let files: Vec<&Value> =
+        graph["nodes"].as_array().unwrap().iter().map(|node| &node["files"][0]).collect();
     assert_eq!(files, ["m/hub.md", "n/1", "o/2"]);
     assert_eq!(graph["edges"].as_array().unwrap().len(), 2);
-    let counts = (
-        &graph["node_count"],
-        &graph["edge_count"],
-        &graph["truncated"],
-    );
+    let counts = (&graph["node_count"], &graph["edge_count"], &graph["truncated"]);
     assert_eq!(counts, (&json!(5), &json!(3), &json!(true)));
     insta::assert_snapshot!(sandbox.colony(&["pages", "graph", "--max-nodes", "3"]), @r"
     5 pages, 3 edges; 3 pages shown: --max-nodes shows more

@@ -153,15 +153,9 @@ fn check(pages: &[Value], tree: &Tree, ignored: &BTreeSet<String>) {
     let mut seen: BTreeMap<String, Vec<std::ops::Range<usize>>> = BTreeMap::new();
     for page in pages {
         let records = page["records"].as_array().unwrap();
-        let sum: u64 = records
-            .iter()
-            .map(|one| one["tokens"].as_u64().unwrap())
-            .sum();
+        let sum: u64 = records.iter().map(|one| one["tokens"].as_u64().unwrap()).sum();
         assert_eq!(page["tokens"], sum);
-        assert!(
-            sum <= TOKENS && (1..=RECORDS).contains(&records.len()),
-            "{page:#}"
-        );
+        assert!(sum <= TOKENS && (1..=RECORDS).contains(&records.len()), "{page:#}");
         for record in records {
             let path = record["path"].as_str().unwrap();
             let range = number(&record["start"])..number(&record["end"]);
@@ -200,10 +194,7 @@ fn ignored(sandbox: &Sandbox, tree: &Tree) -> BTreeSet<String> {
     fs::create_dir_all(&referee).unwrap();
     let referee = sandbox.at(referee);
     referee.git(&["init", "-q", "--template="]);
-    for (path, rules) in tree
-        .iter()
-        .filter(|(path, _)| path.ends_with(".colonyignore"))
-    {
+    for (path, rules) in tree.iter().filter(|(path, _)| path.ends_with(".colonyignore")) {
         let file = referee.path(&path.replace(".colonyignore", ".gitignore"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, rules).unwrap();
@@ -222,27 +213,19 @@ fn changed(one: &[Value], other: &[Value]) -> BTreeSet<String> {
     let ids = |pages: &[Value]| -> BTreeMap<String, String> {
         let entry = |page: &Value| {
             let path = page["records"][0]["path"].as_str().unwrap();
-            (
-                page["page_id"].as_str().unwrap().to_owned(),
-                directory(path).to_owned(),
-            )
+            (page["page_id"].as_str().unwrap().to_owned(), directory(path).to_owned())
         };
         pages.iter().map(entry).collect()
     };
     let (one, other) = (ids(one), ids(other));
     let gone = one.iter().filter(|(id, _)| !other.contains_key(*id));
     let new = other.iter().filter(|(id, _)| !one.contains_key(*id));
-    gone.chain(new)
-        .map(|(_, directory)| directory.clone())
-        .collect()
+    gone.chain(new).map(|(_, directory)| directory.clone()).collect()
 }
 
 /// The directories whose own files differ between two trees.
 fn touched(one: &Tree, other: &Tree) -> BTreeSet<String> {
-    let differ = one
-        .keys()
-        .chain(other.keys())
-        .filter(|path| one.get(*path) != other.get(*path));
+    let differ = one.keys().chain(other.keys()).filter(|path| one.get(*path) != other.get(*path));
     differ.map(|path| directory(path).to_owned()).collect()
 }
 
@@ -253,26 +236,17 @@ fn configure(path: &Path, sandbox: &Sandbox) {
 }
 
 fn cases() -> u32 {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        150
-    } else {
-        20
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 150 } else { 20 }
 }
 
 /// The ignore files of a tree.
 fn rules(tree: &Tree) -> Vec<(&&'static str, &Vec<u8>)> {
     let files = tree.iter();
-    files
-        .filter(|(path, _)| path.ends_with(".colonyignore"))
-        .collect()
+    files.filter(|(path, _)| path.ends_with(".colonyignore")).collect()
 }
 
 fn ids(pages: &[Value]) -> BTreeSet<String> {
-    pages
-        .iter()
-        .map(|page| page["page_id"].to_string())
-        .collect()
+    pages.iter().map(|page| page["page_id"].to_string()).collect()
 }
 
 /// Checks what is said of a mapping against the listings before and after it.
@@ -285,10 +259,7 @@ fn check_answer(result: &Value, before: &(Tree, Vec<Value>), after: &(Tree, Vec<
     // An ignore file has a say in what is below it.
     if rules(&before.0) == rules(&after.0) {
         let (changed, touched) = (changed(&before.1, &after.1), touched(&before.0, &after.0));
-        assert!(
-            changed.is_subset(&touched),
-            "{changed:?} beyond {touched:?}"
-        );
+        assert!(changed.is_subset(&touched), "{changed:?} beyond {touched:?}");
     }
 }
 

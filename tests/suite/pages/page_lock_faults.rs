@@ -26,9 +26,7 @@ fn a_holder_of_the_state_that_stands_still_grants_nothing() {
     on(&sandbox, &["request"], &ids[..1]);
     // To others, a stopped process is one with an open transaction.
     let mut holder = rusqlite::Connection::open(sandbox.path(STATE)).unwrap();
-    let held = holder
-        .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-        .unwrap();
+    let held = holder.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
     let busy = "another process holds the state of the colony";
     let changes: &[(&[&str], &str)] = &[
         (&["pages", "lock", "--ttl", "60"], busy),

@@ -39,11 +39,7 @@ fn records_carry_what_attributes_of_the_mapped_tree_generate() {
     // Neither of these is in the tree.
     sandbox.write("src/.gitattributes", "* linguist-generated\n");
     fs::create_dir_all(sandbox.path(".git/info")).unwrap();
-    fs::write(
-        sandbox.path(".git/info/attributes"),
-        "*.js linguist-generated\n",
-    )
-    .unwrap();
+    fs::write(sandbox.path(".git/info/attributes"), "*.js linguist-generated\n").unwrap();
     let listed = sandbox.json(&["pages"]);
     let records = listed["pages"].as_array().unwrap().iter();
     let records = records.flat_map(|page| page["records"].as_array().unwrap());
@@ -80,10 +76,7 @@ fn records_carry_what_attributes_of_the_mapped_tree_generate() {
     map(&sandbox);
     let same = |at: &&String| before.contains_key(*at);
     let after = pages(&sandbox);
-    assert!(
-        after.keys().filter(same).count() >= 2,
-        "labels are no part of ids"
-    );
+    assert!(after.keys().filter(same).count() >= 2, "labels are no part of ids");
     let shown = sandbox.json(&["pages", "show", id]);
     assert_eq!(shown["pages"][0]["records"][0]["generated"], false);
 }
@@ -128,22 +121,13 @@ fn a_page_is_printed_as_in_the_files_and_as_json_lines() {
     terminal.stdout_is_terminal = true;
     let seen = sandbox.run_in(terminal, &["pages", "show", id]).stdout;
     assert!(!seen.contains(['\u{202e}', '\u{9b}']), "{seen}");
-    assert_eq!(
-        sandbox.run(&["pages", "show", id, "--format", "xml"]).code,
-        129
-    );
+    assert_eq!(sandbox.run(&["pages", "show", id, "--format", "xml"]).code, 129);
     // That it is stale is said beside it.
     sandbox.write("c.txt", "end\n");
     commit(&sandbox);
     let stale = sandbox.run(&["pages", "show", id]);
     assert_eq!(stale.stdout, printed);
-    assert!(
-        stale
-            .stderr
-            .contains("files have changed since they were mapped"),
-        "{}",
-        stale.stderr
-    );
+    assert!(stale.stderr.contains("files have changed since they were mapped"), "{}", stale.stderr);
 }
 
 #[test]
@@ -194,12 +178,8 @@ fn all_pages_with_text_of_a_file_are_printed_in_its_order() {
     let shown = sandbox.json(&["pages", "show", "--path", "src/long.txt"]);
     let pages = shown["pages"].as_array().unwrap();
     assert!(pages.len() > 2, "{}", pages.len());
-    let records = pages
-        .iter()
-        .flat_map(|page| page["records"].as_array().unwrap());
-    let own: Vec<&Value> = records
-        .filter(|record| record["path"] == "src/long.txt")
-        .collect();
+    let records = pages.iter().flat_map(|page| page["records"].as_array().unwrap());
+    let own: Vec<&Value> = records.filter(|record| record["path"] == "src/long.txt").collect();
     let mut next = 1;
     for record in &own {
         assert_eq!(record["start_line"], next);
@@ -216,9 +196,7 @@ fn all_pages_with_text_of_a_file_are_printed_in_its_order() {
     let by_path = ["pages", "show", "--path", "src/long.txt"];
     assert_eq!(sandbox.colony(&twice), sandbox.colony(&by_path));
     let printed = sandbox.colony(&["pages", "show", ids[1], ids[0]]);
-    let headings = printed
-        .lines()
-        .filter(|line| line.starts_with("==> src/long"));
+    let headings = printed.lines().filter(|line| line.starts_with("==> src/long"));
     let of = |record: &Value| {
         let (first, last) = (&record["start_line"], &record["end_line"]);
         format!("==> src/long.txt:{first}-{last} <==")
@@ -239,16 +217,9 @@ fn where_no_page_has_a_path_the_next_command_is_named() {
     assert_eq!(show("src"), "git colony map");
     sandbox.colony(&["map", "--worktree"]);
     let hint = show("src/it's.txt");
-    assert_eq!(
-        hint,
-        "git colony pages show --worktree --path 'src/it'\\''s.txt'"
-    );
+    assert_eq!(hint, "git colony pages show --worktree --path 'src/it'\\''s.txt'");
     let of_worktree = ["pages", "show", "--worktree", "--path", "src/it's.txt"];
-    assert!(
-        sandbox
-            .colony(&of_worktree)
-            .starts_with("==> src/it's.txt:1-1 <==")
-    );
+    assert!(sandbox.colony(&of_worktree).starts_with("==> src/it's.txt:1-1 <=="));
     sandbox.colony(&["map"]);
     assert!(show("nowhere").starts_with("git colony map preview"));
     // A path in place of an id.

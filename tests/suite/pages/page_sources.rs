@@ -23,9 +23,7 @@ fn two_rows() -> Sandbox {
 
 fn paths(answer: &Value) -> Vec<&str> {
     let pages = answer["pages"].as_array().unwrap().iter();
-    pages
-        .map(|page| page["records"][0]["path"].as_str().unwrap())
-        .collect()
+    pages.map(|page| page["records"][0]["path"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -36,15 +34,9 @@ fn pages_of_a_source_are_those_that_contain_the_text() {
     assert_eq!(paths(&of(&["engine"])), both);
     assert_eq!(paths(&of(&["E_1.0"])), both);
     let answer = of(&["ENGINE", "--limit", "1", "--offset", "1"]);
-    assert_eq!(
-        (paths(&answer), &answer["total"]),
-        (vec![both[1]], &json!(2))
-    );
+    assert_eq!((paths(&answer), &answer["total"]), (vec![both[1]], &json!(2)));
     let answer = of(&["engine", "--path", "code/in"]);
-    assert_eq!(
-        (paths(&answer), &answer["total"]),
-        (vec![both[1]], &json!(1))
-    );
+    assert_eq!((paths(&answer), &answer["total"]), (vec![both[1]], &json!(1)));
     assert_eq!(of(&[""])["total"], 4);
     let scope = sandbox.json(&["pages", "--path", "prose"])["pages"][0]["scope_id"].clone();
     let scope = scope.as_str().unwrap();

@@ -23,18 +23,11 @@ fn a_stale_page_is_still_one_json_value_on_a_line() {
         assert!(serde_json::from_str::<Value>(line).is_ok(), "{line}");
     }
     assert!(!shown.stdout.is_empty());
-    assert!(
-        shown
-            .stderr
-            .contains("files have changed since they were mapped")
-    );
+    assert!(shown.stderr.contains("files have changed since they were mapped"));
     for command in [&["pages"][..], &["pages", "graph"]] {
         let run = sandbox.run(command);
         assert!(!run.stdout.contains("moved"), "{}", run.stdout);
-        assert!(
-            run.stderr
-                .contains("files have changed since they were mapped")
-        );
+        assert!(run.stderr.contains("files have changed since they were mapped"));
     }
     let message = sandbox.json(&["pages"])["message"].clone();
     assert!(message.as_str().unwrap().contains("have changed since"));
@@ -53,10 +46,7 @@ fn why_no_page_is_listed_is_told() {
     }
     let typo = sandbox.json(&["pages", "--path", "typo"]);
     assert_eq!(typo["nothing"], "no_match");
-    assert_eq!(
-        typo["message"],
-        "no page matches; 'git colony pages' shows all"
-    );
+    assert_eq!(typo["message"], "no page matches; 'git colony pages' shows all");
     sandbox.remove(".git/colony/cache");
     assert_eq!(why(&["pages"]), "not_here");
     let only = "schema_version: 1\nsources:\n  - name: default\n    type: git_repo\n    include_globs: [\"*.none\"]\n";
@@ -64,10 +54,7 @@ fn why_no_page_is_listed_is_told() {
     commit(&sandbox);
     sandbox.colony(&["map"]);
     assert_eq!(why(&["pages"]), "empty");
-    assert_eq!(
-        sandbox.json(&["pages", "stats"])["total"]["pages"],
-        json!(0)
-    );
+    assert_eq!(sandbox.json(&["pages", "stats"])["total"]["pages"], json!(0));
 }
 
 #[test]

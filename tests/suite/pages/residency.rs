@@ -50,14 +50,9 @@ pub(super) fn on(view: &View, command: &[&str], ids: &[String]) -> Value {
 /// The ids of the resident pages, in their order.
 pub(super) fn resident(view: &View) -> Vec<String> {
     let listed = view.json(&["pages", "resident"]);
-    assert!(
-        listed["used_tokens"].as_u64() <= listed["budget_tokens"].as_u64(),
-        "{listed:#}"
-    );
+    assert!(listed["used_tokens"].as_u64() <= listed["budget_tokens"].as_u64(), "{listed:#}");
     let pages = listed["pages"].as_array().unwrap().iter();
-    pages
-        .map(|page| page["page_id"].as_str().unwrap().to_owned())
-        .collect()
+    pages.map(|page| page["page_id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Gives the budget space for that many pages of the first ten files.
@@ -77,20 +72,14 @@ fn the_least_recently_used_page_leaves_first() {
     assert_eq!(first["loaded"], true, "{first:#}");
     assert_eq!(resident(&sandbox), ids[..3]);
     let again = on(&sandbox, &["request"], &ids[..1]);
-    assert_eq!(
-        (&again["already_resident"], &again["evicted"]),
-        (&json!(1), &json!([]))
-    );
+    assert_eq!((&again["already_resident"], &again["evicted"]), (&json!(1), &json!([])));
     let would = on(&sandbox, &["request", "-n"], &ids[3..4]);
     assert_eq!(would["evicted"], json!([ids[1]]), "{would:#}");
     assert_eq!(resident(&sandbox), ids[..3]);
     let fourth = on(&sandbox, &["request"], &ids[3..4]);
     assert_eq!(fourth["evicted"], would["evicted"], "{fourth:#}");
     // What was loaded first stays first: a prompt keeps its beginning.
-    assert_eq!(
-        resident(&sandbox),
-        [&ids[0], &ids[2], &ids[3]].map(String::clone)
-    );
+    assert_eq!(resident(&sandbox), [&ids[0], &ids[2], &ids[3]].map(String::clone));
     // A page of a lower priority leaves before one that was used earlier.
     on(&sandbox, &["request", "--priority", "1"], &ids[3..4]);
     let fifth = on(&sandbox, &["request"], &ids[4..]);
@@ -108,27 +97,17 @@ fn pages_that_cannot_be_had_change_nothing() {
     let sandbox = library(2);
     let ids = pages(&sandbox, 0..2);
     let none = sandbox.json(&["pages", "request"]);
-    assert_eq!(
-        (&none["loaded"], &none["fault_id"]),
-        (&json!(true), &Value::Null)
-    );
+    assert_eq!((&none["loaded"], &none["fault_id"]), (&json!(true), &Value::Null));
     assert_eq!(none["message"], "no pages requested");
     assert!(!sandbox.path(STATE).exists());
     let some = on(&sandbox, &["request", &ids[0]], &["0000".to_owned()]);
     assert_eq!(some["loaded"], false, "{some:#}");
-    assert_eq!(
-        some["missing"],
-        json!([{ "page_id": "0000", "reason": "not_found" }])
-    );
+    assert_eq!(some["missing"], json!([{ "page_id": "0000", "reason": "not_found" }]));
     assert_eq!(sandbox.run(&["pages", "request", "0000"]).code, 1);
     assert!(resident(&sandbox).is_empty());
     sandbox.git(&["config", "colony.context.budgetTokens", "10"]);
     let large = on(&sandbox, &["request"], &ids);
-    assert_eq!(
-        (&large["loaded"], &large["held"]),
-        (&json!(false), &json!([])),
-        "{large:#}"
-    );
+    assert_eq!((&large["loaded"], &large["held"]), (&json!(false), &json!([])), "{large:#}");
     assert!(resident(&sandbox).is_empty());
 }
 
@@ -157,11 +136,7 @@ fn what_locks_hold_is_named_when_pages_do_not_fit() {
     let sandbox = library(4);
     allow(&sandbox, 2);
     let ids = pages(&sandbox, 0..4);
-    on(
-        &sandbox,
-        &["request", "--lock", "3600", "--reason", "in the middle"],
-        &ids[..1],
-    );
+    on(&sandbox, &["request", "--lock", "3600", "--reason", "in the middle"], &ids[..1]);
     on(&sandbox, &["request"], &ids[1..2]);
     let third = on(&sandbox, &["request"], &ids[2..3]);
     assert_eq!(third["evicted"], json!([ids[1]]), "{third:#}");
@@ -172,10 +147,7 @@ fn what_locks_hold_is_named_when_pages_do_not_fit() {
     assert_eq!(resident(&sandbox), [&ids[0], &ids[2]].map(String::clone));
     let row = sandbox.json(&["pages", "--path", &name(0)]);
     assert_eq!(row["pages"][0]["resident"], true, "{row:#}");
-    assert_eq!(
-        row["pages"][0]["locked_until"],
-        both["held"][0]["lock"]["locked_until"]
-    );
+    assert_eq!(row["pages"][0]["locked_until"], both["held"][0]["lock"]["locked_until"]);
 }
 
 #[test]
@@ -183,10 +155,7 @@ fn a_lock_ends_with_its_time_and_not_before() {
     let sandbox = library(2);
     let ids = pages(&sandbox, 0..2);
     let at = |seconds: i64, args: &[&str]| -> Value {
-        let run = sandbox.run_in(
-            sandbox.world_at(seconds),
-            &[&["--json", "pages"], args].concat(),
-        );
+        let run = sandbox.run_in(sandbox.world_at(seconds), &[&["--json", "pages"], args].concat());
         serde_json::from_str(&run.stdout).unwrap()
     };
     let until = |answer: &Value| answer["locked"][0]["locked_until"].clone();
@@ -200,21 +169,12 @@ fn a_lock_ends_with_its_time_and_not_before() {
     let more = at(11, &["extend", id, "--by", "60"]);
     assert_eq!(more["extended"], true, "{more:#}");
     let other = at(12, &["--agent", "bob", "unlock", id]);
-    assert_eq!(
-        other["failed"][0]["error"], "locked by the user",
-        "{other:#}"
-    );
-    assert_eq!(
-        at(12, &["--agent", "bob", "extend", id, "--by", "9"])["extended"],
-        false
-    );
+    assert_eq!(other["failed"][0]["error"], "locked by the user", "{other:#}");
+    assert_eq!(at(12, &["--agent", "bob", "extend", id, "--by", "9"])["extended"], false);
     for (args, problem) in [
         (vec!["lock", id, "--ttl", "0"], "ttl_s must be positive"),
         (vec!["lock", id, "--ttl", "-1"], "ttl_s must be positive"),
-        (
-            vec!["lock", id, "--ttl", "99999999"],
-            "ttl_s is at most 31536000",
-        ),
+        (vec!["lock", id, "--ttl", "99999999"], "ttl_s is at most 31536000"),
     ] {
         assert_eq!(at(12, &args)["failed"][0]["error"], problem);
     }
@@ -244,15 +204,10 @@ fn pinned_pages_stay_while_their_mapping_does() {
     let of = |path: &str| page(&sandbox, path);
     let rules = [of("rules/f00.txt"), of("rules/f01.txt")];
     let src = [of("src/f02.txt"), of("src/f03.txt")];
-    let tokens = sandbox.json(&["pages", "stats"])["total"]["tokens"]
-        .as_u64()
-        .unwrap();
+    let tokens = sandbox.json(&["pages", "stats"])["total"]["tokens"].as_u64().unwrap();
     let budget = (tokens * 3 / 4 + 5).to_string();
     sandbox.git(&["config", "colony.context.budgetTokens", &budget]);
-    assert!(
-        sandbox.run(&["map"]).stderr.contains("more than half"),
-        "{budget}"
-    );
+    assert!(sandbox.run(&["map"]).stderr.contains("more than half"), "{budget}");
     on(&sandbox, &["request"], &rules);
     on(&sandbox, &["request"], &src[..1]);
     let both = on(&sandbox, &["request"], &src);
@@ -272,11 +227,7 @@ fn pinned_pages_stay_while_their_mapping_does() {
     let listed = sandbox.json(&["pages", "resident"]);
     let pinned = listed["pages"].as_array().unwrap().iter();
     let pinned = pinned.filter(|page| page["pinned"] == true).count();
-    assert_eq!(
-        (pinned, listed["count"].as_u64()),
-        (2, Some(3)),
-        "{listed:#}"
-    );
+    assert_eq!((pinned, listed["count"].as_u64()), (2, Some(3)), "{listed:#}");
     let scope = rows["pages"][0]["scope_id"].as_str().unwrap();
     sandbox.colony(&["scopes", "unmap", scope]);
     let both = on(&sandbox, &["request"], &src);
@@ -296,14 +247,8 @@ fn a_locked_page_stays_readable_when_its_file_changes() {
     sandbox.colony(&["map"]);
     let new = pages(&sandbox, 0..2);
     let after = sandbox.json(&["pages", "show", &ids[0]])["pages"][0].clone();
-    assert_eq!(
-        after["records"][0]["text"], before["records"][0]["text"],
-        "{after:#}"
-    );
-    assert_eq!(
-        (&after["stale"], &after["successors"]),
-        (&json!(true), &json!([new[0]]))
-    );
+    assert_eq!(after["records"][0]["text"], before["records"][0]["text"], "{after:#}");
+    assert_eq!((&after["stale"], &after["successors"]), (&json!(true), &json!([new[0]])));
     let listed = sandbox.json(&["pages", "resident"]);
     assert_eq!(listed["pages"][0]["stale"], true, "{listed:#}");
     assert_eq!(listed["pages"][0]["successors"], json!([new[1]]));
@@ -327,10 +272,7 @@ fn the_text_for_a_prompt_has_at_most_the_budget() {
             let budget = budget.to_string();
             sandbox.git(&["config", "colony.context.budgetTokens", &budget]);
             let cut = sandbox.json(&["pages", "resident", "--format", format]);
-            assert!(
-                cut["text_tokens"].as_u64().unwrap() <= budget.parse().unwrap(),
-                "{cut:#}"
-            );
+            assert!(cut["text_tokens"].as_u64().unwrap() <= budget.parse().unwrap(), "{cut:#}");
             let left_out = cut["left_out"].as_array().unwrap().len();
             assert!(left_out > 0 || budget == tokens.to_string(), "{cut:#}");
         }
@@ -353,11 +295,7 @@ fn all_clones_of_a_hub_name_one_resident_set() {
     let ids = pages(&desk, 0..2);
     assert_eq!(pages(&ada, 0..2), ids);
     on(&ada, &["request"], &ids[..1]);
-    on(
-        &ada,
-        &["lock", "--ttl", "100000", "--reason", "mine"],
-        &ids[..1],
-    );
+    on(&ada, &["lock", "--ttl", "100000", "--reason", "mine"], &ids[..1]);
     let at_desk = desk.json(&["--agent", "ada", "pages", "resident"]);
     assert_eq!(at_desk["pages"][0]["page_id"], ids[0], "{at_desk:#}");
     assert!(resident(&desk).is_empty());
@@ -366,10 +304,7 @@ fn all_clones_of_a_hub_name_one_resident_set() {
         assert!(row["pages"][0]["locked_until"].is_string(), "{row:#}");
     }
     let failed = on(&bob, &["unlock"], &ids[..1]);
-    assert_eq!(
-        failed["failed"][0]["error"], "locked by 'ada'",
-        "{failed:#}"
-    );
+    assert_eq!(failed["failed"][0]["error"], "locked by 'ada'", "{failed:#}");
     desk.colony(&["agents", "remove", "ada"]);
     let row = desk.json(&["pages", "--path", &name(0)]);
     assert_eq!(row["pages"][0]["locked_until"], Value::Null, "{row:#}");
@@ -378,17 +313,8 @@ fn all_clones_of_a_hub_name_one_resident_set() {
     desk.json(&["--agent", "zoe", "pages", "lock", &ids[0]]);
     let doctor = desk.json(&["doctor"]);
     let checks = doctor["checks"].as_array().unwrap();
-    let state = checks
-        .iter()
-        .find(|check| check["name"] == "page-state")
-        .unwrap();
-    assert!(
-        state["detail"]
-            .as_str()
-            .unwrap()
-            .ends_with("without a clone: zoe"),
-        "{state:#}"
-    );
+    let state = checks.iter().find(|check| check["name"] == "page-state").unwrap();
+    assert!(state["detail"].as_str().unwrap().ends_with("without a clone: zoe"), "{state:#}");
 }
 
 #[test]
@@ -408,11 +334,7 @@ fn state_that_cannot_be_used_grants_nothing() {
     let refused = on(&sandbox, &["request"], &ids);
     assert_eq!(refused["loaded"], false, "{refused:#}");
     let stats = sandbox.json(&["pages", "stats"]);
-    assert_eq!(
-        (&stats["ok"], &stats["stats"]),
-        (&json!(true), &Value::Null),
-        "{stats:#}"
-    );
+    assert_eq!((&stats["ok"], &stats["stats"]), (&json!(true), &Value::Null), "{stats:#}");
     assert!(stats["problem"].is_string());
     assert_eq!(sandbox.error(&["pages", "resident"]), "state-unusable");
 }
@@ -489,8 +411,5 @@ fn a_page_of_a_repository_that_is_gone_is_missing() {
     let id = listed["pages"][0]["page_id"].as_str().unwrap().to_owned();
     fs::remove_dir_all(other).unwrap();
     let missing = on(&sandbox, &["request"], &[id]);
-    assert_eq!(
-        missing["missing"][0]["reason"], "source_gone",
-        "{missing:#}"
-    );
+    assert_eq!(missing["missing"][0]["reason"], "source_gone", "{missing:#}");
 }

@@ -94,22 +94,12 @@ fn a_time_that_no_lock_can_have_names_its_flag() {
     let ids = pages(&sandbox, 0..1);
     let id = ids[0].as_str();
     let lock = sandbox.run(&["pages", "lock", id, "--ttl", "0"]);
-    assert!(
-        lock.stdout.contains("ttl_s must be positive"),
-        "{}",
-        lock.stdout
-    );
+    assert!(lock.stdout.contains("ttl_s must be positive"), "{}", lock.stdout);
     assert_eq!(lock.stderr, "ttl_s is the value of '--ttl'\n");
     let extend = sandbox.run(&["pages", "extend", id, "--by", "0"]);
     assert_eq!(extend.stderr, "additional_s is the value of '--by'\n");
     let request = sandbox.json(&["pages", "request", id, "--lock", "0"]);
-    assert_eq!(
-        request["message"],
-        "lock_duration_s must be positive; nothing has changed"
-    );
+    assert_eq!(request["message"], "lock_duration_s must be positive; nothing has changed");
     let hint = request["hint"].as_str().unwrap();
-    assert!(
-        hint.starts_with("git colony pages request --lock "),
-        "{hint}"
-    );
+    assert!(hint.starts_with("git colony pages request --lock "), "{hint}");
 }

@@ -13,9 +13,7 @@ use crate::support::Sandbox;
 /// A world of the sandbox with more variables.
 fn world(sandbox: &Sandbox, variables: &[(&str, &str)]) -> World {
     let mut world = sandbox.world();
-    let more = variables
-        .iter()
-        .map(|(name, value)| (name.into(), value.into()));
+    let more = variables.iter().map(|(name, value)| (name.into(), value.into()));
     world.variables.extend(more);
     world
 }
@@ -23,9 +21,7 @@ fn world(sandbox: &Sandbox, variables: &[(&str, &str)]) -> World {
 /// Host, variable and user of every source.
 fn sources(world: &World) -> Vec<[String; 3]> {
     let sources = credentials::sources(world).unwrap();
-    let words = sources
-        .into_iter()
-        .map(|source| [source.host, source.variable, source.username]);
+    let words = sources.into_iter().map(|source| [source.host, source.variable, source.username]);
     words.collect()
 }
 
@@ -33,13 +29,7 @@ fn sources(world: &World) -> Vec<[String; 3]> {
 fn ask(sandbox: &Sandbox, action: &str, question: &str, token: &str) -> (Option<i32>, String) {
     let mut child = sandbox
         .program()
-        .args([
-            "credential",
-            "--for",
-            "host:8443",
-            "--variable",
-            "HOST_TOKEN",
-        ])
+        .args(["credential", "--for", "host:8443", "--variable", "HOST_TOKEN"])
         .args(["--username", "ada", "--refused"])
         .arg(sandbox.outside().join("refused"))
         .arg(action)
@@ -69,39 +59,21 @@ fn the_helper_answers_for_its_host_over_https_and_keeps_nothing() {
         ),
         ("get", "protocol=http\nhost=host:8443\n", None),
         ("get", "protocol=https\nhost=host\n", None),
-        (
-            "get",
-            "protocol=https\nhost=evil\nhost=host:8443.evil\n",
-            None,
-        ),
-        (
-            "get",
-            "protocol=https\nhost=host:8443\nusername=eve\n",
-            None,
-        ),
+        ("get", "protocol=https\nhost=evil\nhost=host:8443.evil\n", None),
+        ("get", "protocol=https\nhost=host:8443\nusername=eve\n", None),
         ("get", "", None),
-        (
-            "store",
-            "protocol=https\nhost=host:8443\nusername=ada\npassword=s3cret\n",
-            None,
-        ),
+        ("store", "protocol=https\nhost=host:8443\nusername=ada\npassword=s3cret\n", None),
     ];
     for (action, question, answer) in table {
         let wanted = (Some(0), answer.cloned().unwrap_or_default());
-        assert_eq!(
-            ask(&sandbox, action, question, "s3cret"),
-            wanted,
-            "{action} {question}"
-        );
+        assert_eq!(ask(&sandbox, action, question, "s3cret"), wanted, "{action} {question}");
     }
     let question = "protocol=https\nhost=host:8443\n";
     let nothing = (Some(0), String::new());
     assert_eq!(ask(&sandbox, "get", question, ""), nothing);
     // A token that was refused is not offered again; that of somebody else is no matter of ours.
-    for other in [
-        "protocol=https\nhost=other\n",
-        "protocol=https\nhost=host:8443\npassword=old\n",
-    ] {
+    for other in ["protocol=https\nhost=other\n", "protocol=https\nhost=host:8443\npassword=old\n"]
+    {
         assert_eq!(ask(&sandbox, "erase", other, "s3cret"), nothing);
         assert_eq!(ask(&sandbox, "get", question, "s3cret").1, answer);
     }
@@ -110,10 +82,7 @@ fn the_helper_answers_for_its_host_over_https_and_keeps_nothing() {
     assert_eq!(ask(&sandbox, "erase", &refused, "s3cret"), nothing);
     assert_eq!(ask(&sandbox, "get", question, "s3cret").1, "quit=1\n");
     let (code, said) = ask(&sandbox, "get", question, "s3cret\nhost=evil");
-    assert!(
-        code == Some(128) && said.contains("HOST_TOKEN") && !said.contains("s3cret"),
-        "{said}"
-    );
+    assert!(code == Some(128) && said.contains("HOST_TOKEN") && !said.contains("s3cret"), "{said}");
 }
 
 #[test]
@@ -122,10 +91,7 @@ fn variables_for_hosts_come_from_the_user_not_the_repository() {
     let global = sandbox.outside().join("global");
     let global = [("GIT_CONFIG_GLOBAL", global.to_str().unwrap())];
     let github = ["github.com", "GITHUB_TOKEN", "x-access-token"].map(str::to_owned);
-    assert_eq!(
-        sources(&world(&sandbox, &[])),
-        std::slice::from_ref(&github)
-    );
+    assert_eq!(sources(&world(&sandbox, &[])), std::slice::from_ref(&github));
     fs::write(
         global[0].1,
         "[colony \"credential.GitLab.example:8443\"]\n\ttokenEnv = GL\n\tusername = bot\n\
@@ -137,30 +103,16 @@ fn variables_for_hosts_come_from_the_user_not_the_repository() {
     sandbox.git(&["config", "colony.credential.evil.tokenEnv", "GITHUB_TOKEN"]);
     sandbox.git(&["config", "colony.credential.other.username", "eve"]);
     sandbox.git(&["config", "extensions.worktreeConfig", "true"]);
-    sandbox.git(&[
-        "config",
-        "--worktree",
-        "colony.credential.evil.tokenEnv",
-        "GITHUB_TOKEN",
-    ]);
-    sandbox.write(
-        ".colony/colony.toml",
-        "[credential.evil]\ntokenEnv = \"GITHUB_TOKEN\"\n",
-    );
+    sandbox.git(&["config", "--worktree", "colony.credential.evil.tokenEnv", "GITHUB_TOKEN"]);
+    sandbox.write(".colony/colony.toml", "[credential.evil]\ntokenEnv = \"GITHUB_TOKEN\"\n");
     let configured = [
         github,
         ["gitlab.example:8443", "GL", "bot"].map(str::to_owned),
         ["other", "OTHER", "oauth2"].map(str::to_owned),
     ];
     assert_eq!(sources(&world(&sandbox, &global)), configured);
-    let off = (
-        "GIT_CONFIG_PARAMETERS",
-        "'colony.credential.github.com.tokenenv'=''",
-    );
-    assert_eq!(
-        sources(&world(&sandbox, &[global[0], off])),
-        configured[1..]
-    );
+    let off = ("GIT_CONFIG_PARAMETERS", "'colony.credential.github.com.tokenenv'=''");
+    assert_eq!(sources(&world(&sandbox, &[global[0], off])), configured[1..]);
     for (key, value) in [
         ("colony.credential.a/b.tokenenv", "X"),
         ("colony.credential.a@b.tokenenv", "X"),
@@ -171,11 +123,7 @@ fn variables_for_hosts_come_from_the_user_not_the_repository() {
     ] {
         let odd = format!("'{key}'='{value}'");
         let error = credentials::sources(&world(&sandbox, &[("GIT_CONFIG_PARAMETERS", &odd)]));
-        assert_eq!(
-            error.unwrap_err().code(),
-            Code::InvalidValue,
-            "{key}={value}"
-        );
+        assert_eq!(error.unwrap_err().code(), Code::InvalidValue, "{key}={value}");
     }
 }
 
@@ -192,13 +140,9 @@ fn the_helper_follows_those_of_the_caller_and_removes_none() {
     let sandbox = Sandbox::new();
     let ours = |world: &World| {
         let seen = configuration(world, "https://github.com/a/b", "^credential|^user.test");
-        let lines = seen
-            .lines()
-            .map(|line| line.split(" --refused '").next().unwrap());
+        let lines = seen.lines().map(|line| line.split(" --refused '").next().unwrap());
         let lines: Vec<_> = lines.flat_map(|line| [line, "\n"]).collect();
-        lines
-            .concat()
-            .replace(world.program.to_str().unwrap(), "PROGRAM")
+        lines.concat().replace(world.program.to_str().unwrap(), "PROGRAM")
     };
     let helper = "credential.https://github.com.helper \n\
          credential.https://github.com.helper !'PROGRAM' credential --for 'github.com' --variable 'GITHUB_TOKEN' --username 'x-access-token'\n";
@@ -216,16 +160,11 @@ fn the_helper_follows_those_of_the_caller_and_removes_none() {
     let all = [&count[..], &[token]].concat();
     assert_eq!(ours(&world(&sandbox, &all)), format!("{counted}{helper}"));
     // What `git -c` makes is read last: ours stands there as well.
-    let parameters = (
-        "GIT_CONFIG_PARAMETERS",
-        r"'user.test'='say '\''hi'\''' 'credential.helper'='store'",
-    );
+    let parameters =
+        ("GIT_CONFIG_PARAMETERS", r"'user.test'='say '\''hi'\''' 'credential.helper'='store'");
     let all = [&all[..], &[parameters]].concat();
     let said = "user.test say 'hi'\ncredential.helper store\n";
-    assert_eq!(
-        ours(&world(&sandbox, &all)),
-        format!("{counted}{helper}{said}{helper}")
-    );
+    assert_eq!(ours(&world(&sandbox, &all)), format!("{counted}{helper}{said}{helper}"));
     let odd = world(&sandbox, &[token, ("GIT_CONFIG_COUNT", "many")]);
     let failed = credentials::sources(&odd);
     assert!(failed.is_err());
@@ -270,9 +209,7 @@ fn allowed(world: &World, url: &RemoteUrl) -> BTreeMap<&'static str, bool> {
         let said = network.run().unwrap().stderr;
         !said.contains("not allowed")
     };
-    addresses
-        .map(|(name, address)| (name, try_it(address)))
-        .into()
+    addresses.map(|(name, address)| (name, try_it(address))).into()
 }
 
 #[test]
@@ -281,35 +218,15 @@ fn protocols_are_those_of_the_url_less_those_the_caller_forbids() {
     let parse = |text, provenance| RemoteUrl::parse(text, provenance, Path::new("/")).unwrap();
     let https = "https://127.0.0.1:1/a";
     let table: [(&[Variable], RemoteUrl, &[&str]); 5] = [
-        (
-            &[],
-            parse(https, Provenance::User),
-            &["file", "foo", "https"],
-        ),
-        (
-            &[],
-            parse("http://h/a", Provenance::User),
-            &["file", "foo", "http", "https"],
-        ),
+        (&[], parse(https, Provenance::User), &["file", "foo", "https"]),
+        (&[], parse("http://h/a", Provenance::User), &["file", "foo", "http", "https"]),
         (&[], parse(https, Provenance::Repository), &["https"]),
-        (
-            &[("GIT_ALLOW_PROTOCOL", "ext:https")],
-            parse("/a", Provenance::User),
-            &["https"],
-        ),
-        (
-            &[("GIT_ALLOW_PROTOCOL", "")],
-            parse(https, Provenance::User),
-            &[],
-        ),
+        (&[("GIT_ALLOW_PROTOCOL", "ext:https")], parse("/a", Provenance::User), &["https"]),
+        (&[("GIT_ALLOW_PROTOCOL", "")], parse(https, Provenance::User), &[]),
     ];
     for (variables, url, wanted) in table {
         let seen = allowed(&world(&sandbox, variables), &url);
-        let seen: Vec<_> = seen
-            .into_iter()
-            .filter(|(_, may)| *may)
-            .map(|(name, _)| name)
-            .collect();
+        let seen: Vec<_> = seen.into_iter().filter(|(_, may)| *may).map(|(name, _)| name).collect();
         assert_eq!(seen, wanted, "{url} {variables:?}");
     }
 }

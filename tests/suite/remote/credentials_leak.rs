@@ -112,20 +112,13 @@ impl Desk {
     pub(crate) fn hunt(&self, servers: &[&GitServer], said: &[&[u8]]) {
         let secrets = [TOKEN.to_owned(), BASE64.encode(format!("{USER}:{TOKEN}"))];
         let finds = |bytes: &[u8]| {
-            let has = |secret: &String| {
-                bytes
-                    .windows(secret.len())
-                    .any(|part| part == secret.as_bytes())
-            };
+            let has =
+                |secret: &String| bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
             secrets.iter().any(has)
         };
         let mut looked = 0;
         for file in files_below(&self.sandbox.outside()) {
-            assert!(
-                !finds(&fs::read(&file).unwrap()),
-                "it is in {}",
-                file.display()
-            );
+            assert!(!finds(&fs::read(&file).unwrap()), "it is in {}", file.display());
             assert!(!finds(file.as_os_str().as_bytes()));
             looked += 1;
         }
@@ -135,18 +128,11 @@ impl Desk {
         for server in servers {
             let arguments = server.arguments();
             let has = |name: &[u8]| arguments.windows(name.len()).any(|part| part == name);
-            assert!(
-                has(b"git-remote-http") || has(b"git-lfs"),
-                "no argument was seen"
-            );
+            assert!(has(b"git-remote-http") || has(b"git-lfs"), "no argument was seen");
             assert!(!finds(&arguments), "it is in an argument");
         }
         for bytes in said {
-            assert!(
-                !finds(bytes),
-                "it is said: {}",
-                String::from_utf8_lossy(bytes)
-            );
+            assert!(!finds(bytes), "it is said: {}", String::from_utf8_lossy(bytes));
         }
     }
 }
@@ -172,40 +158,19 @@ fn push_clone_and_fetch_use_the_token_and_leave_it_nowhere() {
     let url = &server.url("design.git");
     desk.sandbox.git(&["remote", "add", "origin", url]);
     let pushed = desk.program(TOKEN, &["init", "--no-lfs", "--push"]);
-    assert!(
-        pushed.status.success(),
-        "{}",
-        String::from_utf8_lossy(&pushed.stdout)
-    );
+    assert!(pushed.status.success(), "{}", String::from_utf8_lossy(&pushed.stdout));
     let head = desk.sandbox.git(&["rev-parse", "HEAD"]);
-    assert_eq!(
-        desk.git(&["-C", "served/design.git", "rev-parse", "main"]),
-        head
-    );
+    assert_eq!(desk.git(&["-C", "served/design.git", "rev-parse", "main"]), head);
     let executed = fs::read_to_string(desk.sandbox.outside().join("execve")).unwrap();
     assert!(executed.contains("\"credential\", \"--for\""), "{executed}");
-    desk.network(TOKEN, url, &["clone", "-q", url, "clone"])
-        .unwrap();
+    desk.network(TOKEN, url, &["clone", "-q", url, "clone"]).unwrap();
     assert_eq!(desk.git(&["-C", "clone", "rev-parse", "HEAD"]), head);
     desk.git(&["-C", "served/design.git", "branch", "more", "main"]);
-    desk.network(TOKEN, url, &["-C", "clone", "fetch", "-q", "origin"])
-        .unwrap();
+    desk.network(TOKEN, url, &["-C", "clone", "fetch", "-q", "origin"]).unwrap();
     desk.git(&["-C", "clone", "rev-parse", "origin/more"]);
-    let lines: Vec<_> = server
-        .authorized()
-        .into_iter()
-        .map(|seen| seen.line)
-        .collect();
-    let posts = [
-        "POST /design.git/git-receive-pack",
-        "POST /design.git/git-upload-pack",
-    ];
-    assert!(
-        posts
-            .iter()
-            .all(|post| lines.iter().any(|line| line == post)),
-        "{lines:?}"
-    );
+    let lines: Vec<_> = server.authorized().into_iter().map(|seen| seen.line).collect();
+    let posts = ["POST /design.git/git-receive-pack", "POST /design.git/git-upload-pack"];
+    assert!(posts.iter().all(|post| lines.iter().any(|line| line == post)), "{lines:?}");
     let traced = fs::read_to_string(desk.sandbox.outside().join("trace-curl")).unwrap();
     assert!(traced.contains("uthorization: Basic <redacted>"));
     desk.hunt(&[&server], &[&pushed.stdout, &pushed.stderr]);
@@ -222,13 +187,7 @@ fn git_lfs_downloads_with_the_token_of_its_server() {
     sandbox.write("model.bin", "w".repeat(5000));
     sandbox.colony(&["checkpoint", "-m", "weights"]);
     let pointer = sandbox.git(&["show", "HEAD:model.bin"]);
-    let oid = pointer
-        .split("sha256:")
-        .nth(1)
-        .unwrap()
-        .lines()
-        .next()
-        .unwrap();
+    let oid = pointer.split("sha256:").nth(1).unwrap().lines().next().unwrap();
     fs::create_dir(desk.served.join("lfs")).unwrap();
     fs::copy(sandbox.path("model.bin"), desk.served.join("lfs").join(oid)).unwrap();
     sandbox.remove(".git/lfs/objects");
@@ -239,11 +198,7 @@ fn git_lfs_downloads_with_the_token_of_its_server() {
     let refused = String::from_utf8(refused.stdout).unwrap();
     assert!(refused.contains("read -rs DESK_TOKEN"), "{refused}");
     let hydrated = desk.program(TOKEN, &["lfs", "hydrate", "model.bin"]);
-    assert!(
-        hydrated.status.success(),
-        "{}",
-        String::from_utf8_lossy(&hydrated.stderr)
-    );
+    assert!(hydrated.status.success(), "{}", String::from_utf8_lossy(&hydrated.stderr));
     assert_eq!(sandbox.read("model.bin"), "w".repeat(5000));
     assert!(!server.authorized().is_empty());
     desk.hunt(&[&server], &[&hydrated.stdout, &hydrated.stderr]);
@@ -267,10 +222,7 @@ fn another_host_never_gets_the_token() {
         let url = thief.url("design.git");
         desk.network(TOKEN, &url, &["ls-remote", &url]).unwrap_err();
         assert!(thief.authorized().is_empty(), "{:?}", thief.seen());
-        desk.hunt(
-            &[&thief],
-            &[format!("{error:?} {:?}", error.details()).as_bytes()],
-        );
+        desk.hunt(&[&thief], &[format!("{error:?} {:?}", error.details()).as_bytes()]);
     }
 }
 
@@ -305,32 +257,16 @@ fn a_refusal_is_not_tried_again_and_names_the_variable() {
         let before = server.seen().len();
         let error = desk.network(token, &url, &["ls-remote", &url]).unwrap_err();
         assert_eq!(error.code(), Code::AuthenticationFailed, "{error:?}");
-        assert!(
-            error
-                .hint_text()
-                .unwrap()
-                .starts_with("read -rs DESK_TOKEN && export DESK_TOKEN")
-        );
+        assert!(error.hint_text().unwrap().starts_with("read -rs DESK_TOKEN && export DESK_TOKEN"));
         assert_eq!(error.details()["variable"], "DESK_TOKEN");
         assert!(!format!("{error:?}").contains("wrong-t0ken"));
-        assert_eq!(
-            server.seen().len() - before,
-            requests,
-            "{:?}",
-            server.seen()
-        );
+        assert_eq!(server.seen().len() - before, requests, "{:?}", server.seen());
     }
     // No variable is known for the host: the error says how to name one.
     desk.configure(&[]);
     let error = desk.network(TOKEN, &url, &["ls-remote", &url]).unwrap_err();
-    let setting = format!(
-        "git config --global colony.credential.{}.tokenEnv",
-        server.host()
-    );
-    assert!(
-        error.hint_text().unwrap().starts_with(&setting),
-        "{error:?}"
-    );
+    let setting = format!("git config --global colony.credential.{}.tokenEnv", server.host());
+    assert!(error.hint_text().unwrap().starts_with(&setting), "{error:?}");
 }
 
 #[test]
@@ -345,11 +281,7 @@ fn what_is_not_there_is_asked_once_and_what_is_down_three_times() {
         desk.configure(&[&server]);
         let url = server.url("design.git");
         let error = desk.network(TOKEN, &url, &["ls-remote", &url]).unwrap_err();
-        assert_eq!(
-            (error.code(), server.seen().len()),
-            (code, requests),
-            "{error:?}"
-        );
+        assert_eq!((error.code(), server.seen().len()), (code, requests), "{error:?}");
     }
 }
 
@@ -359,13 +291,8 @@ fn credentials_in_a_url_are_used_as_they_are_and_never_shown() {
     // The other tests hunt for their token in the arguments of every process, these included.
     let server = desk.server_for(Wire::Tls, "eve:right-s3cret");
     desk.configure(&[&server]);
-    let own = |login: &str| {
-        server
-            .url("design.git")
-            .replace("://", &format!("://{login}@"))
-    };
-    desk.sandbox
-        .git(&["remote", "add", "origin", &own("eve:s3cret")]);
+    let own = |login: &str| server.url("design.git").replace("://", &format!("://{login}@"));
+    desk.sandbox.git(&["remote", "add", "origin", &own("eve:s3cret")]);
     for args in [
         &["--json", "init", "--no-lfs", "--push"][..],
         &["init", "--no-lfs", "--push"],
@@ -380,12 +307,7 @@ fn credentials_in_a_url_are_used_as_they_are_and_never_shown() {
         assert!(!said.contains("s3cret"), "{args:?} {said}");
     }
     let eve = format!("Basic {}", BASE64.encode("eve:s3cret"));
-    assert!(
-        server
-            .authorized()
-            .iter()
-            .all(|seen| seen.authorization.as_ref() == Some(&eve))
-    );
+    assert!(server.authorized().iter().all(|seen| seen.authorization.as_ref() == Some(&eve)));
     let url = own("eve:right-s3cret");
     desk.network("unused", &url, &["ls-remote", &url]).unwrap();
 }

@@ -11,8 +11,7 @@ use super::credentials_leak::{Desk, TOKEN, files_below};
 fn served() -> Desk {
     let desk = Desk::new();
     let place = desk.served.join("design.git");
-    desk.sandbox
-        .git(&["push", "-q", place.to_str().unwrap(), "main"]);
+    desk.sandbox.git(&["push", "-q", place.to_str().unwrap(), "main"]);
     desk
 }
 
@@ -72,14 +71,9 @@ fn a_refused_token_is_in_no_word_or_file_of_a_failing_clone() {
         assert!(words.contains("DESK_TOKEN"), "{args:?} {words}");
         all.push_str(&words);
     }
-    let hubs = desk
-        .sandbox
-        .outside()
-        .join("home/.local/share/git-colony/hubs");
+    let hubs = desk.sandbox.outside().join("home/.local/share/git-colony/hubs");
     let left = files_below(&hubs);
-    let only_locks = left
-        .iter()
-        .all(|path| path.extension().is_some_and(|end| end == "lock"));
+    let only_locks = left.iter().all(|path| path.extension().is_some_and(|end| end == "lock"));
     assert!(only_locks, "{left:?}");
     desk.hunt(&[&server], &[all.as_bytes()]);
 }

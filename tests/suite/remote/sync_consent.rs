@@ -98,23 +98,13 @@ fn a_consent_is_for_the_places_that_pushes_go_to() {
     with_work(&two);
     let other = a.outside().join("other.git").to_str().unwrap().to_owned();
     a.git(&["clone", "-q", "--bare", &two.remote, &other]);
-    let consent = || {
-        a.json(&["sync", "-n"])["consent"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
+    let consent = || a.json(&["sync", "-n"])["consent"].as_str().unwrap().to_owned();
     assert_eq!(consent(), "given");
     a.git(&["remote", "set-url", "origin", &other]);
     assert_eq!(consent(), "missing");
     assert_eq!(a.json(&["sync"])["waiting"]["refs"], 3);
     // The same place under another name is the same place.
-    a.git(&[
-        "remote",
-        "set-url",
-        "origin",
-        &format!("file://{}/", two.remote),
-    ]);
+    a.git(&["remote", "set-url", "origin", &format!("file://{}/", two.remote)]);
     assert_eq!(consent(), "given");
     a.git(&["remote", "set-url", "origin", &two.remote]);
     a.git(&["config", "remote.origin.pushurl", &other]);
@@ -127,10 +117,7 @@ fn a_consent_is_for_the_places_that_pushes_go_to() {
     // Several places want to be consented to together, and what was said for others is over.
     a.git(&["config", "remote.origin.pushurl", &two.remote]);
     a.git(&["config", "--add", "remote.origin.pushurl", &other]);
-    assert_eq!(
-        a.json(&["sync"])["waiting"]["urls"],
-        json!([two.remote, other])
-    );
+    assert_eq!(a.json(&["sync"])["waiting"]["urls"], json!([two.remote, other]));
     a.colony(&["sync", "--push"]);
     assert_eq!(consents(a), format!("{KEY} {}\n{KEY} {other}", two.remote));
     let branch = "refs/heads/fork/x";
@@ -151,11 +138,9 @@ fn only_the_configuration_of_the_repository_consents() {
     let two = Two::without_consent();
     with_work(&two);
     let mut world = two.a.world();
-    for (name, value) in [
-        ("GIT_CONFIG_COUNT", "1"),
-        ("GIT_CONFIG_KEY_0", KEY),
-        ("GIT_CONFIG_VALUE_0", &two.remote),
-    ] {
+    for (name, value) in
+        [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", KEY), ("GIT_CONFIG_VALUE_0", &two.remote)]
+    {
         world.variables.insert(name.into(), value.into());
     }
     let run = two.a.run_in(world, &["--json", "sync"]);
@@ -173,11 +158,7 @@ fn credentials_of_the_place_are_neither_told_nor_kept() {
     a.git(&["config", &format!("url.{base}.pushInsteadOf"), &two.remote]);
     let run = a.run(&["--json", "sync"]);
     let did: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        did["waiting"]["urls"],
-        json!(["https://Example.com/team/x.git"]),
-        "{did:#}"
-    );
+    assert_eq!(did["waiting"]["urls"], json!(["https://Example.com/team/x.git"]), "{did:#}");
     assert!(!format!("{}{}", run.stdout, run.stderr).contains("hunter2"));
     assert!(!a.run(&["sync"]).stdout.contains("hunter2"));
     // Another user of the same place is the same place.
@@ -202,15 +183,9 @@ fn an_agent_goes_by_the_consent_of_the_desk_and_gives_none() {
     let refused = clone.json(&["sync", "--push"]);
     assert_eq!(refused["code"], "approval-refused", "{refused:#}");
     assert_eq!(refused["hint"], command);
-    assert_eq!(
-        clone.json(&["sync", "--push", "-n"])["code"],
-        "approval-refused"
-    );
+    assert_eq!(clone.json(&["sync", "--push", "-n"])["code"], "approval-refused");
     assert_eq!(fs::read(clone.path(".git/config")).unwrap(), config);
-    assert_eq!(
-        a.error(&["--agent", "eve", "sync", "--push"]),
-        "approval-refused"
-    );
+    assert_eq!(a.error(&["--agent", "eve", "sync", "--push"]), "approval-refused");
     // Nor does what it writes itself count.
     clone.git(&["config", KEY, &two.remote]);
     assert_eq!(clone.json(&["sync"])["consent"], "missing");
@@ -239,10 +214,7 @@ fn a_clone_without_a_desk_goes_by_the_hub() {
     clone.colony(&["fork", "z", "--no-switch"]);
     let did = clone.json(&["sync"]);
     assert_eq!(did["consent"], "missing", "{did:#}");
-    let command = did["waiting"]["command"]
-        .as_str()
-        .unwrap()
-        .replace('\'', "");
+    let command = did["waiting"]["command"].as_str().unwrap().replace('\'', "");
     let words: Vec<&str> = command.split("   #").next().unwrap().split(' ').collect();
     assert_eq!(words[..3], ["git", "config", "--file"], "{command}");
     two.a.git(&words[1..]);
@@ -304,10 +276,7 @@ fn a_branch_that_is_ahead_is_told_of() {
     let said = a.colony(&["sync"]);
     let line = "up to date with 'origin'; 'main' is 2 commits ahead of 'origin/main'\n";
     assert!(said.starts_with(line), "{said}");
-    assert!(
-        said.ends_with("    hint: git push 'origin' 'main'\n"),
-        "{said}"
-    );
+    assert!(said.ends_with("    hint: git push 'origin' 'main'\n"), "{said}");
     a.git(&["push", "-q", "origin", "main"]);
     assert_eq!(a.json(&["sync"])["branch_ahead"], Value::Null);
     // Both sides went on.
@@ -319,10 +288,7 @@ fn a_branch_that_is_ahead_is_told_of() {
     // The remote has no such branch; a fork travels by itself.
     a.git(&["switch", "-q", "-c", "topic"]);
     let ahead = &a.json(&["sync"])["branch_ahead"];
-    assert_eq!(
-        ahead["command"], "git push -u 'origin' 'topic'",
-        "{ahead:#}"
-    );
+    assert_eq!(ahead["command"], "git push -u 'origin' 'topic'", "{ahead:#}");
     a.colony(&["fork", "x"]);
     assert_eq!(a.json(&["sync"])["branch_ahead"], Value::Null);
 }
@@ -332,10 +298,7 @@ fn the_guide_for_agents_names_no_command_that_publishes() {
     let guide = Sandbox::new().colony(&["agents", "guide"]);
     for line in guide.lines().filter(|line| line.starts_with("    git")) {
         assert!(!line.contains("push"), "{line}");
-        assert!(
-            !line.contains("sync") || line.contains("sync --fetch"),
-            "{line}"
-        );
+        assert!(!line.contains("sync") || line.contains("sync --fetch"), "{line}");
     }
 }
 
@@ -343,10 +306,7 @@ fn the_guide_for_agents_names_no_command_that_publishes() {
 fn a_run_from_a_process_of_an_agent_is_the_agents() {
     let two = Two::without_consent();
     let clone = two.a.json(&["agents", "new", "ada"])["path"].clone();
-    let world = World {
-        started_in: Some(PathBuf::from(clone.as_str().unwrap())),
-        ..two.a.world()
-    };
+    let world = World { started_in: Some(PathBuf::from(clone.as_str().unwrap())), ..two.a.world() };
     let run = two.a.run_in(world, &["--json", "sync", "--push"]);
     let did: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(did["code"], "approval-refused", "{did:#}");

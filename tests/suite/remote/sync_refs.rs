@@ -23,13 +23,7 @@ pub(crate) struct Two {
 static TWO: Fixture = Fixture::new(|| {
     let two = Two::of(Sandbox::new());
     let a = &two.a;
-    a.git(&[
-        "clone",
-        "-q",
-        "--bare",
-        a.root.to_str().unwrap(),
-        &two.remote,
-    ]);
+    a.git(&["clone", "-q", "--bare", a.root.to_str().unwrap(), &two.remote]);
     a.git(&["remote", "add", "origin", &two.remote]);
     a.git(&["fetch", "-q", "origin"]);
     two.clone("b", "Bob");
@@ -51,11 +45,7 @@ impl Two {
 
     fn of(a: Sandbox) -> Two {
         let remote = a.outside().join("remote.git").to_str().unwrap().to_owned();
-        Two {
-            a,
-            remote,
-            consents: false,
-        }
+        Two { a, remote, consents: false }
     }
 
     fn clone(&self, name: &str, user: &str) {
@@ -140,49 +130,26 @@ fn forks_and_checkpoints_of_either_side_arrive() {
     b.colony(&["fork", "y/z", "--no-switch"]);
     let would = a.json(&["sync", "-n"]);
     assert_eq!(results(&would, &[RECORD, BRANCH, &tag]), ["created"; 3]);
-    assert_eq!(
-        two.remote_refs("refs/colony"),
-        "",
-        "a dry run changes nothing"
-    );
+    assert_eq!(two.remote_refs("refs/colony"), "", "a dry run changes nothing");
     let did = a.json(&["sync"]);
     assert_eq!(did["ok"], true, "{did:#}");
     assert_eq!(results(&did, &[RECORD, BRANCH, &tag]), ["created"; 3]);
     assert_eq!(did["dry_run"], false);
     let did = b.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH, &tag]),
-        ["fetched", "", "fetched"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH, &tag]), ["fetched", "", "fetched"], "{did:#}");
     let names = ["refs/colony/forks/y/z", "refs/heads/fork/y/z"];
     assert_eq!(results(&did, &names), ["created"; 2]);
     assert_eq!(did["branch_changed"][0]["name"], "origin/fork/x");
     for name in [RECORD, &tag] {
         assert_eq!(b.git(&["rev-parse", name]), a.git(&["rev-parse", name]));
     }
-    assert_eq!(
-        b.git(&["rev-parse", "origin/fork/x"]),
-        a.git(&["rev-parse", BRANCH])
-    );
-    assert!(
-        !b.try_git(&["rev-parse", "-q", "--verify", BRANCH]),
-        "branches here never move"
-    );
-    assert_eq!(
-        b.json(&["merge", "origin/fork/x"])["outcome"],
-        "fast_forward"
-    );
+    assert_eq!(b.git(&["rev-parse", "origin/fork/x"]), a.git(&["rev-parse", BRANCH]));
+    assert!(!b.try_git(&["rev-parse", "-q", "--verify", BRANCH]), "branches here never move");
+    assert_eq!(b.json(&["merge", "origin/fork/x"])["outcome"], "fast_forward");
     let did = a.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[names[0], RECORD]),
-        ["fetched", "up_to_date"]
-    );
+    assert_eq!(results(&did, &[names[0], RECORD]), ["fetched", "up_to_date"]);
     let said = a.run(&["sync"]).stdout;
-    assert!(
-        said.starts_with("up to date with 'origin'\n  at /"),
-        "{said}"
-    );
+    assert!(said.starts_with("up to date with 'origin'\n  at /"), "{said}");
     assert_eq!(said.lines().count(), 2, "{said}");
     // Only what travels has travelled.
     assert_eq!(two.remote_refs("refs/colony-local"), "");
@@ -198,10 +165,7 @@ fn one_way_is_one_way() {
     b.colony(&["fork", "y", "--no-switch"]);
     b.colony(&["sync"]);
     let did = a.json(&["sync", "--fetch"]);
-    assert_eq!(
-        results(&did, &["refs/colony/forks/y", RECORD, BRANCH]),
-        ["fetched", "", ""]
-    );
+    assert_eq!(results(&did, &["refs/colony/forks/y", RECORD, BRANCH]), ["fetched", "", ""]);
     assert_eq!(two.remote_refs(RECORD), "");
     b.colony(&["fork", "z", "--no-switch"]);
     b.colony(&["sync"]);
@@ -214,10 +178,7 @@ fn one_way_is_one_way() {
     assert_eq!(did["branch_changed"].as_array().unwrap().len(), 0);
     assert_eq!(a.run(&["sync", "--push", "--fetch"]).code, 129);
     assert_eq!(a.error(&["sync", "nowhere"]), "remote-not-found");
-    assert_eq!(
-        a.error(&["sync", "--", "--upload-pack=x"]),
-        "remote-not-found"
-    );
+    assert_eq!(a.error(&["sync", "--", "--upload-pack=x"]), "remote-not-found");
 }
 
 #[test]
@@ -248,18 +209,11 @@ fn a_fork_that_was_changed_outlives_its_deletion() {
     c.git(&["switch", "-q", "-c", "fork/x", "origin/fork/x"]);
     c.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
     let did = c.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["up_to_date", "pushed"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["up_to_date", "pushed"], "{did:#}");
     a.colony(&["forks", "delete", "x"]);
     let did = a.json(&["sync"]);
     assert_eq!(results(&did, &[RECORD, BRANCH]), ["fetched", ""], "{did:#}");
-    assert_eq!(
-        two.remote_refs(BRANCH).split(' ').nth(1).unwrap(),
-        c.git(&["rev-parse", BRANCH])
-    );
+    assert_eq!(two.remote_refs(BRANCH).split(' ').nth(1).unwrap(), c.git(&["rev-parse", BRANCH]));
     // The other way round: deleted on the remote, changed here.
     two.at_remote(&["update-ref", "-d", RECORD]);
     two.at_remote(&["update-ref", "-d", BRANCH]);
@@ -270,11 +224,7 @@ fn a_fork_that_was_changed_outlives_its_deletion() {
     two.at_remote(&["update-ref", "-d", RECORD]);
     two.at_remote(&["update-ref", "-d", BRANCH]);
     let did = c.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["deleted", "kept_here"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["deleted", "kept_here"], "{did:#}");
     assert!(c.try_git(&["rev-parse", "-q", "--verify", BRANCH]));
 }
 
@@ -288,37 +238,22 @@ fn of_two_changes_the_later_counts_and_the_other_is_kept() {
     assert_ne!(first, second);
     c.colony(&["sync"]);
     let did = a.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["merged", "up_to_date"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["merged", "up_to_date"], "{did:#}");
     let joined = a.git(&["rev-parse", RECORD]);
-    assert_eq!(
-        a.git(&["rev-parse", &format!("{RECORD}^@")]),
-        format!("{second}\n{first}")
-    );
+    assert_eq!(a.git(&["rev-parse", &format!("{RECORD}^@")]), format!("{second}\n{first}"));
     assert_eq!(
         a.git(&["show", &format!("{RECORD}:fork.json")]),
         c.git(&["show", &format!("{second}:fork.json")])
     );
     let lost = a.git(&["rev-parse", &format!("{first}:fork.json")]);
-    assert_eq!(
-        a.git(&["rev-parse", &format!("{RECORD}:superseded/{lost}.json")]),
-        lost
-    );
+    assert_eq!(a.git(&["rev-parse", &format!("{RECORD}:superseded/{lost}.json")]), lost);
     assert_eq!(result(&c.json(&["sync"]), RECORD), "fetched");
     assert_eq!(c.git(&["rev-parse", RECORD]), joined);
     // Whoever joins makes the very same commit.
     let other = two.a.outside().join("d");
     two.clone("d", "Ada");
     let d = two.a.at(other);
-    d.git(&[
-        "fetch",
-        "-q",
-        c.path("").to_str().unwrap(),
-        &format!("{first}:{RECORD}"),
-    ]);
+    d.git(&["fetch", "-q", c.path("").to_str().unwrap(), &format!("{first}:{RECORD}")]);
     two.at_remote(&["update-ref", RECORD, &second]);
     assert_eq!(result(&d.json(&["sync"]), RECORD), "merged");
     assert_eq!(d.git(&["rev-parse", RECORD]), joined);
@@ -332,10 +267,7 @@ fn forks_of_others_are_not_sent() {
     a.git(&["branch", "fork/plain"]);
     let did = a.json(&["sync"]);
     assert_eq!(did["ok"], true);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH, "refs/heads/fork/plain"]),
-        ["not_owned"; 3]
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH, "refs/heads/fork/plain"]), ["not_owned"; 3]);
     assert_eq!(two.remote_refs("refs/colony"), "");
     assert_eq!(two.remote_refs("refs/heads/fork"), "");
     let did = a.json(&["--agent", "eve", "sync"]);
@@ -357,19 +289,12 @@ fn the_first_of_two_forks_of_one_name_wins_and_that_is_reported() {
     assert_eq!(results(&did, &[RECORD, BRANCH]), ["rejected"; 2], "{did:#}");
     assert_eq!(two.remote_refs("refs"), before);
     let hint = did["refs"][0]["hint"].as_str().unwrap();
-    assert!(
-        hint.starts_with("git colony fork 'x-2' --from 'fork/x'"),
-        "{hint}"
-    );
+    assert!(hint.starts_with("git colony fork 'x-2' --from 'fork/x'"), "{hint}");
     // What the hint says works.
     b.colony(&["fork", "x-2", "--from", "fork/x"]);
     b.colony(&["forks", "delete", "fork/x"]);
     let did = b.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, "refs/heads/fork/x-2"]),
-        ["fetched", "created"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, "refs/heads/fork/x-2"]), ["fetched", "created"], "{did:#}");
     // One's own fork that went on in two clones is for a merge.
     let c = two.same_user();
     a.git(&["switch", "-q", "fork/x"]);
@@ -379,11 +304,7 @@ fn the_first_of_two_forks_of_one_name_wins_and_that_is_reported() {
     c.git(&["commit", "-q", "--allow-empty", "-m", "in c"]);
     c.colony(&["sync"]);
     let did = a.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["up_to_date", "rejected"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["up_to_date", "rejected"], "{did:#}");
     a.colony(&["merge", "origin/fork/x", "--into", "fork/x"]);
     assert_eq!(result(&a.json(&["sync"]), BRANCH), "pushed");
     assert_eq!(result(&c.json(&["sync"]), BRANCH), "behind");
@@ -398,10 +319,7 @@ fn a_fork_written_anew_goes_over_what_was_pushed_from_here() {
     a.colony(&["sync"]);
     a.git(&["commit", "-q", "--allow-empty", "--amend", "-m", "better"]);
     assert_eq!(result(&a.json(&["sync"]), BRANCH), "pushed");
-    assert_eq!(
-        two.remote_refs(BRANCH).split(' ').nth(1).unwrap(),
-        a.git(&["rev-parse", BRANCH])
-    );
+    assert_eq!(two.remote_refs(BRANCH).split(' ').nth(1).unwrap(), a.git(&["rev-parse", BRANCH]));
 }
 
 #[test]
@@ -412,12 +330,7 @@ fn what_a_remote_offers_is_looked_at_first() {
     let main = a.git(&["rev-parse", "main"]);
     let record = a.git(&["rev-parse", "refs/colony/forks/a"]);
     let blob = a.git(&["rev-parse", "main:a.txt"]);
-    a.git(&[
-        "push",
-        "-q",
-        "origin",
-        &format!("{record}:refs/colony/forks/a/b"),
-    ]);
+    a.git(&["push", "-q", "origin", &format!("{record}:refs/colony/forks/a/b")]);
     two.at_remote(&["symbolic-ref", "refs/colony/forks/link", "refs/heads/main"]);
     for (name, id) in [
         ("refs/colony/forks/no-record", &main),
@@ -480,18 +393,12 @@ fn records_that_are_none_are_not_taken_over() {
         r#"{"format":1,"created_at":"2026-01-01T00:00:00Z","author":"Eve <e@x>","patterns":[]}"#;
     let cases = [
         (main.clone(), main.clone()),
-        (
-            commit(&[("a/scope.json", "{}"), ("b", "x")]),
-            commit(&[("m/migration.json", about)]),
-        ),
+        (commit(&[("a/scope.json", "{}"), ("b", "x")]), commit(&[("m/migration.json", about)])),
         (
             commit(&[("%1b/scope.json", "{}")]),
             commit(&[("m/migration.json", about), ("m/map", "not a map\n")]),
         ),
-        (
-            commit(&[("a/scope.json", "[]")]),
-            commit(&[("m/migration.json", "[]"), ("m/map", "")]),
-        ),
+        (commit(&[("a/scope.json", "[]")]), commit(&[("m/migration.json", "[]"), ("m/map", "")])),
     ];
     for (scopes, migrations) in cases {
         for (name, id) in names.iter().zip([&scopes, &migrations]) {
@@ -512,27 +419,16 @@ fn records_that_are_none_are_not_taken_over() {
 fn a_server_that_refuses_our_namespace_is_told_of_ref_by_ref() {
     let two = Two::new();
     let a = &two.a;
-    two.remote_hook(
-        "update",
-        "case $1 in refs/colony/*) echo 'not here' >&2; exit 1;; esac",
-    );
+    two.remote_hook("update", "case $1 in refs/colony/*) echo 'not here' >&2; exit 1;; esac");
     a.colony(&["fork", "x", "--no-switch"]);
     let run = a.run(&["--json", "sync"]);
     assert_eq!(run.code, 1, "{}", run.stdout);
     let did: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["refused_by_server", "created"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["refused_by_server", "created"], "{did:#}");
     assert_eq!(did["refs"][0]["reason"], "hook declined");
     fs::remove_file(Path::new(&two.remote).join("hooks/update")).unwrap();
     let did = a.json(&["sync"]);
-    assert_eq!(
-        results(&did, &[RECORD, BRANCH]),
-        ["created", "up_to_date"],
-        "{did:#}"
-    );
+    assert_eq!(results(&did, &[RECORD, BRANCH]), ["created", "up_to_date"], "{did:#}");
 }
 
 #[test]
@@ -574,15 +470,9 @@ fn a_race_that_is_lost_is_run_again() {
     assert_eq!(pushes, 5);
     fs::remove_file(lock).unwrap();
     let mut world = a.world();
-    world
-        .variables
-        .insert("COLONY_OPERATION".into(), "x".into());
+    world.variables.insert("COLONY_OPERATION".into(), "x".into());
     let nested = a.run_in(world, &["--json", "sync"]);
-    assert!(
-        nested.stdout.contains("operation-in-progress"),
-        "{}",
-        nested.stdout
-    );
+    assert!(nested.stdout.contains("operation-in-progress"), "{}", nested.stdout);
     let did = a.json(&["sync"]);
     assert_eq!(result(&did, "refs/colony/forks/y"), "created", "{did:#}");
 }
@@ -603,21 +493,12 @@ fn a_checkpoint_that_holds_a_secret_stays_at_home() {
     let names = [tag(&clean), tag(&kept["ref"]), tag(&later)];
     let names = [names[0].as_str(), &names[1], &names[2], BRANCH, RECORD];
     let did = a.json(&["sync"]);
-    let wanted = [
-        "created",
-        "kept_home",
-        "kept_home",
-        "kept_home",
-        "kept_home",
-    ];
+    let wanted = ["created", "kept_home", "kept_home", "kept_home", "kept_home"];
     assert_eq!(results(&did, &names), wanted, "{did:#}");
     assert_eq!(did["ok"], true);
     assert!(!two.at_remote(&["for-each-ref"]).contains("fork"));
     let blob = a.git(&["hash-object", ".env"]);
-    let has = |id: &str| {
-        two.a
-            .try_git(&["--git-dir", &two.remote, "cat-file", "-e", id])
-    };
+    let has = |id: &str| two.a.try_git(&["--git-dir", &two.remote, "cat-file", "-e", id]);
     assert!(!has(&blob), "nothing of it has been sent");
     // What git itself has published is no secret any more.
     a.git(&["push", "-q", "origin", "fork/x"]);
@@ -637,11 +518,7 @@ fn a_checkpoint_that_was_deleted_does_not_come_back() {
     a.git(&["update-ref", "-d", &tag]);
     assert_eq!(result(&a.json(&["sync"]), &tag), "");
     assert!(!a.try_git(&["rev-parse", "-q", "--verify", &tag]));
-    assert_ne!(
-        two.remote_refs("refs/colony/checkpoints"),
-        "",
-        "nor is it taken from others"
-    );
+    assert_ne!(two.remote_refs("refs/colony/checkpoints"), "", "nor is it taken from others");
     two.at_remote(&["update-ref", "-d", &tag]);
     assert_eq!(result(&b.json(&["sync"]), &tag), "kept_here");
     assert_eq!(two.remote_refs("refs/colony/checkpoints"), "");
@@ -714,11 +591,7 @@ fn many_syncs_at_once_lose_nothing() {
     });
     let listed = |root: &Path| {
         process(&two.a, root, &["sync"]);
-        let refs = [
-            "for-each-ref",
-            "--format=%(refname) %(objectname)",
-            "refs/colony/forks",
-        ];
+        let refs = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/colony/forks"];
         two.a.at(root.to_owned()).git(&refs)
     };
     listed(&roots[1]);
@@ -751,29 +624,19 @@ fn one_of_two_pushes_of_one_name_wins_and_the_other_is_told() {
             .collect();
         let args = ["--json", "sync", "--push"];
         let answers: Vec<Value> = std::thread::scope(|scope| {
-            let runs: Vec<_> = roots
-                .iter()
-                .map(|root| scope.spawn(|| output(&two.a, root, &args)))
-                .collect();
+            let runs: Vec<_> =
+                roots.iter().map(|root| scope.spawn(|| output(&two.a, root, &args))).collect();
             let outputs = runs.into_iter().map(|run| run.join().unwrap());
-            outputs
-                .map(|output| serde_json::from_slice(&output.stdout).unwrap())
-                .collect()
+            outputs.map(|output| serde_json::from_slice(&output.stdout).unwrap()).collect()
         });
         let told: Vec<_> = answers.iter().map(|did| result(did, &branch)).collect();
         let winner = told.iter().position(|told| told == "created").unwrap();
         assert_eq!(told[1 - winner], "rejected", "{answers:#?}");
-        assert_eq!(
-            two.at_remote(&["rev-parse", &branch]).trim(),
-            tips[winner].trim()
-        );
+        assert_eq!(two.at_remote(&["rev-parse", &branch]).trim(), tips[winner].trim());
         let rows = answers[1 - winner]["refs"].as_array().unwrap();
         let row = rows.iter().find(|row| row["name"] == branch.as_str());
         let row = row.unwrap();
-        assert!(
-            row["reason"].is_string() && row["hint"].is_string(),
-            "{row:#}"
-        );
+        assert!(row["reason"].is_string() && row["hint"].is_string(), "{row:#}");
         // Both still have what they did.
         for (root, tip) in roots.iter().zip(&tips) {
             assert_eq!(&two.a.at(root.clone()).git(&["rev-parse", &branch]), tip);
@@ -848,11 +711,7 @@ fn a_remote_that_is_another_place_now_has_deleted_nothing() {
             a.git(&["init", "-q", "--bare", &other]);
         }
         let run = a.run(&["sync", "--fetch"]);
-        assert!(
-            run.stderr.contains("do not count as deleted"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains("do not count as deleted"), "{}", run.stderr);
         let of_ours = |refs: &str| {
             let lines = refs
                 .lines()
@@ -899,10 +758,7 @@ fn a_fork_that_only_a_remote_has_is_listed_and_named_as_in_git() {
     assert!(own["forks"][0].get("remote").is_none());
     let told = b.json(&["forks", "delete", "origin/fork/x"]);
     assert_eq!(told["code"], "fork-not-found", "{told:#}");
-    assert_eq!(
-        told["hint"],
-        "git push 'origin' --delete 'fork/x'   # deletes it there"
-    );
+    assert_eq!(told["hint"], "git push 'origin' --delete 'fork/x'   # deletes it there");
     // Merging goes where the fork began, whatever is checked out.
     b.git(&["switch", "-qc", "elsewhere"]);
     let would = b.json(&["merge", "origin/fork/x", "-n"]);
@@ -925,17 +781,11 @@ fn the_record_of_a_fork_that_git_deleted_is_not_published() {
     a.colony(&["fork", "x", "--no-switch"]);
     a.git(&["branch", "-D", "fork/x"]);
     let would = a.json(&["sync", "-n"]);
-    assert!(
-        !would.to_string().contains("refs/colony/forks/x"),
-        "{would:#}"
-    );
+    assert!(!would.to_string().contains("refs/colony/forks/x"), "{would:#}");
     a.colony(&["sync"]);
     assert_eq!(two.remote_refs("refs/colony/forks"), "");
     // With its branch it goes.
     a.git(&["branch", "fork/x"]);
     a.colony(&["sync"]);
-    assert!(
-        two.remote_refs("refs/colony/forks")
-            .contains("refs/colony/forks/x")
-    );
+    assert!(two.remote_refs("refs/colony/forks").contains("refs/colony/forks/x"));
 }

@@ -25,11 +25,7 @@ fn two() -> Two {
 }
 
 fn mapped(answer: &Value) {
-    assert_eq!(
-        (&answer["ok"], &answer["recorded"]),
-        (&json!(true), &json!(true)),
-        "{answer:#}"
-    );
+    assert_eq!((&answer["ok"], &answer["recorded"]), (&json!(true), &json!(true)), "{answer:#}");
 }
 
 /// How many records a page of the scope of a row may have.
@@ -54,12 +50,7 @@ fn two_roots_that_map_at_once_come_to_the_same() {
     b.git(&["config", "colony.map.flushThreshold", "9"]);
     mapped(&a.json(&["map"]));
     mapped(&b.json(&["map", "--source", "a"]));
-    let tip = |rev: &str| {
-        (
-            a.git_any(&["rev-parse", rev]),
-            b.git_any(&["rev-parse", rev]),
-        )
-    };
+    let tip = |rev: &str| (a.git_any(&["rev-parse", rev]), b.git_any(&["rev-parse", rev]));
     let (ours, theirs) = tip(SCOPES);
     assert_eq!(result(&b.json(&["sync"]), SCOPES), "created");
     let would = a.json(&["sync", "-n"]);
@@ -69,10 +60,7 @@ fn two_roots_that_map_at_once_come_to_the_same() {
     assert_eq!(threshold(a, "a"), 9, "it was mapped later");
     assert_eq!(threshold(a, "b"), 7, "nobody else has mapped it");
     let base = a.git(&["rev-list", "--max-parents=0", "main"]);
-    let lost = a.git(&[
-        "rev-parse",
-        &format!("{}:{base}%3Aa/scope.json", ours.trim()),
-    ]);
+    let lost = a.git(&["rev-parse", &format!("{}:{base}%3Aa/scope.json", ours.trim())]);
     assert_eq!(
         files(a),
         [

@@ -100,31 +100,14 @@ fn a_find_keeps_what_brings_it_and_nothing_else() {
     for args in [&["sync", "-n"][..], &["sync"], &["sync"], &["sync", "-n"]] {
         let did = a.json(args);
         let told = |name: &str| (result(&did, name), row(&did, name)["reason"].clone());
-        for name in [
-            &clean,
-            &after,
-            "refs/heads/fork/clean",
-            "refs/colony/forks/clean",
-        ] {
+        for name in [&clean, &after, "refs/heads/fork/clean", "refs/colony/forks/clean"] {
             let result = told(name).0;
-            assert!(
-                ["created", "up_to_date"].contains(&&*result),
-                "{name} {did:#}"
-            );
+            assert!(["created", "up_to_date"].contains(&&*result), "{name} {did:#}");
         }
         let wanted = [
-            (
-                &*secret,
-                "it would publish '.env', 'it's.pem', which look like secrets",
-            ),
-            (
-                "refs/heads/fork/bad",
-                "it would publish 'id_rsa', which looks like a secret",
-            ),
-            (
-                "refs/colony/forks/bad",
-                "it would publish 'id_rsa', which looks like a secret",
-            ),
+            (&*secret, "it would publish '.env', 'it's.pem', which look like secrets"),
+            ("refs/heads/fork/bad", "it would publish 'id_rsa', which looks like a secret"),
+            ("refs/colony/forks/bad", "it would publish 'id_rsa', which looks like a secret"),
             (
                 "refs/heads/fork/worse",
                 "it would publish 'deep/.netrc', 'id_rsa', which look like secrets",
@@ -155,10 +138,7 @@ fn a_find_is_let_pass_by_its_name() {
     assert_eq!(result(&did, "refs/heads/fork/bad"), "created", "{did:#}");
     assert_eq!(result(&did, "refs/heads/fork/worse"), "kept_home");
     let why = row(&did, "refs/heads/fork/worse")["reason"].clone();
-    assert_eq!(
-        why,
-        "it would publish 'deep/.netrc', which looks like a secret"
-    );
+    assert_eq!(why, "it would publish 'deep/.netrc', which looks like a secret");
     let did = a.json(&["sync", "--allow-secret", "deep", "--allow-secret", ".env"]);
     assert_eq!(result(&did, "refs/heads/fork/worse"), "created", "{did:#}");
     assert_eq!(result(&did, &secret), "kept_home");
@@ -183,19 +163,10 @@ fn what_was_searched_is_remembered_as_long_as_it_counts() {
     assert_eq!(result(&did, "refs/heads/fork/x"), "kept_home", "{did:#}");
     assert_eq!(a.git(&["ls-remote", &second]), "");
     // A memory that is damaged is none.
-    for text in [
-        "",
-        "{",
-        "[]",
-        r#"{"tips":["zz"],"published":[],"finds":[],"brought":{}}"#,
-    ] {
+    for text in ["", "{", "[]", r#"{"tips":["zz"],"published":[],"finds":[],"brought":{}}"#] {
         a.write(".git/colony/cache/secrets-1.json", text);
         let did = a.json(&["sync", "second"]);
-        assert_eq!(
-            result(&did, "refs/heads/fork/x"),
-            "kept_home",
-            "{text} {did:#}"
-        );
+        assert_eq!(result(&did, "refs/heads/fork/x"), "kept_home", "{text} {did:#}");
     }
 }
 

@@ -55,20 +55,13 @@ fn copies_of_what_these_tests_begin_with_are_whole() {
 #[test]
 fn files_written_while_a_merge_moves_files_are_named_and_kept() {
     let sandbox = forked();
-    write_meanwhile(
-        &sandbox,
-        "echo edited >a.txt; echo mine >new.txt; echo mine >deep",
-    );
+    write_meanwhile(&sandbox, "echo edited >a.txt; echo mine >new.txt; echo mine >deep");
     let answer = sandbox.json(&["merge", "try"]);
     assert_eq!(answer["outcome"], "merged", "{answer:#}");
     assert_eq!(paths(&answer), ["a.txt", "deep", "new.txt"]);
     for late in answer["kept_late"].as_array().unwrap() {
         let kept = fs::read_to_string(late["kept_at"].as_str().unwrap()).unwrap();
-        let wanted = if late["path"] == "a.txt" {
-            "edited\n"
-        } else {
-            "mine\n"
-        };
+        let wanted = if late["path"] == "a.txt" { "edited\n" } else { "mine\n" };
         assert_eq!(kept, wanted);
         assert!(late["bring_back"].as_str().unwrap().starts_with("cp -a "));
     }
@@ -98,9 +91,7 @@ fn the_text_names_it_with_a_command_that_brings_it_back() {
     let line = told.lines().find(|line| line.contains("new.txt")).unwrap();
     let (said, command) = line.split_once("; to restore it: ").unwrap();
     assert_eq!(said, "written while files moved, and kept: new.txt");
-    let ran = std::process::Command::new("sh")
-        .args(["-c", command])
-        .status();
+    let ran = std::process::Command::new("sh").args(["-c", command]).status();
     assert!(ran.unwrap().success(), "{command}");
     assert_eq!(sandbox.read("new.txt"), "mine\n");
 }
@@ -132,16 +123,11 @@ fn a_restore_a_pick_and_a_fork_name_it_too() {
 
 /// Dies after the refs have moved, and returns the folder of what the operation keeps.
 fn cut_off(sandbox: &Sandbox) -> PathBuf {
-    let world = World {
-        die_at: Some("refs-moved"),
-        ..sandbox.world()
-    };
+    let world = World { die_at: Some("refs-moved"), ..sandbox.world() };
     assert_ne!(sandbox.run_in(world, &["merge", "try"]).code, 0);
     let key = fs::read_to_string(sandbox.path(".git/colony/worktree-key")).unwrap();
     let kept = sandbox.path(".git/colony-kept").join(key.trim());
-    let newest = fs::read_dir(kept)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+    let newest = fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
     newest.max().unwrap()
 }
 
@@ -157,11 +143,7 @@ fn a_kill_between_two_moves_loses_nothing_written_then() {
     sandbox.write("new.txt", "the second\n");
     let run = sandbox.run(&["checkpoint", "--auto"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("kept: a.txt; to restore"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("kept: a.txt; to restore"), "{}", run.stderr);
     assert!(run.stderr.contains("late-2+1"), "{}", run.stderr);
     assert_eq!(sandbox.read("a.txt"), "theirs\n");
     let undone = sandbox.json(&["undo"]);

@@ -29,10 +29,7 @@ static KEPT: Fixture = Fixture::new(|| {
 });
 
 fn with_refs_like(state: &State, worktree: &State) -> State {
-    State {
-        worktree: worktree.worktree.clone(),
-        ..state.clone()
-    }
+    State { worktree: worktree.worktree.clone(), ..state.clone() }
 }
 
 /// Takes `change` back by force, and checks refusal, undo, redo, and that undo goes on.
@@ -40,23 +37,10 @@ fn assert_taken_back(sandbox: &Sandbox, before: &State, files: Files) {
     let changed = sandbox.visible_state();
     let refusal = sandbox.json(&["undo"]);
     assert_eq!(refusal["code"], "external-change", "{refusal:#}");
-    assert!(
-        refusal["hint"]
-            .as_str()
-            .unwrap()
-            .contains("git colony undo --force")
-    );
-    assert_eq!(
-        sandbox.visible_state(),
-        changed,
-        "the refusal changed something"
-    );
+    assert!(refusal["hint"].as_str().unwrap().contains("git colony undo --force"));
+    assert_eq!(sandbox.visible_state(), changed, "the refusal changed something");
     let plan = sandbox.json(&["undo", "--force", "--dry-run"]);
-    assert_eq!(
-        sandbox.visible_state(),
-        changed,
-        "the dry run changed something"
-    );
+    assert_eq!(sandbox.visible_state(), changed, "the dry run changed something");
     let undone = sandbox.json(&["undo", "--force"]);
     assert_eq!(undone["ok"], true, "{undone:#}");
     assert_eq!(plan["refs"], undone["refs"]);
@@ -72,10 +56,7 @@ fn assert_taken_back(sandbox: &Sandbox, before: &State, files: Files) {
     sandbox.colony(&["undo", "--force"]);
     assert_eq!(sandbox.visible_state(), wanted);
     sandbox.colony(&["undo"]);
-    assert!(
-        !sandbox.refs().contains("refs/tags/checkpoint"),
-        "the checkpoint is undone as well"
-    );
+    assert!(!sandbox.refs().contains("refs/tags/checkpoint"), "the checkpoint is undone as well");
     sandbox.check_invariants();
 }
 
@@ -88,17 +69,11 @@ enum Files {
 fn kinds(sandbox: &Sandbox) -> Vec<String> {
     let ops = sandbox.json(&["ops"]);
     let ops = ops["ops"].as_array().unwrap().iter();
-    ops.map(|op| op["kind"].as_str().unwrap().to_owned())
-        .collect()
+    ops.map(|op| op["kind"].as_str().unwrap().to_owned()).collect()
 }
 
 fn newest(sandbox: &Sandbox) -> Value {
-    sandbox.json(&["ops"])["ops"]
-        .as_array()
-        .unwrap()
-        .last()
-        .unwrap()
-        .clone()
+    sandbox.json(&["ops"])["ops"].as_array().unwrap().last().unwrap().clone()
 }
 
 #[test]
@@ -216,11 +191,7 @@ fn a_new_branch_stays_and_head_leaves_it() {
     let now = sandbox.visible_state();
     assert_eq!((now.head, now.index), (before.head, before.index));
     assert_eq!(sandbox.git(&["rev-parse", "idea"]), idea);
-    assert_eq!(
-        sandbox.read("a.txt"),
-        "an idea\n",
-        "it was committed, not checked out"
-    );
+    assert_eq!(sandbox.read("a.txt"), "an idea\n", "it was committed, not checked out");
     sandbox.check_invariants();
 }
 
@@ -232,10 +203,7 @@ fn a_renamed_branch_comes_back_under_its_old_name() {
     sandbox.colony(&["undo", "--force"]);
     let now = sandbox.visible_state();
     assert_eq!((&now.head, &now.index), (&before.head, &before.index));
-    assert!(
-        now.refs.contains("refs/heads/trunk"),
-        "a branch of the user's stays"
-    );
+    assert!(now.refs.contains("refs/heads/trunk"), "a branch of the user's stays");
     sandbox.colony(&["undo"]);
     sandbox.check_invariants();
 }
@@ -263,11 +231,7 @@ fn a_merge_is_recorded_when_it_has_ended() {
     let before = sandbox.visible_state();
     assert!(!sandbox.try_git(&["merge", "-q", "side"]));
     sandbox.colony(&["checkpoint", "--off-branch", "-m", "conflicted"]);
-    assert_eq!(
-        kinds(&sandbox),
-        ["checkpoint"; 3],
-        "a conflict is no state to record"
-    );
+    assert_eq!(kinds(&sandbox), ["checkpoint"; 3], "a conflict is no state to record");
     assert_eq!(sandbox.error(&["undo", "--force"]), "operation-in-progress");
     sandbox.write("a.txt", "settled\n");
     sandbox.git(&["commit", "-qam", "merged"]);
@@ -354,18 +318,9 @@ fn the_first_operation_and_automatic_ones_record_nothing() {
 #[test]
 fn the_summary_tells_what_it_was() {
     let cases: [(&[&[&str]], &str); 5] = [
-        (
-            &[&["checkout", "-q", "side"]],
-            "git switched from main to side",
-        ),
-        (
-            &[&["reset", "-q", "--hard", "HEAD~1"]],
-            "reset: moving to HEAD~1",
-        ),
-        (
-            &[&["rm", "-q", "--cached", "a.txt", "c.txt"]],
-            "git changed the index of 2 paths",
-        ),
+        (&[&["checkout", "-q", "side"]], "git switched from main to side"),
+        (&[&["reset", "-q", "--hard", "HEAD~1"]], "reset: moving to HEAD~1"),
+        (&[&["rm", "-q", "--cached", "a.txt", "c.txt"]], "git changed the index of 2 paths"),
         (
             &[&["update-index", "--assume-unchanged", "a.txt"]],
             "git changed flags or stages of the index",
@@ -396,10 +351,7 @@ fn without_a_reflog_it_is_found_all_the_same() {
     let before = sandbox.visible_state();
     sandbox.git(&["checkout", "-q", "side"]);
     let refusal = sandbox.json(&["undo"]);
-    assert_eq!(
-        refusal["detail"]["summary"],
-        "HEAD went from 'main' to 'side'"
-    );
+    assert_eq!(refusal["detail"]["summary"], "HEAD went from 'main' to 'side'");
     sandbox.colony(&["undo", "--force"]);
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants();
@@ -434,10 +386,7 @@ fn a_redone_change_of_plain_git_is_named_as_one() {
     sandbox.colony(&["undo", "--force"]);
     let few = sandbox.json(&["redo", "3", "-n"]);
     let told = "there is 1 step to redo in this worktree, not 3";
-    assert_eq!(
-        few["message"].as_str().unwrap().split(';').next(),
-        Some(told)
-    );
+    assert_eq!(few["message"].as_str().unwrap().split(';').next(), Some(told));
     assert_eq!(few["hint"], "git colony redo 1 -n");
     sandbox.colony(&["redo"]);
     let refused = sandbox.json(&["undo"]);
@@ -475,11 +424,7 @@ fn redo_is_refused_after_plain_git_and_then_there_is_none() {
 #[test]
 fn a_tag_that_was_deleted_by_hand_takes_force() {
     let sandbox = kept();
-    let tag = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/checkpoints",
-    ]);
+    let tag = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints"]);
     sandbox.git(&["update-ref", "-d", &tag]);
     assert_eq!(sandbox.error(&["undo"]), "external-change");
     sandbox.colony(&["undo", "--force"]);
@@ -512,10 +457,7 @@ fn a_death_around_the_recording_loses_nothing() {
         let sandbox = kept();
         sandbox.git(&["checkout", "-q", "side"]);
         let before = sandbox.visible_state();
-        let world = World {
-            die_at: Some(step),
-            ..sandbox.world()
-        };
+        let world = World { die_at: Some(step), ..sandbox.world() };
         assert_ne!(sandbox.run_in(world, &["undo", "--force"]).code, 0);
         assert_eq!(sandbox.visible_state(), before, "killed at {step}");
         assert_eq!(kinds(&sandbox).len(), 1 + number);
@@ -529,9 +471,7 @@ fn a_death_around_the_recording_loses_nothing() {
 fn hooked(sandbox: &Sandbox, hook: GitHook, inside: bool) -> Option<String> {
     let mut world = sandbox.world();
     if inside {
-        world
-            .variables
-            .insert("COLONY_OPERATION".into(), "op-1".into());
+        world.variables.insert("COLONY_OPERATION".into(), "op-1".into());
     }
     let session = Session::open(world, &Flags::default(), ObjectWrites::Durable).unwrap();
     plain_git::record(&session, hook).map(|op| op.to_string())
@@ -557,11 +497,7 @@ fn from_a_hook_each_change_is_a_step_of_its_own() {
         sandbox.git(&["commit", "-q", "--allow-empty", "-m", subject]);
         assert_eq!(hooked(&sandbox, GitHook::PostCommit, true), None);
         assert!(hooked(&sandbox, GitHook::PostCommit, false).is_some());
-        assert_eq!(
-            hooked(&sandbox, GitHook::PostCommit, false),
-            None,
-            "it is known by then"
-        );
+        assert_eq!(hooked(&sandbox, GitHook::PostCommit, false), None, "it is known by then");
     }
     sandbox.colony(&["undo", "--force"]);
     assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "one");
@@ -656,10 +592,7 @@ fn a_fork_is_redone_whatever_came_to_the_branch_it_left() {
     let sandbox = grown_elsewhere();
     let main = sandbox.git(&["rev-parse", "main"]);
     sandbox.colony(&["redo"]);
-    assert_eq!(
-        sandbox.git(&["symbolic-ref", "HEAD"]).trim(),
-        "refs/heads/fork/away"
-    );
+    assert_eq!(sandbox.git(&["symbolic-ref", "HEAD"]).trim(), "refs/heads/fork/away");
     assert_eq!(sandbox.git(&["rev-parse", "main"]), main);
     sandbox.check_invariants();
 }

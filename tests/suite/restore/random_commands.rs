@@ -16,16 +16,8 @@ use proptest::sample::select;
 use crate::support::{Sandbox, State};
 
 /// Paths that are each other's parents, ignored, tracked or not.
-const PATHS: [&str; 8] = [
-    "a.txt",
-    "dir",
-    "dir/b.txt",
-    "dir/c/d",
-    "ignored.log",
-    "dir/c",
-    "x y\u{e9}",
-    "run.sh",
-];
+const PATHS: [&str; 8] =
+    ["a.txt", "dir", "dir/b.txt", "dir/c/d", "ignored.log", "dir/c", "x y\u{e9}", "run.sh"];
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -117,11 +109,7 @@ impl Plain {
 
     /// Says what is to be expected, before it runs.
     fn files(self, sandbox: &Sandbox) -> Files {
-        let removes = |path: &str| {
-            !sandbox
-                .git(&["ls-files", "--deleted", "--", path])
-                .is_empty()
-        };
+        let removes = |path: &str| !sandbox.git(&["ls-files", "--deleted", "--", path]).is_empty();
         match self {
             // Whether the user or git has removed a file that is no longer in the index, nobody can tell.
             Plain::Add(path) if removes(path) => Files::Either,
@@ -212,11 +200,7 @@ struct Side {
 impl Side {
     fn of(sandbox: &Sandbox) -> Side {
         let state = sandbox.visible_state();
-        Side {
-            head: state.head,
-            commit: sandbox.head_commit(),
-            index: state.index,
-        }
+        Side { head: state.head, commit: sandbox.head_commit(), index: state.index }
     }
 }
 
@@ -236,33 +220,20 @@ impl Machine {
         sandbox.write(".gitignore", "*.log\n");
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-qm", "ignore"]);
-        Machine {
-            sandbox,
-            done: Vec::new(),
-            undone: Vec::new(),
-            left: None,
-            since: Vec::new(),
-        }
+        Machine { sandbox, done: Vec::new(), undone: Vec::new(), left: None, since: Vec::new() }
     }
 
     fn take(&mut self, step: &Step) {
         if !matches!(step, Step::Git(..)) {
             // After edits one can no longer tell a hard reset from a mixed one.
-            for files in self
-                .since
-                .iter_mut()
-                .filter(|files| **files == Files::Follow)
-            {
+            for files in self.since.iter_mut().filter(|files| **files == Files::Follow) {
                 *files = Files::Either;
             }
         }
         let sandbox = &self.sandbox;
         match step {
             Step::Write(path, content) => self.edit(path, |sandbox, path| {
-                sandbox.write(
-                    path,
-                    format!("{content}\n").repeat(usize::from(*content) + 1),
-                );
+                sandbox.write(path, format!("{content}\n").repeat(usize::from(*content) + 1));
             }),
             Step::Link(path) => self.edit(path, |sandbox, path| {
                 let link = sandbox.path(path);
@@ -347,11 +318,7 @@ impl Machine {
                 self.step_back();
                 self.step_forward();
                 assert_eq!(self.sandbox.visible_state(), state, "stepped over");
-                assert_eq!(
-                    bytes(&self.sandbox),
-                    bytes_now,
-                    "stepped over, byte for byte"
-                );
+                assert_eq!(bytes(&self.sandbox), bytes_now, "stepped over, byte for byte");
             }
             return;
         }
@@ -362,22 +329,14 @@ impl Machine {
         }
         self.step_forward();
         assert_eq!(self.sandbox.visible_state(), state, "redo of plain git");
-        assert_eq!(
-            bytes(&self.sandbox),
-            bytes_now,
-            "redo of plain git, byte for byte"
-        );
+        assert_eq!(bytes(&self.sandbox), bytes_now, "redo of plain git, byte for byte");
     }
 
     fn refused(&self, command: &str) {
         let (before, bytes_before) = (self.sandbox.visible_state(), bytes(&self.sandbox));
         let count = self.operations();
         assert_eq!(self.sandbox.error(&[command]), "external-change");
-        assert_eq!(
-            self.sandbox.visible_state(),
-            before,
-            "{command} was refused"
-        );
+        assert_eq!(self.sandbox.visible_state(), before, "{command} was refused");
         assert_eq!(bytes(&self.sandbox), bytes_before, "{command} was refused");
         assert_eq!(self.operations(), count, "{command} was refused");
     }
@@ -412,18 +371,10 @@ impl Machine {
         let side_after = Side::of(&self.sandbox);
         self.sandbox.colony(&["undo"]);
         assert_eq!(self.sandbox.visible_state(), before, "undo of {args:?}");
-        assert_eq!(
-            bytes(&self.sandbox),
-            bytes_before,
-            "undo of {args:?}, byte for byte"
-        );
+        assert_eq!(bytes(&self.sandbox), bytes_before, "undo of {args:?}, byte for byte");
         self.sandbox.colony(&["redo"]);
         assert_eq!(self.sandbox.visible_state(), after, "redo of {args:?}");
-        assert_eq!(
-            bytes(&self.sandbox),
-            bytes_after,
-            "redo of {args:?}, byte for byte"
-        );
+        assert_eq!(bytes(&self.sandbox), bytes_after, "redo of {args:?}, byte for byte");
         self.done.push(Change {
             before: side_before,
             after: side_after.clone(),
@@ -436,10 +387,7 @@ impl Machine {
     }
 
     fn step_back(&mut self) {
-        let external = self
-            .done
-            .last()
-            .is_some_and(|change| change.external.is_some());
+        let external = self.done.last().is_some_and(|change| change.external.is_some());
         if self.strayed() || external || self.has_gap() {
             self.refused("undo");
             return;
@@ -560,9 +508,7 @@ impl Machine {
         // taken away comes back.
         if self.undone.last().is_some_and(|change| {
             let branch = change.after.head.trim().trim_start_matches("ref: ");
-            let there = self
-                .sandbox
-                .try_git(&["rev-parse", "--verify", "-q", branch]);
+            let there = self.sandbox.try_git(&["rev-parse", "--verify", "-q", branch]);
             let back = Change {
                 before: change.after.clone(),
                 after: change.before.clone(),
@@ -598,9 +544,7 @@ impl Machine {
     /// Every content that there was is in the worktree, or kept.
     fn nothing_is_lost(&self, had: &BTreeSet<String>, command: &str) {
         let mut has = contents(&self.sandbox.worktree());
-        has.extend(contents(&crate::support::worktree_of(
-            &self.sandbox.path(".git/colony-kept"),
-        )));
+        has.extend(contents(&crate::support::worktree_of(&self.sandbox.path(".git/colony-kept"))));
         let lost: Vec<_> = had.difference(&has).collect();
         assert!(lost.is_empty(), "{command} lost {lost:?}");
     }
@@ -609,9 +553,7 @@ impl Machine {
     fn other_refs(&self, change: &Change) -> Vec<String> {
         let branch = change.before.head.trim().trim_start_matches("ref: ");
         let refs = self.sandbox.refs();
-        let others = refs
-            .lines()
-            .filter(|line| line.split(' ').next() != Some(branch));
+        let others = refs.lines().filter(|line| line.split(' ').next() != Some(branch));
         others.map(str::to_owned).collect()
     }
 
@@ -632,11 +574,7 @@ impl Machine {
         };
         let unlike = self.unlike_the_index();
         for path in PATHS {
-            let known = if path.is_ascii() {
-                path
-            } else {
-                "\"x y\\303\\251\""
-            };
+            let known = if path.is_ascii() { path } else { "\"x y\\303\\251\"" };
             let name = path.replace('\u{e9}', "\\xc3\\xa9");
             let stayed = files_at(&now, &name) == files_at(&before.worktree, &name);
             if !differs(known) {
@@ -650,8 +588,7 @@ impl Machine {
             let followed = if tracked {
                 !unlike.iter().any(|line| line == known)
             } else {
-                now.get(&name)
-                    .is_none_or(|found| found.starts_with("directory"))
+                now.get(&name).is_none_or(|found| found.starts_with("directory"))
             };
             let came_back = change
                 .redone
@@ -713,32 +650,19 @@ fn bytes(sandbox: &Sandbox) -> BTreeMap<String, String> {
         if described.starts_with("file") {
             let unescaped = name.replace("\\xc3\\xa9", "\u{e9}");
             let metadata = fs::symlink_metadata(sandbox.path(&unescaped)).unwrap();
-            write!(
-                described,
-                " at {}.{}",
-                metadata.mtime(),
-                metadata.mtime_nsec()
-            )
-            .unwrap();
+            write!(described, " at {}.{}", metadata.mtime(), metadata.mtime_nsec()).unwrap();
         }
     }
     let index = sandbox.path(".git/index");
     let metadata = fs::metadata(&index).unwrap();
     let time = format!("{}.{}", metadata.mtime(), metadata.mtime_nsec());
     let content = fs::read(&index).unwrap();
-    found.insert(
-        ".git/index".to_owned(),
-        format!("{time} {}", content.escape_ascii()),
-    );
+    found.insert(".git/index".to_owned(), format!("{time} {}", content.escape_ascii()));
     found
 }
 
 fn cases() -> u32 {
-    if std::env::var_os("COLONY_TEST_LONG").is_some() {
-        256
-    } else {
-        24
-    }
+    if std::env::var_os("COLONY_TEST_LONG").is_some() { 256 } else { 24 }
 }
 
 proptest! {

@@ -30,10 +30,7 @@ fn bytes_git_could_not_give_back_survive_a_restore_and_its_undo() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "filter.lossy.clean", "tr -d 0-9"]);
     sandbox.git(&["config", "filter.lossy.smudge", "cat"]);
-    sandbox.write(
-        ".gitattributes",
-        "*.crlf text eol=crlf\n*.lossy filter=lossy\n",
-    );
+    sandbox.write(".gitattributes", "*.crlf text eol=crlf\n*.lossy filter=lossy\n");
     sandbox.write("x.crlf", "one\r\n");
     sandbox.write("y.lossy", "abc\n");
     sandbox.write("private", "secret\n");
@@ -60,10 +57,7 @@ fn links_as_parents_are_never_followed() {
     sandbox.remove("dir");
     symlink(&elsewhere, sandbox.path("dir")).unwrap();
     sandbox.colony(&["restore", "directory"]);
-    assert_eq!(
-        fs::read_to_string(elsewhere.join("b.txt")).unwrap(),
-        "somebody else's\n"
-    );
+    assert_eq!(fs::read_to_string(elsewhere.join("b.txt")).unwrap(), "somebody else's\n");
     assert!(sandbox.path("dir").symlink_metadata().unwrap().is_dir());
     assert_eq!(sandbox.read("dir/b.txt"), "bee\n");
     sandbox.colony(&["undo"]);
@@ -89,14 +83,8 @@ fn files_mode_leaves_branch_and_index() {
     assert!(!sandbox.path("extra.txt").exists());
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), head);
     assert_eq!(sandbox.git(&["ls-files", "-s"]), index);
-    assert_eq!(
-        sandbox.error(&["restore", "old", "--", "nowhere"]),
-        "path-not-found"
-    );
-    assert_eq!(
-        sandbox.error(&["restore", "old", "--", "../out"]),
-        "path-outside"
-    );
+    assert_eq!(sandbox.error(&["restore", "old", "--", "nowhere"]), "path-not-found");
+    assert_eq!(sandbox.error(&["restore", "old", "--", "../out"]), "path-outside");
     sandbox.check_invariants();
 }
 
@@ -121,12 +109,8 @@ fn what_a_checkpoint_leaves_out_a_restore_leaves_alone() {
     sandbox.write("nested/file", "x\n");
     sandbox.at(sandbox.path("nested")).git(&["init", "-q"]);
     let report = sandbox.json(&["restore", "before"]);
-    let left: Vec<_> = report["left_alone"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|l| &l["path"])
-        .collect();
+    let left: Vec<_> =
+        report["left_alone"].as_array().unwrap().iter().map(|l| &l["path"]).collect();
     assert_eq!(left, [".env", "nested"]);
     assert!(sandbox.path(".env").exists() && sandbox.path("nested/file").exists());
 }
@@ -141,10 +125,7 @@ fn a_repository_in_the_way_is_never_moved() {
     sandbox.write("thing/inner", "x\n");
     sandbox.at(sandbox.path("thing")).git(&["init", "-q"]);
     let before = sandbox.visible_state();
-    assert_eq!(
-        sandbox.error(&["restore", "file"]),
-        "nested-repository-in-the-way"
-    );
+    assert_eq!(sandbox.error(&["restore", "file"]), "nested-repository-in-the-way");
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants();
 }
@@ -154,28 +135,11 @@ fn submodules_are_named_and_not_touched() {
     let library = Sandbox::new();
     let sandbox = Sandbox::new();
     let url = library.root.to_str().unwrap();
-    sandbox.git(&[
-        "-c",
-        "protocol.file.allow=always",
-        "submodule",
-        "--quiet",
-        "add",
-        url,
-        "lib",
-    ]);
+    sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "lib"]);
     sandbox.colony(&["checkpoint", "-m", "one"]);
     let inner = sandbox.at(sandbox.path("lib"));
-    let commit = [
-        "-c",
-        "user.name=A",
-        "-c",
-        "user.email=a@b",
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "on",
-    ];
+    let commit =
+        ["-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "on"];
     inner.git(&commit);
     let tip = inner.git(&["rev-parse", "HEAD"]);
     sandbox.colony(&["checkpoint", "-m", "two"]);
@@ -198,10 +162,7 @@ fn published_and_diverged_histories_are_not_dropped_by_accident() {
     sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
     let report = sandbox.json(&["restore", "start"]);
     assert_eq!(
-        (
-            report["ahead"].as_u64(),
-            report["leaving"].as_array().unwrap().len()
-        ),
+        (report["ahead"].as_u64(), report["leaving"].as_array().unwrap().len()),
         (Some(1), 1)
     );
     sandbox.colony(&["undo"]);
@@ -273,16 +234,10 @@ fn an_off_branch_checkpoint_restores_the_state_it_was_made_of() {
     sandbox.write("staged.txt", "ruined\n");
     sandbox.colony(&["restore", "half done"]);
     let after = sandbox.visible_state();
-    assert_eq!(
-        (after.index, after.worktree),
-        (before.index, before.worktree)
-    );
+    assert_eq!((after.index, after.worktree), (before.index, before.worktree));
     assert_eq!(sandbox.git(&["log", "--format=%s"]), "first");
     sandbox.git(&["commit", "-qm", "only this", "staged.txt"]);
-    assert_eq!(
-        sandbox.git(&["show", "--format=", "--name-only", "HEAD"]),
-        "staged.txt"
-    );
+    assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]), "staged.txt");
 }
 
 #[test]
@@ -295,16 +250,10 @@ fn after_a_restore_a_plain_commit_takes_one_file() {
     sandbox.remove("many");
     sandbox.colony(&["checkpoint", "-m", "none"]);
     sandbox.colony(&["restore", "many"]);
-    assert_eq!(
-        sandbox.git(&["write-tree"]),
-        sandbox.git(&["rev-parse", "HEAD^{tree}"])
-    );
+    assert_eq!(sandbox.git(&["write-tree"]), sandbox.git(&["rev-parse", "HEAD^{tree}"]));
     sandbox.write("many/7", "seven\n");
     sandbox.git(&["commit", "-qam", "one file"]);
-    assert_eq!(
-        sandbox.git(&["show", "--format=", "--name-only", "HEAD"]),
-        "many/7"
-    );
+    assert_eq!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]), "many/7");
 }
 
 #[test]
@@ -313,22 +262,12 @@ fn the_post_checkout_hook_is_called_and_cannot_spoil_a_restore() {
     sandbox.colony(&["checkpoint", "-m", "one"]);
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "two"]);
-    sandbox.write(
-        ".git/hooks/post-checkout",
-        "#!/bin/sh\necho \"$3\" >> ../hook-ran\nexit 3\n",
-    );
+    sandbox.write(".git/hooks/post-checkout", "#!/bin/sh\necho \"$3\" >> ../hook-ran\nexit 3\n");
     sandbox.set_mode(".git/hooks/post-checkout", 0o755);
     let run = sandbox.run(&["restore", "one"]);
     assert_eq!(run.code, 0);
-    assert!(
-        run.stderr.contains("post-checkout hook exited with 3"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(
-        fs::read_to_string(sandbox.outside().join("hook-ran")).unwrap(),
-        "1\n"
-    );
+    assert!(run.stderr.contains("post-checkout hook exited with 3"), "{}", run.stderr);
+    assert_eq!(fs::read_to_string(sandbox.outside().join("hook-ran")).unwrap(), "1\n");
 }
 
 #[test]
@@ -360,10 +299,7 @@ fn an_operation_can_be_restored_like_a_checkpoint() {
     sandbox.colony(&["restore", "op-2"]);
     assert_eq!(sandbox.read("a.txt"), "work in progress\n");
     assert_eq!(sandbox.read("new.txt"), "new\n");
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        " M a.txt\n?? new.txt"
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt\n?? new.txt");
     assert_eq!(sandbox.error(&["restore", "op-99"]), "operation-not-found");
 }
 
@@ -389,14 +325,7 @@ fn any_commit_can_be_brought_back_and_named_like_one() {
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.visible_state(), edited);
     sandbox.colony(&["redo"]);
-    for name in [
-        "HEAD~1",
-        "v1",
-        "side",
-        &first,
-        &first[..9],
-        "refs/heads/side",
-    ] {
+    for name in ["HEAD~1", "v1", "side", &first, &first[..9], "refs/heads/side"] {
         let told = sandbox.colony(&["restore", "-n", name]);
         assert!(told.contains("second"), "{name}: {told}");
         let report = sandbox.json(&["restore", name]);
@@ -469,16 +398,10 @@ fn a_label_hides_neither_head_nor_a_branch() {
     let object = sandbox.git(&["hash-object", "-t", "tag", "-w", "tag"]);
     sandbox.git(&["update-ref", &name, object.trim()]);
     fs::remove_file(sandbox.path("tag")).unwrap();
-    assert_eq!(
-        sandbox.json(&["checkpoints"])["checkpoints"][0]["label"],
-        "HEAD"
-    );
-    for (name, commit) in [
-        ("HEAD", "HEAD"),
-        ("other", "HEAD"),
-        ("HEAD~1", "HEAD~1"),
-        (id, "HEAD~1"),
-    ] {
+    assert_eq!(sandbox.json(&["checkpoints"])["checkpoints"][0]["label"], "HEAD");
+    for (name, commit) in
+        [("HEAD", "HEAD"), ("other", "HEAD"), ("HEAD~1", "HEAD~1"), (id, "HEAD~1")]
+    {
         let would = sandbox.json(&["restore", "-n", name]);
         let commit = sandbox.git(&["rev-parse", commit]);
         assert_eq!(would["sha"], commit.trim(), "{name}: {would:#}");
@@ -530,20 +453,13 @@ fn commits_that_come_in_are_told_of() {
 #[test]
 fn a_path_in_the_place_of_a_state_is_told_how_it_comes_back() {
     let sandbox = Sandbox::new();
-    for (typed, kind) in [
-        ("a.txt", "file"),
-        ("dir", "directory"),
-        ("dir/b.txt", "file"),
-    ] {
+    for (typed, kind) in [("a.txt", "file"), ("dir", "directory"), ("dir/b.txt", "file")] {
         sandbox.write("a.txt", "edited\n");
         sandbox.write("dir/b.txt", "edited\n");
         let refused = sandbox.json(&["restore", typed]);
         assert_eq!(refused["code"], "checkpoint-not-found", "{refused:#}");
         let message = refused["message"].as_str().unwrap();
-        assert!(
-            message.starts_with(&format!("'{typed}' is a {kind}, ")),
-            "{message}"
-        );
+        assert!(message.starts_with(&format!("'{typed}' is a {kind}, ")), "{message}");
         let hint = format!("git colony restore HEAD -- {typed}");
         assert_eq!(refused["hint"], hint, "{refused:#}");
         let words: Vec<&str> = hint.split(' ').skip(2).collect();

@@ -29,13 +29,7 @@ fn undo_walks_back_and_redo_forth() {
     }
     assert_eq!(sandbox.error(&["redo"]), "nothing-to-undo");
     let undone = sandbox.json(&["ops"]);
-    assert!(
-        undone["ops"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|op| op["undone"] != true)
-    );
+    assert!(undone["ops"].as_array().unwrap().iter().all(|op| op["undone"] != true));
 }
 
 #[test]
@@ -67,12 +61,7 @@ fn plain_git_in_between_is_never_overwritten() {
         let before = sandbox.visible_state();
         let answer = sandbox.json(&["undo"]);
         assert_eq!(answer["code"], "external-change", "{change:?}");
-        assert!(
-            answer["hint"]
-                .as_str()
-                .unwrap()
-                .contains("git colony restore op-1")
-        );
+        assert!(answer["hint"].as_str().unwrap().contains("git colony restore op-1"));
         assert_eq!(sandbox.visible_state(), before);
         sandbox.check_invariants();
     }
@@ -100,10 +89,7 @@ fn a_kept_file_that_was_lost_comes_from_the_snapshot() {
         fs::remove_dir_all(key.unwrap().path()).unwrap();
     }
     sandbox.colony(&["undo"]);
-    assert_eq!(
-        (sandbox.read("a.txt"), sandbox.read("new.txt")),
-        ("work\n".into(), "new\n".into())
-    );
+    assert_eq!((sandbox.read("a.txt"), sandbox.read("new.txt")), ("work\n".into(), "new\n".into()));
     sandbox.check_invariants();
 }
 
@@ -130,14 +116,7 @@ fn an_ignored_file_whose_kept_bytes_are_lost_is_refused() {
 fn garbage_collection_from_anywhere_loses_no_operation() {
     let sandbox = Sandbox::new();
     let linked = sandbox.outside().join("linked");
-    sandbox.git(&[
-        "worktree",
-        "add",
-        "-q",
-        "-b",
-        "side",
-        linked.to_str().unwrap(),
-    ]);
+    sandbox.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
     let sibling = sandbox.at(linked.clone());
     for view in [&sandbox.at(sandbox.root.clone()), &sibling] {
         view.colony(&["checkpoint", "-m", "base"]);
@@ -152,18 +131,13 @@ fn garbage_collection_from_anywhere_loses_no_operation() {
     sandbox.git(&collect);
     sibling.git(&collect);
     sibling.colony(&["undo"]);
-    assert_eq!(
-        fs::read_to_string(linked.join("a.txt")).unwrap(),
-        "in the sibling\n"
-    );
+    assert_eq!(fs::read_to_string(linked.join("a.txt")).unwrap(), "in the sibling\n");
     sandbox.git(&["worktree", "remove", "--force", linked.to_str().unwrap()]);
     sandbox.git(&["reflog", "expire", "--expire=now", "--all"]);
     sandbox.git(&collect);
     sandbox.colony(&["undo"]);
     assert_eq!(sandbox.read("a.txt"), "in the main worktree\n");
-    let after = sandbox.json(&["ops", "--all-worktrees"])["count"]
-        .as_u64()
-        .unwrap();
+    let after = sandbox.json(&["ops", "--all-worktrees"])["count"].as_u64().unwrap();
     assert_eq!(
         after,
         count.as_u64().unwrap() + 2,
@@ -190,10 +164,6 @@ fn prune_lets_go_of_what_is_old_and_of_nothing_else() {
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(sandbox.error(&["undo"]), "nothing-to-undo");
     sandbox.colony(&["checkpoint", "-m", "next"]);
-    assert_eq!(
-        sandbox.json(&["ops"])["ops"][0]["op"],
-        "op-3",
-        "ids are not used twice"
-    );
+    assert_eq!(sandbox.json(&["ops"])["ops"][0]["op"], "op-3", "ids are not used twice");
     sandbox.check_invariants();
 }

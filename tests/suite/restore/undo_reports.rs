@@ -62,8 +62,7 @@ fn each_act_is_named_by_the_undo_of_the_step_before_it() {
     let sandbox = with_commits(0);
     let acts = |report: &Value| {
         let acts = report["acts_since"].as_array().unwrap().iter();
-        acts.map(|act| act["command"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        acts.map(|act| act["command"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     sandbox.colony(&["agents", "new", "ada"]);
     sandbox.colony(&["hooks", "install", "--for", "codex"]);
@@ -80,19 +79,12 @@ fn each_act_is_named_by_the_undo_of_the_step_before_it() {
     );
     sandbox.colony(&["agents", "new", "cleo"]);
     // What was taken back meanwhile is no news, and what was told is not told again.
-    let before = [
-        "agents new cleo",
-        "agents remove bob",
-        "hooks install --for codex",
-        "agents new ada",
-    ];
+    let before =
+        ["agents new cleo", "agents remove bob", "hooks install --for codex", "agents new ada"];
     assert_eq!(acts(&sandbox.json(&["undo", "-n"])), before);
     let screen = sandbox.colony(&["undo"]);
     for act in before {
-        assert!(
-            screen.contains(&format!("not undone: '{act}', which came later")),
-            "{screen}"
-        );
+        assert!(screen.contains(&format!("not undone: '{act}', which came later")), "{screen}");
     }
     assert_eq!(acts(&sandbox.json(&["undo", "-n"])), [""; 0]);
 }
@@ -115,10 +107,7 @@ fn a_sync_is_named_once_something_has_travelled() {
     sandbox.git(&["init", "-q", "--bare", remote]);
     sandbox.git(&["remote", "add", "origin", remote]);
     sandbox.json(&["sync", "--push"]);
-    assert_eq!(
-        sandbox.json(&["undo", "-n"])["not_undone"]["command"],
-        "sync"
-    );
+    assert_eq!(sandbox.json(&["undo", "-n"])["not_undone"]["command"], "sync");
     sandbox.colony(&["checkpoint", "-m", "later"]);
     assert_eq!(sandbox.json(&["undo", "-n"])["not_undone"], Value::Null);
 }
@@ -149,10 +138,7 @@ fn the_hint_after_nothing_to_undo_is_the_way_back() {
     sandbox.colony(&["agents", "new", "ada"]);
     let refused = sandbox.json(&["undo"]);
     assert_eq!(refused["code"], "nothing-to-undo", "{refused:#}");
-    assert_eq!(
-        refused["hint"], "git colony agents remove ada",
-        "{refused:#}"
-    );
+    assert_eq!(refused["hint"], "git colony agents remove ada", "{refused:#}");
     assert_eq!(refused["detail"]["not_undone"]["command"], "agents new ada");
     let redo = sandbox.json(&["redo"]);
     assert_eq!(redo["hint"], "git colony ops", "{redo:#}");
@@ -162,20 +148,14 @@ fn the_hint_after_nothing_to_undo_is_the_way_back() {
 fn a_restore_lists_a_few_of_the_commits_that_leave_by_subject() {
     let sandbox = with_commits(7);
     let restored = sandbox.colony(&["restore", "state two"]);
-    let from = restored
-        .find("7 commits")
-        .unwrap_or_else(|| panic!("{restored}"));
+    let from = restored.find("7 commits").unwrap_or_else(|| panic!("{restored}"));
     let told: Vec<String> = restored[from..]
         .lines()
         .take(7)
         .map(|line| {
             let (start, rest) = line.split_at(2);
             let subject = rest.split_once(' ').map_or(rest, |(_, subject)| subject);
-            if start == "  " {
-                subject.to_owned()
-            } else {
-                line.to_owned()
-            }
+            if start == "  " { subject.to_owned() } else { line.to_owned() }
         })
         .collect();
     assert_eq!(
@@ -228,11 +208,7 @@ fn a_redo_that_takes_a_label_says_that_undo_brings_it_back() {
 #[test]
 fn a_checkpoint_that_moves_is_not_called_gone() {
     let sandbox = with_commits(0);
-    let ids = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony/checkpoints/",
-    ]);
+    let ids = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints/"]);
     for name in ids.lines() {
         let id = name.rsplit('/').next().unwrap();
         let tag = format!("refs/tags/checkpoint/{id}");
@@ -242,11 +218,7 @@ fn a_checkpoint_that_moves_is_not_called_gone() {
     sandbox.colony(&["checkpoints", "move-tags"]);
     let undone = sandbox.json(&["undo"]);
     assert_eq!(undone["refs"].as_array().unwrap().len(), 4, "{undone:#}");
-    assert_eq!(
-        undone["checkpoints_gone"],
-        Value::Array(Vec::new()),
-        "{undone:#}"
-    );
+    assert_eq!(undone["checkpoints_gone"], Value::Array(Vec::new()), "{undone:#}");
 }
 
 #[test]
@@ -257,27 +229,16 @@ fn the_beginning_of_a_name_takes_no_commit_off_the_branch() {
         let refused = sandbox.json(args);
         assert_eq!(refused["code"], "name-abbreviated", "{refused:#}");
         let message = refused["message"].as_str().unwrap();
-        assert!(
-            message.contains("2 commits") && message.contains("'work 1'"),
-            "{message}"
-        );
+        assert!(message.contains("2 commits") && message.contains("'work 1'"), "{message}");
         assert_eq!(refused["detail"]["leaving_commits"]["count"], 2);
         assert_eq!(sandbox.visible_state(), before);
     }
-    let hint = sandbox.json(&["restore", "state t"])["hint"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let hint = sandbox.json(&["restore", "state t"])["hint"].as_str().unwrap().to_owned();
     let id = hint.split('\'').nth(1).unwrap().to_owned();
     // Files alone take nothing off the branch.
     sandbox.json(&["restore", "state t", "--mode", "files"]);
     sandbox.colony(&["undo"]);
-    for named in [
-        &["state two"][..],
-        &[&id],
-        &["@{0}"],
-        &["state t", "--force"],
-    ] {
+    for named in [&["state two"][..], &[&id], &["@{0}"], &["state t", "--force"]] {
         let restored = sandbox.json(&[&["restore"], named].concat());
         assert_eq!(restored["ahead"], 2, "{named:?} {restored:#}");
         sandbox.colony(&["undo"]);

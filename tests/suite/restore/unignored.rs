@@ -56,27 +56,15 @@ fn checkpoints_of_every_kind_leave_it_out() {
     assert_eq!(unignored(&sandbox.automatic_checkpoint()), PATHS);
     let plan = sandbox.json(&["checkpoint", "-m", "c", "--dry-run"]);
     assert_eq!(unignored(&plan), PATHS);
-    for args in [
-        &["checkpoint", "--off-branch", "-m", "b"][..],
-        &["checkpoint", "-m", "c"],
-    ] {
+    for args in [&["checkpoint", "--off-branch", "-m", "b"][..], &["checkpoint", "-m", "c"]] {
         let kept = sandbox.json(args);
         assert_eq!(unignored(&kept), PATHS);
-        assert_eq!(
-            files_of(&sandbox, kept["sha"].as_str().unwrap()),
-            "a.txt\ndir/b.txt"
-        );
+        assert_eq!(files_of(&sandbox, kept["sha"].as_str().unwrap()), "a.txt\ndir/b.txt");
     }
-    sandbox.write(
-        "node_modules/third/index.js",
-        "new, below what was un-ignored\n",
-    );
+    sandbox.write("node_modules/third/index.js", "new, below what was un-ignored\n");
     sandbox.write("a.txt", "more work\n");
     sandbox.colony(&["restore", "b"]);
-    assert_eq!(
-        sandbox.read("node_modules/third/index.js"),
-        "new, below what was un-ignored\n"
-    );
+    assert_eq!(sandbox.read("node_modules/third/index.js"), "new, below what was un-ignored\n");
     assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "d"])), PATHS);
     sandbox.check_invariants();
 }
@@ -89,17 +77,10 @@ fn it_ends_when_it_is_taken_in() {
     assert_eq!(unignored(&kept), [""; 0]);
     assert!(files_of(&sandbox, "HEAD").contains("node_modules/left-pad/index.js"));
     sandbox.write("notes2.txt", "new\n");
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "next"])),
-        [""; 0]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "next"])), [""; 0]);
     sandbox.colony(&["undo"]);
     sandbox.colony(&["undo"]);
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "again"])),
-        PATHS,
-        "undone as well"
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "again"])), PATHS, "undone as well");
     sandbox.check_invariants();
 }
 
@@ -109,15 +90,9 @@ fn it_ends_path_by_path_when_tracked_or_ignored_again() {
     sandbox.colony(&["restore", "old"]);
     sandbox.git(&["add", "notes.txt"]);
     sandbox.write(".git/info/exclude", "node_modules/\n");
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "c"])),
-        ["build/a.o"]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "c"])), ["build/a.o"]);
     sandbox.write(".git/info/exclude", "");
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "d"])),
-        ["build/a.o"]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "d"])), ["build/a.o"]);
     assert!(files_of(&sandbox, "HEAD").contains("notes.txt"));
     sandbox.check_invariants();
 }
@@ -128,21 +103,12 @@ fn the_undo_of_that_restore_ends_it_and_redo_begins_it_again() {
     sandbox.colony(&["restore", "old"]);
     sandbox.colony(&["undo"]);
     sandbox.write(".gitignore", "");
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])),
-        [""; 0]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])), [""; 0]);
     sandbox.git(&["checkout", "-q", "--", ".gitignore"]);
     sandbox.colony(&["redo"]);
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])),
-        PATHS
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])), PATHS);
     sandbox.colony(&["restore", "newest"]);
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])),
-        [""; 0]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])), [""; 0]);
     sandbox.check_invariants();
 }
 
@@ -153,17 +119,10 @@ fn a_restore_of_the_ignore_file_alone_counts_too() {
     sandbox.colony(&["checkpoint", "--off-branch", "-m", "loose"]);
     sandbox.git(&["checkout", "-q", "--", ".gitignore"]);
     let done = sandbox.json(&["restore", "loose", "--", ".gitignore"]);
-    assert_eq!(
-        done["unignored"],
-        json!(["build/a.o", "node_modules"]),
-        "{done:#}"
-    );
+    assert_eq!(done["unignored"], json!(["build/a.o", "node_modules"]), "{done:#}");
     let again = sandbox.json(&["restore", "newest", "--", ".gitignore"]);
     assert_eq!(again["unignored"], json!([]));
-    assert_eq!(
-        unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])),
-        [""; 0]
-    );
+    assert_eq!(unignored(&sandbox.json(&["checkpoint", "-m", "c", "-n"])), [""; 0]);
 }
 
 #[test]
@@ -178,10 +137,7 @@ fn a_directory_that_hides_itself_stays_hidden() {
 #[test]
 fn what_plain_git_does_and_a_killed_restore_do_not_lose_it() {
     let sandbox = with_new_rules();
-    let world = World {
-        die_at: Some("committed"),
-        ..sandbox.world()
-    };
+    let world = World { die_at: Some("committed"), ..sandbox.world() };
     assert_ne!(sandbox.run_in(world, &["restore", "old"]).code, 0);
     assert_eq!(sandbox.automatic_checkpoint()["reason"], "unchanged");
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", "plain"]);

@@ -104,10 +104,7 @@ fn a_file_that_may_not_be_read_is_moved_aside_unread() {
     assert!(!sandbox.path("x").exists());
     let answer = as_ordinary_user(&sandbox, &["undo"]);
     assert_eq!(answer["ok"], true, "{answer:#}");
-    let mode = fs::metadata(sandbox.path("x"))
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = fs::metadata(sandbox.path("x")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0);
     sandbox.set_mode("x", 0o644);
     assert_eq!(sandbox.read("x"), "mine\n");

@@ -15,9 +15,7 @@ fn context(sandbox: &Sandbox, args: &[&str]) -> Value {
 #[test]
 fn the_text_never_exceeds_the_budget() {
     let sandbox = mapped();
-    let long: Vec<String> = (0..400)
-        .map(|number| format!("fn merge_{number}() {{}}\n"))
-        .collect();
+    let long: Vec<String> = (0..400).map(|number| format!("fn merge_{number}() {{}}\n")).collect();
     sandbox.write("src/long.rs", long.join("\n"));
     sandbox.write("src/\u{1b}[31m\n.rs", "fn merge() {}\n");
     map(&sandbox);
@@ -27,12 +25,8 @@ fn the_text_never_exceeds_the_budget() {
         let tokens = Tokenizer::default().count(text) as u64;
         assert_eq!(told["used_tokens"], tokens);
         assert!(tokens <= budget, "{tokens} of {budget}");
-        let parts: u64 = told["parts"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|it| it["tokens"].as_u64().unwrap())
-            .sum();
+        let parts: u64 =
+            told["parts"].as_array().unwrap().iter().map(|it| it["tokens"].as_u64().unwrap()).sum();
         assert!(parts.abs_diff(tokens) <= told["count"].as_u64().unwrap());
     }
 }
@@ -41,16 +35,10 @@ fn the_text_never_exceeds_the_budget() {
 fn the_same_question_gives_the_same_text() {
     let sandbox = mapped();
     let first = sandbox.colony(&["context", "merge base", "--budget", "300"]);
-    assert_eq!(
-        sandbox.colony(&["context", "merge base", "--budget", "300"]),
-        first
-    );
+    assert_eq!(sandbox.colony(&["context", "merge base", "--budget", "300"]), first);
     std::fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
     sandbox.colony(&["map"]);
-    assert_eq!(
-        sandbox.colony(&["context", "merge base", "--budget", "300"]),
-        first
-    );
+    assert_eq!(sandbox.colony(&["context", "merge base", "--budget", "300"]), first);
     let told = context(&sandbox, &["merge base", "--budget", "300"]);
     assert_eq!(told["text"].as_str().unwrap(), first);
 }
@@ -89,9 +77,7 @@ fn a_copy_of_a_file_is_printed_once() {
     sandbox.write("web/merging.md", text);
     map(&sandbox);
     let told = context(&sandbox, &["newest common commit"]);
-    let copies = paths(&told, "parts")
-        .into_iter()
-        .filter(|path| path.ends_with("merging.md"));
+    let copies = paths(&told, "parts").into_iter().filter(|path| path.ends_with("merging.md"));
     assert_eq!(copies.count(), 1);
 }
 
@@ -119,20 +105,14 @@ fn paths_come_with_related_files() {
     let told = context(&sandbox, &["--", "src/main.md"]);
     let from = |path: &str| {
         let parts = told["parts"].as_array().unwrap();
-        parts
-            .iter()
-            .find(|part| part["path"] == path)
-            .map(|part| part["from"].clone())
+        parts.iter().find(|part| part["path"] == path).map(|part| part["from"].clone())
     };
     assert_eq!(from("src/main.md"), Some("requested".into()));
     assert_eq!(from("far/away.txt"), None);
     assert_eq!(from("src/lib/tool.md"), Some("related".into()));
     let told = context(&sandbox, &["--", "far"]);
     assert_eq!(paths(&told, "parts"), ["far/away.txt"]);
-    assert_eq!(
-        sandbox.error(&["context", "--", "src/missing.md"]),
-        "path-not-found"
-    );
+    assert_eq!(sandbox.error(&["context", "--", "src/missing.md"]), "path-not-found");
 }
 
 #[test]
@@ -142,26 +122,18 @@ fn paths_come_with_the_definitions_of_what_they_use() {
     let unused = "fn never_called() {\n    let nothing = 1;\n}\n\n";
     let used = "fn weigh_parcel(count: u32) -> u32 {\n    count\n}\n";
     let padding = "    // some words that make a passage of their own\n".repeat(60);
-    sandbox.write(
-        "far/away.rs",
-        format!("{unused}fn pad() {{\n{padding}}}\n\n{used}"),
-    );
+    sandbox.write("far/away.rs", format!("{unused}fn pad() {{\n{padding}}}\n\n{used}"));
     sandbox.write("far/other.rs", "fn caller() {\n    weigh_parcel(1);\n}\n");
     map(&sandbox);
     let told = context(&sandbox, &["--budget", "400", "--", "src/main.rs"]);
     let part = |path: &str| {
         let mut parts = told["parts"].as_array().unwrap().iter();
-        parts
-            .find(|part| part["path"] == path)
-            .map(|part| part["from"].as_str().unwrap())
+        parts.find(|part| part["path"] == path).map(|part| part["from"].as_str().unwrap())
     };
     assert_eq!(part("src/main.rs"), Some("requested"), "{told:#}");
     assert_eq!(part("far/away.rs"), Some("definition"), "{told:#}");
     let text = told["text"].as_str().unwrap();
-    assert!(
-        text.contains("fn weigh_parcel") && !text.contains("never_called"),
-        "{text}"
-    );
+    assert!(text.contains("fn weigh_parcel") && !text.contains("never_called"), "{text}");
 }
 
 #[test]

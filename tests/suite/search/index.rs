@@ -55,11 +55,7 @@ fn an_index_in_the_way_is_made_for_one_command() {
     let mut told: Value = serde_json::from_str(&run.stdout).unwrap();
     told["indexed"].take();
     assert_eq!(told, wanted);
-    assert!(
-        run.stderr.contains("cannot use the index"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("cannot use the index"), "{}", run.stderr);
 }
 
 #[test]
@@ -99,10 +95,7 @@ fn clones_of_a_hub_share_the_index() {
     let own = sandbox.json(&["search", "merge base"]);
     clone.colony(&["map"]);
     let told = clone.json(&["search", "merge base"]);
-    assert_eq!(
-        (own["count"].as_u64(), told["count"].as_u64()),
-        (Some(1), Some(1))
-    );
+    assert_eq!((own["count"].as_u64(), told["count"].as_u64()), (Some(1), Some(1)));
     assert_eq!(told["indexed"], 0);
     assert!(!sandbox.path(INDEX).exists(), "it is in the hub");
 }
@@ -116,20 +109,15 @@ fn processes_that_index_at_once_lose_nothing() {
     }
     map(&sandbox);
     let search = || {
-        let output = sandbox
-            .program()
-            .args(["--json", "search", "base", "--limit", "999"])
-            .output();
+        let output =
+            sandbox.program().args(["--json", "search", "base", "--limit", "999"]).output();
         let told: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
         assert_eq!(told["ok"], true, "{told:#}");
         told["count"].as_u64()
     };
     let counts: Vec<Option<u64>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..6).map(|_| scope.spawn(search)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(counts, [Some(300); 6]);
 }
@@ -157,23 +145,11 @@ fn a_file_that_cannot_be_read_is_indexed_later() {
     let aside = sandbox.outside().join("object");
     fs::rename(&object, &aside).unwrap();
     let run = sandbox.run(&["search", "merge"]);
-    assert!(
-        run.code == 0 && run.stderr.contains("1 document"),
-        "{}",
-        output(&run)
-    );
-    assert_eq!(
-        sandbox
-            .run(&["search", "other", "--path", "src/other.rs"])
-            .code,
-        1
-    );
+    assert!(run.code == 0 && run.stderr.contains("1 document"), "{}", output(&run));
+    assert_eq!(sandbox.run(&["search", "other", "--path", "src/other.rs"]).code, 1);
     fs::rename(&aside, &object).unwrap();
     let told = sandbox.json(&["search", "other", "--path", "src/other.rs"]);
-    assert_eq!(
-        (&told["indexed"], &told["hits"][0]["path"]),
-        (&1.into(), &"src/other.rs".into())
-    );
+    assert_eq!((&told["indexed"], &told["hits"][0]["path"]), (&1.into(), &"src/other.rs".into()));
 }
 
 #[test]
@@ -186,11 +162,7 @@ fn a_search_needs_no_index_that_another_process_holds() {
     let held = rusqlite::Connection::open(sandbox.path(INDEX)).unwrap();
     held.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = sandbox.run(&["search", "merge base", "--refresh"]);
-    assert!(
-        run.stderr.contains("another process holds the index"),
-        "{}",
-        output(&run)
-    );
+    assert!(run.stderr.contains("another process holds the index"), "{}", output(&run));
     held.execute_batch("ROLLBACK").unwrap();
     assert_eq!(sandbox.run(&["search", "merge base"]).stdout, run.stdout);
 }

@@ -34,8 +34,7 @@ fn mapped() -> Sandbox {
 
 fn paths(told: &Value, list: &str) -> Vec<String> {
     let rows = told[list].as_array().unwrap().iter();
-    rows.map(|row| row["path"].as_str().unwrap().to_owned())
-        .collect()
+    rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Everything that a command has printed.

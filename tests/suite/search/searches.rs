@@ -18,10 +18,7 @@ fn a_definition_is_found_by_its_parts_before_its_uses() {
     let section = "pub fn merge_base(one: Oid, other: Oid) -> Oid";
     assert_eq!(hit["section"], section);
     assert!(hit["snippet"].as_str().unwrap().starts_with(section));
-    assert_eq!(
-        (hit["start_line"].as_u64(), hit["end_line"].as_u64()),
-        (Some(1), Some(4))
-    );
+    assert_eq!((hit["start_line"].as_u64(), hit["end_line"].as_u64()), (Some(1), Some(4)));
     let found = paths(&told, "hits");
     assert!(!found.contains(&"src/other.rs".to_owned()), "{found:?}");
 }
@@ -37,10 +34,7 @@ fn the_page_of_a_hit_has_its_line() {
     latin.extend_from_slice(b"fn behind_it() {}\n");
     sandbox.write("latin.c", latin);
     map(&sandbox);
-    for (query, line) in [
-        ("item_2871", "fn item_2871()"),
-        ("behind_it", "fn behind_it()"),
-    ] {
+    for (query, line) in [("item_2871", "fn item_2871()"), ("behind_it", "fn behind_it()")] {
         let told = sandbox.json(&["search", query]);
         let hit = &told["hits"][0];
         let page = hit["page_id"].as_str().unwrap();
@@ -57,10 +51,7 @@ fn a_document_is_cited_with_its_section_and_page() {
     let sandbox = mapped();
     let told = sandbox.json(&["search", "newest common commit", "--path", "*.md"]);
     let hit = &told["hits"][0];
-    assert_eq!(
-        (hit["line"].as_u64(), hit["section"].as_str()),
-        (Some(7), Some("The merge base"))
-    );
+    assert_eq!((hit["line"].as_u64(), hit["section"].as_str()), (Some(7), Some("The merge base")));
     assert_eq!(hit["page"], serde_json::Value::Null);
 }
 
@@ -100,10 +91,7 @@ fn an_expression_requires_and_excludes() {
     };
     assert_eq!(found("merge +newest"), ["docs/merging.md"]);
     let rest = found("merge -newest");
-    assert!(
-        !rest.is_empty() && !rest.contains(&"docs/merging.md".to_owned()),
-        "{rest:?}"
-    );
+    assert!(!rest.is_empty() && !rest.contains(&"docs/merging.md".to_owned()), "{rest:?}");
     assert_eq!(found("\"common commit.\" -rs"), ["docs/merging.md"]);
     assert_eq!(found("\"commit common\""), Vec::<String>::new());
     // Without the flag, a phrase is preferred and not required.
@@ -120,15 +108,8 @@ fn globs_and_scopes_narrow_a_search() {
     let told = sandbox.json(&["search", "merge", "--path", "*.rs", "--path", "!src/graph/"]);
     assert_eq!(paths(&told, "hits")[..1], ["src/uses.rs"]);
     let run = sandbox.run(&["search", "merge", "--path", "a/../b"]);
-    assert!(
-        run.code == 128 && run.stderr.contains("'a/../b'"),
-        "{}",
-        run.stderr
-    );
-    assert_eq!(
-        sandbox.error(&["search", "merge", "--scope", "nothing"]),
-        "scope-not-found"
-    );
+    assert!(run.code == 128 && run.stderr.contains("'a/../b'"), "{}", run.stderr);
+    assert_eq!(sandbox.error(&["search", "merge", "--scope", "nothing"]), "scope-not-found");
 }
 
 #[test]
@@ -155,16 +136,9 @@ fn a_stale_answer_says_so_until_it_is_refreshed() {
     let told = sandbox.json(&["search", "merge"]);
     assert_eq!(told["stale"], true);
     let run = sandbox.run(&["search", "quiescence"]);
-    assert!(
-        run.code == 1 && run.stderr.contains("git colony map"),
-        "{}",
-        output(&run)
-    );
+    assert!(run.code == 1 && run.stderr.contains("git colony map"), "{}", output(&run));
     let told = sandbox.json(&["search", "quiescence", "--refresh"]);
-    assert_eq!(
-        (told["stale"].as_bool(), told["indexed"].as_u64()),
-        (Some(false), Some(1))
-    );
+    assert_eq!((told["stale"].as_bool(), told["indexed"].as_u64()), (Some(false), Some(1)));
     assert_eq!(paths(&told, "hits"), ["src/new.rs"]);
 }
 
@@ -173,11 +147,7 @@ fn nothing_is_searched_before_something_is_mapped() {
     let sandbox = Sandbox::new();
     for command in [["search", "x"], ["context", "x"]] {
         let run = sandbox.run(&command);
-        assert!(
-            run.code == 1 && output(&run).contains("git colony map"),
-            "{}",
-            output(&run)
-        );
+        assert!(run.code == 1 && output(&run).contains("git colony map"), "{}", output(&run));
     }
 }
 

@@ -17,10 +17,7 @@ fn a_changed_origin_loses_no_session() {
     let old = sandbox.json(&["id"])["repository_id"].clone();
     let old = old.as_str().unwrap();
     sandbox.git(&["remote", "add", "origin", "https://example.com/p.git"]);
-    assert_eq!(
-        sandbox.error(&["session", "show", &id]),
-        "session-not-found"
-    );
+    assert_eq!(sandbox.error(&["session", "show", &id]), "session-not-found");
     let command = format!("git colony session adopt {old}");
     let note = ["session", "note", "x", "--session", &id];
     assert_eq!(sandbox.json(&note)["hint"], *command);
@@ -29,18 +26,12 @@ fn a_changed_origin_loses_no_session() {
     assert!(sandbox.colony(&["paths"]).contains(&command));
     let dry = sandbox.json(&["session", "adopt", old, "-n"]);
     assert_eq!(dry["adopted"], json!([id]));
-    assert_eq!(
-        sandbox.json(&["paths"])["orphans"][0]["repository_id"],
-        *old
-    );
+    assert_eq!(sandbox.json(&["paths"])["orphans"][0]["repository_id"], *old);
     let adopted = sandbox.json(&["session", "adopt", old]);
     assert_eq!(adopted["adopted"], json!([id]));
     assert_eq!(lines(&sandbox, &id).len(), 1);
     assert_eq!(sandbox.json(&["paths"])["orphans"], json!([]));
-    assert_eq!(
-        sandbox.error(&["session", "adopt", old]),
-        "session-not-found"
-    );
+    assert_eq!(sandbox.error(&["session", "adopt", old]), "session-not-found");
 }
 
 #[test]
@@ -86,10 +77,7 @@ fn sessions_of_another_program_are_copied_once() {
     begin(&sandbox);
     let copy = format!(".colony/sessions/{own}/s1.jsonl");
     let copied = sandbox.read(&copy);
-    assert!(
-        copied.starts_with("{\"b\":1,\"type\":\"turn_added\",\"a\":\"x\"}\n"),
-        "{copied}"
-    );
+    assert!(copied.starts_with("{\"b\":1,\"type\":\"turn_added\",\"a\":\"x\"}\n"), "{copied}");
     assert!(!copied.contains("ghp_"), "{copied}");
     let mode = fs::metadata(sandbox.path(&copy)).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
@@ -106,10 +94,7 @@ fn sessions_of_another_program_are_copied_once() {
 #[test]
 fn a_session_of_another_program_and_another_id_is_adopted() {
     let sandbox = Sandbox::new();
-    sandbox.write(
-        &format!(".sessions/{OLD}/s1.jsonl"),
-        "{\"type\":\"reset\"}\n",
-    );
+    sandbox.write(&format!(".sessions/{OLD}/s1.jsonl"), "{\"type\":\"reset\"}\n");
     let answer = sandbox.json(&["session", "adopt", OLD]);
     assert_eq!(answer["adopted"], json!(["s1"]));
     assert_eq!(lines(&sandbox, "s1").len(), 1);
@@ -152,8 +137,5 @@ fn copies_from_the_future_fill_no_checkout() {
     }
     begin(&sandbox);
     let listed = sandbox.json(&["session", "list", "--all"]);
-    assert_eq!(
-        (&listed["count"], &listed["active"]),
-        (&json!(17), &json!(1))
-    );
+    assert_eq!((&listed["count"], &listed["active"]), (&json!(17), &json!(1)));
 }

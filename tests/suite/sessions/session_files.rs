@@ -18,9 +18,7 @@ pub(super) fn begin(sandbox: &View) -> String {
 pub(super) fn lines(sandbox: &View, id: &str) -> Vec<Value> {
     let path = sandbox.json(&["session", "show", id])["path"].clone();
     let text = fs::read_to_string(path.as_str().unwrap()).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[test]
@@ -39,14 +37,9 @@ fn a_session_is_begun_noted_in_ended_and_resumed() {
     assert_eq!(here.error(&["session", "note", "more"]), "session-ended");
     assert_eq!(here.json(&["session", "end"])["event"], Value::Null);
     assert_eq!(here.json(&["session", "resume"])["state"], "active");
-    let names: Vec<_> = lines(&sandbox, id)
-        .iter()
-        .map(|line| line["type"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(
-        names,
-        ["created", "turn_added", "state_changed", "state_changed"]
-    );
+    let names: Vec<_> =
+        lines(&sandbox, id).iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["created", "turn_added", "state_changed", "state_changed"]);
     insta::assert_snapshot!(here.colony(&["session", "show"]), @r"
     session 20260102T030505Z-00000002, active: 0 checkpoints, 0 commits, 0 decisions, 0 changed paths, +0 -0
     plan   default
@@ -69,12 +62,7 @@ fn git_and_checkpoints_never_see_a_session() {
     assert_eq!(sandbox.git(&["status", "--porcelain", "-uall"]), "");
     sandbox.write("new.txt", "new\n");
     let kept = sandbox.json(&["checkpoint", "-m", "a", "--include-unignored"]);
-    let files = sandbox.git(&[
-        "ls-tree",
-        "-r",
-        "--name-only",
-        kept["sha"].as_str().unwrap(),
-    ]);
+    let files = sandbox.git(&["ls-tree", "-r", "--name-only", kept["sha"].as_str().unwrap()]);
     assert_eq!(files, "a.txt\ndir/b.txt\nnew.txt");
     sandbox.colony(&["undo"]);
     assert_eq!(lines(&sandbox, &id).len(), 1);
@@ -145,9 +133,7 @@ fn sixteen_sessions_may_be_active() {
     let sandbox = Sandbox::new();
     let world = || sandbox.world_at(0);
     let new = || sandbox.run_in(world(), &["--json", "session", "new"]);
-    let ids: Vec<Value> = (0..16)
-        .map(|_| serde_json::from_str(&new().stdout).unwrap())
-        .collect();
+    let ids: Vec<Value> = (0..16).map(|_| serde_json::from_str(&new().stdout).unwrap()).collect();
     assert!(new().stdout.contains("too-many-sessions"));
     let last = ids[15]["session_id"].as_str().unwrap();
     assert_eq!(sandbox.run_in(world(), &["session", "end", last]).code, 0);
@@ -176,10 +162,7 @@ fn a_session_becomes_idle_and_archived_by_the_clock() {
     assert_eq!(listed(86_400), "archived");
     let run = sandbox.run_in(sandbox.world_at(86_400), &["--json", "session", "list"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        (&answer["count"], &answer["hidden"]),
-        (&0.into(), &1.into())
-    );
+    assert_eq!((&answer["count"], &answer["hidden"]), (&0.into(), &1.into()));
 }
 
 #[test]
@@ -209,10 +192,7 @@ fn a_session_file_that_is_a_symlink_is_never_written() {
     fs::write(&target, "theirs\n").unwrap();
     fs::remove_file(path).unwrap();
     symlink(&target, path).unwrap();
-    assert_eq!(
-        sandbox.error(&["session", "note", "x", "--session", &id]),
-        "session-not-found"
-    );
+    assert_eq!(sandbox.error(&["session", "note", "x", "--session", &id]), "session-not-found");
     assert_eq!(fs::read_to_string(&target).unwrap(), "theirs\n");
 }
 
@@ -237,10 +217,7 @@ fn an_id_that_is_not_plain_names_no_session_and_no_file() {
 fn sessions_work_without_a_commit_and_without_git() {
     let unborn = Sandbox::unborn();
     let id = begin(&unborn);
-    assert_eq!(
-        unborn.json(&["session", "show", &id])["commits"],
-        Value::Array(vec![])
-    );
+    assert_eq!(unborn.json(&["session", "show", &id])["commits"], Value::Array(vec![]));
     let folder = unborn.outside().join("plain");
     fs::create_dir(&folder).unwrap();
     let plain = unborn.at(folder);
@@ -267,10 +244,7 @@ fn a_text_that_is_too_long_is_refused() {
     let sandbox = Sandbox::new();
     let id = begin(&sandbox);
     let long = "x".repeat(1 << 20);
-    assert_eq!(
-        sandbox.error(&["session", "note", &long]),
-        "value-too-large"
-    );
+    assert_eq!(sandbox.error(&["session", "note", &long]), "value-too-large");
     assert_eq!(lines(&sandbox, &id).len(), 1);
 }
 
@@ -303,26 +277,14 @@ fn sixteen_processes_lose_no_line_of_one_session() {
 #[test]
 fn the_session_of_a_command_is_named_or_the_only_one() {
     let sandbox = Sandbox::new();
-    assert_eq!(
-        sandbox.error(&["session", "note", "x"]),
-        "session-not-found"
-    );
+    assert_eq!(sandbox.error(&["session", "note", "x"]), "session-not-found");
     let first = begin(&sandbox);
-    assert_eq!(
-        sandbox.json(&["session", "note", "x"])["session_id"],
-        *first
-    );
+    assert_eq!(sandbox.json(&["session", "note", "x"])["session_id"], *first);
     let second = begin(&sandbox);
     let answer = sandbox.json(&["session", "note", "x"]);
     assert_eq!(answer["code"], "session-not-found");
-    assert_eq!(
-        answer["hint"],
-        "git colony session list   # then give the id of one of them"
-    );
-    assert_eq!(
-        sandbox.json(&["session", "show", "20"])["code"],
-        "name-ambiguous"
-    );
+    assert_eq!(answer["hint"], "git colony session list   # then give the id of one of them");
+    assert_eq!(sandbox.json(&["session", "show", "20"])["code"], "name-ambiguous");
     let here = sandbox.with("COLONY_SESSION", &*second);
     assert_eq!(here.json(&["session", "note", "x"])["session_id"], *second);
 }
@@ -399,9 +361,7 @@ fn a_file_that_cannot_be_read_stops_no_other_session() {
     let sandbox = Sandbox::new();
     let first = begin(&sandbox);
     let path = sandbox.json(&["session", "show", &first])["path"].clone();
-    let file = fs::OpenOptions::new()
-        .write(true)
-        .open(path.as_str().unwrap());
+    let file = fs::OpenOptions::new().write(true).open(path.as_str().unwrap());
     file.unwrap().set_len((64 << 20) + 1).unwrap();
     let second = begin(&sandbox);
     let run = sandbox.run(&["--json", "session", "list"]);
@@ -411,22 +371,14 @@ fn a_file_that_cannot_be_read_stops_no_other_session() {
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["count"], 1);
     assert_eq!(answer["sessions"][0]["event_count"], 1);
-    assert_eq!(
-        sandbox.json(&["session", "note", "x"])["session_id"],
-        *second
-    );
-    assert_eq!(
-        sandbox.error(&["session", "show", &first]),
-        "value-too-large"
-    );
+    assert_eq!(sandbox.json(&["session", "note", "x"])["session_id"], *second);
+    assert_eq!(sandbox.error(&["session", "show", &first]), "value-too-large");
 }
 
 /// Sets when the file of a session was written last: the clock of a sandbox is not that of the system.
 fn set_written(view: &View, id: &str, seconds: u64) {
     let path = view.json(&["session", "show", id])["path"].clone();
-    let file = fs::File::options()
-        .append(true)
-        .open(path.as_str().unwrap());
+    let file = fs::File::options().append(true).open(path.as_str().unwrap());
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
     file.unwrap().set_modified(time).unwrap();
 }
@@ -456,10 +408,7 @@ fn prune_deletes_sessions_that_are_long_archived() {
     for id in [&old, &ended] {
         set_written(&sandbox, id, YEARS[0]);
     }
-    assert_eq!(
-        sandbox.json(&["prune", "--keep", "0"])["sessions_removed"],
-        json!([])
-    );
+    assert_eq!(sandbox.json(&["prune", "--keep", "0"])["sessions_removed"], json!([]));
     sandbox.pass_years(1);
     let young = begin(&sandbox);
     let planned = sandbox.json(&["prune", "-n"]);
@@ -468,10 +417,7 @@ fn prune_deletes_sessions_that_are_long_archived() {
     let pruned = sandbox.colony(&["prune"]);
     assert!(pruned.contains(", 2 sessions"), "{pruned}");
     let left = sandbox.json(&["session", "list", "--all"]);
-    assert_eq!(
-        (&left["count"], &left["sessions"][0]["session_id"]),
-        (&json!(1), &json!(young))
-    );
+    assert_eq!((&left["count"], &left["sessions"][0]["session_id"]), (&json!(1), &json!(young)));
     // One whose age is not known stays.
     let path = left["sessions"][0]["path"].as_str().unwrap();
     fs::write(path, "{\"type\":\"created\",\"at\":\"soon\"}\n").unwrap();

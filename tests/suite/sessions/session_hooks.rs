@@ -36,10 +36,7 @@ fn a_session_of_an_agent_begins_is_noted_and_ends() {
     sandbox.write("a.txt", "two\n");
     event("Stop");
     event("SessionEnd");
-    assert_eq!(
-        types(&sandbox, "c-1"),
-        ["created", "turn_added", "checkpoint", "state_changed"]
-    );
+    assert_eq!(types(&sandbox, "c-1"), ["created", "turn_added", "checkpoint", "state_changed"]);
     assert_eq!(lines(&sandbox, "c-1")[0]["harness"], "claude-code");
     assert_eq!(sandbox.json(&["session", "show", "c-1"])["state"], "ended");
     event("SessionStart");
@@ -57,10 +54,7 @@ fn an_agent_without_a_start_begins_at_the_end_of_a_turn() {
     assert_eq!(types(&sandbox, "t-1"), ["created", "turn_added"]);
     let tool = json!({ "session_id": "t-2", "hook_event_name": "PreToolUse", "cwd": sandbox.root });
     fire(&sandbox, "claude-code", &tool);
-    assert_eq!(
-        sandbox.error(&["session", "show", "t-2"]),
-        "session-not-found"
-    );
+    assert_eq!(sandbox.error(&["session", "show", "t-2"]), "session-not-found");
 }
 
 #[test]

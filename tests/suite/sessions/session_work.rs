@@ -38,19 +38,13 @@ fn work_names_its_session_and_the_session_its_work() {
     here.json(&["merge", "try"]);
     assert_eq!(trailer(&sandbox, "HEAD"), id);
     let shown = here.json(&["session", "show"]);
-    assert_eq!(
-        shown["checkpoints"][0]["checkpoint_id"],
-        checkpoint["checkpoint_id"]
-    );
+    assert_eq!(shown["checkpoints"][0]["checkpoint_id"], checkpoint["checkpoint_id"]);
     assert_eq!(shown["checkpoints"][0]["label"], "kept");
     assert_eq!(shown["decisions"][0]["decision_id"], "it-is-so");
     assert_eq!(shown["merges"][0]["into"], "main");
     let patch = here.json(&["session", "show", "--diff"]);
     let patch = patch["raw_unified_diff"].as_str().unwrap();
-    assert!(
-        patch.contains("+three") && patch.contains("+sea"),
-        "{patch}"
-    );
+    assert!(patch.contains("+three") && patch.contains("+sea"), "{patch}");
     insta::assert_snapshot!(here.colony(&["session", "show"]), @r"
     session 20260102T030405Z-00000001, active: 2 checkpoints, 5 commits, 1 decision, 5 changed paths, +14 -1
     plan   default
@@ -104,11 +98,7 @@ fn a_session_that_cannot_be_written_stops_no_work() {
     sandbox.write("a.txt", "two\n");
     let run = here.run(&["checkpoint", "-m", "kept"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("warning: cannot record 'checkpoint'"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("warning: cannot record 'checkpoint'"), "{}", run.stderr);
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 1);
 }
 
@@ -153,25 +143,13 @@ fn events_of_another_repository_claim_no_operation() {
     let undo = ["undo", "--session", &id, "-n"];
     assert_eq!(sandbox.error(&undo), "nothing-to-undo");
     let own = sandbox.git(&["rev-parse", "HEAD"]);
-    writeln!(
-        file,
-        "{}",
-        json!({ "type": "commit", "op": "op-1", "sha": own })
-    )
-    .unwrap();
+    writeln!(file, "{}", json!({ "type": "commit", "op": "op-1", "sha": own })).unwrap();
     assert_eq!(sandbox.json(&undo)["operations"], json!(["op-1"]));
 }
 
 #[test]
 fn work_that_no_private_file_records_is_told() {
-    for kind in [
-        "symlink",
-        "pipe",
-        "directory",
-        "folder",
-        "readable",
-        "tracked",
-    ] {
+    for kind in ["symlink", "pipe", "directory", "folder", "readable", "tracked"] {
         let sandbox = Sandbox::new();
         let id = begin(&sandbox);
         let path = sandbox.json(&["session", "show", &id])["path"].clone();
@@ -231,10 +209,7 @@ fn the_undo_of_a_session_names_the_work_of_others() {
     let sandbox = Sandbox::new();
     let id = begin(&sandbox);
     let here = sandbox.with("COLONY_SESSION", &*id);
-    assert_eq!(
-        sandbox.error(&["undo", "--session", &id, "-n"]),
-        "nothing-to-undo"
-    );
+    assert_eq!(sandbox.error(&["undo", "--session", &id, "-n"]), "nothing-to-undo");
     sandbox.write("a.txt", "two\n");
     here.colony(&["checkpoint", "-m", "kept"]);
     sandbox.write("a.txt", "three\n");
@@ -274,18 +249,10 @@ fn a_session_in_the_clone_of_an_agent_begins_there_when_asked() {
     assert_eq!(usage["code"], "usage");
     let new = ["--agent", "ada", "session", "new", "--clone"];
     let dry = sandbox.json(&[&new[..], &["-n"]].concat());
-    assert!(
-        dry["root"]
-            .as_str()
-            .unwrap()
-            .ends_with("agents/ada/clones/main")
-    );
+    assert!(dry["root"].as_str().unwrap().ends_with("agents/ada/clones/main"));
     assert!(!std::path::Path::new(dry["root"].as_str().unwrap()).exists());
     let begun = sandbox.json(&new);
-    assert_eq!(
-        (&begun["agent"], &begun["root"]),
-        (&json!("ada"), &dry["root"])
-    );
+    assert_eq!((&begun["agent"], &begun["root"]), (&json!("ada"), &dry["root"]));
     assert_eq!(sandbox.json(&["session", "list"])["count"], 0);
     let clone = sandbox.at(begun["root"].as_str().unwrap().into());
     let id = begun["session_id"].as_str().unwrap();
@@ -307,12 +274,7 @@ fn a_session_of_an_agent_without_a_repository_is_in_its_clone() {
     let begun = outside.json(&["--agent", "ada", "session", "new"]);
     assert_eq!(begun["agent"], "ada");
     assert_eq!(begun["colony"]["name"], "default");
-    assert!(
-        begun["root"]
-            .as_str()
-            .unwrap()
-            .contains("agents/ada/clones")
-    );
+    assert!(begun["root"].as_str().unwrap().contains("agents/ada/clones"));
     assert!(!folder.join(".colony").exists());
 }
 
@@ -331,11 +293,7 @@ fn a_full_or_read_only_folder_of_sessions_fails_no_work() {
     sandbox.write("a.txt", "two\n");
     let run = here.run(&["checkpoint", "-m", "kept"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(
-        run.stderr.contains("cannot record 'checkpoint'"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("cannot record 'checkpoint'"), "{}", run.stderr);
     assert_eq!(sandbox.json(&["session", "show", &id])["event_count"], 1);
     assert_eq!(sandbox.json(&["checkpoints"])["count"], 1);
 }
@@ -375,8 +333,5 @@ fn a_token_in_place_of_an_id_is_in_no_trailer() {
     here.json(&["checkpoint", "-m", "kept"]);
     assert_eq!(trailer(&sandbox, "HEAD"), "");
     let new = here.json(&["session", "new"]);
-    assert!(
-        !new["session_id"].as_str().unwrap().contains("ghp_"),
-        "{new}"
-    );
+    assert!(!new["session_id"].as_str().unwrap().contains("ghp_"), "{new}");
 }

@@ -46,16 +46,10 @@ fn a_server_is_entered_beside_others_and_goes_again() {
         assert_eq!(sandbox.worktree(), before, "{agent}");
         assert_eq!(state(&sandbox, agent), "not_installed");
         let diff = plan["diff"].as_str().unwrap();
-        assert!(
-            diff.contains(&format!("--- a/{path}\n+++ b/{path}")),
-            "{diff}"
-        );
+        assert!(diff.contains(&format!("--- a/{path}\n+++ b/{path}")), "{diff}");
         assert_eq!(plan["steps"].as_array().unwrap().len(), 2);
         let made = sandbox.json(&install(agent));
-        assert_eq!(
-            (&made["changed"], &made["left"]),
-            (&json!(true), &json!([]))
-        );
+        assert_eq!((&made["changed"], &made["left"]), (&json!(true), &json!([])));
         assert_eq!(made["diff"], plan["diff"]);
         assert_eq!(state(&sandbox, agent), "installed");
         let after = sandbox.read(path);
@@ -64,11 +58,7 @@ fn a_server_is_entered_beside_others_and_goes_again() {
         // Another change of the file stays, ours is removed from it.
         sandbox.write(path, after.replace("\"db\"", "\"other\""));
         sandbox.colony(&uninstall(agent));
-        assert_eq!(
-            sandbox.read(path),
-            theirs.replace("\"db\"", "\"other\""),
-            "{agent}"
-        );
+        assert_eq!(sandbox.read(path), theirs.replace("\"db\"", "\"other\""), "{agent}");
         sandbox.write(path, theirs);
         sandbox.colony(&install(agent));
         sandbox.colony(&uninstall(agent));
@@ -88,10 +78,7 @@ fn an_entry_of_the_user_with_our_name_stays_and_is_reported() {
             ".codex/config.toml",
             "[mcp_servers]\ngit-colony = { command = \"git-colony\", args = [\"mcp\"] }\n",
         ),
-        (
-            ".cursor/mcp.json",
-            "{\"mcpServers\": {\"git-colony\": {\"url\": \"http://localhost\"}}}",
-        ),
+        (".cursor/mcp.json", "{\"mcpServers\": {\"git-colony\": {\"url\": \"http://localhost\"}}}"),
     ];
     for ((agent, ..), (path, text)) in AGENTS.into_iter().zip(own) {
         let sandbox = Sandbox::new();
@@ -102,9 +89,7 @@ fn an_entry_of_the_user_with_our_name_stays_and_is_reported() {
         assert_eq!(installed.code, u8::from(!is_ours), "{report}");
         let removed = sandbox.json(&uninstall(agent));
         for report in [report, removed] {
-            let left = report["left"][0]
-                .as_str()
-                .unwrap_or_else(|| panic!("{report}"));
+            let left = report["left"][0].as_str().unwrap_or_else(|| panic!("{report}"));
             assert!(left.contains(path), "{left}");
         }
         assert_eq!(sandbox.read(path), text, "{agent}");
@@ -120,11 +105,7 @@ fn an_entry_of_the_user_with_our_name_stays_and_is_reported() {
 fn a_file_of_servers_that_does_not_parse_stops_it_before() {
     let broken = [
         ["{ // a comment\n}", "[]", "{\"mcpServers\": []}"],
-        [
-            "[mcp_servers",
-            "mcp_servers = 1",
-            "mcp_servers = { db = {} }",
-        ],
+        ["[mcp_servers", "mcp_servers = 1", "mcp_servers = { db = {} }"],
         ["{,}", "1", "{\"mcpServers\": null}"],
     ];
     for ((agent, path, _), texts) in AGENTS.into_iter().zip(broken) {
@@ -135,11 +116,7 @@ fn a_file_of_servers_that_does_not_parse_stops_it_before() {
             let refused = sandbox.json(&install(agent));
             assert_eq!(refused["code"], "agent-config-refused", "{text}");
             assert!(refused["hint"].as_str().unwrap().contains("git-colony"));
-            assert!(
-                refused["detail"]["by_hand"]
-                    .to_string()
-                    .contains("git-colony")
-            );
+            assert!(refused["detail"]["by_hand"].to_string().contains("git-colony"));
             assert_eq!(sandbox.worktree(), before, "{text}");
         }
         // It was never ours, and is in the way of nothing else.

@@ -11,21 +11,9 @@ use crate::support::Sandbox;
 /// Everything below `.git` that git or a person would look at: configuration, hooks, refs, info.
 fn git_files(sandbox: &Sandbox) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for part in [
-        "config",
-        "HEAD",
-        "packed-refs",
-        "hooks",
-        "refs",
-        "info",
-        "colony",
-        "colony-kept",
-    ] {
-        collect(
-            &sandbox.path(".git"),
-            &sandbox.path(".git").join(part),
-            &mut found,
-        );
+    for part in ["config", "HEAD", "packed-refs", "hooks", "refs", "info", "colony", "colony-kept"]
+    {
+        collect(&sandbox.path(".git"), &sandbox.path(".git").join(part), &mut found);
     }
     found
 }
@@ -61,20 +49,13 @@ fn init_and_purge_move_only_the_branch_and_init_works_again() {
     sandbox.colony(&["init"]);
     sandbox.colony(&["deinit", "--purge"]);
     let mut after = git_files(&sandbox);
-    assert_ne!(
-        after.remove("refs/heads/main"),
-        before.get("refs/heads/main").cloned()
-    );
+    assert_ne!(after.remove("refs/heads/main"), before.get("refs/heads/main").cloned());
     let mut expected = before;
     expected.remove("refs/heads/main");
     assert_eq!(after, expected);
     sandbox.git(&["fsck", "--strict"]);
     assert_eq!(sandbox.json(&["init"])["lfs_enabled"], true);
-    assert!(
-        sandbox
-            .git(&["config", "filter.lfs.process"])
-            .contains("git-lfs")
-    );
+    assert!(sandbox.git(&["config", "filter.lfs.process"]).contains("git-lfs"));
 }
 
 #[test]
@@ -101,10 +82,7 @@ fn a_purge_does_not_delete_kept_files_unless_forced() {
     assert_eq!(git_files(&sandbox), before);
     sandbox.colony(&["deinit", "--purge", "--force"]);
     assert!(!sandbox.path(".git/colony-kept").exists());
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/colony-local", "refs/tags"]),
-        ""
-    );
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/colony-local", "refs/tags"]), "");
 }
 
 #[test]
@@ -114,10 +92,7 @@ fn deinit_keeps_git_lfs_while_the_tree_has_pointers() {
     sandbox.write("model.bin", "w".repeat(5000));
     sandbox.colony(&["checkpoint", "-m", "weights"]);
     let answer = sandbox.json(&["deinit", "--purge"]);
-    assert!(
-        answer["stays"][0].as_str().unwrap().contains("git-lfs"),
-        "{answer:#}"
-    );
+    assert!(answer["stays"][0].as_str().unwrap().contains("git-lfs"), "{answer:#}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
 
@@ -181,8 +156,7 @@ fn ill(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
     let answer = sandbox.json(&[&["doctor"], args].concat());
     let checks = answer["checks"].as_array().unwrap().clone();
     let ill = checks.iter().filter(|check| check["ok"] == false);
-    ill.map(|check| check["name"].as_str().unwrap().to_owned())
-        .collect()
+    ill.map(|check| check["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -202,22 +176,15 @@ fn the_doctor_names_locks_mirrors_and_lost_files() {
     sandbox.colony(&["checkpoint", "-m", "one"]);
     sandbox.write("a.txt", "precious\n");
     sandbox.colony(&["restore", "one"]);
-    for lock in [
-        "HEAD.lock",
-        "objects/maintenance.lock",
-        "packed-refs.new",
-        "refs/heads/main.lock",
-    ] {
+    for lock in ["HEAD.lock", "objects/maintenance.lock", "packed-refs.new", "refs/heads/main.lock"]
+    {
         sandbox.write(&format!(".git/{lock}"), "");
     }
     sandbox.git(&["config", "remote.up.mirror", "true"]);
     let kept = sandbox.path(".git/colony-kept");
     let worktree = fs::read_dir(kept).unwrap().next().unwrap().unwrap().path();
     fs::remove_file(worktree.join("0000000002/0")).unwrap();
-    assert_eq!(
-        ill(&sandbox, &[]),
-        ["lock", "lock", "lock", "lock", "mirror"]
-    );
+    assert_eq!(ill(&sandbox, &[]), ["lock", "lock", "lock", "lock", "mirror"]);
     assert_eq!(
         ill(&sandbox, &["--deep"]),
         ["lock", "lock", "lock", "lock", "mirror", "operations"]
@@ -241,10 +208,7 @@ fn the_doctor_sees_filters_without_the_hook_that_uploads() {
 fn cut_off(sandbox: &Sandbox) {
     sandbox.colony(&["checkpoint", "-m", "k1"]);
     sandbox.write("scratch.txt", "an hour\n");
-    let world = git_colony::testing::World {
-        die_at: Some("large-files-kept"),
-        ..sandbox.world()
-    };
+    let world = git_colony::testing::World { die_at: Some("large-files-kept"), ..sandbox.world() };
     assert_ne!(sandbox.run_in(world, &["restore", "k1", "--force"]).code, 0);
 }
 
@@ -293,32 +257,21 @@ fn a_purge_of_a_colony_names_commands_for_what_it_leaves() {
     assert!(removed.contains(hub.to_str().unwrap()), "{removed}");
     assert_eq!(private_refs(&sandbox), "");
     assert!(!sandbox.path(".git/colony").exists());
-    let published = sandbox
-        .at(hub.clone())
-        .git(&["for-each-ref", "refs/colony/desks"]);
+    let published = sandbox.at(hub.clone()).git(&["for-each-ref", "refs/colony/desks"]);
     assert_eq!(published, "", "it takes part no more");
     let again = sandbox.json(&["deinit", "--purge"]);
     assert_eq!(again["removed"], serde_json::json!([]));
     assert_eq!(again["left"], done["left"]);
     let left = done["left"].as_array().unwrap();
-    let told: Vec<_> = left
-        .iter()
-        .map(|one| one["what"].as_str().unwrap())
-        .collect();
+    let told: Vec<_> = left.iter().map(|one| one["what"].as_str().unwrap()).collect();
     assert_eq!(told.len(), 2, "{told:#?}");
     assert_eq!(told[0], "1 clone, with everything in them: ada");
-    assert!(
-        told[1].ends_with(", with the work of removed agents: bob"),
-        "{told:#?}"
-    );
+    assert!(told[1].ends_with(", with the work of removed agents: bob"), "{told:#?}");
     for one in left {
         paste(&sandbox, &sandbox.root, one["command"].as_str().unwrap());
     }
     assert!(!hub.exists());
-    assert_eq!(
-        sandbox.json(&["deinit", "--purge", "-n"])["left"],
-        serde_json::json!([])
-    );
+    assert_eq!(sandbox.json(&["deinit", "--purge", "-n"])["left"], serde_json::json!([]));
 }
 
 #[test]
@@ -331,10 +284,7 @@ fn records_and_objects_left_by_a_purge_are_named_with_a_command() {
     fs::create_dir_all(sandbox.path(".git/lfs/objects")).unwrap();
     let done = sandbox.json(&["deinit", "--purge"]);
     let left = done["left"].as_array().unwrap();
-    let told: Vec<_> = left
-        .iter()
-        .map(|one| one["what"].as_str().unwrap())
-        .collect();
+    let told: Vec<_> = left.iter().map(|one| one["what"].as_str().unwrap()).collect();
     let stored = sandbox.path(".git/lfs").display().to_string();
     assert_eq!(
         told,
@@ -381,14 +331,7 @@ fn uninstalling_the_hooks_of_git_names_those_of_agents() {
     let screen = sandbox.colony(&["hooks", "uninstall"]);
     let start = "the hooks of claude-code stay: ";
     let told = screen.lines().find_map(|line| line.strip_prefix(start));
-    paste(
-        &sandbox,
-        &sandbox.root,
-        told.unwrap_or_else(|| panic!("{screen}")),
-    );
+    paste(&sandbox, &sandbox.root, told.unwrap_or_else(|| panic!("{screen}")));
     assert!(!sandbox.path(".claude").exists());
-    assert_eq!(
-        sandbox.json(&["hooks", "uninstall"])["others"],
-        serde_json::json!([])
-    );
+    assert_eq!(sandbox.json(&["hooks", "uninstall"])["others"], serde_json::json!([]));
 }

@@ -12,14 +12,8 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, View, program_path};
 
-const OURS: [&str; 6] = [
-    "pre-commit",
-    "post-commit",
-    "post-checkout",
-    "post-merge",
-    "post-rewrite",
-    "pre-push",
-];
+const OURS: [&str; 6] =
+    ["pre-commit", "post-commit", "post-checkout", "post-merge", "post-rewrite", "pre-push"];
 
 /// A sandbox whose git finds the program, or what stands in for it, and hooks find a log.
 struct Hooked {
@@ -80,9 +74,7 @@ impl Hooked {
 
     /// Copies what a manager would install.
     fn install_fixture(&self, manager: &str, folder: &str) {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/fixtures/hooks")
-            .join(manager);
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hooks").join(manager);
         copy(&from, &self.sandbox.path(folder));
     }
 
@@ -90,16 +82,11 @@ impl Hooked {
         let status = self.sandbox.json(&["hooks", "status"]);
         let hooks = status["hooks"].as_array().unwrap().clone();
         let of_git = hooks.iter().filter(|hook| hook["for"] == "git");
-        of_git
-            .map(|hook| (text(&hook["name"]), text(&hook["state"])))
-            .collect()
+        of_git.map(|hook| (text(&hook["name"]), text(&hook["state"]))).collect()
     }
 
     fn fired(&self, name: &str) -> bool {
-        self.sandbox
-            .path(".git/colony/hooks-fired")
-            .join(name)
-            .exists()
+        self.sandbox.path(".git/colony/hooks-fired").join(name).exists()
     }
 
     /// Runs the program as an agent does, with a payload.
@@ -152,10 +139,7 @@ fn listing(folder: &Path) -> BTreeMap<String, String> {
         let content = if metadata.is_symlink() {
             fs::read_link(&path).unwrap().display().to_string()
         } else {
-            fs::read(&path)
-                .unwrap_or_default()
-                .escape_ascii()
-                .to_string()
+            fs::read(&path).unwrap_or_default().escape_ascii().to_string()
         };
         let (mode, time) = (metadata.mode(), metadata.mtime_nsec());
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -184,11 +168,7 @@ fn plain_hooks_still_run_once_with_their_arguments_and_input() {
     sandbox.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
     let before = given(sandbox);
     sandbox.colony(&["hooks", "install"]);
-    assert!(
-        sandbox
-            .colony(&["hooks", "install"])
-            .contains("installed already")
-    );
+    assert!(sandbox.colony(&["hooks", "install"]).contains("installed already"));
     hooked.commit();
     hooked.git(&["checkout", "-q", "-b", "side"]);
     hooked.git(&["push", "-q", "origin", "main"]);
@@ -207,11 +187,7 @@ fn plain_hooks_still_run_once_with_their_arguments_and_input() {
     assert!(!refused.status.success(), "the chained hook refuses");
     sandbox.colony(&["hooks", "uninstall"]);
     assert_eq!(given(sandbox), before);
-    assert!(
-        sandbox
-            .colony(&["hooks", "uninstall"])
-            .starts_with("no hooks")
-    );
+    assert!(sandbox.colony(&["hooks", "uninstall"]).starts_with("no hooks"));
 }
 
 #[test]
@@ -222,10 +198,7 @@ fn nothing_is_left_where_nothing_was() {
     assert!(!hooked.hooks().exists());
     let plan = sandbox.json(&["hooks", "install", "-n"]);
     assert_eq!(plan["changed"], true);
-    assert!(
-        !sandbox.path(".git/colony").exists(),
-        "a dry run writes nothing"
-    );
+    assert!(!sandbox.path(".git/colony").exists(), "a dry run writes nothing");
     sandbox.colony(&["hooks", "install"]);
     hooked.commit();
     assert!(hooked.states().values().all(|state| state == "installed"));
@@ -264,18 +237,11 @@ fn a_tracked_hooks_folder_is_never_written_to() {
     assert_eq!(hooked.log(), "husky-9 post-commit \n");
     assert!(hooked.fired("post-commit"));
     // What the team adds later runs, too, in a linked worktree as well.
-    sandbox.write(
-        ".husky/_/pre-commit",
-        "#!/bin/sh\necho added >> \"$HOOK_LOG\"\n",
-    );
+    sandbox.write(".husky/_/pre-commit", "#!/bin/sh\necho added >> \"$HOOK_LOG\"\n");
     sandbox.set_mode(".husky/_/pre-commit", 0o755);
     sandbox.git(&["add", "-f", ".husky"]);
     hooked.commit();
-    assert!(
-        hooked.log().ends_with("added\nhusky-9 post-commit \n"),
-        "{}",
-        hooked.log()
-    );
+    assert!(hooked.log().ends_with("added\nhusky-9 post-commit \n"), "{}", hooked.log());
     let linked = sandbox.outside().join("linked");
     hooked.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let args = ["commit", "-q", "--allow-empty", "-m", "x"];
@@ -301,11 +267,7 @@ fn no_hooks_folder_and_one_outside_come_back_as_they_were() {
         sandbox.colony(&["hooks", "install"]);
         hooked.commit();
         assert!(hooked.fired("post-commit"), "{value}");
-        let wanted = if value.ends_with("hooks") {
-            "lefthook run post-commit\n"
-        } else {
-            ""
-        };
+        let wanted = if value.ends_with("hooks") { "lefthook run post-commit\n" } else { "" };
         assert_eq!(hooked.log(), wanted, "{value}");
         sandbox.colony(&["hooks", "uninstall"]);
         assert_eq!((given(sandbox), listing(&team)), before, "{value}");
@@ -359,18 +321,11 @@ fn a_newcomer_is_noticed_and_left_alone() {
     assert_eq!(row("pre-push"), ("replaced".to_owned(), false));
     assert_eq!(row("post-merge"), ("disabled".to_owned(), false));
     hooked.commit();
-    assert_eq!(
-        hooked.log(),
-        "plain post-commit \npre-commit post-commit \n"
-    );
+    assert_eq!(hooked.log(), "plain post-commit \npre-commit post-commit \n");
     assert!(hooked.fired("post-commit"));
     let again = sandbox.run(&["hooks", "install"]);
     assert_eq!(again.code, 1, "{}", again.stdout);
-    assert!(
-        again.stdout.contains("pre-push: replaced"),
-        "{}",
-        again.stdout
-    );
+    assert!(again.stdout.contains("pre-push: replaced"), "{}", again.stdout);
     let answer = sandbox.json(&["hooks", "uninstall"]);
     assert!(text(&answer["left"][0]).ends_with("pre-push.before-colony"));
     let plain = fs::read(path("post-commit.legacy")).unwrap();
@@ -379,10 +334,9 @@ fn a_newcomer_is_noticed_and_left_alone() {
 
 #[test]
 fn managers_that_write_whole_scripts_are_chained() {
-    for (manager, wanted) in [
-        ("lefthook", "lefthook run post-commit\n"),
-        ("pre-commit", "pre-commit post-commit \n"),
-    ] {
+    for (manager, wanted) in
+        [("lefthook", "lefthook run post-commit\n"), ("pre-commit", "pre-commit post-commit \n")]
+    {
         let hooked = Hooked::new();
         let sandbox = &hooked.sandbox;
         hooked.install_fixture(manager, ".git/hooks");
@@ -413,11 +367,7 @@ fn a_script_of_ours_that_was_edited_is_kept() {
 #[test]
 fn git_goes_on_whatever_the_program_does() {
     let slow = "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n";
-    for fake in [
-        slow,
-        "#!/bin/sh\necho noise; exit 3\n",
-        "#!/no/such/interpreter\n",
-    ] {
+    for fake in [slow, "#!/bin/sh\necho noise; exit 3\n", "#!/no/such/interpreter\n"] {
         let mut hooked = Hooked::new().with_fake(fake);
         let sandbox = &hooked.sandbox;
         hooked.install_fixture("plain", ".git/hooks");
@@ -426,11 +376,7 @@ fn git_goes_on_whatever_the_program_does() {
         let output = hurried.git_output(&["checkout", "-q", "-b", "side"]);
         assert!(output.status.success(), "{fake}");
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            stderr.contains("was stopped after 1 s"),
-            fake == slow,
-            "{stderr}"
-        );
+        assert_eq!(stderr.contains("was stopped after 1 s"), fake == slow, "{stderr}");
         assert_eq!(hooked.log(), "plain post-checkout 1\n");
         // And where there is no program at all.
         fs::remove_file(hooked.bin.join("git-colony")).unwrap();
@@ -474,10 +420,7 @@ fn each_step_of_plain_git_becomes_an_operation_of_its_own() {
     for _ in steps {
         sandbox.colony(&["undo", "--force"]);
     }
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s"]),
-        "checkpoint: base"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s"]), "checkpoint: base");
     // A commit that is taken back leaves its changes in the files.
     assert_eq!(sandbox.read("a.txt"), "two\n");
     sandbox.git(&["fsck", "--strict", "--no-dangling"]);
@@ -494,11 +437,7 @@ fn inside_an_operation_of_ours_the_hook_is_silent() {
     assert!(!hooked.fired("post-commit"));
     assert_eq!(hooked.log(), "plain post-commit \n");
     let run = inside.run(&["--json", "hooks", "uninstall"]);
-    assert!(
-        run.stdout.contains("operation-in-progress"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("operation-in-progress"), "{}", run.stdout);
 }
 
 #[test]
@@ -516,11 +455,7 @@ fn a_linked_worktree_fires_for_its_own_repository() {
     other.sandbox.colony(&["hooks", "install"]);
     let script = "#!/bin/sh\ngit -C \"$OTHER\" commit -q --allow-empty -m from-a-hook\n";
     let former = hooked.hooks().join("post-commit.before-colony");
-    fs::write(
-        &former,
-        script.replace("$OTHER", other.sandbox.root.to_str().unwrap()),
-    )
-    .unwrap();
+    fs::write(&former, script.replace("$OTHER", other.sandbox.root.to_str().unwrap())).unwrap();
     fs::set_permissions(&former, fs::Permissions::from_mode(0o755)).unwrap();
     fs::remove_dir_all(sandbox.path(".git/colony/hooks-fired")).unwrap();
     hooked.commit();
@@ -538,10 +473,7 @@ fn a_mirror_push_is_warned_of_private_refs() {
     let remote = remote.to_str().unwrap();
     assert_eq!(hooked.git(&["push", "-q", remote, "main"]), "");
     let warned = hooked.git(&["push", "-q", "--mirror", remote]);
-    assert!(
-        warned.contains("publishes 1 ref below refs/colony-local/"),
-        "{warned}"
-    );
+    assert!(warned.contains("publishes 1 ref below refs/colony-local/"), "{warned}");
 }
 
 #[test]
@@ -549,9 +481,7 @@ fn git_lfs_runs_through_ours_also_without_the_program() {
     for own_hooks in [true, false] {
         let mut hooked = Hooked::new();
         let remote = hooked.sandbox.outside().join("remote.git");
-        hooked
-            .sandbox
-            .git(&["init", "-q", "--bare", remote.to_str().unwrap()]);
+        hooked.sandbox.git(&["init", "-q", "--bare", remote.to_str().unwrap()]);
         let sandbox = &hooked.sandbox;
         if own_hooks {
             sandbox.git(&["lfs", "install", "--local"]);
@@ -562,19 +492,13 @@ fn git_lfs_runs_through_ours_also_without_the_program() {
         let before = given(sandbox);
         sandbox.colony(&["hooks", "install"]);
         hooked.bin = sandbox.outside().join("nowhere");
-        sandbox.write(
-            ".gitattributes",
-            "*.bin filter=lfs diff=lfs merge=lfs -text\n",
-        );
+        sandbox.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
         sandbox.write("a.bin", "large\n");
         hooked.git(&["add", "-A"]);
         hooked.commit();
         sandbox.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
         hooked.git(&["push", "-q", "origin", "main"]);
-        assert!(
-            remote.join("lfs/objects").exists(),
-            "own hooks: {own_hooks}"
-        );
+        assert!(remote.join("lfs/objects").exists(), "own hooks: {own_hooks}");
         sandbox.git(&["remote", "remove", "origin"]);
         if !own_hooks {
             assert_eq!(sandbox.error(&["hooks", "uninstall"]), "hooks-in-the-way");
@@ -601,19 +525,12 @@ fn without_git_lfs_a_push_of_its_pointers_is_refused() {
     }
     let run = |hook: &str| {
         let mut command = sandbox.process(hooked.hooks().join(hook));
-        command
-            .env("PATH", &tools)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        command.env("PATH", &tools).stdin(Stdio::null()).output().unwrap()
     };
     let output = run("pre-push");
     assert_eq!(output.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        stderr.contains("cannot push: git-lfs is not on the PATH"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("cannot push: git-lfs is not on the PATH"), "{stderr}");
     assert_eq!(run("post-commit").status.code(), Some(0));
 }
 
@@ -674,17 +591,11 @@ fn an_agents_configuration_is_kept_and_given_back() {
     assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2);
     assert!(after.contains("1.0e3") && after.contains("{\"allow\": [\"Bash(ls:*)\"]}"));
     let diff = text(&plan["diff"]);
-    assert!(
-        diff.contains("--- a/.claude/settings.local.json\n+++ b/"),
-        "{diff}"
-    );
+    assert!(diff.contains("--- a/.claude/settings.local.json\n+++ b/"), "{diff}");
     assert!(sandbox.colony(&args).contains("installed already"));
     // A change of somebody else is kept, ours is taken out.
     let removal = ["hooks", "uninstall", "--for", "claude-code"];
-    sandbox.write(
-        ".claude/settings.local.json",
-        after.replace("say done", "say ready"),
-    );
+    sandbox.write(".claude/settings.local.json", after.replace("say done", "say ready"));
     sandbox.colony(&removal);
     let rest = sandbox.read(".claude/settings.local.json");
     assert_eq!(rest, CLAUDE.replace("say done", "say ready"));
@@ -716,12 +627,7 @@ fn each_agent_gets_a_file_that_goes_again() {
 fn what_cannot_be_edited_is_left_and_the_lines_are_given() {
     let hooked = Hooked::new();
     let sandbox = &hooked.sandbox;
-    let broken = [
-        "{ // a comment\n}",
-        "[]",
-        "{\"hooks\": []}",
-        "{\"hooks\": {\"stop\": 1}}",
-    ];
+    let broken = ["{ // a comment\n}", "[]", "{\"hooks\": []}", "{\"hooks\": {\"stop\": 1}}"];
     for text in broken {
         sandbox.write(".cursor/hooks.json", text);
         for action in ["install", "uninstall"] {
@@ -739,16 +645,10 @@ fn what_cannot_be_edited_is_left_and_the_lines_are_given() {
     fs::write(&target, "{}").unwrap();
     sandbox.write(".cursor/x", "");
     symlink(&target, sandbox.path(".cursor/hooks.json")).unwrap();
-    assert_eq!(
-        sandbox.error(&["hooks", "install", "--for", "cursor"]),
-        "agent-config-refused"
-    );
+    assert_eq!(sandbox.error(&["hooks", "install", "--for", "cursor"]), "agent-config-refused");
     sandbox.remove(".codex");
     symlink(sandbox.outside(), sandbox.path(".codex")).unwrap();
-    assert_eq!(
-        sandbox.error(&["hooks", "install", "--for", "codex"]),
-        "agent-config-refused"
-    );
+    assert_eq!(sandbox.error(&["hooks", "install", "--for", "codex"]), "agent-config-refused");
     assert_eq!(fs::read_to_string(&target).unwrap(), "{}");
 }
 
@@ -764,21 +664,13 @@ fn an_agent_keeps_the_state_with_its_session() {
     );
     let answer = hooked.agent(&elsewhere, "claude-code", look.as_bytes());
     assert_eq!(answer, (0, "{}".to_owned()));
-    assert_eq!(
-        hooked.automatic().len(),
-        0,
-        "nothing before a tool that looks"
-    );
+    assert_eq!(hooked.automatic().len(), 0, "nothing before a tool that looks");
     let edit = look.replace("Read", "Edit");
     hooked.agent(&elsewhere, "claude-code", edit.as_bytes());
     let kept = hooked.automatic();
     assert_eq!(kept.len(), 1);
     assert_eq!(kept[0]["session"], "s-1");
-    let tag = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(contents)",
-        "refs/colony-local/auto",
-    ]);
+    let tag = sandbox.git(&["for-each-ref", "--format=%(contents)", "refs/colony-local/auto"]);
     assert!(tag.contains("\nColony-Session: s-1"), "{tag}");
     sandbox.write("a.txt", "more\n");
     let stop = format!(
@@ -837,13 +729,7 @@ fn the_answers_about_hooks_read_well() {
         &["hooks", "-h"],
         &["hooks", "install", "--help"],
     ] {
-        writeln!(
-            told,
-            "$ git colony {}\n{}",
-            args.join(" "),
-            sandbox.colony(args)
-        )
-        .unwrap();
+        writeln!(told, "$ git colony {}\n{}", args.join(" "), sandbox.colony(args)).unwrap();
     }
     let told = told.replace(sandbox.root.to_str().unwrap(), "<repo>");
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false }, {
@@ -862,12 +748,7 @@ fn what_git_lfs_finds_is_known_beforehand() {
         let repo = Repo::open(&world, ObjectWrites::InMemory).unwrap();
         let state = git_hooks_state(&repo, &world).unwrap();
         let pre_push = state.hooks.last().unwrap();
-        (
-            state.folder.sort,
-            pre_push.presence,
-            pre_push.chained,
-            pre_push.runs_lfs,
-        )
+        (state.folder.sort, pre_push.presence, pre_push.chained, pre_push.runs_lfs)
     };
     assert_eq!(look(), (FolderSort::Default, Presence::Absent, None, false));
     sandbox.git(&["lfs", "install", "--local"]);
@@ -877,25 +758,14 @@ fn what_git_lfs_finds_is_known_beforehand() {
     assert_eq!(look(), (FolderSort::Default, Presence::Ours, chained, true));
     sandbox.colony(&["hooks", "uninstall"]);
     hooked.install_fixture("plain", ".git/hooks");
-    assert_eq!(
-        look(),
-        (FolderSort::Default, Presence::Foreign, None, false)
-    );
+    assert_eq!(look(), (FolderSort::Default, Presence::Foreign, None, false));
     hooked.install_fixture("plain", ".githooks");
     sandbox.git(&["config", "core.hooksPath", ".githooks"]);
     assert_eq!(look().0, FolderSort::InTree);
     sandbox.git(&["config", "core.hooksPath", "/dev/null"]);
     assert_eq!(look().0, FolderSort::Missing);
     sandbox.colony(&["hooks", "install"]);
-    assert_eq!(
-        look(),
-        (
-            FolderSort::Ours,
-            Presence::Ours,
-            Some(Presence::Absent),
-            false
-        )
-    );
+    assert_eq!(look(), (FolderSort::Ours, Presence::Ours, Some(Presence::Absent), false));
 }
 
 #[test]

@@ -23,9 +23,8 @@ fn hooks_of(sandbox: &Sandbox) -> Vec<String> {
     let Ok(found) = fs::read_dir(sandbox.path(".git/hooks")) else {
         return Vec::new();
     };
-    let mut names: Vec<String> = found
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -43,16 +42,9 @@ fn init_commits_its_own_files_and_sets_git_lfs_up() {
         "init: scaffold .colony/ (manifest + repo_map.yaml) and .gitattributes\n\n.colony/.gitignore\n\
          .colony/manifest.json\n.colony/repo_map.yaml\n.gitattributes"
     );
-    assert!(
-        sandbox
-            .read(".colony/manifest.json")
-            .contains("\"colony\": \"bridge\"")
-    );
+    assert!(sandbox.read(".colony/manifest.json").contains("\"colony\": \"bridge\""));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
-    assert_eq!(
-        hooks_of(&sandbox),
-        ["post-checkout", "post-commit", "post-merge", "pre-push"]
-    );
+    assert_eq!(hooks_of(&sandbox), ["post-checkout", "post-commit", "post-merge", "pre-push"]);
     assert!(config_of(&sandbox).contains("git-lfs filter-process"));
     sandbox.git(&["fsck", "--strict"]);
 }
@@ -79,11 +71,7 @@ fn init_leaves_what_others_staged_and_changed_as_it_is() {
     let before = sandbox.git(&["status", "--porcelain"]);
     sandbox.colony(&["init"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), before);
-    assert!(
-        !sandbox
-            .git(&["ls-tree", "-r", "--name-only", "HEAD"])
-            .contains("staged.txt")
-    );
+    assert!(!sandbox.git(&["ls-tree", "-r", "--name-only", "HEAD"]).contains("staged.txt"));
 }
 
 #[test]
@@ -95,10 +83,7 @@ fn init_keeps_what_the_operator_wrote() {
     sandbox.git(&["commit", "-qm", "mine"]);
     let answer = sandbox.json(&["init"]);
     assert_eq!(sandbox.read(".gitattributes"), "*.txt text\n");
-    assert_eq!(
-        sandbox.read(".colony/repo_map.yaml"),
-        "schema_version: 1\nsources: []\n"
-    );
+    assert_eq!(sandbox.read(".colony/repo_map.yaml"), "schema_version: 1\nsources: []\n");
     assert_eq!(
         answer["files_created"],
         serde_json::json!([".colony/.gitignore", ".colony/manifest.json"])
@@ -113,10 +98,7 @@ fn a_dry_run_of_init_touches_nothing() {
     let (before, config) = (sandbox.visible_state(), config_of(&sandbox));
     let answer = sandbox.json(&["init", "-n"]);
     assert_eq!(answer["dry_run"], true);
-    assert_eq!(
-        answer["exempt"],
-        serde_json::json!(["deep/other.pdf", "paper.pdf"])
-    );
+    assert_eq!(answer["exempt"], serde_json::json!(["deep/other.pdf", "paper.pdf"]));
     assert_eq!(answer["would_dirty"], serde_json::json!([]));
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(config_of(&sandbox), config);
@@ -140,28 +122,15 @@ fn an_edit_after_init_commits_one_file_here_and_in_a_clone() {
     assert_eq!(view.json(&["status"])["uncommitted_changes"], false);
     fs::write(clone.join("a.txt"), "one line more\n").unwrap();
     view.colony(&["checkpoint", "-m", "edit"]);
-    assert_eq!(
-        view.git(&["show", "--name-only", "--format=", "HEAD"]),
-        "a.txt"
-    );
+    assert_eq!(view.git(&["show", "--name-only", "--format=", "HEAD"]), "a.txt");
 
     sandbox.write("paper.pdf", "first\nsecond\nthird\n");
     sandbox.colony(&["checkpoint", "-m", "edit"]);
-    assert_eq!(
-        sandbox.git(&["show", "--name-only", "--format=", "HEAD"]),
-        "paper.pdf"
-    );
-    assert_eq!(
-        sandbox.git(&["show", "HEAD:paper.pdf"]),
-        "first\nsecond\nthird"
-    );
+    assert_eq!(sandbox.git(&["show", "--name-only", "--format=", "HEAD"]), "paper.pdf");
+    assert_eq!(sandbox.git(&["show", "HEAD:paper.pdf"]), "first\nsecond\nthird");
     sandbox.write("new.pdf", "new\n");
     sandbox.colony(&["checkpoint", "-m", "a new one"]);
-    assert!(
-        sandbox
-            .git(&["show", "HEAD:new.pdf"])
-            .starts_with("version https://git-lfs")
-    );
+    assert!(sandbox.git(&["show", "HEAD:new.pdf"]).starts_with("version https://git-lfs"));
     assert_eq!(sandbox.json(&["status"])["uncommitted_changes"], false);
 }
 
@@ -190,11 +159,7 @@ fn no_lfs_writes_no_line_of_it_and_only_lfs_turns_it_on() {
     let answer = sandbox.json(&["init", "--no-lfs"]);
     assert_eq!(answer["lfs_enabled"], false);
     assert!(!sandbox.read(".gitattributes").contains("filter=lfs"));
-    assert!(
-        sandbox
-            .read(".colony/manifest.json")
-            .contains("\"disabled\"")
-    );
+    assert!(sandbox.read(".colony/manifest.json").contains("\"disabled\""));
     assert!(!config_of(&sandbox).contains("lfs"));
     let answer = sandbox.json(&["init"]);
     assert_eq!(answer["status"], "already_initialized");
@@ -205,20 +170,14 @@ fn no_lfs_writes_no_line_of_it_and_only_lfs_turns_it_on() {
         answer["files_created"],
         serde_json::json!([".colony/manifest.json", ".gitattributes"])
     );
-    assert!(
-        sandbox
-            .read(".colony/manifest.json")
-            .contains("\"same_remote\"")
-    );
+    assert!(sandbox.read(".colony/manifest.json").contains("\"same_remote\""));
 }
 
 #[test]
 fn a_manifest_with_uncommitted_edits_is_not_rewritten() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init", "--no-lfs"]);
-    let edited = sandbox
-        .read(".colony/manifest.json")
-        .replace("\"unspecified\"", "\"mine\"");
+    let edited = sandbox.read(".colony/manifest.json").replace("\"unspecified\"", "\"mine\"");
     sandbox.write(".colony/manifest.json", &edited);
     let (before, config) = (sandbox.visible_state(), config_of(&sandbox));
     assert_eq!(sandbox.error(&["init", "--lfs"]), "uncommitted-edits");
@@ -255,10 +214,7 @@ fn an_ordinary_pre_push_hook_is_kept_and_runs_beside_git_lfs() {
     let (before, config) = (hooks_of(&sandbox), config_of(&sandbox));
     let told = sandbox.colony(&["init", "-n"]);
     assert!(told.contains("'pre-push' hook that was there"), "{told}");
-    assert_eq!(
-        (hooks_of(&sandbox), config_of(&sandbox)),
-        (before.clone(), config.clone())
-    );
+    assert_eq!((hooks_of(&sandbox), config_of(&sandbox)), (before.clone(), config.clone()));
 
     let told = sandbox.colony(&["init"]);
     assert!(told.contains("'pre-push' hook that was there"), "{told}");
@@ -320,17 +276,8 @@ fn without_git_lfs_init_leaves_it_out_and_says_so() {
     world.variables.insert("PATH".into(), bin.into_os_string());
     let run = sandbox.run_in(world, &["--json", "init"]);
     let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(
-        (run.code, &answer["lfs_enabled"]),
-        (0, &false.into()),
-        "{answer:#}"
-    );
-    assert!(
-        answer["lfs_error"]
-            .as_str()
-            .unwrap()
-            .contains("not installed")
-    );
+    assert_eq!((run.code, &answer["lfs_enabled"]), (0, &false.into()), "{answer:#}");
+    assert!(answer["lfs_error"].as_str().unwrap().contains("not installed"));
     assert!(!sandbox.read(".gitattributes").contains("filter=lfs"));
     assert!(!config_of(&sandbox).contains("lfs"));
     // Once it is there, it is turned on where that is asked for: the manifest says that it is off.
@@ -353,10 +300,7 @@ fn init_pushes_only_when_asked() {
     sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
     assert_eq!(sandbox.json(&["init", "--push"])["pushed"], true);
     let pushed = sandbox.git(&["ls-remote", "origin", "refs/heads/main"]);
-    assert!(
-        pushed.starts_with(sandbox.git(&["rev-parse", "HEAD"]).trim()),
-        "{pushed}"
-    );
+    assert!(pushed.starts_with(sandbox.git(&["rev-parse", "HEAD"]).trim()), "{pushed}");
 }
 
 #[test]
@@ -364,10 +308,7 @@ fn a_url_with_a_password_does_not_reach_the_manifest() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["init", "--url", "https://ada:hunter2@example.com/r.git"]);
     let manifest = sandbox.read(".colony/manifest.json");
-    assert!(
-        manifest.contains("\"https://example.com/r.git\""),
-        "{manifest}"
-    );
+    assert!(manifest.contains("\"https://example.com/r.git\""), "{manifest}");
     assert!(!manifest.contains("hunter2"));
 }
 
@@ -417,27 +358,12 @@ fn hydrate_brings_content_in_and_undo_brings_the_pointer_back() {
     let (sandbox, clone) = with_pointers();
     let view = sandbox.at(clone.clone());
     let answer = view.json(&["lfs", "hydrate", "deep"]);
-    assert_eq!(
-        answer["hydrated"],
-        serde_json::json!(["deep/x y.bin"]),
-        "{answer:#}"
-    );
-    assert_eq!(
-        fs::read_to_string(clone.join("deep/x y.bin")).unwrap(),
-        "z".repeat(3000)
-    );
-    assert!(
-        fs::read_to_string(clone.join("model.bin"))
-            .unwrap()
-            .starts_with("version")
-    );
+    assert_eq!(answer["hydrated"], serde_json::json!(["deep/x y.bin"]), "{answer:#}");
+    assert_eq!(fs::read_to_string(clone.join("deep/x y.bin")).unwrap(), "z".repeat(3000));
+    assert!(fs::read_to_string(clone.join("model.bin")).unwrap().starts_with("version"));
     assert_eq!(view.git(&["status", "--porcelain"]), "");
     view.colony(&["undo"]);
-    assert!(
-        fs::read_to_string(clone.join("deep/x y.bin"))
-            .unwrap()
-            .starts_with("version")
-    );
+    assert!(fs::read_to_string(clone.join("deep/x y.bin")).unwrap().starts_with("version"));
 }
 
 #[test]
@@ -450,11 +376,7 @@ fn hydrate_names_what_cannot_be_had_and_brings_in_the_rest() {
     let answer: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(run.code, 1, "{answer:#}");
     assert_eq!(answer["missing"][0]["path"], "model.bin");
-    assert!(
-        fs::read_to_string(clone.join("model.bin"))
-            .unwrap()
-            .starts_with("version")
-    );
+    assert!(fs::read_to_string(clone.join("model.bin")).unwrap().starts_with("version"));
     assert_eq!(view.error(&["lfs", "hydrate", "a.txt"]), "path-not-found");
 }
 
@@ -503,10 +425,7 @@ fn unchanged_large_files_are_never_opened() {
     sandbox.write("small.bin", "s".repeat(500));
     // Older than the index: a file of the same moment has to be compared, here as in git.
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
-    let file = fs::File::options()
-        .write(true)
-        .open(sandbox.path("model.bin"))
-        .unwrap();
+    let file = fs::File::options().write(true).open(sandbox.path("model.bin")).unwrap();
     file.set_modified(old).unwrap();
     sandbox.colony(&["checkpoint", "-m", "weights"]);
     sandbox.write("small.bin", "t".repeat(600));

@@ -29,25 +29,13 @@ fn no_command_leaves_a_trace_in_tree_config_or_hooks() {
             |name: &str| crate::support::worktree_of(&sandbox.path(&format!(".git/{name}")));
         fs::create_dir_all(sandbox.path(".git/hooks")).unwrap();
         fs::create_dir_all(sandbox.path(".git/info")).unwrap();
-        let before = (
-            sandbox.worktree(),
-            sandbox.read(".git/config"),
-            of_git("hooks"),
-            of_git("info"),
-        );
+        let before =
+            (sandbox.worktree(), sandbox.read(".git/config"), of_git("hooks"), of_git("info"));
         let _ = sandbox.run(command).code;
-        let after = (
-            sandbox.worktree(),
-            sandbox.read(".git/config"),
-            of_git("hooks"),
-            of_git("info"),
-        );
+        let after =
+            (sandbox.worktree(), sandbox.read(".git/config"), of_git("hooks"), of_git("info"));
         assert_eq!(before, after, "{command:?}");
-        assert_eq!(
-            sandbox.git(&["status", "--porcelain"]),
-            " M a.txt\n?? new.txt",
-            "{command:?}"
-        );
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt\n?? new.txt", "{command:?}");
     }
 }
 
@@ -187,13 +175,7 @@ fn no_command_shows_in_what_git_says_of_tags() {
     let sandbox = Sandbox::new();
     let remote = sandbox.outside().join("remote.git");
     let remote = remote.to_str().unwrap();
-    sandbox.git(&[
-        "clone",
-        "-q",
-        "--bare",
-        sandbox.root.to_str().unwrap(),
-        remote,
-    ]);
+    sandbox.git(&["clone", "-q", "--bare", sandbox.root.to_str().unwrap(), remote]);
     sandbox.git(&["remote", "add", "origin", remote]);
     sandbox.git(&["config", "push.followTags", "true"]);
     sandbox.git(&["tag", "-am", "a version", "v1.0"]);
@@ -228,13 +210,7 @@ fn no_command_shows_in_what_git_says_of_tags() {
             pushed.contains("refs/tags"),
         )
     };
-    let expected = (
-        "v1.0".to_owned(),
-        "v1.0".to_owned(),
-        "v1.0".to_owned(),
-        false,
-        false,
-    );
+    let expected = ("v1.0".to_owned(), "v1.0".to_owned(), "v1.0".to_owned(), false, false);
     assert_eq!(said("HEAD"), expected);
     for command in COMMANDS {
         sandbox.write("a.txt", format!("before {command:?}\n"));

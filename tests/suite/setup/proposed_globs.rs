@@ -95,9 +95,5 @@ fn without_much_data_the_map_is_the_template() {
     let unborn = Sandbox::unborn();
     unborn.write("big.csv", "1,2\n".repeat(100_000));
     let done: Value = unborn.json(&["init"]);
-    assert_eq!(
-        done["proposed_globs"],
-        json!([]),
-        "only committed files count"
-    );
+    assert_eq!(done["proposed_globs"], json!([]), "only committed files count");
 }

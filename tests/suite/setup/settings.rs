@@ -54,9 +54,7 @@ fn each_layer_wins_over_the_one_below_and_says_where_it_stands() {
     sandbox.git(&["config", KEY, "3"]);
     let (value, level, origin) = seen(&[]);
     assert_eq!((value.as_str(), level.as_str()), ("3", "local"));
-    let place = origin
-        .strip_prefix(&format!("file:{root}/.git/config:"))
-        .unwrap();
+    let place = origin.strip_prefix(&format!("file:{root}/.git/config:")).unwrap();
     let line: usize = place.split(':').next().unwrap().parse().unwrap();
     let text = sandbox.read(".git/config");
     assert_eq!(text.lines().nth(line - 1).unwrap(), "\tmaxNewFiles = 3");
@@ -71,18 +69,11 @@ fn each_layer_wins_over_the_one_below_and_says_where_it_stands() {
     sandbox.write("dir/.colony/colony.toml", "# here\n  maxNewFiles = \"7\"\n");
     let place = format!("file:{root}/dir/.colony/colony.toml:2:3");
     assert_eq!(seen(&option), expected(7, "directory", place));
-    let mut world = World {
-        cwd: inside.clone(),
-        ..sandbox.world()
-    };
+    let mut world = World { cwd: inside.clone(), ..sandbox.world() };
     let variable = ("COLONY_MAX_NEW_FILES".into(), "8".into());
     world.variables.extend([variable]);
     let run = sandbox.run_in(world, &GET[1..]);
-    assert!(
-        run.stdout.contains("\"environment:COLONY_MAX_NEW_FILES\""),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("\"environment:COLONY_MAX_NEW_FILES\""), "{}", run.stdout);
 }
 
 #[test]
@@ -109,53 +100,20 @@ fn included_files_are_named_with_their_own_lines() {
     assert_eq!(setting["value"], "6");
     assert_eq!(sandbox.git(&["config", "colony.keepDays"]), "6");
     assert_eq!(setting["level"], "local");
-    assert_eq!(
-        (&setting["line"], &setting["column"]),
-        (&6.into(), &2.into())
-    );
+    assert_eq!((&setting["line"], &setting["column"]), (&6.into(), &2.into()));
     assert!(setting["path"].as_str().unwrap().ends_with("/included"));
 }
 
 /// What a repository may try, and where the trouble is: content, line, column, part of the message.
 const REFUSED: [(&str, Option<u64>, Option<u64>, &str); 9] = [
-    (
-        "agent = \"root\"\n",
-        Some(1),
-        Some(1),
-        "for the user to set: git config colony.agent VALUE",
-    ),
+    ("agent = \"root\"\n", Some(1), Some(1), "for the user to set: git config colony.agent VALUE"),
     ("\nkeepDays = 0\n", Some(2), Some(1), "for the user to set"),
     ("timeout = 86400\n", Some(1), Some(1), "for the user to set"),
-    (
-        "maxnewfiles = 1\n",
-        Some(1),
-        Some(1),
-        "known are 'maxNewFileSize' and 'maxNewFiles'",
-    ),
-    (
-        "maxNewFiles = 1.5\n",
-        Some(1),
-        Some(1),
-        "expected a whole number",
-    ),
-    (
-        "maxNewFiles = -1\n",
-        Some(1),
-        Some(1),
-        "expected a whole number",
-    ),
-    (
-        "[maxNewFiles]\n",
-        Some(1),
-        Some(2),
-        "expected a whole number",
-    ),
-    (
-        "maxNewFiles = 1\nmaxNewFiles = 2\n",
-        Some(2),
-        Some(1),
-        "it is ignored: duplicate key",
-    ),
+    ("maxnewfiles = 1\n", Some(1), Some(1), "known are 'maxNewFileSize' and 'maxNewFiles'"),
+    ("maxNewFiles = 1.5\n", Some(1), Some(1), "expected a whole number"),
+    ("maxNewFiles = -1\n", Some(1), Some(1), "expected a whole number"),
+    ("[maxNewFiles]\n", Some(1), Some(2), "expected a whole number"),
+    ("maxNewFiles = 1\nmaxNewFiles = 2\n", Some(2), Some(1), "it is ignored: duplicate key"),
     ("maxNewFiles = \n", Some(1), Some(15), "it is ignored"),
 ];
 
@@ -224,21 +182,9 @@ fn no_file_of_the_repository_stops_a_command() {
         sandbox.write("a.txt", name);
         let restore = sandbox.run(&["restore", "good", "--keep-untracked"]);
         assert_eq!(restore.code, 0, "{name} {}", restore.stderr);
-        assert_eq!(
-            restore.stderr.lines().count(),
-            1,
-            "{name} {}",
-            restore.stderr
-        );
-        assert!(
-            restore.stderr.starts_with("warning: '"),
-            "{name} {}",
-            restore.stderr
-        );
-        assert!(
-            restore.stderr.ends_with(": git colony config list\n"),
-            "{name}"
-        );
+        assert_eq!(restore.stderr.lines().count(), 1, "{name} {}", restore.stderr);
+        assert!(restore.stderr.starts_with("warning: '"), "{name} {}", restore.stderr);
+        assert!(restore.stderr.ends_with(": git colony config list\n"), "{name}");
         let undo = sandbox.run(&["undo"]);
         assert_eq!(undo.code, 0, "{name} {}", undo.stderr);
         assert_eq!(sandbox.read("a.txt"), name);
@@ -249,10 +195,7 @@ fn no_file_of_the_repository_stops_a_command() {
 #[test]
 fn a_repository_may_limit_new_files() {
     let sandbox = Sandbox::new();
-    sandbox.write(
-        ".colony/colony.toml",
-        "maxNewFileSize = \"1k\"\nmaxNewFiles = 2\n",
-    );
+    sandbox.write(".colony/colony.toml", "maxNewFileSize = \"1k\"\nmaxNewFiles = 2\n");
     sandbox.write("large.bin", "x".repeat(1025));
     sandbox.write("small.bin", "x".repeat(1024));
     let kept = sandbox.json(&["checkpoint", "-m", "limited"]);
@@ -261,10 +204,7 @@ fn a_repository_may_limit_new_files() {
     for name in ["1", "2", "3"] {
         sandbox.write(name, name);
     }
-    assert_eq!(
-        sandbox.error(&["checkpoint", "--auto"]),
-        "too-many-new-files"
-    );
+    assert_eq!(sandbox.error(&["checkpoint", "--auto"]), "too-many-new-files");
     let run = sandbox.run(&["status"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
@@ -274,21 +214,14 @@ fn mistakes_of_the_user_are_listed_with_their_place() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "colony.keepDays", "many"]);
     let mut world = sandbox.world();
-    world
-        .variables
-        .extend([("COLONY_TIMEOUT".into(), "soon".into())]);
+    world.variables.extend([("COLONY_TIMEOUT".into(), "soon".into())]);
     let run = sandbox.run_in(world, &["--json", "config"]);
     assert_eq!(run.code, 1);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     let problems = answer["problems"].as_array().unwrap();
     assert_eq!(problems.len(), 2, "{problems:?}");
     assert_eq!(problems[0]["path"], "");
-    assert!(
-        problems[1]["path"]
-            .as_str()
-            .unwrap()
-            .ends_with(".git/config")
-    );
+    assert!(problems[1]["path"].as_str().unwrap().ends_with(".git/config"));
     assert!(problems[1]["line"].as_u64().is_some());
 }
 
@@ -301,12 +234,7 @@ fn tables_that_are_not_settings_are_not_reported() {
          [projects.site]\ndescription = \"x\"\nresources = [{id = \"a\", type = \"directory\", location = \"a\"}]\n\
          [plans.launch]\nprojects = [\"site\"]\nbudget_tokens = 5\n",
     );
-    for args in [
-        &["config", "list"][..],
-        &["status"],
-        &["doctor"],
-        &["checkpoint", "-m", "one"],
-    ] {
+    for args in [&["config", "list"][..], &["status"], &["doctor"], &["checkpoint", "-m", "one"]] {
         let run = sandbox.run(args);
         let said = format!("{}{}", run.stdout, run.stderr);
         assert!(!said.contains("colony.toml"), "{said}");

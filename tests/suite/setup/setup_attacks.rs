@@ -15,11 +15,7 @@ fn setup_of(sandbox: &Sandbox) -> (String, Vec<String>, bool) {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     hooks.sort();
-    (
-        sandbox.read(".git/config"),
-        hooks,
-        sandbox.path(".git/info/attributes").exists(),
-    )
+    (sandbox.read(".git/config"), hooks, sandbox.path(".git/info/attributes").exists())
 }
 
 /// A repository whose `.gitattributes` is somebody else's, so that lines of ours go elsewhere.
@@ -36,11 +32,7 @@ fn hint_of(sandbox: &Sandbox, args: &[&str]) -> String {
 }
 
 fn paste(sandbox: &Sandbox, line: &str) {
-    let status = sandbox
-        .process("bash")
-        .args(["-c", line])
-        .stdin(Stdio::null())
-        .status();
+    let status = sandbox.process("bash").args(["-c", line]).stdin(Stdio::null()).status();
     assert!(status.unwrap().success(), "{line}");
 }
 
@@ -193,11 +185,7 @@ fn links_and_folders_at_our_paths_are_left_and_named() {
             let sandbox = Sandbox::new();
             let outside = sandbox.outside().join("theirs");
             fs::create_dir(&outside).unwrap();
-            let target = if target == "theirs" {
-                outside.clone()
-            } else {
-                target.into()
-            };
+            let target = if target == "theirs" { outside.clone() } else { target.into() };
             fs::create_dir_all(sandbox.path(path).parent().unwrap()).unwrap();
             symlink(&target, sandbox.path(path)).unwrap();
             let before = setup_of(&sandbox);

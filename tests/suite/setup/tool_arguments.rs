@@ -33,15 +33,9 @@ fn given_files_are_in_the_one_commit_of_the_tool() {
     let answer = sandbox.json(&new("rust_crate", &args));
     assert_eq!(answer["files_created"], planned["files_created"]);
     assert_eq!(answer["target"], TARGET);
-    assert_eq!(
-        sandbox.read("tools/signal/low-pass/README.md"),
-        "mine {{name}}"
-    );
+    assert_eq!(sandbox.read("tools/signal/low-pass/README.md"), "mine {{name}}");
     assert_eq!(sandbox.read("tools/signal/low-pass/data/empty"), "");
-    assert_eq!(
-        sandbox.read("tools/signal/low-pass/data/a b.txt"),
-        "x = y\n"
-    );
+    assert_eq!(sandbox.read("tools/signal/low-pass/data/a b.txt"), "x = y\n");
     let tracked = sandbox.git(&["ls-files", TOOL]);
     assert_eq!(tracked.lines().count(), 8, "{tracked}");
     assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]), "2");
@@ -93,51 +87,21 @@ fn a_given_file_does_not_go_through_a_symlink() {
 #[test]
 fn variables_are_in_the_files_of_each_template() {
     for (template, variable, path, line) in [
-        (
-            "rust_crate",
-            "edition=2024",
-            "Cargo.toml",
-            "edition = \"2024\"",
-        ),
-        (
-            "python_lib",
-            "python=3.12",
-            "pyproject.toml",
-            "requires-python = \">=3.12\"",
-        ),
-        (
-            "julia_module",
-            "julia=1.10",
-            "Project.toml",
-            "julia = \"1.10\"",
-        ),
+        ("rust_crate", "edition=2024", "Cargo.toml", "edition = \"2024\""),
+        ("python_lib", "python=3.12", "pyproject.toml", "requires-python = \">=3.12\""),
+        ("julia_module", "julia=1.10", "Project.toml", "julia = \"1.10\""),
         ("c_library", "standard=11", "CMakeLists.txt", "c_std_11)"),
-        (
-            "cmake_project",
-            "standard=20",
-            "CMakeLists.txt",
-            "cxx_std_20)",
-        ),
+        ("cmake_project", "standard=20", "CMakeLists.txt", "cxx_std_20)"),
     ] {
         let sandbox = Sandbox::new();
-        let args = [
-            "--target",
-            TARGET,
-            "--var",
-            variable,
-            "--var",
-            "version=2.3.4",
-        ];
+        let args = ["--target", TARGET, "--var", variable, "--var", "version=2.3.4"];
         let author = ["--var", "author=Ada \"L\" <ada@example.org>"];
         let answer = sandbox.json(&new(template, &[&args[..], &author].concat()));
         assert_eq!(answer["tool_entry"]["version"], "2.3.4", "{answer:#}");
         let text = sandbox.read(&format!("{TOOL}/{path}"));
         assert!(text.contains(line) && text.contains("2.3.4"), "{text}");
         let readme = sandbox.read(&format!("{TOOL}/README.md"));
-        assert!(
-            readme.contains("- author: Ada \"L\" \\<ada@example.org\\>\n"),
-            "{readme}"
-        );
+        assert!(readme.contains("- author: Ada \"L\" \\<ada@example.org\\>\n"), "{readme}");
         let has_author = text.contains("Ada \\\"L\\\" <ada@example.org>");
         assert_eq!(has_author, path != "CMakeLists.txt", "{text}");
     }
@@ -154,10 +118,7 @@ fn unknown_variables_are_refused_with_those_that_are_known() {
         answer["message"],
         "a python_lib has no variable 'edition', expected 'author', 'python' or 'version'; nothing has changed"
     );
-    assert_eq!(
-        answer["detail"]["known"],
-        serde_json::json!(["author", "python", "version"])
-    );
+    assert_eq!(answer["detail"]["known"], serde_json::json!(["author", "python", "version"]));
     let args = new("python_lib", &["--target", TARGET, "--var", "version=1"]);
     assert_eq!(sandbox.error(&args), "invalid-value");
     assert_eq!(sandbox.visible_state(), before);
@@ -176,24 +137,13 @@ fn a_target_agrees_with_purpose_and_name_or_is_refused() {
         ("subdir_in_monorepo:tools/signal/a/b", "invalid-value"),
         ("tools/signal/low-pass", "invalid-value"),
     ] {
-        assert_eq!(
-            sandbox.error(&new("rust_crate", &["--target", target])),
-            code,
-            "{target}"
-        );
+        assert_eq!(sandbox.error(&new("rust_crate", &["--target", target])), code, "{target}");
     }
     let other = new("rust_crate", &["--target", TARGET, "--name", "other"]);
     assert_eq!(sandbox.error(&other), "invalid-value");
     let nothing = new("rust_crate", &["--name", "other"]);
     assert_eq!(sandbox.run(&nothing).code, 129);
     assert_eq!(sandbox.visible_state(), before);
-    let same = [
-        "--target",
-        TARGET,
-        "--name",
-        "low-pass",
-        "--purpose",
-        "signal",
-    ];
+    let same = ["--target", TARGET, "--name", "low-pass", "--purpose", "signal"];
     assert_eq!(sandbox.json(&new("rust_crate", &same))["ok"], true);
 }

@@ -62,34 +62,20 @@ fn run(directory: &Path, program: &str, args: &[&str]) -> String {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .output()
         .unwrap();
-    let (stdout, stderr) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    assert!(
-        output.status.success(),
-        "{program} {args:?}\n{stdout}{stderr}"
-    );
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{program} {args:?}\n{stdout}{stderr}");
     stdout
 }
 
 #[test]
 fn no_file_of_a_tool_is_hidden_by_its_own_ignore_file() {
-    for template in [
-        "python_lib",
-        "c_library",
-        "cmake_project",
-        "julia_module",
-        "rust_crate",
-    ] {
+    for template in ["python_lib", "c_library", "cmake_project", "julia_module", "rust_crate"] {
         for name in ["low-pass", "build", "dist", "target", "docs"] {
             let (sandbox, _) = begin(template, name);
             let directory = format!("tools/signal/{name}");
             let files = sandbox.git(&["ls-files", &directory]);
-            assert_eq!(
-                files.lines().next(),
-                Some(format!("{directory}/.gitignore").as_str())
-            );
+            assert_eq!(files.lines().next(), Some(format!("{directory}/.gitignore").as_str()));
             let mut check = vec!["check-ignore", "--no-index", "-v"];
             check.extend(files.lines());
             assert!(!sandbox.try_git(&check), "{template} {name}");
@@ -115,21 +101,14 @@ fn a_python_package_builds_and_says_what_it_is_for() {
     }
     let (sandbox, directory) = begin("python_lib", "low-pass");
     run(&directory, "python3", &["-m", "unittest", "-q"]);
-    run(
-        &directory,
-        "python3",
-        &["-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."],
-    );
+    run(&directory, "python3", &["-m", "unittest", "discover", "-q", "-s", "tests", "-t", "."]);
     let say = "import sys; sys.path.insert(0, 'src'); import low_pass; \
                sys.stdout.buffer.write(low_pass.__doc__.encode())";
     assert_eq!(run(&directory, "python3", &["-c", say]), NASTY);
     let project = std::fs::read_to_string(directory.join("pyproject.toml")).unwrap();
     let project = toml::de::DeTable::parse(&project).unwrap();
     let project = project.get_ref()["project"].get_ref();
-    assert_eq!(
-        project["description"].get_ref().as_str(),
-        Some(&*in_one_line())
-    );
+    assert_eq!(project["description"].get_ref().as_str(), Some(&*in_one_line()));
     assert_eq!(project["name"].get_ref().as_str(), Some("low-pass"));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
@@ -140,33 +119,17 @@ fn a_rust_crate_builds_and_says_what_it_is_for() {
         return;
     }
     let (sandbox, directory) = begin("rust_crate", "low-pass");
-    let told = run(
-        &directory,
-        "cargo",
-        &["test", "--offline", "-q", "--", "--nocapture"],
-    );
+    let told = run(&directory, "cargo", &["test", "--offline", "-q", "--", "--nocapture"]);
     assert!(told.contains(NASTY), "{told}");
-    let metadata = run(
-        &directory,
-        "cargo",
-        &[
-            "metadata",
-            "--offline",
-            "--no-deps",
-            "--format-version",
-            "1",
-        ],
-    );
+    let metadata =
+        run(&directory, "cargo", &["metadata", "--offline", "--no-deps", "--format-version", "1"]);
     let metadata: Value = serde_json::from_str(&metadata).unwrap();
     let package = &metadata["packages"][0];
     assert_eq!(package["description"], NASTY);
     assert_eq!(package["name"], "low-pass");
     assert_eq!(package["license"], "LicenseRef-Internal");
     let status = sandbox.git(&["status", "--porcelain"]);
-    assert_eq!(
-        status, "?? tools/signal/low-pass/Cargo.lock",
-        "a lock file is no build product"
-    );
+    assert_eq!(status, "?? tools/signal/low-pass/Cargo.lock", "a lock file is no build product");
 }
 
 #[test]
@@ -176,20 +139,9 @@ fn a_c_library_builds_and_says_what_it_is_for() {
     if is_there("cc") {
         let out = sandbox.outside().join("smoke").display().to_string();
         // With trigraphs, as the oldest standard that it names has them.
-        let strict = [
-            "-std=c99",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-pedantic",
-            "-Wno-trigraphs",
-            "-Iinclude",
-        ];
-        run(
-            &directory,
-            "cc",
-            &[&strict[..], &sources, &["-o", &out]].concat(),
-        );
+        let strict =
+            ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-trigraphs", "-Iinclude"];
+        run(&directory, "cc", &[&strict[..], &sources, &["-o", &out]].concat());
         assert_eq!(run(&directory, &out, &[]), format!("{NASTY}\n"));
     }
     build_with_cmake(&directory, "low_pass");
@@ -202,19 +154,8 @@ fn a_cmake_project_builds_and_says_what_it_is_for() {
     let sources = ["src/low_pass.cpp", "tests/test_smoke.cpp"];
     if is_there("c++") {
         let out = sandbox.outside().join("smoke").display().to_string();
-        let strict = [
-            "-std=c++17",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-pedantic",
-            "-Iinclude",
-        ];
-        run(
-            &directory,
-            "c++",
-            &[&strict[..], &sources, &["-o", &out]].concat(),
-        );
+        let strict = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Iinclude"];
+        run(&directory, "c++", &[&strict[..], &sources, &["-o", &out]].concat());
         assert_eq!(run(&directory, &out, &[]), format!("{NASTY}\n"));
     }
     build_with_cmake(&directory, "low_pass");
@@ -225,11 +166,7 @@ fn build_with_cmake(directory: &Path, name: &str) {
     if !is_there("cmake") || !is_there("make") {
         return;
     }
-    run(
-        directory,
-        "cmake",
-        &["-G", "Unix Makefiles", "-S", ".", "-B", "build"],
-    );
+    run(directory, "cmake", &["-G", "Unix Makefiles", "-S", ".", "-B", "build"]);
     run(directory, "cmake", &["--build", "build"]);
     let said = run(&directory.join("build"), &format!("./{name}-smoke"), &[]);
     assert_eq!(said, format!("{NASTY}\n"));
@@ -245,11 +182,7 @@ fn a_julia_module_has_a_uuid_of_its_own_and_says_what_it_is_for() {
     let value = |key: &str| {
         let text = std::fs::read_to_string(directory.join("Project.toml")).unwrap();
         let project = toml::de::DeTable::parse(&text).unwrap();
-        project.get_ref()[key]
-            .get_ref()
-            .as_str()
-            .unwrap()
-            .to_owned()
+        project.get_ref()[key].get_ref().as_str().unwrap().to_owned()
     };
     assert_eq!(value("name"), "low_pass");
     let uuid = value("uuid");

@@ -98,11 +98,7 @@ fn find_scores_and_orders_as_required() {
     let find = |query: &str| names(&sandbox.json(&["tools", "find", query]));
     assert_eq!(
         find("RENDER_widget"),
-        [
-            "apple 1.0 true",
-            "zebra 1.0 true",
-            "words 0.16666666666666666 true"
-        ]
+        ["apple 1.0 true", "zebra 1.0 true", "words 0.16666666666666666 true"]
     );
     assert_eq!(find("m"), ["other 0.85 true"]);
     assert_eq!(find("  "), [""; 0]);
@@ -119,11 +115,7 @@ fn with_imports() -> Sandbox {
         &registry(&[entry("a", "paint"), json!({ "name": 5 })]),
     );
     fetched(&sandbox, "refs/tags/v1", &registry(&[entry("t", "paint")]));
-    fetched(
-        &sandbox,
-        "refs/remotes/bad/main",
-        "{\"schema_version\": 1,\n",
-    );
+    fetched(&sandbox, "refs/remotes/bad/main", "{\"schema_version\": 1,\n");
     fetched(&sandbox, "refs/remotes/new/main", "{\"schema_version\": 9}");
     let elsewhere = json!({
         "name": "e", "purpose": "ui", "capability": "paint", "location": "subdir:private/e",
@@ -159,10 +151,7 @@ fn with_imports() -> Sandbox {
 fn what_is_imported_is_found_after_ours_and_cannot_be_written() {
     let sandbox = with_imports();
     let answer = sandbox.json(&["tools", "find", "paint"]);
-    assert_eq!(
-        names(&answer),
-        ["a 1.0 true", "a 1.0 false", "t 1.0 false", "u 1.0 false"]
-    );
+    assert_eq!(names(&answer), ["a 1.0 true", "a 1.0 false", "t 1.0 false", "u 1.0 false"]);
     assert_eq!(answer["matches"][1]["remote"], "shared");
     let location = &answer["matches"][1]["entry"]["location"];
     assert_eq!(location, "remote:shared:tools/ui/a");
@@ -171,12 +160,7 @@ fn what_is_imported_is_found_after_ours_and_cannot_be_written() {
         .unwrap()
         .iter()
         .map(|problem| {
-            let message: String = problem["message"]
-                .as_str()
-                .unwrap()
-                .chars()
-                .take(60)
-                .collect();
+            let message: String = problem["message"].as_str().unwrap().chars().take(60).collect();
             format!("{} {message}", problem["remote"].as_str().unwrap_or("-"))
         })
         .collect();
@@ -239,11 +223,7 @@ fn what_a_registry_says_reaches_no_terminal_as_it_is() {
         "location": "subdir:tools/\u{1b}[2J",
     });
     sandbox.write(REGISTRY, registry(&[tool]));
-    for args in [
-        &["tools"][..],
-        &["tools", "--json"],
-        &["tools", "find", "paint"],
-    ] {
+    for args in [&["tools"][..], &["tools", "--json"], &["tools", "find", "paint"]] {
         let run = sandbox.run(args);
         assert_eq!(run.code, 0);
         let unseen = |c: char| c == '\u{1b}' || c == '\u{7}' || c == '\u{202e}';
@@ -269,10 +249,7 @@ fn a_new_tool_is_one_commit_that_undo_takes_back() {
     assert_eq!(answer["sha"], sandbox.git(&["rev-parse", "HEAD"]).as_str());
     assert_eq!(answer["files_created"], planned["files_created"]);
     assert_eq!(answer["ignored"], json!([]));
-    assert_eq!(
-        answer["tool_entry"]["location"],
-        "subdir:tools/signal/low-pass"
-    );
+    assert_eq!(answer["tool_entry"]["location"], "subdir:tools/signal/low-pass");
     assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]), "2");
     assert_eq!(
         sandbox.git(&["show", "--name-only", "--format=%s", "HEAD"]),
@@ -282,10 +259,7 @@ fn a_new_tool_is_one_commit_that_undo_takes_back() {
          tools/signal/low-pass/README.md\ntools/signal/low-pass/src/lib.rs\n\
          tools/signal/low-pass/tests/smoke.rs"
     );
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        " M a.txt\nA  staged.txt"
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), " M a.txt\nA  staged.txt");
     let found = sandbox.json(&["tools", "find", "filter signals"]);
     assert_eq!(found["matches"][0]["entry"], answer["tool_entry"]);
     sandbox.check_invariants();
@@ -328,9 +302,7 @@ fn names_that_lead_elsewhere_are_refused() {
     let sandbox = Sandbox::new();
     let before = sandbox.visible_state();
     let around = sandbox.outside().read_dir().unwrap().count();
-    for bad in [
-        "../../x", "/tmp/x", "a/b", "..", ".git", "", "A", "a b", "-n",
-    ] {
+    for bad in ["../../x", "/tmp/x", "a/b", "..", ".git", "", "A", "a b", "-n"] {
         for option in ["--name", "--purpose"] {
             let value = format!("{option}={bad}");
             let mut args = new_as(&[]);
@@ -339,18 +311,9 @@ fn names_that_lead_elsewhere_are_refused() {
             assert_eq!(sandbox.error(&args), "invalid-value", "{value}");
         }
     }
-    assert_eq!(
-        sandbox.error(&new_as(&[("--name", "crate")])),
-        "invalid-value"
-    );
-    assert_eq!(
-        sandbox.error(&new_as(&[("--license", "MIT\nx")])),
-        "invalid-value"
-    );
-    assert_eq!(
-        sandbox.error(&new_as(&[("--capability", " ")])),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&new_as(&[("--name", "crate")])), "invalid-value");
+    assert_eq!(sandbox.error(&new_as(&[("--license", "MIT\nx")])), "invalid-value");
+    assert_eq!(sandbox.error(&new_as(&[("--capability", " ")])), "invalid-value");
     assert_eq!(sandbox.visible_state(), before);
     assert_eq!(sandbox.outside().read_dir().unwrap().count(), around);
 }
@@ -394,11 +357,7 @@ fn a_place_where_anything_is_is_refused() {
 fn a_place_that_git_knows_is_refused_though_no_file_is_there() {
     let sandbox = Sandbox::new();
     for path in ["tools/signal/low-pass/mine", "tools/signal", "tools"] {
-        let code = if path.ends_with("mine") {
-            "tool-exists"
-        } else {
-            "path-in-the-way"
-        };
+        let code = if path.ends_with("mine") { "tool-exists" } else { "path-in-the-way" };
         sandbox.write(path, "mine\n");
         sandbox.git(&["add", "-A"]);
         sandbox.remove("tools");
@@ -446,17 +405,12 @@ fn a_tool_whose_directory_is_gone_can_begin_again_where_it_was() {
     sandbox.colony(&NEW);
     sandbox.git(&["rm", "-rq", "tools"]);
     sandbox.git(&["commit", "-qm", "gone"]);
-    sandbox.colony(&new_as(&[
-        ("--capability", "better"),
-        ("--template", "python_lib"),
-    ]));
+    sandbox.colony(&new_as(&[("--capability", "better"), ("--template", "python_lib")]));
     let answer = sandbox.json(&["tools"]);
     assert_eq!(answer["count"], 1);
     assert_eq!(answer["tools"][0]["entry"]["capability"], "better");
     sandbox.git(&["mv", "tools", "moved"]);
-    let moved = sandbox
-        .read(REGISTRY)
-        .replace("subdir:tools", "subdir:moved");
+    let moved = sandbox.read(REGISTRY).replace("subdir:tools", "subdir:moved");
     sandbox.write(REGISTRY, moved);
     sandbox.git(&["commit", "-qam", "moved"]);
     let before = sandbox.visible_state();
@@ -471,10 +425,7 @@ fn files_that_the_repository_ignores_are_kept_and_named() {
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "ignore"]);
     let answer = sandbox.json(&NEW);
-    assert_eq!(
-        answer["ignored"],
-        json!(["tools/signal/low-pass/src/lib.rs"])
-    );
+    assert_eq!(answer["ignored"], json!(["tools/signal/low-pass/src/lib.rs"]));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     let tracked = sandbox.git(&["ls-files", "tools/signal/low-pass/src"]);
     assert_eq!(tracked, "tools/signal/low-pass/src/lib.rs");
@@ -504,12 +455,8 @@ fn two_that_begin_tools_at_once_are_both_in_the_registry() {
 fn the_answers_read_as_printed() {
     let sandbox = Sandbox::new();
     let mut told = String::new();
-    for args in [
-        &[&NEW[..], &["-n"]].concat()[..],
-        &NEW,
-        &["tools"],
-        &["tools", "find", "filter"],
-    ] {
+    for args in [&[&NEW[..], &["-n"]].concat()[..], &NEW, &["tools"], &["tools", "find", "filter"]]
+    {
         let name = args[..2.min(args.len())].join(" ");
         told.extend(["$ git colony ", &name, "\n", &sandbox.colony(args), "\n"]);
     }
@@ -539,11 +486,7 @@ fn a_tool_and_its_registry_are_clean_where_line_ends_convert() {
     sandbox.colony(&NEW);
     sandbox.colony(&new_as(&[("--name", "second")]));
     assert!(sandbox.read(REGISTRY).contains("\r\n"));
-    assert!(
-        !sandbox
-            .git(&["cat-file", "-p", &format!("HEAD:{REGISTRY}")])
-            .contains('\r')
-    );
+    assert!(!sandbox.git(&["cat-file", "-p", &format!("HEAD:{REGISTRY}")]).contains('\r'));
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.git(&["add", "--renormalize", "."]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");

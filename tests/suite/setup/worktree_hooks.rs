@@ -40,11 +40,7 @@ fn command_of(sandbox: &Sandbox, event: &str) -> Option<String> {
 /// Runs the entry of an event as Claude Code does, in a shell.
 fn run(sandbox: &Sandbox, event: &str, fields: &Value) -> Told {
     let view = sandbox.with_path(program_path().parent().unwrap());
-    run_with(
-        &view,
-        &command_of(sandbox, event).unwrap(),
-        &payload(sandbox, event, fields),
-    )
+    run_with(&view, &command_of(sandbox, event).unwrap(), &payload(sandbox, event, fields))
 }
 
 fn payload(sandbox: &Sandbox, event: &str, fields: &Value) -> String {
@@ -92,22 +88,12 @@ fn a_worktree_is_a_clone_whose_work_outlives_it() {
     let branch = desk.at(clone.clone()).git(&["branch", "--show-current"]);
     assert_eq!(branch.trim(), "fork/login");
     // Asked again, the session continues there.
-    let again = run(
-        &desk,
-        "WorktreeCreate",
-        &json!({ "worktree_name": "login" }),
-    )
-    .path();
+    let again = run(&desk, "WorktreeCreate", &json!({ "worktree_name": "login" })).path();
     assert_eq!(again, clone);
     fs::write(clone.join("new"), "uncommitted\n").unwrap();
     assert_eq!(desk.run(&["hooks"]).code, 0);
     let told = remove(&desk, &clone);
-    assert_eq!(
-        (told.code, told.stdout.as_str()),
-        (0, "{}\n"),
-        "{}",
-        told.stderr
-    );
+    assert_eq!((told.code, told.stdout.as_str()), (0, "{}\n"), "{}", told.stderr);
     assert!(!clone.exists());
     desk.colony(&["agents", "restore", "login"]);
     let text = fs::read_to_string(clone.join("new")).unwrap();
@@ -145,15 +131,9 @@ fn a_worktree_that_cannot_be_created_is_a_failure() {
     desk.git(&["branch", "taken"]);
     let before = desk.visible_state();
     for (fields, said) in [
-        (
-            json!({ "name": "taken" }),
-            "'taken' is already the name of a branch here",
-        ),
+        (json!({ "name": "taken" }), "'taken' is already the name of a branch here"),
         (json!({}), "the payload of this hook has no 'name'"),
-        (
-            json!({ "name": 7 }),
-            "the payload of this hook has no 'name'",
-        ),
+        (json!({ "name": 7 }), "the payload of this hook has no 'name'"),
     ] {
         let told = run(&desk, "WorktreeCreate", &fields);
         assert_eq!((told.code, told.stdout.as_str()), (1, ""));
@@ -170,25 +150,16 @@ fn nothing_but_the_clone_of_an_agent_is_removed() {
     let linked = desk.root.parent().unwrap().join("linked");
     let told = remove(&desk, &linked);
     assert_eq!((told.code, told.stdout.as_str()), (1, ""));
-    assert!(
-        told.stderr.contains("is not the clone of an agent"),
-        "{}",
-        told.stderr
-    );
+    assert!(told.stderr.contains("is not the clone of an agent"), "{}", told.stderr);
     assert!(linked.join(".git").exists());
     assert_eq!(remove(&desk, &desk.root).code, 1);
     assert_eq!(remove(&desk, Path::new("relative")).code, 1);
     // What no checkpoint includes keeps the clone.
     let clone = run(&desk, "WorktreeCreate", &json!({ "name": "login" })).path();
-    desk.at(clone.clone())
-        .git(&["worktree", "add", "-q", "../beside"]);
+    desk.at(clone.clone()).git(&["worktree", "add", "-q", "../beside"]);
     let told = remove(&desk, &clone);
     assert_eq!(told.code, 1);
-    assert!(
-        told.stderr.contains("would be lost with the clone"),
-        "{}",
-        told.stderr
-    );
+    assert!(told.stderr.contains("would be lost with the clone"), "{}", told.stderr);
     assert!(clone.join(".git").exists());
 }
 
@@ -202,10 +173,7 @@ fn hooks_of_the_user_about_worktrees_stay_the_only_ones() {
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(run.code, 1, "{report}");
     let left = report["left"][0].as_str().unwrap();
-    assert_eq!(
-        left,
-        "the hook WorktreeCreate in '.claude/settings.local.json', which is not ours"
-    );
+    assert_eq!(left, "the hook WorktreeCreate in '.claude/settings.local.json', which is not ours");
     assert_eq!(command_of(&desk, "WorktreeCreate").as_deref(), Some("mine"));
     assert_eq!(command_of(&desk, "WorktreeRemove"), None);
     assert!(command_of(&desk, "Stop").is_some());

@@ -43,10 +43,7 @@ enum Entry {
 
 impl Fixture {
     pub(crate) const fn new(build: fn() -> Sandbox) -> Fixture {
-        Fixture {
-            build,
-            made: OnceLock::new(),
-        }
+        Fixture { build, made: OnceLock::new() }
     }
 
     /// Makes a sandbox with a copy of it.
@@ -61,10 +58,7 @@ impl Fixture {
     /// Fails where a copy is not what is built in its place.
     pub(crate) fn check(&self) {
         let copy = self.copy();
-        assert!(
-            copy.try_git(&["diff-files", "--quiet"]),
-            "its index is stale"
-        );
+        assert!(copy.try_git(&["diff-files", "--quiet"]), "its index is stale");
         let copied = Made::of(&copy);
         let other = (self.build)();
         let built = Made::of(&other);
@@ -80,10 +74,7 @@ impl Fixture {
                 assert_eq!(copied, built, "{}", path.display());
             }
         }
-        assert_eq!(
-            copy.git(&["ls-files", "-s", "-v"]),
-            other.git(&["ls-files", "-s", "-v"])
-        );
+        assert_eq!(copy.git(&["ls-files", "-s", "-v"]), other.git(&["ls-files", "-s", "-v"]));
     }
 }
 
@@ -94,11 +85,7 @@ impl Made {
         let outside = sandbox.outside();
         let mut entries = BTreeMap::new();
         read(&outside, &outside, &mut entries);
-        Made {
-            outside,
-            ticks: sandbox.ticks(),
-            entries,
-        }
+        Made { outside, ticks: sandbox.ticks(), entries }
     }
 
     fn write_into(&self, outside: &Path) {

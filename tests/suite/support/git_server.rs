@@ -89,21 +89,15 @@ fn certificate() -> &'static Certificate {
             .with_no_client_auth()
             .with_single_cert(vec![der.clone()], key)
             .unwrap();
-        Certificate {
-            der,
-            config: Arc::new(config),
-        }
+        Certificate { der, config: Arc::new(config) }
     })
 }
 
 /// Writes the certificate for git and git-lfs to trust (`GIT_SSL_CAINFO`).
 pub(crate) fn write_certificate(path: &Path) {
     let text = BASE64.encode(&certificate().der);
-    let lines: Vec<&str> = text
-        .as_bytes()
-        .chunks(64)
-        .map(|line| std::str::from_utf8(line).unwrap())
-        .collect();
+    let lines: Vec<&str> =
+        text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
     let lines = lines.join("\n");
     let pem = format!("-----BEGIN CERTIFICATE-----\n{lines}\n-----END CERTIFICATE-----\n");
     fs::write(path, pem).unwrap();
@@ -138,12 +132,7 @@ impl GitServer {
                 std::thread::spawn(move || shared.connection(stream.unwrap(), wire));
             }
         });
-        let server = GitServer {
-            port,
-            wire,
-            shared,
-            accepting: Some(accepting),
-        };
+        let server = GitServer { port, wire, shared, accepting: Some(accepting) };
         server.shared.base.set(server.url("")).unwrap();
         server
     }
@@ -154,11 +143,7 @@ impl GitServer {
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        let scheme = if self.wire == Wire::Tls {
-            "https"
-        } else {
-            "http"
-        };
+        let scheme = if self.wire == Wire::Tls { "https" } else { "http" };
         format!("{scheme}://{}/{path}", self.host())
     }
 
@@ -233,10 +218,7 @@ impl Shared {
         let (head, body) = self.respond(&request);
         let stream = stream.get_mut();
         let length = body.len();
-        write!(
-            stream,
-            "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
-        )?;
+        write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n")?;
         stream.write_all(&body)?;
         stream.flush()
     }
@@ -252,10 +234,7 @@ impl Shared {
                     return (ask.to_owned(), Vec::new());
                 }
                 let (path, query) = (&request.path, &request.query);
-                (
-                    format!("302 Found\r\nLocation: {to}{path}?{query}"),
-                    Vec::new(),
-                )
+                (format!("302 Found\r\nLocation: {to}{path}?{query}"), Vec::new())
             }
             Manner::Serve { login } => {
                 let wanted = format!("Basic {}", BASE64.encode(login));
@@ -292,29 +271,18 @@ impl Shared {
                 backend.env(variable, value);
             }
         }
-        let streams = backend
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+        let streams = backend.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = streams.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let output = std::thread::scope(|scope| {
             scope.spawn(move || drop(stdin.write_all(&request.body)));
             child.wait_with_output().unwrap().stdout
         });
-        let end = output
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .unwrap();
+        let end = output.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
         let headers = String::from_utf8(output[..end].to_vec()).unwrap();
-        let status = headers
-            .lines()
-            .find_map(|line| line.strip_prefix("Status: "));
+        let status = headers.lines().find_map(|line| line.strip_prefix("Status: "));
         let others = headers.lines().filter(|line| !line.starts_with("Status: "));
-        let head: Vec<&str> = [status.unwrap_or("200 OK")]
-            .into_iter()
-            .chain(others)
-            .collect();
+        let head: Vec<&str> = [status.unwrap_or("200 OK")].into_iter().chain(others).collect();
         (head.join("\r\n"), output[end + 4..].to_vec())
     }
 }
@@ -325,10 +293,7 @@ fn read_request(stream: &mut BufReader<impl Read + Write>) -> std::io::Result<Op
         return Ok(None);
     }
     let mut words = line.split_whitespace();
-    let (method, target) = (
-        words.next().unwrap().to_owned(),
-        words.next().unwrap().to_owned(),
-    );
+    let (method, target) = (words.next().unwrap().to_owned(), words.next().unwrap().to_owned());
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let mut headers = Vec::new();
     loop {
@@ -347,9 +312,7 @@ fn read_request(stream: &mut BufReader<impl Read + Write>) -> std::io::Result<Op
         body: Vec::new(),
     };
     if request.header("expect").is_some() {
-        stream
-            .get_mut()
-            .write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        stream.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         stream.get_mut().flush()?;
     }
     request.body = read_body(stream, &request)?;
@@ -359,9 +322,7 @@ fn read_request(stream: &mut BufReader<impl Read + Write>) -> std::io::Result<Op
 fn read_body(stream: &mut BufReader<impl Read>, request: &Request) -> std::io::Result<Vec<u8>> {
     let mut body = Vec::new();
     if let Some(length) = request.header("content-length") {
-        stream
-            .take(length.parse().unwrap())
-            .read_to_end(&mut body)?;
+        stream.take(length.parse().unwrap()).read_to_end(&mut body)?;
     } else if request.header("transfer-encoding") == Some("chunked") {
         loop {
             let mut size = String::new();

@@ -31,11 +31,7 @@ pub(crate) enum Locks {
 
 impl LargeFileStore {
     pub(crate) fn new(folder: PathBuf, user: &str) -> LargeFileStore {
-        LargeFileStore {
-            folder,
-            user: user.to_owned(),
-            locks: Mutex::new(Locks::Held(Vec::new())),
-        }
+        LargeFileStore { folder, user: user.to_owned(), locks: Mutex::new(Locks::Held(Vec::new())) }
     }
 
     /// Has somebody lock a file; returns the id of the lock.
@@ -97,10 +93,9 @@ impl LargeFileStore {
         let said: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         match &mut *self.locks.lock().unwrap() {
             Locks::Said(status, text) => (head(*status), text.clone().into_bytes()),
-            Locks::WithoutEnd => answer(
-                200,
-                &json!({"ours": [], "theirs": [], "next_cursor": "more"}),
-            ),
+            Locks::WithoutEnd => {
+                answer(200, &json!({"ours": [], "theirs": [], "next_cursor": "more"}))
+            }
             Locks::Held(held) => self.held(held, api, &said),
         }
     }

@@ -74,10 +74,7 @@ impl Sandbox {
         durations::note();
         let temporary = tempfile::tempdir().unwrap();
         let outside = temporary.path().canonicalize().unwrap();
-        Sandbox {
-            _temporary: temporary,
-            view: View::new(outside),
-        }
+        Sandbox { _temporary: temporary, view: View::new(outside) }
     }
 }
 

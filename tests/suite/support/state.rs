@@ -171,10 +171,7 @@ fn describe(root: &Path, directory: &Path, found: &mut BTreeMap<String, String>)
         let metadata = fs::symlink_metadata(&path).unwrap();
         let mode = format!("{:o}", metadata.mode() & 0o7777);
         if metadata.is_symlink() {
-            found.insert(
-                name,
-                format!("link {}", escape(&fs::read_link(&path).unwrap())),
-            );
+            found.insert(name, format!("link {}", escape(&fs::read_link(&path).unwrap())));
         } else if metadata.is_dir() {
             found.insert(name.clone(), format!("directory {mode}"));
             if !path.join(".git").exists() {

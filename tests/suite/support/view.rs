@@ -80,10 +80,7 @@ impl View {
 
     /// The same seen from another directory (a linked worktree, say).
     pub(crate) fn at(&self, root: PathBuf) -> View {
-        View {
-            root,
-            ..self.clone()
-        }
+        View { root, ..self.clone() }
     }
 
     /// The same with one more variable in the environment.
@@ -133,11 +130,7 @@ impl View {
     /// A copy of the repository as it stands, beside it, for git to be the referee in.
     pub(crate) fn copy(&self, name: &str) -> View {
         let root = self.outside().join(name);
-        let copied = Command::new("cp")
-            .arg("-a")
-            .arg(&self.root)
-            .arg(&root)
-            .status();
+        let copied = Command::new("cp").arg("-a").arg(&self.root).arg(&root).status();
         assert!(copied.unwrap().success());
         self.at(root)
     }
@@ -207,11 +200,7 @@ impl View {
         let output = self.git_output(args);
         let stderr = String::from_utf8_lossy(&output.stderr);
         let stdout = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}\n{stderr}{stdout}",
-            output.status
-        );
+        assert!(output.status.success(), "git {args:?}: {}\n{stderr}{stdout}", output.status);
         stdout.trim_end().to_owned()
     }
 
@@ -264,10 +253,7 @@ impl View {
         let output = git.args(args).stdin(fs::File::open(file).unwrap()).output();
         let output = output.unwrap();
         assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .trim_end()
-            .to_owned()
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 }
 
@@ -276,11 +262,7 @@ impl View {
     /// Runs the program; it has to exit with 0.
     pub(crate) fn colony(&self, args: &[&str]) -> String {
         let run = self.run(args);
-        assert_eq!(
-            run.code, 0,
-            "git colony {args:?}\n{}{}",
-            run.stdout, run.stderr
-        );
+        assert_eq!(run.code, 0, "git colony {args:?}\n{}{}", run.stdout, run.stderr);
         run.stdout
     }
 
@@ -315,10 +297,7 @@ impl View {
     pub(crate) fn error(&self, args: &[&str]) -> String {
         let answer = self.json(args);
         assert_eq!(answer["ok"], false, "{args:?} {answer:#}");
-        answer["code"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{answer:#}"))
-            .to_owned()
+        answer["code"].as_str().unwrap_or_else(|| panic!("{answer:#}")).to_owned()
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Run {
@@ -345,12 +324,7 @@ impl View {
         let (stdout, stderr) = (Captured::default(), Captured::default());
         let narration = stderr.clone();
         world.narrate = Arc::new(move |line| {
-            writeln!(
-                narration.clone(),
-                "{}",
-                git_colony::testing::escape::line(line)
-            )
-            .unwrap();
+            writeln!(narration.clone(), "{}", git_colony::testing::escape::line(line)).unwrap();
         });
         let mut env = Env {
             world,
@@ -362,11 +336,7 @@ impl View {
         };
         let words = [OsString::from("git-colony")].into_iter().chain(args);
         let exit = git_colony::run(words, &mut env);
-        Run {
-            code: exit.0,
-            stdout: stdout.text(),
-            stderr: stderr.text(),
-        }
+        Run { code: exit.0, stdout: stdout.text(), stderr: stderr.text() }
     }
 
     /// Lets years pass before the next command.

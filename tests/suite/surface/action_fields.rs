@@ -5,28 +5,14 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 
 fn has(answer: &Value, names: &[&str]) {
-    let missing: Vec<_> = names
-        .iter()
-        .filter(|name| answer.get(name).is_none())
-        .collect();
+    let missing: Vec<_> = names.iter().filter(|name| answer.get(name).is_none()).collect();
     assert_eq!(missing, [&""; 0], "{answer:#}");
 }
 
-const CHECKPOINT: [&str; 6] = [
-    "checkpoint_id",
-    "sha",
-    "label",
-    "rationale",
-    "author",
-    "created_at",
-];
-const FORK: [&str; 5] = [
-    "name",
-    "head_sha",
-    "diverged_from_sha",
-    "diverged_from_branch",
-    "created_at",
-];
+const CHECKPOINT: [&str; 6] =
+    ["checkpoint_id", "sha", "label", "rationale", "author", "created_at"];
+const FORK: [&str; 5] =
+    ["name", "head_sha", "diverged_from_sha", "diverged_from_branch", "created_at"];
 const DECISION: [&str; 8] = [
     "decision_id",
     "sha",
@@ -43,40 +29,24 @@ fn the_state_of_the_repository_has_its_fields() {
     let sandbox = Sandbox::new();
     let names = "is_fresh current_branch current_sha ahead_of_main_by behind_main_by checkpoints forks \
         tools last_quiescence_at uncommitted_changes imported_tooling_remotes";
-    has(
-        &sandbox.json(&["status"]),
-        &names.split(' ').collect::<Vec<_>>(),
-    );
+    has(&sandbox.json(&["status"]), &names.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
 fn a_checkpoint_has_its_fields_in_every_answer() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
-    has(
-        &sandbox.json(&["checkpoint", "-m", "one", "--rationale", "why"]),
-        &CHECKPOINT,
-    );
+    has(&sandbox.json(&["checkpoint", "-m", "one", "--rationale", "why"]), &CHECKPOINT);
     has(&sandbox.json(&["tag", "-m", "two", "HEAD"]), &CHECKPOINT);
     has(&sandbox.json(&["checkpoints", "show", "one"]), &CHECKPOINT);
-    has(
-        &sandbox.json(&["checkpoints"])["checkpoints"][0],
-        &CHECKPOINT,
-    );
+    has(&sandbox.json(&["checkpoints"])["checkpoints"][0], &CHECKPOINT);
 }
 
 #[test]
 fn a_decision_has_its_fields_listed_and_shown() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
-    let decide = [
-        "decide",
-        "-m",
-        "Use two",
-        "--rationale",
-        "measured",
-        "a.txt",
-    ];
+    let decide = ["decide", "-m", "Use two", "--rationale", "measured", "a.txt"];
     let made = sandbox.json(&decide);
     has(&made, &DECISION);
     has(&sandbox.json(&["decisions"])["decisions"][0], &DECISION);
@@ -93,10 +63,7 @@ fn a_tool_that_is_found_has_entry_score_and_writable() {
     let answer = sandbox.json(&["tools", "find", "paint", "--writable"]);
     has(&answer["matches"][0], &["entry", "score", "writable"]);
     let names = "capability container_image extra headless license location name purpose version";
-    has(
-        &answer["matches"][0]["entry"],
-        &names.split(' ').collect::<Vec<_>>(),
-    );
+    has(&answer["matches"][0]["entry"], &names.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
@@ -105,19 +72,13 @@ fn a_branch_of_the_topology_has_its_fields() {
     let answer = sandbox.json(&["topology"]);
     has(&answer, &["main", "main_head_sha", "branches"]);
     let names = "name head_sha parent_branch diverged_from_sha is_fork is_session is_agent is_tool";
-    has(
-        &answer["branches"][0],
-        &names.split(' ').collect::<Vec<_>>(),
-    );
+    has(&answer["branches"][0], &names.split(' ').collect::<Vec<_>>());
 }
 
 #[test]
 fn a_fork_has_its_fields_created_and_listed() {
     let sandbox = Sandbox::new();
-    has(
-        &sandbox.json(&["fork", "x", "--from", "main", "--no-switch"]),
-        &FORK,
-    );
+    has(&sandbox.json(&["fork", "x", "--from", "main", "--no-switch"]), &FORK);
     has(&sandbox.json(&["forks"])["forks"][0], &FORK);
 }
 

@@ -90,9 +90,7 @@ fn a_git_that_is_too_old_or_says_no_version_is_named() {
     let before = sandbox.visible_state();
     let run = |version: &str| {
         let mut commit = with_other_git(&sandbox, version, "hook");
-        let output = commit
-            .args(["--json", "commit", "--all", "-m", "x"])
-            .output();
+        let output = commit.args(["--json", "commit", "--all", "-m", "x"]).output();
         serde_json::from_slice::<serde_json::Value>(&output.unwrap().stdout).unwrap()
     };
     for _ in 0..2 {
@@ -110,20 +108,8 @@ fn a_git_that_is_too_old_or_says_no_version_is_named() {
 #[test]
 fn no_agent_is_called_as_git_calls_a_revision() {
     let sandbox = Sandbox::new();
-    for name in [
-        "HEAD",
-        "head",
-        "FETCH_HEAD",
-        "ORIG_HEAD",
-        "MERGE_HEAD",
-        "AUTO_MERGE",
-        "@",
-    ] {
-        assert_eq!(
-            sandbox.error(&["agents", "new", name]),
-            "invalid-value",
-            "{name}"
-        );
+    for name in ["HEAD", "head", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "AUTO_MERGE", "@"] {
+        assert_eq!(sandbox.error(&["agents", "new", name]), "invalid-value", "{name}");
     }
     let refs = sandbox.git(&["for-each-ref", "refs/colony", "refs/heads/fork"]);
     assert_eq!(refs, "");
@@ -146,10 +132,7 @@ fn a_checkpoint_is_made_again_if_git_moves_the_branch_meanwhile() {
     let answer = sandbox.json(&["checkpoint", "-m", "ours"]);
     assert_eq!(answer["ok"], true, "{answer:#}");
     let history = sandbox.git(&["log", "--format=%s", "main"]);
-    assert_eq!(
-        history.lines().collect::<Vec<_>>(),
-        ["checkpoint: ours", "theirs", "first"]
-    );
+    assert_eq!(history.lines().collect::<Vec<_>>(), ["checkpoint: ours", "theirs", "first"]);
     assert_eq!(sandbox.git(&["show", "main:new.x"]), "new");
     sandbox.check_invariants();
 }
@@ -167,11 +150,7 @@ fn a_hook_stopped_after_the_work_says_that_something_changed() {
          kill -TERM \"$parent\"; sleep 60\n",
     );
     sandbox.set_mode(".git/hooks/post-checkout", 0o755);
-    let output = sandbox
-        .program()
-        .args(["restore", "base", "--force"])
-        .output()
-        .unwrap();
+    let output = sandbox.program().args(["restore", "base", "--force"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("the command itself is done"), "{said}");
@@ -209,10 +188,7 @@ fn what_is_offered_works_where_the_shell_stands() {
     for begin in [
         format!("git -C {root} colony"),
         format!("git colony -C {root}"),
-        format!(
-            "git colony -C '../{}'",
-            sandbox.root.file_name().unwrap().display()
-        ),
+        format!("git colony -C '../{}'", sandbox.root.file_name().unwrap().display()),
     ] {
         let before = sandbox.visible_state();
         let opened = shell(&format!("{begin} merge \"it's\" --resolve"));
@@ -233,8 +209,6 @@ fn what_is_offered_works_where_the_shell_stands() {
         assert_eq!(sandbox.visible_state(), before);
     }
     // Where the shell stands in the repository itself, nothing is sent.
-    let here = shell(&format!(
-        "cd '{root}' && git colony merge \"it's\" --ours ."
-    ));
+    let here = shell(&format!("cd '{root}' && git colony merge \"it's\" --ours ."));
     assert!(here.contains("to undo: git colony undo   ("), "{here}");
 }

@@ -32,11 +32,7 @@ fn on_terminal(sandbox: &Sandbox, variables: &[(&str, &str)], line: &str) -> Str
     let line = line.replace("COLONY", program.to_str().unwrap());
     let output = sandbox
         .process("script")
-        .args([
-            "-qec",
-            &format!("stty rows 12 cols 60; {line}"),
-            "/dev/null",
-        ])
+        .args(["-qec", &format!("stty rows 12 cols 60; {line}"), "/dev/null"])
         .env("TERM", "xterm")
         .envs(variables.iter().copied())
         .output()
@@ -142,11 +138,7 @@ fn the_pager_changes_no_exit_code_and_stops_no_signal() {
         format!("COLONY ops & colony=$!; sleep 1; kill -{signal} $colony; wait $colony")
     };
     assert_eq!(code("sleep 20", &background("TERM")), "143");
-    assert_eq!(
-        code("sleep 3", &background("INT")),
-        "0",
-        "it is the pager's"
-    );
+    assert_eq!(code("sleep 3", &background("INT")), "0", "it is the pager's");
 }
 
 #[test]
@@ -175,8 +167,5 @@ fn a_trace_tells_of_each_process_and_of_no_credential() {
         assert!(!run.stdout.contains("trace:"), "{}", run.stdout);
     }
     let said = told(&["-v", "sync", "-n"], None).stderr;
-    assert!(
-        said.contains("trace: git ") && !said.contains("s3cret"),
-        "{said}"
-    );
+    assert!(said.contains("trace: git ") && !said.contains("s3cret"), "{said}");
 }

@@ -23,20 +23,13 @@ fn hostile() -> Sandbox {
         let label = format!("--label={label}");
         sandbox.colony(&["checkpoint", &label]);
     }
-    for name in [
-        "feature/one",
-        "fork/try",
-        "--output=pwned",
-        "x;$(touch${IFS}pwned)",
-    ] {
+    for name in ["feature/one", "fork/try", "--output=pwned", "x;$(touch${IFS}pwned)"] {
         sandbox.git(&["update-ref", &format!("refs/heads/{name}"), "HEAD"]);
     }
     sandbox.write(".colony/agents/ada.md", "Ada\n");
     let manifest = env!("CARGO_MANIFEST_DIR");
     let data = format!("PREFIX={}", sandbox.outside().join("prefix").display());
-    let made = Command::new("make")
-        .args(["-s", "-C", manifest, "install-data", &data])
-        .status();
+    let made = Command::new("make").args(["-s", "-C", manifest, "install-data", &data]).status();
     assert!(made.unwrap().success());
     sandbox
 }
@@ -59,32 +52,18 @@ fn shell(sandbox: &Sandbox, program: &str, script: &str) -> String {
     let path = home.join("script");
     fs::write(&path, script).unwrap();
     let tool: PathBuf = program_path().into();
-    let search = format!(
-        "{}:{}",
-        tool.parent().unwrap().display(),
-        std::env::var("PATH").unwrap()
-    );
-    let data = format!(
-        "{}/prefix/share:/usr/local/share:/usr/share",
-        sandbox.outside().display()
-    );
+    let search = format!("{}:{}", tool.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let data = format!("{}/prefix/share:/usr/local/share:/usr/share", sandbox.outside().display());
     let output = sandbox
         .process(program)
         .arg(&path)
-        .envs([
-            ("PATH", search.as_str()),
-            ("XDG_DATA_DIRS", &data),
-            ("TERM", "dumb"),
-        ])
+        .envs([("PATH", search.as_str()), ("XDG_DATA_DIRS", &data), ("TERM", "dumb")])
         .env("LC_ALL", "C.UTF-8")
         .output()
         .unwrap_or_else(|e| panic!("cannot run {program}, which tests/run installs: {e}"));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(stderr, "", "{program} complains");
-    assert!(
-        !sandbox.path("pwned").exists(),
-        "{program} ran what a name says"
-    );
+    assert!(!sandbox.path("pwned").exists(), "{program} ran what a name says");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -93,51 +72,21 @@ fn commands_flags_and_values_are_offered_where_they_may_stand() {
     let sandbox = hostile();
     let offers = |words: &[&str]| offered(&sandbox, words).join(" ");
     assert_eq!(offers(&["git-colony", "re"]), "words restore redo");
-    assert_eq!(
-        offers(&["git", "-c", "a=b", "colony", "check"]),
-        "words checkpoint checkpoints"
-    );
-    assert_eq!(
-        offers(&["git-colony", "--json", "checkpoints", "s"]),
-        "words show"
-    );
-    assert_eq!(
-        offers(&["git-colony", "checkpoints", "--auto", ""]),
-        "words"
-    );
-    assert_eq!(
-        offers(&["git-colony", "restore", "--mode", ""]),
-        "words replace files fork"
-    );
-    assert_eq!(
-        offers(&["git-colony", "restore", "--mode=r"]),
-        "words --mode=replace"
-    );
-    assert_eq!(
-        offers(&["git-colony", "restore", "--mode", "files", "--mo"]),
-        "words"
-    );
-    assert_eq!(
-        offers(&["git-colony", "restore", "-n", "--f"]),
-        "words --force"
-    );
+    assert_eq!(offers(&["git", "-c", "a=b", "colony", "check"]), "words checkpoint checkpoints");
+    assert_eq!(offers(&["git-colony", "--json", "checkpoints", "s"]), "words show");
+    assert_eq!(offers(&["git-colony", "checkpoints", "--auto", ""]), "words");
+    assert_eq!(offers(&["git-colony", "restore", "--mode", ""]), "words replace files fork");
+    assert_eq!(offers(&["git-colony", "restore", "--mode=r"]), "words --mode=replace");
+    assert_eq!(offers(&["git-colony", "restore", "--mode", "files", "--mo"]), "words");
+    assert_eq!(offers(&["git-colony", "restore", "-n", "--f"]), "words --force");
     assert_eq!(offers(&["git-colony", "restore", "x", "--", ""]), "files");
     assert_eq!(offers(&["git-colony", "-C", ""]), "directories");
     assert_eq!(offers(&["git-colony", "--agent", ""]), "words ada");
-    assert_eq!(
-        offers(&["git-colony", "tag", "f"]),
-        "words feature/one fork/try"
-    );
-    assert_eq!(
-        offers(&["git-colony", "config", "get", "colony.keepD"]),
-        "words colony.keepDays"
-    );
+    assert_eq!(offers(&["git-colony", "tag", "f"]), "words feature/one fork/try");
+    assert_eq!(offers(&["git-colony", "config", "get", "colony.keepD"]), "words colony.keepDays");
     assert_eq!(offers(&["git-colony", "ops", "show", "op-1"]), "words op-1");
     assert_eq!(offers(&["git-colony", "help", "und"]), "words undo");
-    assert_eq!(
-        offers(&["git-colony", "no-such-command", "--no", "'", "\\"]),
-        "words"
-    );
+    assert_eq!(offers(&["git-colony", "no-such-command", "--no", "'", "\\"]), "words");
     assert_eq!(offers(&[]), offers(&["git-colony", ""]));
 }
 
@@ -145,19 +94,10 @@ fn commands_flags_and_values_are_offered_where_they_may_stand() {
 fn names_of_more_than_one_word_are_offered_word_by_word() {
     let sandbox = Sandbox::new();
     let offers = |words: &[&str]| offered(&sandbox, words).join(" ");
-    assert_eq!(
-        offers(&["git-colony", "help", "hooks", ""]),
-        "words install uninstall status"
-    );
+    assert_eq!(offers(&["git-colony", "help", "hooks", ""]), "words install uninstall status");
     assert_eq!(offers(&["git-colony", "schema", "er"]), "words error");
-    assert_eq!(
-        offers(&["git-colony", "schema", "config", ""]),
-        "words get list"
-    );
-    assert_eq!(
-        offers(&["git-colony", "schema", "config", "get", ""]),
-        "words"
-    );
+    assert_eq!(offers(&["git-colony", "schema", "config", ""]), "words get list");
+    assert_eq!(offers(&["git-colony", "schema", "config", "get", ""]), "words");
 }
 
 #[test]
@@ -172,10 +112,7 @@ fn repositories_of_the_catalog_are_offered_by_name_and_id() {
     );
     assert_eq!(offers(&of_repo), "words far-1 widgets");
     for command in ["remove", "focus"] {
-        assert_eq!(
-            offers(&["git-colony", "catalog", command, "w"]),
-            "words widgets"
-        );
+        assert_eq!(offers(&["git-colony", "catalog", command, "w"]), "words widgets");
     }
     sandbox.write(".colony/repositories.yaml", "schema_version: 9\n");
     assert_eq!(offers(&of_repo), "words");
@@ -185,12 +122,7 @@ fn repositories_of_the_catalog_are_offered_by_name_and_id() {
 fn no_offer_can_be_read_as_a_flag_or_as_shell_text() {
     let sandbox = hostile();
     let plain = |c: char| c.is_alphanumeric() || " ._/,+-:#".contains(c);
-    for words in [
-        &["restore", ""][..],
-        &["tag", ""],
-        &["checkpoints", "show", ""],
-        &["tag", "-"],
-    ] {
+    for words in [&["restore", ""][..], &["tag", ""], &["checkpoints", "show", ""], &["tag", "-"]] {
         let all = offered(&sandbox, &[&["git-colony"], words].concat());
         let names = all.iter().skip(1).filter(|_| words[1] != "-");
         for name in names {
@@ -202,22 +134,13 @@ fn no_offer_can_be_read_as_a_flag_or_as_shell_text() {
     assert_eq!(labels, ["words", "fix: the parser", "first draft"]);
     // What has no label that can be typed is offered by its id.
     let ids = offered(&sandbox, &["git-colony", "checkpoints", "show", ""]);
-    assert_eq!(
-        ids.iter()
-            .filter(|id| id.starts_with("checkpoint/"))
-            .count(),
-        4,
-        "{ids:?}"
-    );
+    assert_eq!(ids.iter().filter(|id| id.starts_with("checkpoint/")).count(), 4, "{ids:?}");
 }
 
 #[test]
 fn completion_finds_the_repository_as_git_does_or_is_silent() {
     let sandbox = hostile();
-    let outside = || World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
+    let outside = || World { cwd: sandbox.outside(), ..sandbox.world() };
     let first = ["words", "first draft"];
     for words in [
         &["git", "-C", "repo", "colony", "restore", "first"][..],
@@ -230,20 +153,10 @@ fn completion_finds_the_repository_as_git_does_or_is_silent() {
     let mut world = outside();
     let git_dir = sandbox.path(".git");
     world.variables.insert("GIT_DIR".into(), git_dir.into());
+    assert_eq!(offered_in(&sandbox, world, &["git-colony", "restore", "first"]), first);
+    assert_eq!(offered_in(&sandbox, outside(), &["git-colony", "restore", ""]), ["words"]);
     assert_eq!(
-        offered_in(&sandbox, world, &["git-colony", "restore", "first"]),
-        first
-    );
-    assert_eq!(
-        offered_in(&sandbox, outside(), &["git-colony", "restore", ""]),
-        ["words"]
-    );
-    assert_eq!(
-        offered_in(
-            &sandbox,
-            outside(),
-            &["git", "-C", "nowhere", "colony", "tag", ""]
-        ),
+        offered_in(&sandbox, outside(), &["git", "-C", "nowhere", "colony", "tag", ""]),
         ["words"]
     );
 }
@@ -287,27 +200,18 @@ fn agents_blackboards_projects_and_actions_are_offered() {
 fn completion_writes_nothing() {
     let sandbox = hostile();
     let files = |of: &Path| {
-        let output = Command::new("find")
-            .arg(of)
-            .args(["-printf", "%p %T@ %s\n"])
-            .output()
-            .unwrap();
+        let output =
+            Command::new("find").arg(of).args(["-printf", "%p %T@ %s\n"]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     let before = files(&sandbox.root);
     sandbox.write(".git/index.lock", "");
     fs::remove_file(sandbox.path(".git/index.lock")).unwrap();
     let touched = files(&sandbox.root);
-    assert_ne!(
-        before, touched,
-        "the comparison sees a lock that came and went"
-    );
+    assert_ne!(before, touched, "the comparison sees a lock that came and went");
     for command in ["restore", "tag", "ops show", "checkpoints show"] {
-        let words: Vec<_> = ["git-colony"]
-            .into_iter()
-            .chain(command.split(' '))
-            .chain([""])
-            .collect();
+        let words: Vec<_> =
+            ["git-colony"].into_iter().chain(command.split(' ')).chain([""]).collect();
         offered(&sandbox, &words);
     }
     assert_eq!(sandbox.run(&["status", "--line"]).code, 0);
@@ -369,9 +273,7 @@ fn fish_offers_our_words_and_gits_own_as_before() {
             echo .
         end
     "#;
-    let found = shell(&sandbox, "fish", script)
-        .replace("\n.\n", "\n")
-        .replace(".\n", "\n");
+    let found = shell(&sandbox, "fish", script).replace("\n.\n", "\n").replace(".\n", "\n");
     let expected = [
         "colony",
         "redo",
@@ -421,48 +323,25 @@ fn zsh_offers_our_words_and_gits_own_as_before() {
     let found = shell(&sandbox, "zsh", script).replace('\r', "");
     let offers = |line: &str| -> String {
         let start = format!("{line}: ");
-        let told = found
-            .lines()
-            .find_map(|found| found.strip_prefix(&start))
-            .unwrap_or_default();
-        let parts = told
-            .split("OFFER:")
-            .skip(1)
-            .filter_map(|part| part.split(":OFFER").next());
+        let told = found.lines().find_map(|found| found.strip_prefix(&start)).unwrap_or_default();
+        let parts = told.split("OFFER:").skip(1).filter_map(|part| part.split(":OFFER").next());
         parts.collect::<Vec<_>>().join("|")
     };
     assert!(offers("git col").contains("colony"), "{found:?}");
     assert_eq!(offers("git colony red"), "redo", "{found:?}");
-    assert_eq!(
-        offers("git colony restore fi"),
-        "fix:\\ the\\ parser|first\\ draft",
-        "{found:?}"
-    );
-    assert_eq!(
-        offers("git-colony tag f"),
-        "feature/one|fork/try",
-        "{found:?}"
-    );
-    assert_eq!(
-        offers("git -C . colony restore first"),
-        "first\\ draft",
-        "{found:?}"
-    );
-    assert!(
-        offers("git checkout fe").contains("feature/one"),
-        "{found:?}"
-    );
+    assert_eq!(offers("git colony restore fi"), "fix:\\ the\\ parser|first\\ draft", "{found:?}");
+    assert_eq!(offers("git-colony tag f"), "feature/one|fork/try", "{found:?}");
+    assert_eq!(offers("git -C . colony restore first"), "first\\ draft", "{found:?}");
+    assert!(offers("git checkout fe").contains("feature/one"), "{found:?}");
 }
 
 #[test]
 fn the_program_prints_the_scripts_that_are_installed() {
     let sandbox = Sandbox::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("completions");
-    for (shell, file) in [
-        ("bash", "git-colony.bash"),
-        ("zsh", "_git-colony"),
-        ("fish", "git-colony.fish"),
-    ] {
+    for (shell, file) in
+        [("bash", "git-colony.bash"), ("zsh", "_git-colony"), ("fish", "git-colony.fish")]
+    {
         let script = fs::read_to_string(folder.join(file)).unwrap();
         assert_eq!(sandbox.colony(&["completions", shell]), script);
         assert_eq!(sandbox.json(&["completions", shell])["script"], script);

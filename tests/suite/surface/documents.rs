@@ -81,10 +81,7 @@ fn architecture_names_only_paths_that_exist() {
 fn architecture_names_every_folder_of_src() {
     let (_, paths) = architecture();
     for folder in folders("src", 2) {
-        assert!(
-            paths.contains(&folder),
-            "ARCHITECTURE.md has no paragraph about `{folder}`"
-        );
+        assert!(paths.contains(&folder), "ARCHITECTURE.md has no paragraph about `{folder}`");
     }
 }
 
@@ -107,15 +104,10 @@ fn records_have_date_status_and_three_sections() {
         assert!(text.starts_with(&format!("# {number}: ")), "{shown}: title");
         let date = text.lines().find_map(|line| line.strip_prefix("- Date: "));
         assert!(date.is_some_and(is_day), "{shown}: date {date:?}");
-        let status = text
-            .lines()
-            .find_map(|line| line.strip_prefix("- Status: "));
+        let status = text.lines().find_map(|line| line.strip_prefix("- Status: "));
         let is_known = |status: &str| status == "accepted" || status.starts_with("superseded by [");
         assert!(status.is_some_and(is_known), "{shown}: status {status:?}");
-        let headings: Vec<_> = text
-            .lines()
-            .filter(|line| line.starts_with("## "))
-            .collect();
+        let headings: Vec<_> = text.lines().filter(|line| line.starts_with("## ")).collect();
         let wanted = ["## Context", "## Decision", "## Consequences"];
         assert_eq!(headings, wanted, "{shown}");
         assert!(text.len() <= 3 * 1024, "{shown} is longer than a page");
@@ -126,10 +118,7 @@ fn records_have_date_status_and_three_sections() {
 fn the_index_of_records_is_complete() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/design");
     let index = fs::read_to_string(folder.join("README.md")).unwrap();
-    let rows: Vec<_> = index
-        .lines()
-        .filter(|line| line.starts_with("| 0"))
-        .collect();
+    let rows: Vec<_> = index.lines().filter(|line| line.starts_with("| 0")).collect();
     let records = records();
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(records) {
@@ -137,11 +126,7 @@ fn the_index_of_records_is_complete() {
         let title = text.lines().next().unwrap().trim_start_matches("# ");
         let (number, title) = title.split_once(": ").unwrap();
         let date = text.lines().find_map(|line| line.strip_prefix("- Date: "));
-        let wanted = format!(
-            "| {number} | [{title}]({}) | {} |",
-            name(&record),
-            date.unwrap()
-        );
+        let wanted = format!("| {number} | [{title}]({}) | {} |", name(&record), date.unwrap());
         assert_eq!(*row, wanted);
     }
 }

@@ -21,10 +21,7 @@ fn shell(sandbox: &Sandbox, script: &str) -> Command {
 fn every_example_works_when_it_is_typed() {
     let sandbox = Sandbox::new();
     sandbox.write("a.txt", "two\n");
-    sandbox.write(
-        "src/header.rs",
-        "/// Parses a header.\nfn parse_header() {}\n",
-    );
+    sandbox.write("src/header.rs", "/// Parses a header.\nfn parse_header() {}\n");
     sandbox.write("docs/undo.md", "# Undo\n");
     sandbox.write("Cargo.toml", "[package]\nname = \"one\"\n");
     sandbox.git(&["add", "-A"]);

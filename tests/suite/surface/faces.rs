@@ -22,19 +22,10 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
         ("status of a new repository", vec!["status"]),
         (
             "a first checkpoint",
-            vec![
-                "checkpoint",
-                "-m",
-                "before the parser",
-                "--rationale",
-                "it works",
-            ],
+            vec!["checkpoint", "-m", "before the parser", "--rationale", "it works"],
         ),
         ("status after an edit", vec!["status"]),
-        (
-            "the plan of a restore",
-            vec!["restore", "before the parser", "--dry-run"],
-        ),
+        ("the plan of a restore", vec!["restore", "before the parser", "--dry-run"]),
         ("the restore", vec!["restore", "before the parser"]),
         ("its undo", vec!["undo"]),
         ("and redo", vec!["redo"]),
@@ -45,10 +36,7 @@ fn story() -> (Sandbox, Vec<(&'static str, Vec<&'static str>)>) {
         ("a tag", vec!["tag", "-m", "start", "HEAD"]),
         ("nothing automatic", vec!["checkpoint", "--auto"]),
         ("prune", vec!["prune"]),
-        (
-            "a setting",
-            vec!["config", "get", "colony.keepDays", "--show-origin"],
-        ),
+        ("a setting", vec!["config", "get", "colony.keepDays", "--show-origin"]),
         ("an error", vec!["restore", "nothing like it"]),
         ("setting up, dry", vec!["init", "-n"]),
         ("setting up", vec!["init", "--colony", "bridge"]),
@@ -67,11 +55,7 @@ fn play(flags: &[&str], mut see: impl FnMut(&Sandbox, &'static str, Vec<&'static
             sandbox.write("scratch.txt", "half an idea\n");
         }
         let run = sandbox.run(&[flags, &args[..]].concat());
-        assert!(
-            flags.is_empty() || run.stderr.is_empty(),
-            "{title}: {}",
-            run.stderr
-        );
+        assert!(flags.is_empty() || run.stderr.is_empty(), "{title}: {}", run.stderr);
         see(&sandbox, title, args, run);
     }
 }
@@ -113,10 +97,7 @@ fn help_has_a_first_screen_and_names_every_command() {
     let sandbox = Sandbox::new();
     let short = sandbox.colony(&["-h"]);
     assert!(short.lines().count() <= 24, "{short}");
-    assert!(
-        short.lines().all(|line| line.chars().count() <= 80),
-        "{short}"
-    );
+    assert!(short.lines().all(|line| line.chars().count() <= 80), "{short}");
     let all = sandbox.colony(&["help", "--all"]);
     assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
     let mut told = String::new();
@@ -124,15 +105,9 @@ fn help_has_a_first_screen_and_names_every_command() {
     for command in commands.as_array().unwrap() {
         let name = command["name"].as_str().unwrap();
         let help = sandbox.colony(&[name, "-h"]);
-        assert!(
-            help.starts_with(|first: char| first.is_uppercase()),
-            "{help}"
-        );
+        assert!(help.starts_with(|first: char| first.is_uppercase()), "{help}");
         let help = sandbox.colony(&[name, "--help"]);
-        assert_eq!(
-            sandbox.colony(&["help", name]).lines().next(),
-            help.lines().next()
-        );
+        assert_eq!(sandbox.colony(&["help", name]).lines().next(), help.lines().next());
         write!(told, "## {name}\n{help}\n").unwrap();
     }
     assert!(
@@ -157,10 +132,7 @@ fn wrong_usage_names_what_is_missing_and_the_help_about_it() {
         (text("message"), text("hint"), answer["detail"].clone())
     };
     let (message, hint, detail) = told(&["restore"]);
-    assert_eq!(
-        message,
-        "the following required arguments were not provided: <ID>"
-    );
+    assert_eq!(message, "the following required arguments were not provided: <ID>");
     assert_eq!(hint, "git colony restore -h");
     assert_eq!(detail["missing"], serde_json::json!(["<ID>"]));
     let (message, hint, _) = told(&["tag"]);
@@ -173,17 +145,11 @@ fn wrong_usage_names_what_is_missing_and_the_help_about_it() {
     let (_, hint, _) = told(&["checkpoint", "--labell", "x"]);
     assert!(hint.starts_with("git colony checkpoint -h"), "{hint}");
     let (_, hint, _) = told(&["checkpoints", "shw", "x"]);
-    assert_eq!(
-        hint,
-        "git colony checkpoints show -h   # the most similar command"
-    );
+    assert_eq!(hint, "git colony checkpoints show -h   # the most similar command");
     let (_, hint, _) = told(&["undo", "--forse"]);
     assert_eq!(hint, "git colony undo -h   # '--force' is the most similar");
     let (_, hint, _) = told(&["restore", "x", "--mode", "file"]);
-    assert_eq!(
-        hint,
-        "git colony restore -h   # 'files' is the most similar"
-    );
+    assert_eq!(hint, "git colony restore -h   # 'files' is the most similar");
     let (_, hint, _) = told(&["nonsense"]);
     assert_eq!(hint, "git colony -h");
     // The manual may not be installed: '-h' always answers.
@@ -214,22 +180,13 @@ fn usage_shows_no_option_as_required_that_is_not() {
 fn a_word_that_hands_know_from_elsewhere_is_told_by_its_meaning() {
     let sandbox = Sandbox::new();
     for (typed, offered) in [
-        (
-            &["stash"][..],
-            "git colony checkpoint --off-branch -m LABEL   # ",
-        ),
+        (&["stash"][..], "git colony checkpoint --off-branch -m LABEL   # "),
         (&["stash", "pop"], "git colony restore @{0}   # "),
-        (
-            &["--json", "worktree", "add", "../x"],
-            "git colony agents new NAME   # ",
-        ),
+        (&["--json", "worktree", "add", "../x"], "git colony agents new NAME   # "),
         (&["push"], "git colony sync -n   # "),
         (&["tag", "-d", "x"], "git colony checkpoints delete ID   # "),
         (&["diff", "--cached"], "git diff --cached   # "),
-        (
-            &["statsu"],
-            "git colony status -h   # the most similar command",
-        ),
+        (&["statsu"], "git colony status -h   # the most similar command"),
     ] {
         let answer = sandbox.json(typed);
         let hint = answer["hint"].as_str().unwrap();
@@ -240,36 +197,19 @@ fn a_word_that_hands_know_from_elsewhere_is_told_by_its_meaning() {
 #[test]
 fn wrong_usage_exits_with_129() {
     let sandbox = Sandbox::new();
-    for args in [
-        &["nonsense"][..],
-        &["restore"],
-        &["checkpoint", "--no-such-flag"],
-        &["tag"],
-    ] {
+    for args in [&["nonsense"][..], &["restore"], &["checkpoint", "--no-such-flag"], &["tag"]] {
         assert_eq!(sandbox.run(args).code, 129, "{args:?}");
         assert_eq!(sandbox.error(args), "usage", "{args:?}");
     }
-    assert_eq!(
-        sandbox.error(&["restore", "x", "--mode", "replace", "--", "a.txt"]),
-        "usage"
-    );
-    assert_eq!(
-        sandbox.error(&["--timeout", "soon", "status"]),
-        "invalid-value"
-    );
-    assert_eq!(
-        sandbox.error(&["--timeout", "-1", "status"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["restore", "x", "--mode", "replace", "--", "a.txt"]), "usage");
+    assert_eq!(sandbox.error(&["--timeout", "soon", "status"]), "invalid-value");
+    assert_eq!(sandbox.error(&["--timeout", "-1", "status"]), "invalid-value");
 }
 
 #[test]
 fn outside_a_repository_the_answer_is_a_refusal() {
     let sandbox = Sandbox::new();
-    let world = World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
+    let world = World { cwd: sandbox.outside(), ..sandbox.world() };
     let run = sandbox.run_in(world, &["status"]);
     assert_eq!(run.code, 128);
     assert!(
@@ -278,26 +218,19 @@ fn outside_a_repository_the_answer_is_a_refusal() {
         run.stderr
     );
     assert!(
-        run.stderr
-            .contains("not a git repository (or any of the parent directories)"),
+        run.stderr.contains("not a git repository (or any of the parent directories)"),
         "{}",
         run.stderr
     );
     let told = |args: &[&str]| {
-        let world = World {
-            cwd: sandbox.outside(),
-            ..sandbox.world()
-        };
+        let world = World { cwd: sandbox.outside(), ..sandbox.world() };
         let run = sandbox.run_in(world, args);
         assert_eq!(run.code, 128, "{args:?} {}", run.stdout);
         run.stderr
     };
     // A URL makes no repository, and a token of one is not shown again.
     let said = told(&["init", "--url", "https://ada:s3cret@host.example/r.git"]);
-    assert!(
-        said.contains("'--url' notes where a repository is"),
-        "{said}"
-    );
+    assert!(said.contains("'--url' notes where a repository is"), "{said}");
     let wanted =
         "hint: git clone 'https://host.example/r.git'   # then run 'git colony init' in it";
     assert!(said.contains(wanted), "{said}");
@@ -306,10 +239,7 @@ fn outside_a_repository_the_answer_is_a_refusal() {
     assert!(said.contains("git colony clone URL --agent NAME"), "{said}");
     let said = told(&["ops", "--agent", "ada"]);
     assert!(said.contains("hint: git colony colony set URL"), "{said}");
-    let elsewhere = World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
+    let elsewhere = World { cwd: sandbox.outside(), ..sandbox.world() };
     assert_eq!(sandbox.run_in(elsewhere, &["-C", "repo", "status"]).code, 0);
 }
 
@@ -317,33 +247,18 @@ fn outside_a_repository_the_answer_is_a_refusal() {
 fn quiet_says_nothing_and_version_needs_no_repository() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.colony(&["-q", "status"]), "");
-    let world = World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
-    assert!(
-        sandbox
-            .run_in(world, &["version"])
-            .stdout
-            .starts_with("git-colony ")
-    );
+    let world = World { cwd: sandbox.outside(), ..sandbox.world() };
+    assert!(sandbox.run_in(world, &["version"]).stdout.starts_with("git-colony "));
     assert_eq!(sandbox.colony(&["--version"]).lines().count(), 1);
-    assert!(
-        sandbox
-            .colony(&["version"])
-            .starts_with(&sandbox.colony(&["-V"]))
-    );
+    assert!(sandbox.colony(&["version"]).starts_with(&sandbox.colony(&["-V"])));
 }
 
 #[test]
 fn settings_come_from_four_layers_and_say_which() {
     let sandbox = Sandbox::new();
     let get = |world: World, flags: &[&str]| {
-        let args = [
-            flags,
-            &["--json", "config", "get", "colony.timeout", "--show-origin"],
-        ]
-        .concat();
+        let args =
+            [flags, &["--json", "config", "get", "colony.timeout", "--show-origin"]].concat();
         let answer: serde_json::Value =
             serde_json::from_str(&sandbox.run_in(world, &args).stdout).unwrap();
         let setting = answer["settings"][0].clone();
@@ -356,31 +271,15 @@ fn settings_come_from_four_layers_and_say_which() {
     sandbox.git(&["config", "colony.timeout", "3"]);
     let (value, origin) = get(sandbox.world(), &[]);
     assert_eq!(value, "3");
-    assert!(
-        origin.starts_with("file:") && origin.contains("/.git/config:"),
-        "{origin}"
-    );
+    assert!(origin.starts_with("file:") && origin.contains("/.git/config:"), "{origin}");
     let mut world = sandbox.world();
     world.variables.insert("COLONY_TIMEOUT".into(), "4".into());
-    assert_eq!(
-        get(world.clone(), &[]),
-        ("4".into(), "environment:COLONY_TIMEOUT".into())
-    );
-    assert_eq!(
-        get(world, &["--timeout", "5"]),
-        ("5".into(), "flag:--timeout".into())
-    );
+    assert_eq!(get(world.clone(), &[]), ("4".into(), "environment:COLONY_TIMEOUT".into()));
+    assert_eq!(get(world, &["--timeout", "5"]), ("5".into(), "flag:--timeout".into()));
     sandbox.git(&["config", "colony.keepDays", "many"]);
     assert_eq!(sandbox.error(&["status"]), "invalid-value");
-    assert_eq!(
-        sandbox.error(&["config", "get", "colony.nonsense"]),
-        "unknown-setting"
-    );
-    assert!(
-        sandbox
-            .colony(&["config", "get", "colony.keepDays"])
-            .contains("many")
-    );
+    assert_eq!(sandbox.error(&["config", "get", "colony.nonsense"]), "unknown-setting");
+    assert!(sandbox.colony(&["config", "get", "colony.keepDays"]).contains("many"));
 }
 
 struct ClosedPipe;
@@ -399,11 +298,9 @@ impl Write for ClosedPipe {
 fn a_closed_pipe_is_no_error() {
     let sandbox = Sandbox::new();
     let complaints = crate::support::Captured::default();
-    for args in [
-        &["git-colony", "status"][..],
-        &["git-colony", "-h"],
-        &["git-colony", "--json", "ops"],
-    ] {
+    for args in
+        [&["git-colony", "status"][..], &["git-colony", "-h"], &["git-colony", "--json", "ops"]]
+    {
         let mut env = Env {
             world: sandbox.world(),
             stdin: Box::new(std::io::empty()),
@@ -423,11 +320,7 @@ fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
     let sandbox = Sandbox::new();
     let with_program = sandbox.with_program();
     let output = with_program.git_output(&["colony", "checkpoint", "-m", "by git"]);
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("kept 'by git'"));
 
     // A filter that hangs: the program is told to stop and leaves nothing behind.
@@ -455,10 +348,6 @@ fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
 #[test]
 fn every_error_code_has_a_sentence() {
     for code in Code::ALL {
-        assert!(
-            code.explanation().ends_with('.'),
-            "{code:?}: {}",
-            code.explanation()
-        );
+        assert!(code.explanation().ends_with('.'), "{code:?}: {}", code.explanation());
     }
 }

@@ -121,10 +121,7 @@ fn diff_takes_ranges_paths_and_the_usual_options() {
     let stat = sandbox.colony(&["diff", "--stat", "main...side"]);
     assert!(stat.contains("A  +1 -0  side.txt"), "{stat}");
     let patch = sandbox.colony(&["diff", "-p", "main..side", "--", "side.txt"]);
-    assert!(
-        patch.contains("+++ b/side.txt") && !patch.contains("a.txt"),
-        "{patch}"
-    );
+    assert!(patch.contains("+++ b/side.txt") && !patch.contains("a.txt"), "{patch}");
     sandbox.write("dir/b.txt", "bees\n");
     assert_eq!(names(&["--", "a.txt"]), "");
     assert_eq!(names(&["--", "dir"]), "dir/b.txt\n");
@@ -159,25 +156,13 @@ fn ops_lists_the_newest_of_them() {
     assert_eq!(answer["ops"][0]["op"], "op-2");
     let told = sandbox.colony(&["ops", "-n2"]);
     assert!(told.starts_with("the newest 2 of 3 operations\n"), "{told}");
-    assert!(
-        sandbox
-            .colony(&["ops", "-n", "9"])
-            .starts_with("3 operations\n")
-    );
+    assert!(sandbox.colony(&["ops", "-n", "9"]).starts_with("3 operations\n"));
 }
 
 #[test]
 fn nouns_that_list_take_list_and_ls() {
     let (sandbox, _) = three_checkpoints();
-    for noun in [
-        "agents",
-        "checkpoints",
-        "clones",
-        "decisions",
-        "forks",
-        "ops",
-        "tools",
-    ] {
+    for noun in ["agents", "checkpoints", "clones", "decisions", "forks", "ops", "tools"] {
         let bare = sandbox.json(&[noun]);
         assert_eq!(bare["ok"], true, "{noun}");
         assert_eq!(sandbox.json(&[noun, "list"]), bare, "{noun}");
@@ -193,11 +178,7 @@ fn options_for_every_command_may_stand_before_its_action() {
     let sandbox = Sandbox::new();
     sandbox.colony(&["checkpoint", "-m", "one"]);
     let answer = sandbox.run(&["checkpoints", "--json", "show", "one"]);
-    assert!(
-        answer.stdout.contains("\"label\": \"one\""),
-        "{}",
-        answer.stdout
-    );
+    assert!(answer.stdout.contains("\"label\": \"one\""), "{}", answer.stdout);
     let elsewhere = sandbox.outside().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let elsewhere = elsewhere.to_str().unwrap();

@@ -38,9 +38,7 @@ fn functions_of_short_commands_are_put_in_order() {
     let name = names.lines().find(named).expect("cli::run is in the list");
     // Of a later command, though its name comes earlier in the alphabet.
     let mut after = names.lines().skip_while(|other| *other != name);
-    let later = after
-        .find(|other| *other < name && other.contains('C'))
-        .unwrap();
+    let later = after.find(|other| *other < name && other.contains('C')).unwrap();
     let [name, later] = [name, later].map(|name| name.replacen('C', "Cs9hAsh_", 1));
     let code = format!(
         "void {name}(void) {{}}\nvoid {later}(void) {{}}\nvoid _RNvCs1_5other(void) {{}}\n"

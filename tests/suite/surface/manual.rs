@@ -15,28 +15,18 @@ fn folder() -> std::path::PathBuf {
 fn the_committed_pages_are_what_the_help_says() {
     let made = git_colony::testing::manual::pages().into_iter();
     let made: BTreeMap<_, _> = made.map(|page| (page.file, page.text)).collect();
-    let files = fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
+    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name());
     let names = files.map(|name| name.into_string().unwrap());
     let names = names.filter(|name| Path::new(name).extension().is_some_and(|end| end == "1"));
     let committed: BTreeMap<_, _> = names
-        .map(|name| {
-            (
-                name.clone(),
-                fs::read_to_string(folder().join(name)).unwrap(),
-            )
-        })
+        .map(|name| (name.clone(), fs::read_to_string(folder().join(name)).unwrap()))
         .collect();
     let stale: Vec<_> = made
         .keys()
         .chain(committed.keys())
         .filter(|name| made.get(*name) != committed.get(*name))
         .collect();
-    assert!(
-        stale.is_empty(),
-        "stale: {stale:?}; renew them: cargo run --example manual"
-    );
+    assert!(stale.is_empty(), "stale: {stale:?}; renew them: cargo run --example manual");
 }
 
 #[test]
@@ -46,11 +36,7 @@ fn the_tables_of_the_documents_are_what_the_program_knows() {
         let document = fs::read_to_string(file).unwrap();
         let filled = table.fill(&document);
         let is_current = filled.as_ref() == Some(&document);
-        assert!(
-            is_current,
-            "{} is stale; renew it: cargo run --example manual",
-            table.file
-        );
+        assert!(is_current, "{} is stale; renew it: cargo run --example manual", table.file);
     }
 }
 
@@ -65,14 +51,7 @@ fn every_page_renders_without_a_warning() {
             .unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{}", page.file);
         let shown = String::from_utf8_lossy(&output.stdout);
-        for title in [
-            "NAME",
-            "SYNOPSIS",
-            "DESCRIPTION",
-            "OPTIONS",
-            "EXIT STATUS",
-            "SEE ALSO",
-        ] {
+        for title in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"] {
             assert!(shown.contains(title), "{} has no {title}", page.file);
         }
         assert!(page.text.is_ascii() && !page.text.contains(|c: char| c.is_control() && c != '\n'));
@@ -83,17 +62,8 @@ fn every_page_renders_without_a_warning() {
 fn make(sandbox: &Sandbox, target: &str) {
     let program = program_path();
     let status = Command::new("make")
-        .args([
-            "-s",
-            "-C",
-            env!("CARGO_MANIFEST_DIR"),
-            target,
-            "PREFIX=/usr",
-        ])
-        .arg(format!(
-            "DESTDIR={}",
-            sandbox.outside().join("stage").display()
-        ))
+        .args(["-s", "-C", env!("CARGO_MANIFEST_DIR"), target, "PREFIX=/usr"])
+        .arg(format!("DESTDIR={}", sandbox.outside().join("stage").display()))
         .arg(format!("PROGRAM={}", program.display()))
         .status();
     assert!(status.unwrap().success(), "make {target}");
@@ -124,10 +94,7 @@ fn make_install_puts_files_in_place_and_uninstall_removes_them() {
     assert_eq!(found.trim(), page.to_str().unwrap());
     for args in [&["git", "colony", "--help"][..], &["git", "help", "colony"]] {
         let shown = installed(&sandbox, args);
-        assert!(
-            shown.contains("save, restore and undo states of a repository"),
-            "{args:?}"
-        );
+        assert!(shown.contains("save, restore and undo states of a repository"), "{args:?}");
     }
     assert!(installed(&sandbox, &["git", "colony", "version"]).starts_with("git-colony "));
     for file in [
@@ -138,10 +105,7 @@ fn make_install_puts_files_in_place_and_uninstall_removes_them() {
         assert!(stage.join("usr/share").join(file).is_file(), "{file}");
     }
     make(&sandbox, "uninstall");
-    let left = Command::new("find")
-        .arg(&stage)
-        .args(["-type", "f"])
-        .output();
+    let left = Command::new("find").arg(&stage).args(["-type", "f"]).output();
     assert_eq!(String::from_utf8_lossy(&left.unwrap().stdout), "");
 }
 
@@ -173,15 +137,9 @@ fn help_installs_the_manual_and_nothing_else_does() {
     let count = git_colony::testing::manual::pages().len();
     assert_eq!(told["count"], count);
     let shown = run(&["git", "colony", "--help"]);
-    assert!(
-        shown.contains("save, restore and undo states of a repository"),
-        "{shown}"
-    );
+    assert!(shown.contains("save, restore and undo states of a repository"), "{shown}");
     fs::write(&page, "a page of somebody else").unwrap();
     let refused = run(&["git", "colony", "help", "--install", "--json"]);
     assert!(refused.contains("path-in-the-way"), "{refused}");
-    assert_eq!(
-        fs::read_to_string(&page).unwrap(),
-        "a page of somebody else"
-    );
+    assert_eq!(fs::read_to_string(&page).unwrap(), "a page of somebody else");
 }

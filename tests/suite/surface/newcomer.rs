@@ -15,8 +15,7 @@ fn checks(answer: &Value) -> Vec<(String, String)> {
     let checks = answer["checks"].as_array().unwrap();
     let ill = checks.iter().filter(|check| check["ok"] == false);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    ill.map(|check| (text(&check["name"]), text(&check["fix"])))
-        .collect()
+    ill.map(|check| (text(&check["name"]), text(&check["fix"]))).collect()
 }
 
 #[test]
@@ -30,13 +29,7 @@ fn a_moved_or_copied_repository_gets_its_former_hooks_back() {
         let place = sandbox.outside().join("elsewhere");
         let mut program = Command::new(if copied { "cp" } else { "mv" });
         program.args(copied.then_some("-r"));
-        assert!(
-            program
-                .args([&sandbox.root, &place])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(program.args([&sandbox.root, &place]).status().unwrap().success());
         let moved = sandbox.at(place.clone());
         assert_eq!(
             checks(&moved.json(&["doctor"])),
@@ -54,10 +47,7 @@ fn a_moved_or_copied_repository_gets_its_former_hooks_back() {
         moved.git(&["config", "--unset", "user.nickname"]);
         moved.colony(&["hooks", "uninstall"]);
         assert_eq!(moved.git(&["config", "core.hooksPath"]), "hk");
-        assert_eq!(
-            std::fs::read_to_string(place.join(".git/config")).unwrap(),
-            before
-        );
+        assert_eq!(std::fs::read_to_string(place.join(".git/config")).unwrap(), before);
     }
 }
 
@@ -70,10 +60,7 @@ fn files_that_a_redo_moved_aside_again_are_found() {
     for _ in 0..2 {
         sandbox.colony(&["undo"]);
         assert_eq!(checks(&sandbox.json(&["doctor", "--deep"])), []);
-        assert_eq!(
-            sandbox.json(&["ops", "show", "op-2"])["kept"][0]["kept_at"],
-            Value::Null
-        );
+        assert_eq!(sandbox.json(&["ops", "show", "op-2"])["kept"][0]["kept_at"], Value::Null);
         sandbox.colony(&["redo"]);
         assert_eq!(checks(&sandbox.json(&["doctor", "--deep"])), []);
     }
@@ -83,10 +70,7 @@ fn files_that_a_redo_moved_aside_again_are_found() {
     assert_eq!(std::fs::read_to_string(kept).unwrap(), "precious\n");
     // What the redo keeps is what is looked for.
     std::fs::remove_file(kept).unwrap();
-    assert_eq!(
-        checks(&sandbox.json(&["doctor", "--deep"]))[0].0,
-        "operations"
-    );
+    assert_eq!(checks(&sandbox.json(&["doctor", "--deep"]))[0].0, "operations");
 }
 
 fn hint(sandbox: &Sandbox, args: &[&str]) -> String {
@@ -111,38 +95,20 @@ fn an_ambiguous_label_is_offered_as_the_same_command_with_an_id() {
 #[test]
 fn a_name_that_is_no_checkpoint_is_explained() {
     let sandbox = Sandbox::new();
-    assert_eq!(
-        hint(&sandbox, &["restore", "auto@{0}"]),
-        "git colony checkpoints --auto"
-    );
+    assert_eq!(hint(&sandbox, &["restore", "auto@{0}"]), "git colony checkpoints --auto");
     let offered = hint(&sandbox, &["checkpoints", "show", "HEAD"]);
-    assert!(
-        offered.starts_with("git colony tag -m 'as of HEAD' HEAD  "),
-        "{offered}"
-    );
-    assert_eq!(
-        hint(&sandbox, &["restore", "nothing"]),
-        "git colony checkpoints"
-    );
+    assert!(offered.starts_with("git colony tag -m 'as of HEAD' HEAD  "), "{offered}");
+    assert_eq!(hint(&sandbox, &["restore", "nothing"]), "git colony checkpoints");
 }
 
 #[test]
 fn a_label_that_names_something_else_is_refused() {
     let sandbox = Sandbox::new();
-    for label in [
-        "", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}", "HEAD", "@", "HEAD~2", "@^",
-    ] {
+    for label in ["", "  ", "op-3", "@{0}", "auto@{1}", "@{-1}", "HEAD", "@", "HEAD~2", "@^"] {
         for command in ["checkpoint", "tag"] {
-            assert_eq!(
-                sandbox.error(&[command, "-m", label]),
-                "invalid-value",
-                "{label}"
-            );
+            assert_eq!(sandbox.error(&[command, "-m", label]), "invalid-value", "{label}");
         }
-        assert_eq!(
-            sandbox.error(&["checkpoint", "-n", "-m", label]),
-            "invalid-value"
-        );
+        assert_eq!(sandbox.error(&["checkpoint", "-n", "-m", label]), "invalid-value");
     }
     sandbox.colony(&["checkpoint", "-m", "op-code table"]);
     sandbox.colony(&["checkpoint", "-m", "HEAD of the list, @ada"]);
@@ -166,11 +132,7 @@ fn status_says_what_undo_would_meet() {
             .colony(&["status"])
             .contains("undo --force would revert changes by plain git, commit: by hand")
     );
-    assert_eq!(
-        sandbox.git(&["count-objects"]),
-        objects,
-        "a look writes nothing"
-    );
+    assert_eq!(sandbox.git(&["count-objects"]), objects, "a look writes nothing");
     assert_eq!(sandbox.error(&["undo"]), "external-change");
     sandbox.colony(&["undo", "--force"]);
     assert_eq!(undo()["op"], "op-1");
@@ -199,10 +161,7 @@ fn init_reports_an_attributes_file_that_gives_git_lfs_nothing() {
     assert!(lines.contains(&"*.pdf filter=lfs diff=lfs merge=lfs -text"));
     let ill = checks(&sandbox.json(&["doctor"]));
     assert_eq!(ill[0].0, "git-lfs-patterns");
-    sandbox.write(
-        ".gitattributes",
-        format!("*.txt text\n{}\n", lines.join("\n")),
-    );
+    sandbox.write(".gitattributes", format!("*.txt text\n{}\n", lines.join("\n")));
     assert_eq!(checks(&sandbox.json(&["doctor"])), []);
     assert!(sandbox.colony(&["init"]).contains("stores large formats"));
 }
@@ -229,28 +188,15 @@ fn init_names_what_it_sets_up_beside_the_tree() {
     assert!(list(&planned)[0].contains("filters"), "{planned}");
     assert!(list(&planned)[1].contains("pre-push"), "{planned}");
     assert_eq!(sandbox.json(&["init"])["set_up"], planned);
-    assert!(
-        sandbox
-            .colony(&["init"])
-            .starts_with("everything is set up already")
-    );
+    assert!(sandbox.colony(&["init"]).starts_with("everything is set up already"));
     let clone = sandbox.outside().join("clone");
     sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     let clone = sandbox.at(clone);
     clone.git(&["config", "user.name", "Ada"]);
     clone.git(&["config", "user.email", "ada@example.com"]);
-    assert_eq!(
-        clone.json(&["status"])["health"][0]["name"],
-        "git-lfs-filters"
-    );
+    assert_eq!(clone.json(&["status"])["health"][0]["name"], "git-lfs-filters");
     assert_eq!(clone.json(&["status", "--line"])["attention"], true);
-    let answer = clone.json(&[
-        "init",
-        "--colony",
-        "other",
-        "--url",
-        "https://example.com/x",
-    ]);
+    let answer = clone.json(&["init", "--colony", "other", "--url", "https://example.com/x"]);
     assert_eq!(answer["set_up"], planned);
     assert_eq!(list(&answer["unused_flags"]), ["--url", "--colony"]);
     assert_ne!(answer["message"], "everything is set up already");
@@ -264,14 +210,8 @@ fn what_init_offers_for_taking_it_back_works() {
     sandbox.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
     sandbox.git(&["remote", "add", "origin", bare.to_str().unwrap()]);
     let said = sandbox.colony(&["init", "--push"]);
-    assert!(
-        said.contains("to undo the commit: git colony undo --force\n"),
-        "{said}"
-    );
-    assert!(
-        said.contains("to undo the rest: git colony deinit\n"),
-        "{said}"
-    );
+    assert!(said.contains("to undo the commit: git colony undo --force\n"), "{said}");
+    assert!(said.contains("to undo the rest: git colony deinit\n"), "{said}");
     assert_eq!(sandbox.error(&["undo"]), "published-commits");
     sandbox.colony(&["undo", "--force"]);
 }
@@ -299,15 +239,9 @@ fn deinit_says_what_it_does_once_and_what_stays() {
     let answer = sandbox.json(&["deinit"]);
     assert_eq!(answer["removed"], planned);
     let stays = list(&answer["stays"]).join("\n");
-    assert!(
-        stays.contains("63 lines for git-lfs, 7 lines for merges"),
-        "{stays}"
-    );
+    assert!(stays.contains("63 lines for git-lfs, 7 lines for merges"), "{stays}");
     assert!(!sandbox.try_git(&["config", "--get-regexp", "^colony\\."]));
-    assert_eq!(
-        sandbox.json(&["deinit"])["removed"],
-        Value::Array(Vec::new())
-    );
+    assert_eq!(sandbox.json(&["deinit"])["removed"], Value::Array(Vec::new()));
 }
 
 #[test]
@@ -325,23 +259,12 @@ fn deinit_keeps_only_the_setting_that_uploads() {
         ["5 merge drivers", "settings colony.* of this repository"]
     );
     assert!(list(&answer["stays"])[0].starts_with("hooks of git and colony.lfsHooks"));
-    assert_eq!(
-        sandbox.git(&["config", "--get-regexp", "^colony\\."]),
-        "colony.lfshooks true"
-    );
-    assert_eq!(
-        sandbox.json(&["deinit"])["removed"],
-        Value::Array(Vec::new())
-    );
+    assert_eq!(sandbox.git(&["config", "--get-regexp", "^colony\\."]), "colony.lfshooks true");
+    assert_eq!(sandbox.json(&["deinit"])["removed"], Value::Array(Vec::new()));
     // Once none of ours is there, nothing of git's hooks stays.
-    for name in [
-        "pre-commit",
-        "pre-push",
-        "post-commit",
-        "post-checkout",
-        "post-merge",
-        "post-rewrite",
-    ] {
+    for name in
+        ["pre-commit", "pre-push", "post-commit", "post-checkout", "post-merge", "post-rewrite"]
+    {
         sandbox.remove(&format!(".git/hooks/{name}"));
     }
     sandbox.remove(".git/colony/hooks.json");
@@ -357,14 +280,8 @@ fn a_purge_is_shown_without_force_before_it_is_refused() {
     sandbox.colony(&["restore", "one"]);
     let answer = sandbox.json(&["deinit", "--purge", "-n"]);
     assert_eq!(answer["needs_force"], true);
-    assert_eq!(
-        list(&answer["removed"]),
-        ["2 private refs", "1 kept file", "1 checkpoint: 'one'"]
-    );
-    assert_eq!(
-        sandbox.json(&["deinit", "--purge", "--force", "-n"])["needs_force"],
-        false
-    );
+    assert_eq!(list(&answer["removed"]), ["2 private refs", "1 kept file", "1 checkpoint: 'one'"]);
+    assert_eq!(sandbox.json(&["deinit", "--purge", "--force", "-n"])["needs_force"], false);
     assert_eq!(sandbox.error(&["deinit", "--purge"]), "kept-files");
 }
 
@@ -373,10 +290,7 @@ fn a_configuration_that_was_never_ours_is_no_concern_of_ours() {
     let sandbox = Sandbox::new();
     sandbox.write(".claude/settings.local.json", "// mine\n{}\n");
     assert_eq!(checks(&sandbox.json(&["doctor"])), []);
-    assert_eq!(
-        sandbox.json(&["deinit"])["removed"],
-        Value::Array(Vec::new())
-    );
+    assert_eq!(sandbox.json(&["deinit"])["removed"], Value::Array(Vec::new()));
     assert_eq!(sandbox.read(".claude/settings.local.json"), "// mine\n{}\n");
     sandbox.remove(".claude/settings.local.json");
     sandbox.colony(&["hooks", "install", "--for", "claude-code"]);
@@ -394,26 +308,13 @@ fn a_clone_without_filters_is_told_what_it_keeps_whole() {
     sandbox.write("empty.bin", "");
     sandbox.write("a.txt", "two\n");
     let wanted = serde_json::json!(["model.bin"]);
-    assert_eq!(
-        sandbox.json(&["checkpoint", "-n"])["without_filter"],
-        wanted
-    );
+    assert_eq!(sandbox.json(&["checkpoint", "-n"])["without_filter"], wanted);
     let said = sandbox.colony(&["checkpoint", "-m", "one"]);
-    assert!(
-        said.contains("attention: 1 file for git-lfs kept in git"),
-        "{said}"
-    );
-    assert_eq!(
-        sandbox.json(&["checkpoint", "-m", "two"])["without_filter"],
-        serde_json::json!([])
-    );
+    assert!(said.contains("attention: 1 file for git-lfs kept in git"), "{said}");
+    assert_eq!(sandbox.json(&["checkpoint", "-m", "two"])["without_filter"], serde_json::json!([]));
     assert_eq!(sandbox.error(&["lfs", "hydrate", "."]), "filter-failed");
     assert!(hint(&sandbox, &["lfs", "hydrate", "."]).starts_with("git colony init "));
-    assert!(
-        sandbox
-            .colony(&["lfs", "status"])
-            .contains("0 of 2 files that match")
-    );
+    assert!(sandbox.colony(&["lfs", "status"]).contains("0 of 2 files that match"));
     let plain = Sandbox::new();
     assert!(!plain.colony(&["lfs", "status"]).contains("attention"));
 }

@@ -45,10 +45,7 @@ fn a_label_that_is_used_twice_is_reported_and_the_id_is_offered() {
     let run = sandbox.run(&["checkpoint", "-m", "same"]);
     let note = "note: 2 checkpoints have the label 'same': each is named by its id, the label is ambiguous";
     assert!(run.stderr.contains(note), "{}", run.stderr);
-    assert!(
-        run.stdout
-            .contains("to restore: git colony restore checkpoint/")
-    );
+    assert!(run.stdout.contains("to restore: git colony restore checkpoint/"));
     assert_eq!(sandbox.error(&["restore", "same"]), "checkpoint-ambiguous");
     let tagged = sandbox.json(&["tag", "-m", "same", "HEAD"]);
     assert_eq!(tagged["label_uses"], 3);
@@ -73,23 +70,11 @@ fn a_name_that_is_nearly_a_label_is_answered_by_the_label() {
 fn a_label_without_its_option_is_answered_by_the_line() {
     let sandbox = Sandbox::new();
     for (typed, wanted) in [
-        (
-            &["checkpoint", "it works"][..],
-            "git colony --json checkpoint -m 'it works'",
-        ),
-        (
-            &["checkpoint", "works"],
-            "git colony --json checkpoint -m works",
-        ),
-        (
-            &["checkpoint", "it", "works"],
-            "git colony --json checkpoint -m 'it works'",
-        ),
+        (&["checkpoint", "it works"][..], "git colony --json checkpoint -m 'it works'"),
+        (&["checkpoint", "works"], "git colony --json checkpoint -m works"),
+        (&["checkpoint", "it", "works"], "git colony --json checkpoint -m 'it works'"),
         (&["checkpoint", "-n", "works"], "git colony checkpoint -h"),
-        (
-            &["commit", "-m", "x"],
-            "git colony --json commit -a -m x   # everything that is tracked",
-        ),
+        (&["commit", "-m", "x"], "git colony --json commit -a -m x   # everything that is tracked"),
         (
             &["commit", "-m", "it works", "-n"],
             "git colony --json commit -a -m 'it works' -n   # everything that is tracked",
@@ -115,10 +100,7 @@ fn a_removed_agent_is_answered_by_how_to_restore_it() {
         let answer = desk.json(&["agents", command, "ada"]);
         assert_eq!(answer["code"], "clone-not-found", "{answer:#}");
         let message = answer["message"].as_str().unwrap();
-        assert!(
-            message.contains("the agent 'ada' was removed; its work is kept"),
-            "{message}"
-        );
+        assert!(message.contains("the agent 'ada' was removed; its work is kept"), "{message}");
         assert_eq!(answer["hint"], "git colony agents restore ada");
         let other = desk.json(&["agents", command, "bob"]);
         assert!(other["message"].as_str().unwrap().contains("named 'bob'"));
@@ -142,31 +124,15 @@ fn a_hint_works_where_the_command_was_typed() {
             &["catalog", "add", place][..],
             format!("git init '{place}'   # creates one there"),
         ),
-        (
-            &there,
-            &["agents", "path", "zed"],
-            "git colony clones".to_owned(),
-        ),
+        (&there, &["agents", "path", "zed"], "git colony clones".to_owned()),
         (
             &there,
             &["catalog"],
             "git init   # creates a repository here; then: git colony catalog add .".to_owned(),
         ),
-        (
-            &*desk,
-            &["memory", "remove"],
-            "git colony memory -h".to_owned(),
-        ),
-        (
-            &*desk,
-            &["config", "set", "keepdays", "3"],
-            "git config colony.keepDays 3".to_owned(),
-        ),
-        (
-            &*desk,
-            &["cherry-pick", "HEAD..main"],
-            "git colony log HEAD..main".to_owned(),
-        ),
+        (&*desk, &["memory", "remove"], "git colony memory -h".to_owned()),
+        (&*desk, &["config", "set", "keepdays", "3"], "git config colony.keepDays 3".to_owned()),
+        (&*desk, &["cherry-pick", "HEAD..main"], "git colony log HEAD..main".to_owned()),
         (
             &*desk,
             &["agents", "path", "zed"],
@@ -193,10 +159,7 @@ fn a_value_that_is_refused_is_answered_by_those_expected() {
             &["status", "--color", "x"],
             "invalid value 'x' for '--color <WHEN>': expected 'auto', 'always' or 'never'",
         ),
-        (
-            &["log", "-n", "x"],
-            "invalid value 'x' for '--limit <N>': expected a whole number",
-        ),
+        (&["log", "-n", "x"], "invalid value 'x' for '--limit <N>': expected a whole number"),
         (
             &["log", "-n", "99999999999999999999999"],
             "invalid value '99999999999999999999999' for '--limit <N>': expected a smaller number",
@@ -209,10 +172,7 @@ fn a_value_that_is_refused_is_answered_by_those_expected() {
             &["catalog", "add", "../nosuch"],
             "cannot add '../nosuch': it does not exist; nothing has changed",
         ),
-        (
-            &["validate", "nosuch"],
-            "'nosuch' does not exist; nothing has changed",
-        ),
+        (&["validate", "nosuch"], "'nosuch' does not exist; nothing has changed"),
         (
             &["validate", "."],
             "'.' is a directory; the command is about one file; nothing has changed",

@@ -9,14 +9,8 @@ use crate::support::Sandbox;
 /// The documents at the top, below `docs` and below `docs/design`.
 fn documents() -> Vec<PathBuf> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = [
-        package.to_owned(),
-        package.join("docs"),
-        package.join("docs/design"),
-    ];
-    let entries = folders
-        .iter()
-        .flat_map(|folder| fs::read_dir(folder).unwrap());
+    let folders = [package.to_owned(), package.join("docs"), package.join("docs/design")];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut found: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     found.retain(|path| path.extension().is_some_and(|end| end == "md"));
     found.sort();
@@ -27,9 +21,7 @@ fn documents() -> Vec<PathBuf> {
 fn console_blocks(document: &Path) -> Vec<(String, Vec<String>)> {
     let text = fs::read_to_string(document).unwrap();
     let blocks = text.split("```console\n").skip(1);
-    let blocks: Vec<_> = blocks
-        .filter_map(|block| block.split("```").next())
-        .collect();
+    let blocks: Vec<_> = blocks.filter_map(|block| block.split("```").next()).collect();
     let block = blocks.join("\n");
     let mut steps: Vec<(String, Vec<String>)> = Vec::new();
     for line in block.lines().filter(|line| !line.trim().is_empty()) {
@@ -82,10 +74,7 @@ fn run(document: &Path, steps: &[(String, Vec<String>)]) {
         let mut lines = printed.lines();
         for line in wanted.iter().filter(|line| line.trim() != "...") {
             let fitting = lines.by_ref().any(|printed| fits(line, printed));
-            assert!(
-                fitting,
-                "{name}: '{command}' does not print '{line}' but:\n{printed}"
-            );
+            assert!(fitting, "{name}: '{command}' does not print '{line}' but:\n{printed}");
         }
     }
 }
@@ -106,9 +95,7 @@ fn what_is_shown_works_as_printed() {
 /// The anchor that a heading of Markdown gets.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = kept
-        .chars()
-        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
     kept.collect::<String>().replace(' ', "-")
 }
 
@@ -116,11 +103,7 @@ fn anchor(heading: &str) -> String {
 fn every_link_leads_to_a_file_and_a_heading() {
     for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
-        for link in text
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split(')').next())
-        {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if link.contains("://") {
                 continue;
             }
@@ -146,8 +129,5 @@ fn every_link_leads_to_a_file_and_a_heading() {
 fn the_first_page_stays_a_page() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let lines = fs::read_to_string(readme).unwrap().lines().count();
-    assert!(
-        lines <= 180,
-        "README has {lines} lines: move what few need to docs"
-    );
+    assert!(lines <= 180, "README has {lines} lines: move what few need to docs");
 }

@@ -126,10 +126,7 @@ fn a_field_that_no_schema_names_is_caught() {
 fn a_schema_stands_alone_as_text_and_in_an_envelope_as_json() {
     let sandbox = Sandbox::new();
     let schema = parse(&sandbox.colony(&["schema", "version"]));
-    assert_eq!(
-        schema["$schema"],
-        "https://json-schema.org/draft/2020-12/schema"
-    );
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert!(jsonschema::meta::is_valid(&schema));
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("schema", format!("{}\n{schema:#}", sandbox.colony(&["schema"])));

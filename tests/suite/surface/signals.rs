@@ -147,10 +147,7 @@ fn stop_at_gits(args: &[&str], one_of: usize, prepare: impl Fn(&Stage)) {
         let next = command(sandbox, &["checkpoint", "-m", "next"]).output();
         let next = next.unwrap();
         let said = String::from_utf8_lossy(&next.stderr);
-        assert!(
-            next.status.success(),
-            "{args:?}: the git at {number}: {said}"
-        );
+        assert!(next.status.success(), "{args:?}: the git at {number}: {said}");
         sandbox.check_invariants_of_git();
     }
     assert!(hung > 0, "{args:?} starts no git");
@@ -214,14 +211,8 @@ fn streams_that_are_closed_or_full_are_no_reason_to_panic() {
     for number in 0..40 {
         sandbox.git(&["branch", &format!("branch-{number}")]);
     }
-    let redirections = [
-        ">&-",
-        "2>&-",
-        "<&- >&- 2>&-",
-        ">/dev/full",
-        "2>/dev/full",
-        ">/dev/full 2>/dev/full",
-    ];
+    let redirections =
+        [">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", ">/dev/full 2>/dev/full"];
     for redirection in redirections {
         for args in [
             "topology",
@@ -271,11 +262,8 @@ fn a_stopped_lock_holder_keeps_others_waiting_until_its_death() {
     assert_eq!(refused["code"], "locked", "{refused:#}");
     assert_eq!(answer(&["checkpoint", "--auto"])["reason"], "busy");
     let patient = ["--timeout", "60", "checkpoint", "-m", "patient"];
-    let mut patient = command(sandbox, &patient)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut patient =
+        command(sandbox, &patient).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     signal(&holder, Signal::KILL);
     assert_eq!(holder.wait().unwrap().code(), None);
     let orphan = Pid::from_raw(i32::try_from(git).unwrap()).unwrap();
@@ -305,14 +293,8 @@ fn short_commands_start_no_thread_for_signals() {
     for args in [&["version"][..], &["id"], &["pages", "request", id]] {
         let calls = traced(args);
         assert!(calls.contains("SIGPIPE"), "strace saw nothing");
-        assert!(
-            !calls.contains("clone") && !calls.contains("SIGTERM"),
-            "{args:?}: {calls}"
-        );
+        assert!(!calls.contains("clone") && !calls.contains("SIGTERM"), "{args:?}: {calls}");
     }
     let calls = traced(&["status"]);
-    assert!(
-        calls.contains("clone") && calls.contains("SIGTERM"),
-        "{calls}"
-    );
+    assert!(calls.contains("clone") && calls.contains("SIGTERM"), "{calls}");
 }

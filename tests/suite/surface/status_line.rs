@@ -9,9 +9,7 @@ use crate::support::Sandbox;
 /// A world in which the look at the files may take as long as it needs, or none at all.
 fn looking(sandbox: &Sandbox, seconds: &str) -> World {
     let mut world = sandbox.world();
-    world
-        .variables
-        .insert("COLONY_LINE_TIME".into(), seconds.into());
+    world.variables.insert("COLONY_LINE_TIME".into(), seconds.into());
     world
 }
 
@@ -56,22 +54,12 @@ fn changes_are_left_out_when_the_look_takes_too_long() {
 #[test]
 fn outside_of_a_repository_nothing_is_said() {
     let sandbox = Sandbox::new();
-    let outside = || World {
-        cwd: sandbox.outside(),
-        ..sandbox.world()
-    };
+    let outside = || World { cwd: sandbox.outside(), ..sandbox.world() };
     let run = sandbox.run_in(outside(), &["status", "--line"]);
-    assert_eq!(
-        (run.code, run.stdout.as_str(), run.stderr.as_str()),
-        (0, "", "")
-    );
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     assert_eq!(sandbox.json(&["status", "--line"])["branch"], "main");
     let run = sandbox.run_in(outside(), &["--json", "status", "--line"]);
-    assert!(
-        run.code == 0 && run.stdout.contains("\"branch\": null"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.code == 0 && run.stdout.contains("\"branch\": null"), "{}", run.stdout);
     sandbox.git(&["config", "core.bare", "true"]);
     assert_eq!(line(&sandbox, "60"), "");
 }

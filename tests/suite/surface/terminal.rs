@@ -18,11 +18,7 @@ impl Desk {
     fn new() -> Desk {
         let sandbox = Sandbox::new();
         let settings = sandbox.outside().join("settings");
-        fs::write(
-            &settings,
-            "[user]\n\tname = Ada\n\temail = ada@example.com\n",
-        )
-        .unwrap();
+        fs::write(&settings, "[user]\n\tname = Ada\n\temail = ada@example.com\n").unwrap();
         let view = sandbox
             .with("GIT_CONFIG_GLOBAL", settings)
             .with("HOME", sandbox.outside())
@@ -103,10 +99,8 @@ fn with_a_missing_large_file() -> Desk {
     ] {
         desk.set(key, value);
     }
-    let pointer = format!(
-        "version https://git-lfs.github.com/spec/v1\noid sha256:{:064}\nsize 9\n",
-        1
-    );
+    let pointer =
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{:064}\nsize 9\n", 1);
     desk.commit_on_other("*.png filter=lfs -text\n", &pointer);
     desk
 }
@@ -115,13 +109,8 @@ fn with_a_missing_large_file() -> Desk {
 fn control_bytes_in_a_file_name_from_git_lfs_are_not_shown() {
     let desk = with_a_missing_large_file();
     let said: Vec<_> = desk.commands();
-    let texts: Vec<_> = said
-        .iter()
-        .map(|(what, said)| check_text(what, said))
-        .collect();
-    let named = texts
-        .iter()
-        .filter(|text| text.contains(r"x\x1b]0;pwn\x07\x1b[2J.png"));
+    let texts: Vec<_> = said.iter().map(|(what, said)| check_text(what, said)).collect();
+    let named = texts.iter().filter(|text| text.contains(r"x\x1b]0;pwn\x07\x1b[2J.png"));
     assert!(named.count() >= 4, "{texts:#?}");
 }
 
@@ -135,10 +124,7 @@ fn control_bytes_in_words_of_a_user_filter_are_not_shown() {
     for (what, output) in desk.commands() {
         assert!(output.status.success(), "{what}: {output:?}");
         let text = check_text(&what, &output);
-        assert!(
-            text.contains("sm\\x1b]0;pwn\\x07\\x1b[2Judge\n"),
-            "{what}: {text}"
-        );
+        assert!(text.contains("sm\\x1b]0;pwn\\x07\\x1b[2Judge\n"), "{what}: {text}");
         assert!(text.contains("last\n"), "{what}: {text}");
     }
 }

@@ -34,9 +34,7 @@ impl Stage {
     }
 
     fn tour(&self, options: &[&str]) -> Run {
-        let run = self
-            .sandbox
-            .run_in(self.world(), &[&["tour"], options].concat());
+        let run = self.sandbox.run_in(self.world(), &[&["tour"], options].concat());
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         run
     }
@@ -78,17 +76,12 @@ impl Stage {
 fn step<'a>(report: &'a Value, command: &str) -> &'a Value {
     let mut steps = report["steps"].as_array().unwrap().iter();
     let begins = |step: &&Value| step["command"].as_str().unwrap().starts_with(command);
-    steps
-        .find(begins)
-        .unwrap_or_else(|| panic!("'{command}' is not in {report:#}"))
+    steps.find(begins).unwrap_or_else(|| panic!("'{command}' is not in {report:#}"))
 }
 
 fn output(report: &Value, command: &str) -> String {
     let lines = step(report, command)["output"].as_array().unwrap();
-    lines
-        .iter()
-        .map(|line| line.as_str().unwrap().to_owned() + "\n")
-        .collect()
+    lines.iter().map(|line| line.as_str().unwrap().to_owned() + "\n").collect()
 }
 
 #[test]
@@ -103,17 +96,11 @@ fn the_tour_shows_the_whole_promise() {
     assert!(output(&report, "git colony merge ada").starts_with("fast-forwarded 'main'"));
     let merge = step(&report, "git colony merge bob");
     assert_eq!(merge["exit_code"], 1, "{fleet}{merge:#}");
-    assert!(
-        output(&report, "git colony merge bob").contains("a.txt"),
-        "{merge:#}"
-    );
+    assert!(output(&report, "git colony merge bob").contains("a.txt"), "{merge:#}");
     assert!(output(&report, "git colony agents remove bob").contains("removed the clone"));
     assert!(output(&report, "git colony map --offline").contains("tokens"));
     assert!(output(&report, "git colony map tree --tokens").contains("a.txt  "));
-    assert_eq!(
-        (&report["files"], &report["all_files"]),
-        (&json!(2), &json!(2))
-    );
+    assert_eq!((&report["files"], &report["all_files"]), (&json!(2), &json!(2)));
 }
 
 #[test]
@@ -132,10 +119,7 @@ fn each_part_of_the_tour_fits_on_a_screen() {
     assert_eq!(parts.len(), 4, "{shown}");
     for part in parts {
         assert!(part.lines().count() <= 23, "{part}");
-        assert!(
-            part.lines().all(|line| line.chars().count() <= 80),
-            "{part}"
-        );
+        assert!(part.lines().all(|line| line.chars().count() <= 80), "{part}");
     }
 }
 
@@ -144,10 +128,7 @@ fn the_tour_changes_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
     sandbox.write("pointer.bin", pointer);
-    sandbox.write(
-        ".gitattributes",
-        "*.bin filter=lfs\n* filter=bad merge=bad\n",
-    );
+    sandbox.write(".gitattributes", "*.bin filter=lfs\n* filter=bad merge=bad\n");
     sandbox.write(".colony/agents/ada.md", "---\nscope: []\n---\n");
     sandbox.write(".colony/colony.toml", "[clone]\nrun = [\"touch /ran\"]\n");
     let elsewhere = sandbox.outside().join("elsewhere");
@@ -166,10 +147,7 @@ fn the_tour_changes_and_leaves_nothing() {
     assert_eq!(stage.everything(), before);
     assert_eq!(step(&report, "git colony merge bob")["exit_code"], 1);
     step(&report, "mkdir scratch-2 && ");
-    assert_eq!(
-        (&report["files"], &report["all_files"]),
-        (&json!(4), &json!(7))
-    );
+    assert_eq!((&report["files"], &report["all_files"]), (&json!(4), &json!(7)));
 }
 
 #[test]

@@ -31,10 +31,7 @@ fn a_watch_of_the_map_fires_for_files_of_its_rows() {
     let rows = sandbox.json(&["watches"]);
     assert_eq!(rows["watches"][0]["fire_count"], 4);
     let key = format!("watch_fired:{id}");
-    assert_eq!(
-        keys(&sandbox).iter().filter(|found| **found == key).count(),
-        4
-    );
+    assert_eq!(keys(&sandbox).iter().filter(|found| **found == key).count(), 4);
 }
 
 #[test]
@@ -56,10 +53,7 @@ fn reindex_ends_at_the_pages_of_a_scratch_map() {
     let args = ["--on-change", "reindex", "--debounce", SOON];
     let mut watcher = Watcher::start(&sandbox, &args);
     for number in 0..12 {
-        sandbox.write(
-            &format!("src/f{}.rs", number % 5),
-            format!("fn f{number}() {{}}\n"),
-        );
+        sandbox.write(&format!("src/f{}.rs", number % 5), format!("fn f{number}() {{}}\n"));
         if number % 3 == 0 {
             sandbox.git(&["add", "-A"]);
             sandbox.git(&["commit", "-qm", "step"]);
@@ -75,16 +69,8 @@ fn reindex_ends_at_the_pages_of_a_scratch_map() {
     };
     until(is_fresh);
     let reindexed = watcher.next();
-    assert!(
-        !reindexed["reindexed"].as_array().unwrap().is_empty(),
-        "{reindexed}"
-    );
-    let pages = || {
-        (
-            sandbox.json(&["pages"]),
-            sandbox.json(&["pages", "--worktree"]),
-        )
-    };
+    assert!(!reindexed["reindexed"].as_array().unwrap().is_empty(), "{reindexed}");
+    let pages = || (sandbox.json(&["pages"]), sandbox.json(&["pages", "--worktree"]));
     let (committed, uncommitted) = pages();
     drop(watcher);
     fs::remove_dir_all(sandbox.path(".git/colony/cache")).unwrap();
@@ -93,11 +79,7 @@ fn reindex_ends_at_the_pages_of_a_scratch_map() {
     let scratch = pages();
     assert_eq!(committed["pages"], scratch.0["pages"]);
     assert_eq!(uncommitted["pages"], scratch.1["pages"]);
-    assert!(
-        keys(&sandbox)
-            .iter()
-            .any(|key| key.starts_with("reindexed:"))
-    );
+    assert!(keys(&sandbox).iter().any(|key| key.starts_with("reindexed:")));
 }
 
 #[test]
@@ -159,21 +141,10 @@ fn a_branch_that_moved_at_the_remote_is_an_event() {
     sandbox.git(&["clone", "-q", url, elsewhere.to_str().unwrap()]);
     let there = sandbox.at(elsewhere);
     there.write("src/a.rs", "fn there() {}\n");
-    there.git(&[
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@x",
-        "commit",
-        "-qam",
-        "there",
-    ]);
+    there.git(&["-c", "user.name=t", "-c", "user.email=t@x", "commit", "-qam", "there"]);
     there.git(&["push", "-q", "origin", "HEAD:main"]);
     let moved = watcher.next();
-    assert_eq!(
-        moved,
-        json!({"event": "branch_changed", "branch": "origin/main"})
-    );
+    assert_eq!(moved, json!({"event": "branch_changed", "branch": "origin/main"}));
     assert!(keys(&sandbox).contains(&"branch_changed:origin/main".to_owned()));
 }
 
@@ -191,8 +162,5 @@ fn an_agent_hears_of_its_own_watch_and_not_of_its_own_work() {
     let keys = heard["events"].as_array().unwrap().iter();
     let keys: Vec<_> = keys.map(|event| event["key"].as_str().unwrap()).collect();
     assert_eq!(keys.first(), Some(&"watch_fired:own"), "{heard:#}");
-    assert!(
-        keys.iter().all(|key| *key == "watch_fired:own"),
-        "{heard:#}"
-    );
+    assert!(keys.iter().all(|key| *key == "watch_fired:own"), "{heard:#}");
 }

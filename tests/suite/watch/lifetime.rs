@@ -15,15 +15,7 @@ fn watches_outlive_their_process_and_end_with_a_stop() {
     let report = sandbox.json(&["watch", "code", "--debounce", SOON, "-n"]);
     assert_eq!(report["dry_run"], true);
     assert_eq!(sandbox.json(&["watches"])["count"], 0);
-    let args = [
-        "code",
-        "--on-change",
-        "reindex",
-        "--debounce",
-        SOON,
-        "--id",
-        "mine",
-    ];
+    let args = ["code", "--on-change", "reindex", "--debounce", SOON, "--id", "mine"];
     let watcher = Watcher::start(&sandbox, &args);
     watcher.signal(Signal::KILL);
     assert_eq!(watcher.end(), None);
@@ -37,10 +29,7 @@ fn watches_outlive_their_process_and_end_with_a_stop() {
     assert_eq!(sandbox.json(&["scopes", "show", "code"])["stale"], true);
     let watcher = Watcher::start(&sandbox, &["--resume"]);
     until(|| sandbox.json(&["scopes", "show", "code"])["stale"] == false);
-    assert_eq!(
-        sandbox.json(&["watches", "stop", "mine", "-n"])["stopped"],
-        true
-    );
+    assert_eq!(sandbox.json(&["watches", "stop", "mine", "-n"])["stopped"], true);
     let begun = std::time::Instant::now();
     assert_eq!(sandbox.json(&["watches", "stop", "mine"])["stopped"], true);
     assert_eq!(watcher.end(), Some(0));
@@ -53,19 +42,8 @@ fn one_process_watches_and_others_add_to_it() {
     let sandbox = mapped();
     let mut watcher = Watcher::start(&sandbox, &["code", "--debounce", SOON, "--id", "one"]);
     // This one returns at once.
-    let second = sandbox.json(&[
-        "watch",
-        "code",
-        "README.md",
-        "--debounce",
-        SOON,
-        "--id",
-        "two",
-    ]);
-    assert_eq!(
-        (&second["running"], &second["existed"]),
-        (&json!(true), &json!(false))
-    );
+    let second = sandbox.json(&["watch", "code", "README.md", "--debounce", SOON, "--id", "two"]);
+    assert_eq!((&second["running"], &second["existed"]), (&json!(true), &json!(false)));
     until(|| {
         sandbox.write("README.md", format!("{:?}\n", std::time::Instant::now()));
         let rows = sandbox.json(&["watches"])["watches"].clone();
@@ -75,10 +53,7 @@ fn one_process_watches_and_others_add_to_it() {
     assert_eq!(watcher.next()["watch_id"], "two");
     // An equal one is not started twice.
     let third = sandbox.json(&["watch", "code", "README.md", "--debounce", SOON]);
-    assert_eq!(
-        (&third["watch_id"], &third["existed"]),
-        (&json!("two"), &json!(true))
-    );
+    assert_eq!((&third["watch_id"], &third["existed"]), (&json!("two"), &json!(true)));
     watcher.signal(Signal::INT);
     assert_eq!(watcher.end(), Some(0));
     assert_eq!(sandbox.json(&["watches"])["count"], 2);
@@ -132,11 +107,8 @@ fn a_deleted_or_damaged_state_loses_no_running_watch() {
     until(|| sandbox.json(&["watches"])["count"] == 1);
     sandbox.write("src/a.rs", "fn other() {}\n");
     assert_eq!(watcher.next()["watch_id"], "one");
-    fs::write(
-        folder.join("1.db"),
-        "not a database, and longer than a header of one".repeat(50),
-    )
-    .unwrap();
+    fs::write(folder.join("1.db"), "not a database, and longer than a header of one".repeat(50))
+        .unwrap();
     sandbox.write("src/a.rs", "fn another() {}\n");
     assert_eq!(watcher.next()["watch_id"], "one");
     until(|| sandbox.json(&["watches"])["count"] == 1);
@@ -146,10 +118,7 @@ fn a_deleted_or_damaged_state_loses_no_running_watch() {
 fn refused_watches_say_why() {
     let sandbox = mapped();
     let code = |args: &[&str]| sandbox.json(args)["code"].clone();
-    assert_eq!(
-        code(&["watch", "--scope", "nothing", "-n"]),
-        "scope-not-found"
-    );
+    assert_eq!(code(&["watch", "--scope", "nothing", "-n"]), "scope-not-found");
     assert_eq!(code(&["watch", "code", "../out", "-n"]), "path-outside");
     assert_eq!(code(&["watch", "code", "--debounce", "-1"]), "usage");
     assert_eq!(code(&["watch", "--id", "a\nb", "-n"]), "usage");
@@ -166,10 +135,7 @@ fn refused_watches_say_why() {
     );
     // A word that names no scope is a path, as in git.
     let path = sandbox.json(&["watch", "src", "--debounce", SOON]);
-    assert_eq!(
-        (&path["scope_id"], &path["paths"]),
-        (&json!(null), &json!(["src"]))
-    );
+    assert_eq!((&path["scope_id"], &path["paths"]), (&json!(null), &json!(["src"])));
     sandbox.write("src/a.rs", "fn other() {}\n");
     watcher.next();
 }
@@ -200,21 +166,11 @@ fn a_process_ends_with_its_working_tree() {
 #[test]
 fn a_killed_process_leaves_all_that_the_next_one_needs() {
     let sandbox = mapped();
-    let args = [
-        "--on-change",
-        "reindex",
-        "--debounce",
-        "0.01",
-        "--id",
-        "one",
-    ];
+    let args = ["--on-change", "reindex", "--debounce", "0.01", "--id", "one"];
     let mut watcher = Some(Watcher::start(&sandbox, &args));
     for round in 0..8_u64 {
         for number in 0..4 {
-            sandbox.write(
-                &format!("src/f{number}.rs"),
-                format!("fn f{round}() {{}}\n"),
-            );
+            sandbox.write(&format!("src/f{number}.rs"), format!("fn f{round}() {{}}\n"));
         }
         sandbox.git(&["add", "-A"]);
         sandbox.git(&["commit", "-qm", "round"]);
@@ -246,24 +202,8 @@ fn the_process_ends_with_its_last_watch_whatever_else_it_does() {
 #[test]
 fn a_change_right_after_a_detached_start_is_noticed() {
     let sandbox = mapped();
-    let command = [
-        "watch",
-        "code",
-        "--detach",
-        "--debounce",
-        SOON,
-        "--id",
-        "one",
-    ];
-    assert!(
-        sandbox
-            .program()
-            .args(command)
-            .output()
-            .unwrap()
-            .status
-            .success()
-    );
+    let command = ["watch", "code", "--detach", "--debounce", SOON, "--id", "one"];
+    assert!(sandbox.program().args(command).output().unwrap().status.success());
     sandbox.write("src/a.rs", "fn other() {}\n");
     until(|| sandbox.json(&["watches"])["watches"][0]["fire_count"] == 1);
     let doctor = sandbox.json(&["doctor"]);
@@ -284,10 +224,7 @@ fn a_change_right_after_a_detached_start_is_noticed() {
     // Each line has its time.
     until(|| fs::read_to_string(&log).unwrap().lines().count() == 2);
     let text = fs::read_to_string(&log).unwrap();
-    let told: Vec<&str> = text
-        .lines()
-        .map(|line| line.split_once("  ").unwrap().1)
-        .collect();
+    let told: Vec<&str> = text.lines().map(|line| line.split_once("  ").unwrap().1).collect();
     assert_eq!(told, ["begins to watch", "has ended"]);
 }
 
@@ -303,10 +240,7 @@ fn a_closed_pipe_ends_the_process_and_keeps_the_watch() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
     let left = sandbox.json(&["watches"]);
-    assert_eq!(
-        (&left["count"], &left["running"]),
-        (&json!(1), &json!(false))
-    );
+    assert_eq!((&left["count"], &left["running"]), (&json!(1), &json!(false)));
 }
 
 #[test]
@@ -314,9 +248,7 @@ fn a_watch_and_a_reader_follow_their_repository_into_a_hub() {
     let sandbox = mapped();
     let watcher = Watcher::start(&sandbox, &["code", "--id", "one"]);
     let mut reader = sandbox.program();
-    reader.args([
-        "--json", "events", "--follow", "--since", "0:0", "--key", "mapped:",
-    ]);
+    reader.args(["--json", "events", "--follow", "--since", "0:0", "--key", "mapped:"]);
     let mut reader = reader.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(reader.stdout.take().unwrap()));
     let mut next =

@@ -92,9 +92,7 @@ fn mapped() -> Sandbox {
 fn keys(view: &View) -> Vec<String> {
     let file = view.path(".git/colony/state/events-1.db");
     let log = rusqlite::Connection::open(file).unwrap();
-    let mut all = log
-        .prepare("SELECT key FROM events ORDER BY number")
-        .unwrap();
+    let mut all = log.prepare("SELECT key FROM events ORDER BY number").unwrap();
     let keys = all.query_map([], |row| row.get(0)).unwrap();
     keys.map(Result::unwrap).collect()
 }

@@ -10,10 +10,7 @@ fn the_only_row_of_a_map_is_named_by_its_name() {
     let sandbox = Sandbox::new();
     let scope = sandbox.json(&["map"])["results"][0]["scope_id"].clone();
     let watch = sandbox.json(&["watch", "default", "new", "-n"]);
-    assert_eq!(
-        (&watch["scope_id"], &watch["paths"]),
-        (&scope, &json!(["new"]))
-    );
+    assert_eq!((&watch["scope_id"], &watch["paths"]), (&scope, &json!(["new"])));
     let watch = sandbox.json(&["watch", "nothing", "new", "-n"]);
     assert_eq!(watch["paths"], json!(["new", "nothing"]));
 }
@@ -26,15 +23,9 @@ fn watches_show_the_row_and_json_has_the_full_scope() {
     assert_eq!(planned.stdout, "one: would watch the files of code\n");
     let _watcher = Watcher::start(&sandbox, &["code", "--id", "one"]);
     let listed = sandbox.run(&["watches"]).stdout;
-    assert!(
-        listed.contains("one  notify_only  code  never fired\n"),
-        "{listed}"
-    );
+    assert!(listed.contains("one  notify_only  code  never fired\n"), "{listed}");
     let watch = sandbox.json(&["watches"])["watches"][0].clone();
-    assert_eq!(
-        (&watch["scope_id"], &watch["row"]),
-        (&scope, &json!("code"))
-    );
+    assert_eq!((&watch["scope_id"], &watch["row"]), (&scope, &json!("code")));
 }
 
 #[test]

@@ -28,10 +28,7 @@ fn listed(view: &View) -> String {
     for group in answer["groups"].as_array().unwrap() {
         let patterns = group["patterns"].as_array().unwrap().iter();
         let patterns: Vec<_> = patterns.map(|text| text.as_str().unwrap()).collect();
-        let (name, source) = (
-            group["name"].as_str().unwrap(),
-            group["source"].as_str().unwrap(),
-        );
+        let (name, source) = (group["name"].as_str().unwrap(), group["source"].as_str().unwrap());
         writeln!(lines, "{source} {name}: {}", patterns.join(" ")).unwrap();
     }
     lines
@@ -45,18 +42,8 @@ fn group_of(view: &View, path: &str) -> Value {
 fn groups_are_those_that_the_repository_names() {
     let sandbox = Sandbox::new();
     let view = directory(&sandbox, "named");
-    write_all(
-        &view,
-        &[
-            ("package.json", "{}"),
-            ("custom/a", ""),
-            ("src/extra/a/b.rs", ""),
-        ],
-    );
-    view.write(
-        "Vox.toml",
-        "[[affinity_groups]]\nname = \"theirs\"\npatterns = \"theirs/**\"\n",
-    );
+    write_all(&view, &[("package.json", "{}"), ("custom/a", ""), ("src/extra/a/b.rs", "")]);
+    view.write("Vox.toml", "[[affinity_groups]]\nname = \"theirs\"\npatterns = \"theirs/**\"\n");
     assert_eq!(listed(&view), "config theirs: theirs/**\n");
     view.write(
         ".colony/colony.toml",
@@ -79,19 +66,12 @@ fn groups_are_those_that_the_repository_names() {
         assert_eq!(group_of(&view, path), group, "{path}");
     }
     view.write(".colony/colony.toml", "agent = \"x\"\n");
-    assert_eq!(
-        listed(&view),
-        "config theirs: theirs/**\n",
-        "the key is absent"
-    );
+    assert_eq!(listed(&view), "config theirs: theirs/**\n", "the key is absent");
     view.write(".colony/colony.toml", "affinity_groups = []\n");
     assert_eq!(listed(&view), "node node-named: **/*\n", "an empty list");
     // Only the file at the root counts.
     sandbox.write("dir/.colony/colony.toml", "[[affinity_groups]]\n");
-    assert_eq!(
-        group_of(&sandbox.at(sandbox.path("dir")), "b.txt"),
-        "workspace"
-    );
+    assert_eq!(group_of(&sandbox.at(sandbox.path("dir")), "b.txt"), "workspace");
 }
 
 #[test]
@@ -120,12 +100,7 @@ fn groups_that_cannot_be_used_are_never_guessed() {
         view.write(".colony/colony.toml", text);
         let answer = view.json(&["groups", "keep"]);
         assert_eq!(answer["code"], "groups-invalid", "{text}");
-        assert!(
-            answer["detail"]["path"]
-                .as_str()
-                .unwrap()
-                .ends_with("colony.toml")
-        );
+        assert!(answer["detail"]["path"].as_str().unwrap().ends_with("colony.toml"));
         let (line, column) = (&answer["detail"]["line"], &answer["detail"]["column"]);
         let message = answer["message"].as_str().unwrap();
         let (_, problem) = message.split_once("': ").unwrap();
@@ -167,13 +142,7 @@ fn the_first_stack_that_has_groups_counts() {
     let mut show =
         |title: &str, view: &View| writeln!(told, "- {title}\n{}", listed(view)).unwrap();
     show("nothing", &view);
-    write_all(
-        &view,
-        &[
-            ("crates/beta/Cargo.toml", ""),
-            ("crates/alpha/Cargo.toml", ""),
-        ],
-    );
+    write_all(&view, &[("crates/beta/Cargo.toml", ""), ("crates/alpha/Cargo.toml", "")]);
     show("crates without a workspace", &view);
     view.write("go.mod", "// x\nmodule example.com/foo/v2 // y\n");
     show("Go", &view);
@@ -186,10 +155,7 @@ fn the_first_stack_that_has_groups_counts() {
     write_all(
         &view,
         &[
-            (
-                "package.json",
-                "{\"workspaces\": [\"packages/*\", \"apps/*\"]}",
-            ),
+            ("package.json", "{\"workspaces\": [\"packages/*\", \"apps/*\"]}"),
             ("packages/a/package.json", "{}"),
             ("packages/web/package.json", "{\"name\": \"@acme/web\"}"),
             ("apps/web/package.json", "{\"name\": \"acme-web\"}"),
@@ -199,10 +165,7 @@ fn the_first_stack_that_has_groups_counts() {
     show("Node", &view);
     view.write("Cargo.toml", "[package]\nname = \"x\"\n");
     show("a Cargo package is not a workspace", &view);
-    view.write(
-        "Cargo.toml",
-        "[workspace]\nmembers = [\"crates/*\", \"tools/beta\", \".\"]\n",
-    );
+    view.write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\", \"tools/beta\", \".\"]\n");
     view.write("tools/beta/Cargo.toml", "");
     show("Cargo", &view);
     insta::assert_snapshot!(told, @r"
@@ -258,15 +221,9 @@ fn the_first_stack_that_has_groups_counts() {
 fn paths_outside_are_refused() {
     let sandbox = Sandbox::new();
     for path in ["..", "../x", "/etc/passwd", "dir/../../x", ".git/config"] {
-        assert_eq!(
-            sandbox.error(&["groups", "--", path]),
-            "path-outside",
-            "{path}"
-        );
+        assert_eq!(sandbox.error(&["groups", "--", path]), "path-outside", "{path}");
     }
-    let answer = sandbox
-        .at(sandbox.path("dir"))
-        .json(&["groups", "b.txt", "../a.txt"]);
+    let answer = sandbox.at(sandbox.path("dir")).json(&["groups", "b.txt", "../a.txt"]);
     assert_eq!(answer["resolved"][0]["path"], "dir/b.txt");
     assert_eq!(answer["resolved"][1]["path"], "a.txt");
     assert_eq!(answer["resolved"][1]["group"], "workspace");
@@ -334,10 +291,7 @@ fn agents_are_in_the_groups_whose_files_they_change() {
     code        ada (1 file)
     (no group)  ada (1 file)
     ");
-    assert_eq!(
-        sandbox.json(&["groups"])["groups"][0]["agents"],
-        Value::Null
-    );
+    assert_eq!(sandbox.json(&["groups"])["groups"][0]["agents"], Value::Null);
     let none = directory(&sandbox, "none");
     assert_eq!(none.error(&["groups", "--agents"]), "not-a-repository");
 }

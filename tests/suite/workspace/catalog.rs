@@ -26,10 +26,7 @@ pub(super) fn repository(sandbox: &Sandbox, name: &str) -> View {
 fn row(sandbox: &Sandbox, lines: &str) -> Value {
     sandbox.write(
         FILE,
-        format!(
-            "schema_version: 1\nrepositories:\n  - {}\n",
-            lines.replace('\n', "\n    ")
-        ),
+        format!("schema_version: 1\nrepositories:\n  - {}\n", lines.replace('\n', "\n    ")),
     );
     sandbox.json(&["catalog"])["repositories"][0].clone()
 }
@@ -62,10 +59,7 @@ const INVALID: &[&str] = &[
 fn a_catalog_that_cannot_be_used_says_where() {
     let sandbox = Sandbox::new();
     let mut told = String::new();
-    let long = format!(
-        "schema_version: 1\nrepositories: []\n#{}",
-        "x".repeat(1 << 20)
-    );
+    let long = format!("schema_version: 1\nrepositories: []\n#{}", "x".repeat(1 << 20));
     for text in INVALID.iter().copied().chain([&*long]) {
         sandbox.write(FILE, text);
         let answer = sandbox.json(&["catalog"]);
@@ -75,12 +69,7 @@ fn a_catalog_that_cannot_be_used_says_where() {
         assert_eq!(checked["problems"], answer["detail"]["problems"], "{text}");
         for problem in answer["detail"]["problems"].as_array().unwrap() {
             let (line, column) = (&problem["line"], &problem["column"]);
-            writeln!(
-                told,
-                "{line}:{column} {}",
-                problem["message"].as_str().unwrap()
-            )
-            .unwrap();
+            writeln!(told, "{line}:{column} {}", problem["message"].as_str().unwrap()).unwrap();
         }
     }
     insta::assert_snapshot!(told, @r"
@@ -112,12 +101,9 @@ fn a_catalog_that_cannot_be_used_says_where() {
 #[test]
 fn texts_of_a_row_have_a_maximum_length() {
     let sandbox = Sandbox::new();
-    for (key, most) in [
-        ("display_name", 256),
-        ("default_ref", 512),
-        ("provider", 128),
-        ("root_path", 4096),
-    ] {
+    for (key, most) in
+        [("display_name", 256), ("default_ref", 512), ("provider", 128), ("root_path", 4096)]
+    {
         let text = "x".repeat(most);
         let rows = |text: &str| format!("schema_version: 1\nrepositories:\n  - {key}: {text}\n");
         sandbox.write(FILE, rows(&text));
@@ -132,10 +118,7 @@ fn without_a_catalog_its_place_is_named() {
     let sandbox = Sandbox::new();
     let answer = sandbox.json(&["catalog", "list"]);
     assert_eq!(answer["code"], "catalog-missing");
-    assert_eq!(
-        answer["detail"]["path"],
-        sandbox.path(FILE).to_str().unwrap()
-    );
+    assert_eq!(answer["detail"]["path"], sandbox.path(FILE).to_str().unwrap());
     assert_eq!(sandbox.run(&["catalog", "list"]).code, 128);
     for command in [
         &["catalog", "check"][..],
@@ -145,24 +128,13 @@ fn without_a_catalog_its_place_is_named() {
     ] {
         assert_eq!(sandbox.error(command), "catalog-missing", "{command:?}");
     }
-    sandbox.write(
-        ".vox/repositories.yaml",
-        "schema_version: 1\nrepositories: []\n",
-    );
+    sandbox.write(".vox/repositories.yaml", "schema_version: 1\nrepositories: []\n");
     let answer = sandbox.json(&["catalog"]);
-    assert!(
-        answer["manifest_path"]
-            .as_str()
-            .unwrap()
-            .ends_with("/.vox/repositories.yaml")
-    );
+    assert!(answer["manifest_path"].as_str().unwrap().ends_with("/.vox/repositories.yaml"));
     sandbox.write(FILE, "schema_version: 1\nrepositories: []\n");
     let answer = sandbox.json(&["catalog"]);
     assert!(answer["manifest_path"].as_str().unwrap().ends_with(FILE));
-    assert_eq!(
-        answer["primary_repository_id"],
-        sandbox.json(&["id"])["repository_id"]
-    );
+    assert_eq!(answer["primary_repository_id"], sandbox.json(&["id"])["repository_id"]);
     // A file that a symlink names is not part of the repository.
     fs::rename(sandbox.path(FILE), sandbox.outside().join("real")).unwrap();
     symlink(sandbox.outside().join("real"), sandbox.path(FILE)).unwrap();
@@ -213,18 +185,9 @@ fn a_row_is_the_root_of_a_repository_or_nothing() {
         let status = found["resolution_status"].as_str().unwrap();
         let error = found["resolution_error"].as_str().unwrap_or_default();
         assert_eq!(status == "resolved_local", error.is_empty(), "{path}");
-        assert_eq!(
-            status == "resolved_local",
-            found["resolved_root"].is_string(),
-            "{path}"
-        );
+        assert_eq!(status == "resolved_local", found["resolved_root"].is_string(), "{path}");
         let line = format!("{path}: {status} {error}");
-        writeln!(
-            told,
-            "{}",
-            line.trim_end().replace(&absolute(""), "<outside>/")
-        )
-        .unwrap();
+        writeln!(told, "{}", line.trim_end().replace(&absolute(""), "<outside>/")).unwrap();
     }
     insta::assert_snapshot!(told, @r"
     nested: resolved_local
@@ -252,17 +215,9 @@ fn a_row_is_the_root_of_a_repository_or_nothing() {
 fn an_id_that_is_not_that_of_the_checkout_is_a_mismatch() {
     let sandbox = Sandbox::new();
     let other = repository(&sandbox, "other");
-    other.git(&[
-        "remote",
-        "add",
-        "origin",
-        "https://ada:secret@github.com/acme/other.git",
-    ]);
+    other.git(&["remote", "add", "origin", "https://ada:secret@github.com/acme/other.git"]);
     let absolute = |name: &str| sandbox.outside().join(name).to_str().unwrap().to_owned();
-    let found = row(
-        &sandbox,
-        &format!("root_path: {}\nrepository_id: mine", absolute("other")),
-    );
+    let found = row(&sandbox, &format!("root_path: {}\nrepository_id: mine", absolute("other")));
     assert_eq!(found["repository_id"], other.json(&["id"])["repository_id"]);
     assert_eq!(found["declared_repository_id"], "mine");
     assert_eq!(found["repository_id_mismatch"], true);
@@ -270,11 +225,7 @@ fn an_id_that_is_not_that_of_the_checkout_is_a_mismatch() {
     assert_eq!(found["origin_url"], "https://github.com/acme/other.git");
     let checked = sandbox.json(&["catalog", "check"]);
     assert_eq!(
-        (
-            &checked["ok"],
-            &checked["count"],
-            &checked["problems"][0]["line"]
-        ),
+        (&checked["ok"], &checked["count"], &checked["problems"][0]["line"]),
         (&json!(false), &json!(1), &json!(3))
     );
 }
@@ -289,12 +240,7 @@ fn a_repository_of_another_user_is_refused() {
         let path = other.root.to_str().unwrap();
         let found = row(&sandbox, &format!("root_path: {path}"));
         assert_eq!(found["resolution_status"], "local_resolution_failed");
-        assert!(
-            found["resolution_error"]
-                .as_str()
-                .unwrap()
-                .contains("belongs to another user")
-        );
+        assert!(found["resolution_error"].as_str().unwrap().contains("belongs to another user"));
     }
 }
 
@@ -310,15 +256,10 @@ fn rows_elsewhere_are_only_listed() {
     assert_eq!(found["display_name"], "x");
     assert!(!found.to_string().contains("secret"), "{found}");
     assert_eq!(found["metadata"]["n"], json!([1, true]));
-    let found = row(
-        &sandbox,
-        "access_mode: remote_mcp\nremote: {mcp_url: 'https://u:secret@host/mcp'}",
-    );
+    let found =
+        row(&sandbox, "access_mode: remote_mcp\nremote: {mcp_url: 'https://u:secret@host/mcp'}");
     assert_eq!(found["resolution_status"], "remote_missing_repository_id");
-    assert_eq!(
-        found["capabilities"],
-        json!(["read_file", "list_files", "text_search"])
-    );
+    assert_eq!(found["capabilities"], json!(["read_file", "list_files", "text_search"]));
     assert!(!found.to_string().contains("secret"), "{found}");
     assert!(!sandbox.colony(&["catalog"]).contains("secret"));
 }
@@ -334,10 +275,7 @@ fn a_repository_is_in_the_catalog_once() {
         other.root.display(), link.display()
     ));
     let answer = sandbox.json(&["catalog"]);
-    assert_eq!(
-        answer["repositories"][1]["resolution_status"],
-        "local_resolution_failed"
-    );
+    assert_eq!(answer["repositories"][1]["resolution_status"], "local_resolution_failed");
     assert_eq!(
         answer["repositories"][1]["resolution_error"],
         "it is the repository of line 4 as well"
@@ -374,51 +312,29 @@ fn a_refresh_is_kept_and_read_again() {
     let other = repository(&sandbox, "other");
     sandbox.write(
         FILE,
-        format!(
-            "schema_version: 1\nrepositories:\n  - root_path: {}\n",
-            other.root.display()
-        ),
+        format!("schema_version: 1\nrepositories:\n  - root_path: {}\n", other.root.display()),
     );
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "catalog"]);
-    assert_eq!(
-        sandbox.error(&["catalog", "list", "--cached"]),
-        "catalog-missing"
-    );
+    assert_eq!(sandbox.error(&["catalog", "list", "--cached"]), "catalog-missing");
     let fresh = sandbox.json(&["catalog", "refresh"]);
     let kept = fresh["snapshot_path"].as_str().unwrap();
     assert!(fs::read_to_string(kept).unwrap().contains("resolved_at"));
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        "",
-        "it hides itself from git"
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "it hides itself from git");
     let id = other.json(&["id"])["repository_id"].clone();
     fs::rename(&other.root, sandbox.outside().join("moved")).unwrap();
     let now = sandbox.json(&["catalog"]);
     assert_eq!(now["repositories"][0]["resolution_status"], "local_missing");
     assert_eq!(now["repositories"][0]["last_known"]["repository_id"], id);
-    assert_eq!(
-        now["repositories"][0]["last_known"]["resolved_at"],
-        fresh["resolved_at"]
-    );
+    assert_eq!(now["repositories"][0]["last_known"]["resolved_at"], fresh["resolved_at"]);
     let cached = sandbox.json(&["catalog", "list", "--cached"]);
-    assert_eq!(
-        (&cached["cached"], &cached["stale"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&cached["cached"], &cached["stale"]), (&json!(true), &json!(false)));
     assert_eq!(cached["repositories"][0]["repository_id"], id);
     sandbox.write(FILE, "schema_version: 1\nrepositories: []\n");
-    assert_eq!(
-        sandbox.json(&["catalog", "list", "--cached"])["stale"],
-        true
-    );
+    assert_eq!(sandbox.json(&["catalog", "list", "--cached"])["stale"], true);
     // A damaged or foreign file counts as absent, and no write leaves the repository by a symlink.
     fs::write(kept, "{").unwrap();
-    assert_eq!(
-        sandbox.error(&["catalog", "list", "--cached"]),
-        "catalog-missing"
-    );
+    assert_eq!(sandbox.error(&["catalog", "list", "--cached"]), "catalog-missing");
     let away = sandbox.outside().join("away");
     fs::create_dir(&away).unwrap();
     sandbox.remove(".colony/cache");

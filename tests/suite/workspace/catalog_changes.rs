@@ -27,14 +27,9 @@ fn the_first_repository_creates_the_catalog() {
     assert_eq!(sandbox.visible_state(), before, "a dry run writes nothing");
     let answer = sandbox.json(&["catalog", "add", "../other"]);
     assert_eq!(answer["change"], "added");
-    assert_eq!(
-        answer["repository_id"],
-        other.json(&["id"])["repository_id"]
-    );
+    assert_eq!(answer["repository_id"], other.json(&["id"])["repository_id"]);
     assert_eq!(answer["op"], "op-1");
-    let text = sandbox
-        .read(FILE)
-        .replace(sandbox.outside().to_str().unwrap(), "<outside>");
+    let text = sandbox.read(FILE).replace(sandbox.outside().to_str().unwrap(), "<outside>");
     insta::assert_snapshot!(text, @r#"
     schema_version: 1
     repositories:
@@ -42,11 +37,7 @@ fn the_first_repository_creates_the_catalog() {
         root_path: "<outside>/other"
         access_mode: local
     "#);
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        "?? .colony/",
-        "nothing is staged"
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "?? .colony/", "nothing is staged");
     assert_eq!(
         sandbox.json(&["catalog"])["repositories"][0]["resolution_status"],
         "resolved_local"
@@ -72,10 +63,7 @@ fn an_edit_changes_only_its_lines() {
     sandbox.colony(&["catalog", "focus", "two"]);
     let focused = sandbox.read(FILE);
     assert_eq!(sandbox.json(&["catalog"])["primary_repository_id"], "two");
-    assert_eq!(
-        sandbox.json(&["catalog", "focus", "two"])["change"],
-        "nothing"
-    );
+    assert_eq!(sandbox.json(&["catalog", "focus", "two"])["change"], "nothing");
     sandbox.colony(&["catalog", "focus"]);
     assert_eq!(sandbox.read(FILE), added, "{focused}");
     sandbox.colony(&["catalog", "remove", "here: #1"]);
@@ -110,11 +98,7 @@ fn what_cannot_be_added_changes_nothing() {
     ] {
         let run = [&["catalog"], arguments, &["-n"]].concat();
         let found = sandbox.json(&run);
-        assert_eq!(
-            found["code"].as_str().unwrap_or_default(),
-            code,
-            "{arguments:?} {found:#}"
-        );
+        assert_eq!(found["code"].as_str().unwrap_or_default(), code, "{arguments:?} {found:#}");
         if !code.is_empty() {
             let real = [&["catalog"], arguments].concat();
             assert_eq!(sandbox.error(&real), code, "{arguments:?}");
@@ -124,18 +108,10 @@ fn what_cannot_be_added_changes_nothing() {
     sandbox.write(FILE, "schema_version: 1\nrepositories: [{root_path: a}]\n");
     let answer = sandbox.json(&["catalog", "add", "."]);
     assert_eq!(answer["code"], "catalog-not-editable");
-    assert!(
-        answer["detail"]["wanted"]
-            .as_str()
-            .unwrap()
-            .contains("root_path: \".\"")
-    );
+    assert!(answer["detail"]["wanted"].as_str().unwrap().contains("root_path: \".\""));
     let outside = sandbox.at(sandbox.outside().join("none"));
     fs::create_dir(&outside.root).unwrap();
-    assert_eq!(
-        outside.error(&["catalog", "add", "../other"]),
-        "not-a-repository"
-    );
+    assert_eq!(outside.error(&["catalog", "add", "../other"]), "not-a-repository");
 }
 
 #[test]
@@ -145,29 +121,15 @@ fn a_url_is_added_without_its_credentials() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("left out"), "{}", run.stderr);
     assert!(!sandbox.read(FILE).contains("secret"));
-    sandbox.colony(&[
-        "catalog",
-        "add",
-        "https://host/mcp",
-        "--mode",
-        "remote_mcp",
-        "--id",
-        "m",
-    ]);
+    sandbox.colony(&["catalog", "add", "https://host/mcp", "--mode", "remote_mcp", "--id", "m"]);
     let rows = sandbox.json(&["catalog"])["repositories"].clone();
     assert_eq!(rows[0]["display_name"], "x");
     assert_eq!(rows[0]["origin_url"], "https://host/acme/x.git");
     assert_eq!(rows[1]["remote"], json!({ "mcp_url": "https://host/mcp" }));
-    assert_eq!(
-        sandbox.error(&["catalog", "add", "https://host/acme/x.git"]),
-        "catalog-row-exists"
-    );
+    assert_eq!(sandbox.error(&["catalog", "add", "https://host/acme/x.git"]), "catalog-row-exists");
     // The id is that of the project, the same on every machine.
     sandbox.git(&["remote", "add", "origin", "https://host/acme/x.git"]);
-    assert_eq!(
-        rows[0]["repository_id"],
-        sandbox.json(&["id"])["project_id"]
-    );
+    assert_eq!(rows[0]["repository_id"], sandbox.json(&["id"])["project_id"]);
 }
 
 #[test]
@@ -194,10 +156,7 @@ proptest! {
 #[test]
 fn a_clone_for_reading_keeps_no_answers() {
     let desk = Sandbox::new();
-    desk.write(
-        ".colony/repositories.yaml",
-        "schema_version: 1\nrepositories: []\n",
-    );
+    desk.write(".colony/repositories.yaml", "schema_version: 1\nrepositories: []\n");
     desk.git(&["add", "-A"]);
     desk.git(&["commit", "-qm", "catalog"]);
     let made = desk.json(&["clone", "--read-only"]);

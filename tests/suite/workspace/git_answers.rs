@@ -14,29 +14,17 @@ fn git_answers_about_this_checkout() {
     sandbox.write("new.txt", "new\n");
     let below = sandbox.at(sandbox.path("dir"));
     let status = below.json(&["git", "status"]);
-    assert_eq!(
-        status["text"],
-        sandbox.git(&["status", "--short", "--branch"]) + "\n"
-    );
+    assert_eq!(status["text"], sandbox.git(&["status", "--short", "--branch"]) + "\n");
     assert_eq!(status["root"], sandbox.root.to_str().unwrap());
     let diff = below.json(&["git", "diff", "../a.txt"]);
     assert_eq!(diff["text"], sandbox.git(&["diff", "a.txt"]) + "\n");
-    assert_eq!(
-        (&diff["truncated"], &diff["next_offset"]),
-        (&json!(false), &json!(null))
-    );
+    assert_eq!((&diff["truncated"], &diff["next_offset"]), (&json!(false), &json!(null)));
     assert_eq!(sandbox.json(&["git", "diff"])["text"], diff["text"]);
     assert_eq!(sandbox.json(&["git", "diff", "--staged"])["text"], "");
     sandbox.git(&["add", "a.txt"]);
-    assert_eq!(
-        sandbox.json(&["git", "diff", "--staged"])["text"],
-        diff["text"]
-    );
+    assert_eq!(sandbox.json(&["git", "diff", "--staged"])["text"], diff["text"]);
     let log = sandbox.json(&["git", "log"]);
-    assert_eq!(
-        log["commits"][0]["commit"],
-        sandbox.git(&["rev-parse", "HEAD"])
-    );
+    assert_eq!(log["commits"][0]["commit"], sandbox.git(&["rev-parse", "HEAD"]));
     let blame = sandbox.json(&["git", "blame", "dir/b.txt"]);
     assert!(blame["text"].as_str().unwrap().contains(" 1) "), "{blame}");
 }
@@ -51,37 +39,18 @@ fn a_git_that_fails_is_an_error_with_its_message() {
     ] {
         let answer = sandbox.json(words);
         assert_eq!(answer["code"], "git-failed", "{words:?} {answer}");
-        assert!(
-            answer["detail"]["stderr"]
-                .as_str()
-                .unwrap()
-                .contains(message),
-            "{answer}"
-        );
+        assert!(answer["detail"]["stderr"].as_str().unwrap().contains(message), "{answer}");
         assert_eq!(answer["detail"]["exit_code"], 128);
     }
-    assert_eq!(
-        sandbox.json(&["git", "diff", "--", "--output=pwned"])["text"],
-        ""
-    );
-    assert_eq!(
-        sandbox.json(&["git", "diff", ":(top)*"])["text"],
-        "",
-        "a path is no pathspec"
-    );
+    assert_eq!(sandbox.json(&["git", "diff", "--", "--output=pwned"])["text"], "");
+    assert_eq!(sandbox.json(&["git", "diff", ":(top)*"])["text"], "", "a path is no pathspec");
     assert!(!sandbox.path("pwned").exists());
     assert_eq!(sandbox.error(&["git", "diff", "../x"]), "path-outside");
     let none = sandbox.at(sandbox.outside().join("none"));
     fs::create_dir(&none.root).unwrap();
     assert_eq!(none.error(&["git", "status"]), "not-a-repository");
-    assert_eq!(
-        Sandbox::unborn().error(&["git", "log"]),
-        "revision-not-found"
-    );
-    assert_eq!(
-        Sandbox::init(&["--bare"]).error(&["git", "status"]),
-        "bare-repository"
-    );
+    assert_eq!(Sandbox::unborn().error(&["git", "log"]), "revision-not-found");
+    assert_eq!(Sandbox::init(&["--bare"]).error(&["git", "status"]), "bare-repository");
 }
 
 #[test]
@@ -115,11 +84,7 @@ fn no_program_of_the_configuration_is_run() {
     let sandbox = Sandbox::new();
     let marker = sandbox.outside().join("ran");
     let script = sandbox.outside().join("evil");
-    fs::write(
-        &script,
-        format!("#!/bin/sh\ntouch {}\ncat\n", marker.display()),
-    )
-    .unwrap();
+    fs::write(&script, format!("#!/bin/sh\ntouch {}\ncat\n", marker.display())).unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let evil = script.to_str().unwrap();
     sandbox.write(".gitattributes", "*.txt diff=x\n");
@@ -135,12 +100,7 @@ fn no_program_of_the_configuration_is_run() {
     }
     sandbox.git(&["config", "log.showSignature", "true"]);
     sandbox.write("a.txt", "two\n");
-    for words in [
-        &["log"][..],
-        &["diff"],
-        &["status"],
-        &["blame", "dir/b.txt"],
-    ] {
+    for words in [&["log"][..], &["diff"], &["status"], &["blame", "dir/b.txt"]] {
         sandbox.colony(&[&["git"], words].concat());
     }
     assert!(!marker.exists());
@@ -179,18 +139,9 @@ fn git_shows_no_content_that_queries_hide() {
         assert_eq!(refused["code"], "path-not-found", "{refused:#}");
     }
     assert!(text.contains("+after-change"), "the rest is shown: {text}");
-    assert!(
-        text.contains("plain.txt") && !text.contains(&token),
-        "{text}"
-    );
-    assert_eq!(
-        text.len(),
-        sandbox.git(&["diff", "plain.txt", "a b.txt"]).len() + 1
-    );
-    assert_eq!(
-        sandbox.error(&["git", "blame", "plain.txt"]),
-        "path-not-found"
-    );
+    assert!(text.contains("plain.txt") && !text.contains(&token), "{text}");
+    assert_eq!(text.len(), sandbox.git(&["diff", "plain.txt", "a b.txt"]).len() + 1);
+    assert_eq!(sandbox.error(&["git", "blame", "plain.txt"]), "path-not-found");
     // Neither the name in another case nor a rename shows them.
     sandbox.git(&["checkout", "-q", "."]);
     sandbox.git(&["mv", ".env", "renamed.txt"]);
@@ -209,10 +160,7 @@ fn git_shows_no_content_that_queries_hide() {
 fn an_offset_beyond_all_answers_is_refused() {
     let sandbox = Sandbox::new();
     let most = (64 << 20).to_string();
-    assert_eq!(
-        sandbox.json(&["git", "diff", "--offset", &most])["text"],
-        ""
-    );
+    assert_eq!(sandbox.json(&["git", "diff", "--offset", &most])["text"], "");
     let beyond = ((64 << 20) + 1).to_string();
     let refused = sandbox.json(&["git", "diff", "--offset", &beyond]);
     assert_eq!(refused["code"], "invalid-value", "{refused:#}");
@@ -226,38 +174,18 @@ fn a_git_that_is_ended_says_by_what() {
     let killed = sandbox.stand_in("git", "case \"$*\" in *blame*) kill -9 $$;; esac");
     let answer = killed.json(&["git", "blame", "a.txt"]);
     assert_eq!(answer["code"], "git-failed", "{answer:#}");
-    assert!(
-        answer["message"]
-            .as_str()
-            .unwrap()
-            .contains("signal 9 ended it"),
-        "{answer:#}"
-    );
+    assert!(answer["message"].as_str().unwrap().contains("signal 9 ended it"), "{answer:#}");
     let loud = sandbox.stand_in("git", "case \"$*\" in *' log '*) exec yes;; esac");
     let answer = loud.json(&["git", "log"]);
     assert!(
-        answer["message"]
-            .as_str()
-            .unwrap()
-            .contains("it printed more than 1 MiB"),
+        answer["message"].as_str().unwrap().contains("it printed more than 1 MiB"),
         "{answer:#}"
     );
-    assert!(
-        answer["hint"].as_str().unwrap().contains("-n"),
-        "{answer:#}"
-    );
-    for words in [
-        &["git", "log", "-n", "1001"][..],
-        &["query", "log", "-n", "1001"],
-    ] {
+    assert!(answer["hint"].as_str().unwrap().contains("-n"), "{answer:#}");
+    for words in [&["git", "log", "-n", "1001"][..], &["query", "log", "-n", "1001"]] {
         let refused = sandbox.json(words);
         assert_eq!(refused["code"], "invalid-value", "{refused:#}");
-        assert!(
-            refused["message"]
-                .as_str()
-                .unwrap()
-                .contains("at most 1000")
-        );
+        assert!(refused["message"].as_str().unwrap().contains("at most 1000"));
     }
     assert_eq!(sandbox.json(&["git", "log", "-n", "1000"])["ok"], true);
 }

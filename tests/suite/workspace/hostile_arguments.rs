@@ -15,12 +15,7 @@ fn no_argument_becomes_an_option() {
         ),
     );
     let before = (sandbox.visible_state(), one.visible_state());
-    for evil in [
-        "--output=pwned",
-        "-opwned",
-        "--upload-pack=touch pwned",
-        "--exec=touch pwned",
-    ] {
+    for evil in ["--output=pwned", "-opwned", "--upload-pack=touch pwned", "--exec=touch pwned"] {
         let rev = format!("--rev={evil}");
         let repo = format!("--repo={evil}");
         let path = format!("--path={evil}");

@@ -68,11 +68,7 @@ fn the_id_is_that_of_root_and_origin() {
 fn the_origin_is_the_one_that_git_config_names() {
     let sandbox = Sandbox::new();
     let included = sandbox.outside().join("included");
-    fs::write(
-        &included,
-        "[REMOTE \"origin\"] URL = https://host/included.git ; why\n",
-    )
-    .unwrap();
+    fs::write(&included, "[REMOTE \"origin\"] URL = https://host/included.git ; why\n").unwrap();
     let configs = [
         "[remote \"origin-old\"]\n\turl = https://host/old.git\n[remote \"origin\"]\n\turl = https://host/new.git\n",
         "[remote \"origin\"]\n\turl = https://host/one.git\n\turl = https://host/two.git\n",
@@ -156,21 +152,12 @@ fn a_submodule_names_its_superproject() {
     let source = sandbox.copy("source");
     let url = source.root.to_str().unwrap();
     let allowed = ["-c", "protocol.file.allow=always"];
-    sandbox.git(
-        &[
-            &allowed[..],
-            &["submodule", "--quiet", "add", url, "deep/sub"],
-        ]
-        .concat(),
-    );
+    sandbox.git(&[&allowed[..], &["submodule", "--quiet", "add", url, "deep/sub"]].concat());
     let root = sandbox.root.to_str().unwrap();
     let answer = sandbox.at(sandbox.path("deep/sub")).json(&["id"]);
     assert_eq!(answer["root"], format!("{root}/deep/sub"));
     assert_eq!(answer["superproject"], root);
-    assert_eq!(
-        answer["common_dir"],
-        format!("{root}/.git/modules/deep/sub")
-    );
+    assert_eq!(answer["common_dir"], format!("{root}/.git/modules/deep/sub"));
     assert_eq!(answer["is_worktree"], false);
     // A repository that is only inside another one has none.
     sandbox.git(&["init", "-q", "nested"]);
@@ -230,18 +217,12 @@ fn variables_of_git_name_the_repository() {
     assert_eq!(answer["root"], root, "the current directory, as for git");
     assert_eq!(answer["common_dir"], git_dir.to_str().unwrap());
     let with_tree = named.with("GIT_WORK_TREE", other.root.clone());
-    assert_eq!(
-        with_tree.json(&["id"])["root"],
-        other.root.to_str().unwrap()
-    );
+    assert_eq!(with_tree.json(&["id"])["root"], other.root.to_str().unwrap());
     let wrong = sandbox.with("GIT_DIR", "/nowhere");
     assert_eq!(wrong.run(&["id"]).code, 128);
     let below = sandbox.path("dir");
-    for (ceiling, is_found) in [
-        (&sandbox.root, false),
-        (&below, true),
-        (&sandbox.outside(), true),
-    ] {
+    for (ceiling, is_found) in [(&sandbox.root, false), (&below, true), (&sandbox.outside(), true)]
+    {
         let view = sandbox.with("GIT_CEILING_DIRECTORIES", ceiling.clone());
         let view = view.at(below.clone());
         assert_eq!(view.try_git(&["rev-parse", "--git-dir"]), is_found);
@@ -261,11 +242,7 @@ fn clones_on_other_machines_share_the_project() {
     assert!(by_commit.is_string());
     sandbox.git(&["clone", "-q", ".", clone.to_str().unwrap()]);
     let clone = sandbox.at(clone);
-    assert_eq!(
-        project(&clone),
-        by_commit,
-        "a path as origin counts as none"
-    );
+    assert_eq!(project(&clone), by_commit, "a path as origin counts as none");
     clone.git(&["switch", "-q", "--orphan", "other"]);
     clone.git(&["config", "user.name", "Ada"]);
     clone.git(&["config", "user.email", "ada@example.com"]);
@@ -288,11 +265,7 @@ fn clones_on_other_machines_share_the_project() {
     sandbox.git(&["commit", "-qam", "second"]);
     let from = format!("file://{}", sandbox.root.display());
     sandbox.git(&["clone", "-q", "--depth=1", &from, shallow.to_str().unwrap()]);
-    assert_eq!(
-        project(&sandbox.at(shallow)),
-        Value::Null,
-        "the first commit is not here"
-    );
+    assert_eq!(project(&sandbox.at(shallow)), Value::Null, "the first commit is not here");
 }
 
 /// Makes a history of so many commits, oldest first, and returns their ids.
@@ -302,13 +275,7 @@ fn history_of(sandbox: &Sandbox, count: usize) -> Vec<String> {
     for number in 0..count {
         let message = number.to_string();
         let mut make = vec!["commit-tree", &tree, "-m", &message];
-        make.extend(
-            commits
-                .last()
-                .map(|last| ["-p", last])
-                .into_iter()
-                .flatten(),
-        );
+        make.extend(commits.last().map(|last| ["-p", last]).into_iter().flatten());
         let commit = sandbox.git(&make);
         commits.push(commit);
     }
@@ -345,13 +312,7 @@ fn a_long_history_is_walked_once() {
     // A shallow clone has the end of its history, which is not the first commit.
     let shallow = sandbox.outside().join("shallow");
     let from = format!("file://{}", sandbox.root.display());
-    sandbox.git(&[
-        "clone",
-        "-q",
-        "--depth=105",
-        &from,
-        shallow.to_str().unwrap(),
-    ]);
+    sandbox.git(&["clone", "-q", "--depth=105", &from, shallow.to_str().unwrap()]);
     let shallow = sandbox.at(shallow);
     shallow.json(&["map", "preview"]);
     assert_eq!(project(&shallow), Value::Null);
@@ -397,10 +358,7 @@ fn no_program_is_started() {
     sandbox.write("sub/.keep", "");
     let view = sandbox.with("PATH", "/nowhere");
     let answer = view.at(view.path("sub")).json(&["id"]);
-    assert_eq!(
-        answer["repository_id"],
-        sandbox.json(&["id"])["repository_id"]
-    );
+    assert_eq!(answer["repository_id"], sandbox.json(&["id"])["repository_id"]);
     for command in [&["paths"][..], &["groups", "a.txt"]] {
         assert_eq!(view.json(command)["ok"], true, "{command:?}");
     }
@@ -410,9 +368,7 @@ fn no_program_is_started() {
 fn a_root_that_is_not_text_is_answered_in_bytes() {
     let sandbox = Sandbox::new();
     let ids = [&b"na\xffme"[..], b"na\xfeme"].map(|name| {
-        let root = sandbox
-            .outside()
-            .join(std::ffi::OsString::from_vec(name.to_vec()));
+        let root = sandbox.outside().join(std::ffi::OsString::from_vec(name.to_vec()));
         fs::create_dir(&root).unwrap();
         let answer = sandbox.at(root.clone()).json(&["id"]);
         assert!(answer["root"]["bytes"].is_string(), "{answer:#}");
@@ -425,15 +381,8 @@ fn a_root_that_is_not_text_is_answered_in_bytes() {
 #[test]
 fn the_answer_is_the_same_for_people_and_programs() {
     let sandbox = Sandbox::new();
-    sandbox.git(&[
-        "config",
-        "remote.origin.url",
-        "https://ada:x@gitlab.com/a/b.git",
-    ]);
-    sandbox.write(
-        "Cargo.toml",
-        "[workspace]\nmembers = [\"crates/*\"]\n[package]\nname = \"x\"\n",
-    );
+    sandbox.git(&["config", "remote.origin.url", "https://ada:x@gitlab.com/a/b.git"]);
+    sandbox.write("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n[package]\nname = \"x\"\n");
     for number in 0..23 {
         sandbox.write(&format!("crates/c{number:02}/Cargo.toml"), "[package]\n");
     }
@@ -445,9 +394,7 @@ fn the_answer_is_the_same_for_people_and_programs() {
     let members = shown["members"].as_array().unwrap().len();
     shown["members"] = json!(shown["members"][0]);
     assert_eq!(members, 23);
-    let json = serde_json::to_string_pretty(&shown)
-        .unwrap()
-        .replace(id, "<id>");
+    let json = serde_json::to_string_pretty(&shown).unwrap().replace(id, "<id>");
     let text = sandbox.colony(&["id"]).replace(id, "<id>");
     insta::with_settings!({ snapshot_path => "../../snapshots", prepend_module_to_snapshot => false }, {
         insta::assert_snapshot!("id", format!("{}\n\n{}", plain(&sandbox, &json), plain(&sandbox, &text)));

@@ -61,14 +61,7 @@ fn stacks_are_found_by_the_files_at_the_root() {
 fn members_are_those_that_the_patterns_name() {
     let sandbox = Sandbox::new();
     let view = directory(&sandbox, "cargo", &[]);
-    for path in [
-        "crates/a",
-        "crates/b",
-        "crates/foo-x",
-        "crates/foo-y",
-        "deep/one/two",
-        "out/c",
-    ] {
+    for path in ["crates/a", "crates/b", "crates/foo-x", "crates/foo-y", "deep/one/two", "out/c"] {
         view.write(&format!("{path}/Cargo.toml"), "[package]\n");
     }
     view.write("crates/no-manifest/src/lib.rs", "");
@@ -78,10 +71,7 @@ fn members_are_those_that_the_patterns_name() {
         (r#"["crates/foo-*"]"#, "[]"),
         (r#"["crates/[ab]", "crates/foo-?"]"#, "[]"),
         (r#"["**"]"#, r#"["crates"]"#),
-        (
-            r#"["crates/*", "crates/a/", "./out/c"]"#,
-            r#"["crates/foo-x", "crates/a"]"#,
-        ),
+        (r#"["crates/*", "crates/a/", "./out/c"]"#, r#"["crates/foo-x", "crates/a"]"#),
         (r#"["deep/*/two", "none/*", "missing"]"#, "[]"),
         (r#"["../cargo/out/c", "/etc", "crates\\a", 7]"#, "[]"),
         (r#"["[", "crates/[", ""]"#, "[]"),
@@ -106,29 +96,14 @@ fn members_are_those_that_the_patterns_name() {
 fn members_of_node_are_those_of_npm_and_pnpm() {
     let sandbox = Sandbox::new();
     let view = directory(&sandbox, "node", &[]);
-    for path in [
-        "packages/a",
-        "packages/b",
-        "apps/web",
-        "apps/web/node_modules/x",
-        "tools/t",
-    ] {
+    for path in ["packages/a", "packages/b", "apps/web", "apps/web/node_modules/x", "tools/t"] {
         view.write(&format!("{path}/package.json"), "{}");
     }
-    view.write(
-        "package.json",
-        r#"{"workspaces": ["packages/*", "!packages/b"]}"#,
-    );
+    view.write("package.json", r#"{"workspaces": ["packages/*", "!packages/b"]}"#);
     assert_eq!(members(&view), ["node packages/a"]);
-    view.write(
-        "package.json",
-        r#"{"workspaces": {"packages": ["apps/**"]}}"#,
-    );
+    view.write("package.json", r#"{"workspaces": {"packages": ["apps/**"]}}"#);
     assert_eq!(members(&view), ["node apps/web"]);
-    view.write(
-        "pnpm-workspace.yaml",
-        "packages:\n  - tools/*\n  - '!apps/*'\n",
-    );
+    view.write("pnpm-workspace.yaml", "packages:\n  - tools/*\n  - '!apps/*'\n");
     assert_eq!(members(&view), ["node tools/t"]);
 }
 
@@ -162,11 +137,8 @@ fn manifests_that_cannot_be_used_are_warnings() {
 #[test]
 fn nothing_behind_a_symlink_is_read() {
     let sandbox = Sandbox::new();
-    let secret = directory(
-        &sandbox,
-        "secret",
-        &[("Cargo.toml", "[workspace]\n"), ("m/Cargo.toml", "")],
-    );
+    let secret =
+        directory(&sandbox, "secret", &[("Cargo.toml", "[workspace]\n"), ("m/Cargo.toml", "")]);
     let view = directory(&sandbox, "linked", &[]);
     symlink(secret.path("Cargo.toml"), view.path("Cargo.toml")).unwrap();
     symlink(secret.path("m"), view.path("Vox.toml")).unwrap();
@@ -174,10 +146,7 @@ fn nothing_behind_a_symlink_is_read() {
     assert_eq!(stacks(&view), [""; 0]);
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
     view.remove("Cargo.toml");
-    view.write(
-        "Cargo.toml",
-        "[workspace]\nmembers = [\"*\", \"out/*\", \"out/m\"]\n",
-    );
+    view.write("Cargo.toml", "[workspace]\nmembers = [\"*\", \"out/*\", \"out/m\"]\n");
     symlink(&secret.root, view.path("out")).unwrap();
     assert_eq!(members(&view), [""; 0]);
     // A pipe would block a reader.
@@ -194,12 +163,7 @@ fn names_of_a_stranger_reach_no_terminal_as_they_are() {
     view.write("Cargo.toml", "[workspace]\nmembers = [\"*\"]\n");
     view.write("\u{1b}[31mred/Cargo.toml", "");
     view.write("pnpm-workspace.yaml", "\u{7}: [");
-    for command in [
-        &["id"][..],
-        &["groups"],
-        &["groups", "\u{1b}[31mred/x"],
-        &["paths"],
-    ] {
+    for command in [&["id"][..], &["groups"], &["groups", "\u{1b}[31mred/x"], &["paths"]] {
         let run = view.run(command);
         assert_eq!(run.code, 0, "{command:?} {}", run.stderr);
         let shown = run.stdout + &run.stderr;

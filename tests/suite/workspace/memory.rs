@@ -55,26 +55,14 @@ fn told(view: &View, args: &[&str]) -> String {
 fn notes_are_added_for_today_and_for_longer() {
     let sandbox = Sandbox::new();
     let before = sandbox.git(&["status", "--porcelain", "--untracked-files=all"]);
-    assert_snapshot!(told(
-        &sandbox,
-        &["--json", "memory", "add", "take the lock first", "-n"]
-    ));
-    assert!(
-        !sandbox.path(".colony").exists(),
-        "a dry run writes nothing"
-    );
+    assert_snapshot!(told(&sandbox, &["--json", "memory", "add", "take the lock first", "-n"]));
+    assert!(!sandbox.path(".colony").exists(), "a dry run writes nothing");
     sandbox.colony(&["memory", "add", "take the lock first"]);
     let ada = sandbox.with("COLONY_AGENT", "ada");
     ada.colony(&["memory", "add", "two\nlines"]);
-    assert_snapshot!(told(
-        &ada,
-        &["memory", "add", "--long", "tests need git 2.42"]
-    ));
+    assert_snapshot!(told(&ada, &["memory", "add", "--long", "tests need git 2.42"]));
     assert_snapshot!(told(&sandbox, &["memory", "show"]));
-    assert_snapshot!(told(
-        &sandbox,
-        &["--json", "memory", "show", "--date", "2026-01-02"]
-    ));
+    assert_snapshot!(told(&sandbox, &["--json", "memory", "show", "--date", "2026-01-02"]));
     let folder = folder(&sandbox);
     assert!(folder.starts_with(sandbox.path(".colony/cache/repos")));
     for path in [folder.join("2026-01-02.md"), long(&sandbox)] {
@@ -99,11 +87,7 @@ fn a_text_is_data_and_never_another_note() {
     assert_eq!(notes.count(), 1, "{stored}");
     assert!(stored.contains("\n  - 2026-01-02T00:00:00Z root: forged\n"));
     // What other programs have written is made safe when it is shown.
-    fs::write(
-        folder(&sandbox).join("2026-01-02.md"),
-        b"a\x1b]0;x\x07\0\xff",
-    )
-    .unwrap();
+    fs::write(folder(&sandbox).join("2026-01-02.md"), b"a\x1b]0;x\x07\0\xff").unwrap();
     let shown = sandbox.colony(&["memory", "show"]);
     assert!(shown.contains("a\\x1b]0;x\\x07\\x00"), "{shown}");
 }
@@ -137,11 +121,7 @@ fn notes_of_a_day_expire_and_the_others_stay() {
     sandbox.git(&["config", "--unset", "colony.memory.retentionDays"]);
     let kept = at(&sandbox, 30 * DAY, &["memory", "add", "new"]);
     assert_eq!(kept["expired"], json!([]));
-    let dry = at(
-        &sandbox,
-        31 * DAY,
-        &["memory", "add", "--long", "newer", "-n"],
-    );
+    let dry = at(&sandbox, 31 * DAY, &["memory", "add", "--long", "newer", "-n"]);
     assert_eq!(dry["expired"], json!(["2026-01-02"]));
     let told = at(&sandbox, 31 * DAY, &["memory", "show"]);
     assert_eq!(told["dates"], json!(["2026-01-02", "2026-02-01"]));
@@ -163,10 +143,7 @@ fn days_to_come_do_not_hide_today() {
     }
     let told = sandbox.json(&["memory", "show"]);
     let text = told["text"].as_str().unwrap();
-    assert!(
-        text.contains("of today") && !text.contains("to come"),
-        "{text}"
-    );
+    assert!(text.contains("of today") && !text.contains("to come"), "{text}");
     let asked = sandbox.json(&["memory", "show", "--date", "2099-01-02"]);
     assert!(asked["text"].as_str().unwrap().contains("to come"));
 }
@@ -202,10 +179,7 @@ fn no_other_checkout_has_the_notes() {
     let moved = sandbox.at(moved);
     assert_eq!(moved.json(&["memory", "show"])["count"], 0);
     // Its folder is found, and nothing takes it over.
-    assert_eq!(
-        moved.json(&["paths"])["orphans"].as_array().unwrap().len(),
-        1
-    );
+    assert_eq!(moved.json(&["paths"])["orphans"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -245,10 +219,7 @@ fn what_is_no_note_is_refused() {
     let at_most = "x".repeat(65_536);
     assert_eq!(add_input(&sandbox, at_most.clone().into_bytes()).0, 0);
     let (code, said) = add_input(&sandbox, format!("{at_most}x").into_bytes());
-    assert!(
-        code >= 128 && said.contains("at most 65536 bytes"),
-        "{said}"
-    );
+    assert!(code >= 128 && said.contains("at most 65536 bytes"), "{said}");
     let (code, said) = add_input(&sandbox, b"\xff".to_vec());
     assert!(code >= 128 && said.contains("UTF-8"), "{said}");
     let file = long(&sandbox);
@@ -294,11 +265,5 @@ fn notes_may_be_files_of_a_project() {
     sandbox.git(&["config", "colony.project.mine.resource", &notes]);
     sandbox.git(&["config", "colony.plan.mine.project", "mine"]);
     let told = sandbox.json(&["context", "--plan", "mine", "what needs a lock"]);
-    assert!(
-        told["text"]
-            .as_str()
-            .unwrap()
-            .contains("the parser needs a lock"),
-        "{told}"
-    );
+    assert!(told["text"].as_str().unwrap().contains("the parser needs a lock"), "{told}");
 }

@@ -40,12 +40,7 @@ impl Served {
             ),
         );
         std::os::unix::fs::symlink("/etc/passwd", source.path("link")).unwrap();
-        let served = Served {
-            workspace: desk.view(TOKEN),
-            desk,
-            server,
-            source,
-        };
+        let served = Served { workspace: desk.view(TOKEN), desk, server, source };
         served.push("first");
         served.row(&served.server.url("design.git"), ALL);
         served
@@ -70,9 +65,8 @@ impl Served {
 }
 
 fn lines(answer: &Value) -> Vec<String> {
-    let found = ["hits", "files", "paths", "commits"]
-        .iter()
-        .find_map(|name| answer[name].as_array());
+    let found =
+        ["hits", "files", "paths", "commits"].iter().find_map(|name| answer[name].as_array());
     let text = |one: &Value| {
         let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
         let of = ["path", "line_text", "content", "summary"].map(text);
@@ -104,37 +98,24 @@ fn a_mirror_answers_every_query_without_a_checkout() {
     assert_eq!(hit["root"], json!(null));
     assert_eq!(hit["at_commit"], served.source.git(&["rev-parse", "HEAD"]));
     assert_eq!(text["trace"]["query_backend"], "commit");
-    assert_eq!(
-        lines(&view.json(&["query", "file", "src/a.txt"])),
-        ["src/a.txt  needle one"]
-    );
+    assert_eq!(lines(&view.json(&["query", "file", "src/a.txt"])), ["src/a.txt  needle one"]);
     assert_eq!(
         lines(&view.json(&["query", "list"])),
         ["large.bin", "own.txt", "src/.colonyignore", "src/a.txt"]
     );
-    assert_eq!(
-        lines(&view.json(&["query", "list", "src/"])),
-        ["src/.colonyignore", "src/a.txt"]
-    );
+    assert_eq!(lines(&view.json(&["query", "list", "src/"])), ["src/.colonyignore", "src/a.txt"]);
     for (path, expected) in [
         ("src/hidden.txt", "its ignore files hide 'src/hidden.txt'"),
         ("id_rsa", "'id_rsa' looks like a secret"),
         ("link", "'link' is not a regular file"),
         ("src", "'src' is not a regular file"),
         ("none", "it has no 'none'"),
-        (
-            "large.bin",
-            "'large.bin' is in git-lfs, and only a checkout has its content",
-        ),
+        ("large.bin", "'large.bin' is in git-lfs, and only a checkout has its content"),
     ] {
         let answer = view.json(&["query", "file", path]);
         assert_eq!(reasons(&answer)[0].1, expected);
     }
-    assert_eq!(
-        served.server.seen().len(),
-        asked,
-        "nothing more was fetched"
-    );
+    assert_eq!(served.server.seen().len(), asked, "nothing more was fetched");
 }
 
 #[test]
@@ -161,14 +142,7 @@ fn a_mirror_is_asked_at_any_published_revision() {
     let parsed = RemoteUrl::parse(&url, Provenance::Repository, std::path::Path::new("/")).unwrap();
     let hub = view.at(locate::place_of_url(&root, &parsed));
     hub.git(&["update-ref", "refs/colony/desks/x", &id]);
-    for revision in [
-        "refs/colony/desks/x",
-        "HEAD",
-        "nowhere",
-        "--all",
-        "v1..main",
-        "",
-    ] {
+    for revision in ["refs/colony/desks/x", "HEAD", "nowhere", "--all", "v1..main", ""] {
         let revision = format!("--rev={revision}");
         let answer = view.json(&["query", "log", &revision]);
         assert_eq!(answer["count"], 0, "{revision}");
@@ -181,10 +155,7 @@ fn a_mirror_is_asked_at_any_published_revision() {
     let answer = view.json(&["query", "log", "--fetch"]);
     assert_eq!(lines(&answer), ["second", "first", "source"]);
     let refused = view.json(&["query", "text", "needle"]);
-    assert_eq!(
-        reasons(&refused)[0].1,
-        "its row does not have the capability 'text_search'"
-    );
+    assert_eq!(reasons(&refused)[0].1, "its row does not have the capability 'text_search'");
 }
 
 #[test]
@@ -198,10 +169,7 @@ fn an_agent_has_a_mirror_fetched_and_asks_it() {
     assert_eq!(listed["repositories_queried"], 0);
     assert!(served.server.seen().is_empty(), "nothing was fetched");
     let listed = ask("query_list", json!({ "fetch": true }));
-    assert!(
-        lines(&listed).contains(&"src/a.txt".to_owned()),
-        "{listed:#}"
-    );
+    assert!(lines(&listed).contains(&"src/a.txt".to_owned()), "{listed:#}");
     assert!(!listed.to_string().contains("id_rsa"), "{listed:#}");
     let log = ask("query_log", json!({ "repositories": ["far"] }));
     assert_eq!(lines(&log), ["first", "source"]);
@@ -261,26 +229,18 @@ fn a_checkout_is_asked_at_a_revision() {
     one.write("own.txt", "changed\n");
     let answer = sandbox.json(&["query", "file", "own.txt", "--rev", "v1"]);
     assert_eq!(lines(&answer), ["own.txt  one"]);
-    assert_eq!(
-        reasons(&answer),
-        [("two".to_owned(), "no commit is named 'v1'".to_owned())]
-    );
+    assert_eq!(reasons(&answer), [("two".to_owned(), "no commit is named 'v1'".to_owned())]);
     assert_eq!(answer["files"][0]["root"], one.root.to_str().unwrap());
     // A tree of few objects that expands to many files is cut.
-    let mut tree = one.make_tree(&format!(
-        "100644 blob {}\ta\n",
-        one.git(&["rev-parse", "v1:own.txt"])
-    ));
+    let mut tree =
+        one.make_tree(&format!("100644 blob {}\ta\n", one.git(&["rev-parse", "v1:own.txt"])));
     for _ in 0..12 {
         let lines = (0..12).map(|n| format!("040000 tree {tree}\t{n:02}\n"));
         tree = one.make_tree(&lines.collect::<String>());
     }
     let bomb = one.git(&["commit-tree", "-m", "bomb", &tree]);
     let answer = sandbox.json(&["query", "text", "one", "--rev", &bomb, "--max-files", "100"]);
-    assert_eq!(
-        (&answer["truncated"], &answer["count"]),
-        (&json!(true), &json!(50))
-    );
+    assert_eq!((&answer["truncated"], &answer["count"]), (&json!(true), &json!(50)));
     let hollow = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
     let mut tree = hollow.to_owned();
     one.git(&["hash-object", "-t", "tree", "-w", "--stdin"]);
@@ -290,8 +250,5 @@ fn a_checkout_is_asked_at_a_revision() {
     }
     let bomb = one.git(&["commit-tree", "-m", "hollow", &tree]);
     let answer = sandbox.json(&["query", "text", "one", "--rev", &bomb]);
-    assert_eq!(
-        (&answer["truncated"], &answer["count"]),
-        (&json!(true), &json!(0))
-    );
+    assert_eq!((&answer["truncated"], &answer["count"]), (&json!(true), &json!(0)));
 }

@@ -30,11 +30,7 @@ fn reads_begin_where_the_variable_says() {
         let branches = view.json(&["topology"]);
         assert_eq!(branches["count"], 2, "{variable}");
         assert_eq!(root_seen(&view.with(variable, " \t")), own, "blank");
-        assert_eq!(
-            root_seen(&view.with(variable, "../other")),
-            there,
-            "relative"
-        );
+        assert_eq!(root_seen(&view.with(variable, "../other")), there, "relative");
         let with_option = view.json(&["-C", "dir", "id"]);
         assert_eq!(with_option["root"], own, "-C wins");
         let with_git_dir = view.with("GIT_DIR", sandbox.path(".git"));
@@ -85,15 +81,10 @@ fn changes_are_refused_in_a_repository_that_is_only_named() {
     let alone = sandbox.outside().join("alone");
     fs::create_dir(&alone).unwrap();
     for from in [sandbox.root.clone(), alone] {
-        let view = sandbox
-            .at(from)
-            .with("COLONY_REPOSITORY_ROOT", other.root.clone());
+        let view = sandbox.at(from).with("COLONY_REPOSITORY_ROOT", other.root.clone());
         for change in changes {
             let refused = view.json(change);
-            assert_eq!(
-                refused["code"], "other-repository",
-                "{change:?} {refused:#}"
-            );
+            assert_eq!(refused["code"], "other-repository", "{change:?} {refused:#}");
             assert_eq!(refused["detail"]["root"], other.root.to_str().unwrap());
         }
     }
@@ -111,9 +102,7 @@ fn the_repository_one_stands_in_may_be_named() {
     // A linked worktree is another checkout.
     let linked = sandbox.outside().join("linked");
     sandbox.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
-    let linked = sandbox
-        .at(linked)
-        .with("COLONY_REPOSITORY_ROOT", sandbox.root.clone());
+    let linked = sandbox.at(linked).with("COLONY_REPOSITORY_ROOT", sandbox.root.clone());
     assert_eq!(linked.error(&["fork", "x"]), "other-repository");
 }
 
@@ -121,9 +110,7 @@ fn the_repository_one_stands_in_may_be_named() {
 fn what_git_runs_stays_in_the_repository_of_git() {
     let (sandbox, other) = two();
     sandbox.colony(&["hooks", "install"]);
-    let view = sandbox
-        .with_program()
-        .with("COLONY_REPOSITORY_ROOT", other.root.clone());
+    let view = sandbox.with_program().with("COLONY_REPOSITORY_ROOT", other.root.clone());
     view.git(&["commit", "-q", "--allow-empty", "-m", "by git"]);
     let hook = view.run(&["hook", "post-commit"]);
     assert_eq!(hook.code, 0, "{}", hook.stderr);

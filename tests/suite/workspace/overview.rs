@@ -54,14 +54,8 @@ fn files_are_counted_by_extension_and_purpose() {
         ])
     );
     let number = |name: &str| answer[&format!("{name}_discovered")].as_u64().unwrap();
-    assert_eq!(
-        ["tests", "docs", "skills", "workflows", "contracts"].map(number),
-        [3, 1, 1, 1, 1]
-    );
-    assert!(
-        !view.path(".colony/cache/repos").exists(),
-        "a look keeps nothing"
-    );
+    assert_eq!(["tests", "docs", "skills", "workflows", "contracts"].map(number), [3, 1, 1, 1, 1]);
+    assert!(!view.path(".colony/cache/repos").exists(), "a look keeps nothing");
 }
 
 #[test]
@@ -69,21 +63,10 @@ fn a_refresh_is_kept_until_the_next_one() {
     let sandbox = Sandbox::new();
     let before = sandbox.git(&["status", "--porcelain"]);
     let fresh = sandbox.json(&["index", "--refresh"]);
-    assert_eq!(
-        sandbox.git(&["status", "--porcelain"]),
-        before,
-        "it hides itself from git"
-    );
-    assert!(
-        fs::metadata(fresh["index_path"].as_str().unwrap())
-            .unwrap()
-            .is_file()
-    );
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), before, "it hides itself from git");
+    assert!(fs::metadata(fresh["index_path"].as_str().unwrap()).unwrap().is_file());
     let kept = sandbox.json(&["index"]);
-    assert_eq!(
-        (&kept["cached"], &kept["stale"]),
-        (&json!(true), &json!(false))
-    );
+    assert_eq!((&kept["cached"], &kept["stale"]), (&json!(true), &json!(false)));
     assert_eq!(kept["indexed_at"], fresh["indexed_at"]);
     sandbox.write("new.txt", "");
     let kept = sandbox.json(&["index"]);
@@ -129,21 +112,14 @@ fn what_killed_commands_left_is_deleted_when_it_is_old() {
     let folder = kept.parent().unwrap();
     let long_ago = |path: &std::path::Path| {
         std::fs::write(path, "x").unwrap();
-        let ended = sandbox
-            .process("touch")
-            .args(["-d", "2001-01-01"])
-            .arg(path)
-            .status();
+        let ended = sandbox.process("touch").args(["-d", "2001-01-01"]).arg(path).status();
         assert!(ended.unwrap().success());
     };
     let objects = sandbox.path(".git/objects");
     let caches = sandbox.path(".git/colony/cache");
     std::fs::create_dir_all(&caches).unwrap();
-    let all_old = [
-        folder.join("tmp-0123abcd"),
-        objects.join(".tmpAb3dEf"),
-        caches.join("tmp-Ab3dEf"),
-    ];
+    let all_old =
+        [folder.join("tmp-0123abcd"), objects.join(".tmpAb3dEf"), caches.join("tmp-Ab3dEf")];
     for old in &all_old {
         long_ago(old);
     }
@@ -181,13 +157,8 @@ fn the_cache_hides_itself_by_a_whole_file() {
     let trace = sandbox.outside().join("trace");
     std::fs::remove_dir_all(sandbox.path(".colony/cache")).unwrap();
     let mut command = sandbox.process("strace");
-    command
-        .args(["-f", "-e", "trace=openat,renameat", "-o"])
-        .arg(&trace);
-    let ran = command
-        .arg(sandbox.program().get_program())
-        .args(["index", "--refresh"])
-        .output();
+    command.args(["-f", "-e", "trace=openat,renameat", "-o"]).arg(&trace);
+    let ran = command.arg(sandbox.program().get_program()).args(["index", "--refresh"]).output();
     assert!(ran.unwrap().status.success());
     let calls = std::fs::read_to_string(trace).unwrap();
     assert!(!calls.contains("\".gitignore\", O_WRONLY"), "{calls}");

@@ -50,14 +50,7 @@ fn what_commands_have_made_is_in_a_listed_place() {
         let under = |place: &&&Value| path.starts_with(place["path"].as_str().unwrap());
         folders.iter().any(|place| under(&place))
     };
-    for name in [
-        "worktree-state",
-        "state",
-        "kept-files",
-        "hub",
-        "shared-root",
-        "decisions",
-    ] {
+    for name in ["worktree-state", "state", "kept-files", "hub", "shared-root", "decisions"] {
         let place = place(&answer, name);
         assert_eq!(place["exists"], true, "{name}");
         assert!(place["bytes"].as_u64().unwrap() > 0, "{name}");
@@ -65,28 +58,16 @@ fn what_commands_have_made_is_in_a_listed_place() {
     // Outside of git's own files and the working tree, nothing of ours is anywhere else.
     let mut open = vec![sandbox.outside()];
     while let Some(path) = open.pop() {
-        let is_own = path
-            .file_name()
-            .is_some_and(|name| name.to_str().unwrap().contains("colony"));
-        let is_of_git = ["refs", "logs", "objects"]
-            .iter()
-            .any(|name| path.ends_with(name));
+        let is_own = path.file_name().is_some_and(|name| name.to_str().unwrap().contains("colony"));
+        let is_of_git = ["refs", "logs", "objects"].iter().any(|name| path.ends_with(name));
         if is_of_git {
             continue;
         }
         if path.is_dir() && !listed(&path) {
-            open.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
         let is_folder_of_user = path.ends_with(".local/share/git-colony");
-        assert!(
-            !is_own || listed(&path) || is_folder_of_user,
-            "{}",
-            path.display()
-        );
+        assert!(!is_own || listed(&path) || is_folder_of_user, "{}", path.display());
     }
 }
 
@@ -105,10 +86,7 @@ fn deletable_places_may_be_deleted() {
             fs::remove_dir_all(place["path"].as_str().unwrap()).unwrap();
         }
     }
-    assert_eq!(
-        (sandbox.visible_state(), sandbox.json(&["checkpoints"])),
-        before
-    );
+    assert_eq!((sandbox.visible_state(), sandbox.json(&["checkpoints"])), before);
     let found = |answer: Value| answer["hits"].as_array().unwrap().len();
     sandbox.colony(&["map"]);
     assert_eq!(found(sandbox.json(&["search", "two"])), 1);
@@ -117,10 +95,7 @@ fn deletable_places_may_be_deleted() {
 #[test]
 fn folders_of_another_id_are_orphans() {
     let sandbox = Sandbox::new();
-    let id = sandbox.json(&["id"])["repository_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = sandbox.json(&["id"])["repository_id"].as_str().unwrap().to_owned();
     assert_eq!(sandbox.json(&["paths"])["orphans"], json!([]));
     sandbox.write(&format!(".colony/cache/repos/{id}/repo_index.json"), "{}");
     sandbox.write(".colony/cache/repos/not-an-id/x", "x");
@@ -131,11 +106,7 @@ fn folders_of_another_id_are_orphans() {
     let path = sandbox.path(".colony/cache/repos").join(&id);
     let expected = json!([{ "repository_id": id, "path": path.to_str().unwrap(), "bytes": 2 }]);
     assert_eq!(answer["orphans"], expected);
-    assert!(
-        sandbox
-            .colony(&["paths"])
-            .contains(&format!("orphan of {id}"))
-    );
+    assert!(sandbox.colony(&["paths"]).contains(&format!("orphan of {id}")));
     // A folder behind a symlink is not one of this checkout.
     fs::rename(sandbox.path(".colony"), sandbox.outside().join("away")).unwrap();
     std::os::unix::fs::symlink(sandbox.outside().join("away"), sandbox.path(".colony")).unwrap();
@@ -149,11 +120,7 @@ fn places_without_a_working_tree_are_those_that_remain() {
         let answer = view.json(&["paths"]);
         let places = answer["places"].as_array().unwrap().iter();
         let of = |place: &Value| place["of"].as_str().unwrap().to_owned();
-        places
-            .map(of)
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect::<Vec<_>>()
+        places.map(of).collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     assert_eq!(names(&bare), ["repository", "tree", "user", "worktree"]);
     let none = bare.outside().join("none");

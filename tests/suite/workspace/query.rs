@@ -31,13 +31,7 @@ fn hits(view: &View, words: &[&str]) -> String {
     for hit in answer["hits"].as_array().unwrap_or(&Vec::new()) {
         let text = |name: &str| hit[name].as_str().unwrap().to_owned();
         let (number, line) = (&hit["line_number"], text("line_text"));
-        writeln!(
-            told,
-            "{} {}:{number} {line}",
-            text("display_name"),
-            text("path")
-        )
-        .unwrap();
+        writeln!(told, "{} {}:{number} {line}", text("display_name"), text("path")).unwrap();
     }
     told
 }
@@ -45,9 +39,7 @@ fn hits(view: &View, words: &[&str]) -> String {
 pub(super) fn reasons(answer: &Value) -> Vec<(String, String)> {
     let skipped = answer["skipped"].as_array().unwrap().iter();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
-    skipped
-        .map(|one| (text(one, "display_name"), text(one, "reason")))
-        .collect()
+    skipped.map(|one| (text(one, "display_name"), text(one, "reason"))).collect()
 }
 
 #[test]
@@ -60,49 +52,22 @@ fn lines_are_found_in_every_repository_in_order() {
         hits(&sandbox, &["NEEDLE"]),
         "one a/new.txt:1 untracked needle\none b.txt:1 Needle\none b.txt:3 needle two\ntwo z.txt:1 a needle\n"
     );
-    assert_eq!(
-        hits(&sandbox, &["Needle", "--case-sensitive"]),
-        "one b.txt:1 Needle\n"
-    );
-    assert_eq!(
-        hits(&sandbox, &["^n.*e two$", "--regex"]),
-        "one b.txt:3 needle two\n"
-    );
+    assert_eq!(hits(&sandbox, &["Needle", "--case-sensitive"]), "one b.txt:1 Needle\n");
+    assert_eq!(hits(&sandbox, &["^n.*e two$", "--regex"]), "one b.txt:3 needle two\n");
     assert_eq!(hits(&sandbox, &["^n.*e two$"]), "");
-    assert_eq!(
-        hits(&sandbox, &["needle", "--repo", "two"]),
-        "two z.txt:1 a needle\n"
-    );
-    let id = two.json(&["id"])["repository_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    assert_eq!(hits(&sandbox, &["needle", "--repo", "two"]), "two z.txt:1 a needle\n");
+    let id = two.json(&["id"])["repository_id"].as_str().unwrap().to_owned();
     for name in [&id, &id[..6], two.root.to_str().unwrap()] {
-        assert_eq!(
-            hits(&sandbox, &["needle", "--repo", name]),
-            "two z.txt:1 a needle\n"
-        );
+        assert_eq!(hits(&sandbox, &["needle", "--repo", name]), "two z.txt:1 a needle\n");
     }
     let cut = sandbox.json(&["query", "text", "needle", "--max-matches", "1"]);
-    assert_eq!(
-        (&cut["count"], &cut["truncated"]),
-        (&json!(2), &json!(true))
-    );
-    assert_eq!(
-        sandbox.json(&["query", "text", "needle"])["truncated"],
-        false
-    );
+    assert_eq!((&cut["count"], &cut["truncated"]), (&json!(2), &json!(true)));
+    assert_eq!(sandbox.json(&["query", "text", "needle"])["truncated"], false);
     let cut = sandbox.json(&["query", "text", "needle", "--max-files", "1"]);
-    assert_eq!(
-        (&cut["count"], &cut["truncated"]),
-        (&json!(1), &json!(true))
-    );
+    assert_eq!((&cut["count"], &cut["truncated"]), (&json!(1), &json!(true)));
     // A text that looks like an option is none.
     two.write("z.txt", "--output=x\n");
-    assert_eq!(
-        hits(&sandbox, &["--", "--output=x"]),
-        "two z.txt:1 --output=x\n"
-    );
+    assert_eq!(hits(&sandbox, &["--", "--output=x"]), "two z.txt:1 --output=x\n");
 }
 
 #[test]
@@ -118,14 +83,8 @@ fn an_answer_says_who_was_asked_and_who_was_not() {
     assert_eq!(trace["source_plane"], "cli");
     assert_eq!(trace["query_kind"], "query_text");
     assert_eq!(trace["query_backend"], "working_tree");
-    assert_eq!(
-        trace["workspace_repository_id"],
-        sandbox.json(&["id"])["repository_id"]
-    );
-    assert_eq!(
-        trace["target_repository_ids"][0],
-        one.json(&["id"])["repository_id"]
-    );
+    assert_eq!(trace["workspace_repository_id"], sandbox.json(&["id"])["repository_id"]);
+    assert_eq!(trace["target_repository_ids"][0], one.json(&["id"])["repository_id"]);
     assert_eq!(answer["skipped"][0]["access_mode"], "remote_git_host");
     assert_eq!(answer["skipped"][0]["repository_id"], "far");
     insta::assert_snapshot!(sandbox.colony(&["query", "text", "needle"]), @r"
@@ -134,25 +93,11 @@ fn an_answer_says_who_was_asked_and_who_was_not() {
     ");
     // Nothing found is an answer; a query that cannot be used is a refusal.
     assert_eq!(sandbox.run(&["query", "text", "nowhere"]).code, 1);
-    assert_eq!(
-        sandbox.error(&["query", "text", "(", "--regex"]),
-        "invalid-value"
-    );
+    assert_eq!(sandbox.error(&["query", "text", "(", "--regex"]), "invalid-value");
     assert_eq!(sandbox.error(&["query", "text", ""]), "invalid-value");
-    assert_eq!(
-        sandbox.error(&["query", "text", "x", "--repo", "nobody"]),
-        "repository-not-found"
-    );
-    assert_eq!(
-        sandbox
-            .run(&["query", "text", "x", "--repo", "nobody"])
-            .code,
-        128
-    );
-    assert_eq!(
-        sandbox.json(&["query", "text", "x", "--repo", "far"])["repositories_queried"],
-        0
-    );
+    assert_eq!(sandbox.error(&["query", "text", "x", "--repo", "nobody"]), "repository-not-found");
+    assert_eq!(sandbox.run(&["query", "text", "x", "--repo", "nobody"]).code, 128);
+    assert_eq!(sandbox.json(&["query", "text", "x", "--repo", "far"])["repositories_queried"], 0);
     sandbox.write(FILE, "schema_version: 7\n");
     assert_eq!(sandbox.error(&["query", "text", "x"]), "catalog-invalid");
 }
@@ -162,23 +107,13 @@ fn a_row_is_asked_only_for_what_it_has() {
     let (sandbox, one, _) = workspace();
     one.write("b.txt", "needle\n");
     let path = one.root.display();
-    for (capability, allowed) in [
-        ("text_search", "text"),
-        ("read_file", "file"),
-        ("history_search", "log"),
-    ] {
+    for (capability, allowed) in
+        [("text_search", "text"), ("read_file", "file"), ("history_search", "log")]
+    {
         sandbox.write(FILE, format!("schema_version: 1\nrepositories:\n  - root_path: {path}\n    capabilities: [{capability}]\n"));
-        for (query, words) in [
-            ("text", &["needle"][..]),
-            ("file", &["b.txt"]),
-            ("log", &[]),
-        ] {
+        for (query, words) in [("text", &["needle"][..]), ("file", &["b.txt"]), ("log", &[])] {
             let answer = sandbox.json(&[&["query", query], words].concat());
-            assert_eq!(
-                answer["ok"],
-                query == allowed,
-                "{capability} {query} {answer}"
-            );
+            assert_eq!(answer["ok"], query == allowed, "{capability} {query} {answer}");
             assert_eq!(reasons(&answer).is_empty(), query == allowed);
         }
     }
@@ -218,10 +153,7 @@ fn hidden_and_secret_files_are_in_no_answer() {
     symlink(one.path("secret"), one.path("linked")).unwrap();
     one.git(&["add", "-f", "secret/a.txt", ".env", "id_rsa", "link"]);
     one.git(&["commit", "-qm", "all of it"]);
-    assert_eq!(
-        hits(&sandbox, &["needle"]),
-        "one deep/top.txt:1 needle\none kept.log:1 needle\n"
-    );
+    assert_eq!(hits(&sandbox, &["needle"]), "one deep/top.txt:1 needle\none kept.log:1 needle\n");
     let mut told = String::new();
     for path in [
         "kept.log",
@@ -243,11 +175,7 @@ fn hidden_and_secret_files_are_in_no_answer() {
         let answer = sandbox.json(&["query", "file", path, "--repo", "one"]);
         let reason = match reasons(&answer).first() {
             Some((_, reason)) => reason.clone(),
-            None => answer["files"][0]["content"]
-                .as_str()
-                .unwrap()
-                .trim()
-                .to_owned(),
+            None => answer["files"][0]["content"].as_str().unwrap().trim().to_owned(),
         };
         writeln!(told, "{path}: {reason}").unwrap();
     }
@@ -287,21 +215,11 @@ fn a_file_is_read_in_each_repository_and_cut_at_a_character() {
     assert_eq!(answer["truncated"], true);
     let absolute = one.path("b.txt");
     let answer = sandbox.json(&["query", "file", absolute.to_str().unwrap()]);
-    assert_eq!(
-        (&answer["count"], &answer["files"][0]["path"]),
-        (&json!(1), &json!("b.txt"))
-    );
+    assert_eq!((&answer["count"], &answer["files"][0]["path"]), (&json!(1), &json!("b.txt")));
     let outside = sandbox.json(&["query", "file", "/etc/passwd"]);
-    assert_eq!(
-        (&outside["ok"], outside["skipped"].as_array().unwrap().len()),
-        (&json!(false), 3)
-    );
+    assert_eq!((&outside["ok"], outside["skipped"].as_array().unwrap().len()), (&json!(false), 3));
     for path in ["../two/own.txt", ".git/config", "a/../../x", ""] {
-        assert_eq!(
-            sandbox.error(&["query", "file", path]),
-            "path-outside",
-            "{path}"
-        );
+        assert_eq!(sandbox.error(&["query", "file", path]), "path-outside", "{path}");
     }
     let sneaky = format!("{}/../two/own.txt", one.root.display());
     assert_eq!(sandbox.json(&["query", "file", &sneaky])["count"], 0);
@@ -311,12 +229,7 @@ fn a_file_is_read_in_each_repository_and_cut_at_a_character() {
 #[test]
 fn commits_are_those_that_git_shows_filtered_before_the_cut() {
     let (sandbox, one, two) = workspace();
-    for (name, text) in [
-        ("x", "Fix (a.b"),
-        ("y", "other"),
-        ("x", "more"),
-        ("y", "last"),
-    ] {
+    for (name, text) in [("x", "Fix (a.b"), ("y", "other"), ("x", "more"), ("y", "last")] {
         one.write(name, text);
         one.git(&["add", "-A"]);
         one.git(&["commit", "-qm", text]);
@@ -324,44 +237,25 @@ fn commits_are_those_that_git_shows_filtered_before_the_cut() {
     let summaries = |words: &[&str]| {
         let answer = sandbox.json(&[&["query", "log", "--repo", "one"], words].concat());
         let commits = answer["commits"].as_array().unwrap().iter();
-        let found: Vec<_> = commits
-            .map(|one| one["summary"].as_str().unwrap().to_owned())
-            .collect();
+        let found: Vec<_> =
+            commits.map(|one| one["summary"].as_str().unwrap().to_owned()).collect();
         (found.join(" "), answer["truncated"].as_bool().unwrap())
     };
-    assert_eq!(
-        summaries(&[]),
-        ("last more other Fix (a.b one".to_owned(), false)
-    );
+    assert_eq!(summaries(&[]), ("last more other Fix (a.b one".to_owned(), false));
     assert_eq!(summaries(&["-n", "2"]), ("last more".to_owned(), true));
-    assert_eq!(
-        summaries(&["Fix (a.b", "-n", "1"]),
-        ("Fix (a.b".to_owned(), false)
-    );
+    assert_eq!(summaries(&["Fix (a.b", "-n", "1"]), ("Fix (a.b".to_owned(), false));
     assert_eq!(summaries(&["fix"]), (String::new(), false));
-    assert_eq!(
-        summaries(&["--path", "x"]),
-        ("more Fix (a.b".to_owned(), false)
-    );
-    assert_eq!(
-        summaries(&["--path", "*"]),
-        (String::new(), false),
-        "a path is no pattern"
-    );
+    assert_eq!(summaries(&["--path", "x"]), ("more Fix (a.b".to_owned(), false));
+    assert_eq!(summaries(&["--path", "*"]), (String::new(), false), "a path is no pattern");
     assert_eq!(summaries(&["--", "--all"]), (String::new(), false));
     let answer = sandbox.json(&["query", "log", "-n", "1"]);
-    assert_eq!(
-        answer["commits"][1]["commit"],
-        two.git(&["rev-parse", "HEAD"])
-    );
+    assert_eq!(answer["commits"][1]["commit"], two.git(&["rev-parse", "HEAD"]));
     assert_eq!(answer["commits"][1]["author"], "Ada");
     let empty = sandbox.at(sandbox.outside().join("two"));
     empty.git(&["checkout", "-q", "--orphan", "none"]);
     let answer = sandbox.json(&["query", "log"]);
     assert!(
-        reasons(&answer)
-            .iter()
-            .any(|(name, why)| name == "two" && why == "it has no commit yet")
+        reasons(&answer).iter().any(|(name, why)| name == "two" && why == "it has no commit yet")
     );
 }
 
@@ -388,12 +282,9 @@ fn nothing_that_a_repository_configures_is_run() {
     one.write(".gitattributes", "* filter=x diff=x\n");
     one.git(&["config", "diff.x.textconv", evil]);
     one.git(&["config", "diff.x.command", evil]);
-    for words in [
-        &["text", "one"][..],
-        &["file", "own.txt"],
-        &["log"],
-        &["log", "--path", "own.txt"],
-    ] {
+    for words in
+        [&["text", "one"][..], &["file", "own.txt"], &["log"], &["log", "--path", "own.txt"]]
+    {
         let answer = sandbox.json(&[&["query"], words].concat());
         assert!(answer["count"].as_u64().unwrap() > 0, "{words:?} {answer}");
     }
@@ -406,10 +297,7 @@ fn without_a_catalog_this_repository_is_asked() {
     let sandbox = Sandbox::new();
     sandbox.write("new.txt", "needle\n");
     let before = sandbox.visible_state();
-    assert_eq!(
-        hits(&sandbox, &["needle"]),
-        "this repository new.txt:1 needle\n"
-    );
+    assert_eq!(hits(&sandbox, &["needle"]), "this repository new.txt:1 needle\n");
     assert_eq!(sandbox.json(&["query", "file", "new.txt"])["count"], 1);
     assert_eq!(sandbox.json(&["query", "log"])["count"], 1);
     assert_eq!(sandbox.visible_state(), before);
@@ -422,13 +310,7 @@ fn without_a_catalog_this_repository_is_asked() {
 fn directories_of_programs_are_left_out_only_without_git() {
     let sandbox = Sandbox::new();
     let none = sandbox.at(sandbox.outside().join("build"));
-    for path in [
-        "a.txt",
-        "vendor/x.txt",
-        "src/target/x.txt",
-        "src/b.txt",
-        "node_modules",
-    ] {
+    for path in ["a.txt", "vendor/x.txt", "src/target/x.txt", "src/b.txt", "node_modules"] {
         none.write(path, "needle\n");
     }
     symlink("/etc", none.path("etc")).unwrap();
@@ -440,10 +322,7 @@ fn directories_of_programs_are_left_out_only_without_git() {
     let answer = none.json(&["query", "file", "vendor/x.txt"]);
     assert_eq!(answer["count"], 0);
     sandbox.write("vendor/x.txt", "needle\n");
-    assert_eq!(
-        hits(&sandbox, &["needle"]),
-        "this repository vendor/x.txt:1 needle\n"
-    );
+    assert_eq!(hits(&sandbox, &["needle"]), "this repository vendor/x.txt:1 needle\n");
 }
 
 #[test]
@@ -453,10 +332,7 @@ fn ignore_files_that_cannot_be_read_hide_their_directory() {
     sandbox.write("in/rules", "hidden.txt\n");
     std::os::unix::fs::symlink("rules", sandbox.root.join("in/.colonyignore")).unwrap();
     sandbox.write("shown.txt", "needle\n");
-    assert_eq!(
-        hits(&sandbox, &["needle"]),
-        "this repository shown.txt:1 needle\n"
-    );
+    assert_eq!(hits(&sandbox, &["needle"]), "this repository shown.txt:1 needle\n");
 }
 
 #[test]
@@ -509,10 +385,7 @@ fn a_commit_keeps_its_parts_whatever_is_in_them() {
     assert_eq!(commit["commit"], sandbox.git(&["rev-parse", "HEAD"]));
     assert_eq!(commit["summary"], "one\ttwo|three %H");
     assert_eq!(commit["author"], "A | B\tC");
-    assert_eq!(
-        commit["authored_at"],
-        sandbox.git(&["log", "-1", "--format=%aI"])
-    );
+    assert_eq!(commit["authored_at"], sandbox.git(&["log", "-1", "--format=%aI"]));
 }
 
 #[test]
@@ -547,11 +420,7 @@ fn an_index_is_asked_where_there_is_one() {
     let hit = &found["hits"][0];
     assert_eq!(
         (&hit["path"], &hit["line_number"], &hit["line_text"]),
-        (
-            &json!("src/lib.rs"),
-            &json!(1),
-            &json!("fn parse_header() {}")
-        )
+        (&json!("src/lib.rs"), &json!(1), &json!("fn parse_header() {}"))
     );
     assert_eq!(found["trace"]["query_backend"], "search_index");
     assert_eq!((one.visible_state(), two.visible_state()), before);

@@ -11,10 +11,7 @@ const STACKS: [(&str, &[(&str, &str)]); 7] = [
     (
         "cargo",
         &[
-            (
-                "Cargo.toml",
-                "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/no\"]\n",
-            ),
+            ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/no\"]\n"),
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/no/Cargo.toml", "[package]\nname = \"no\"\n"),
         ],
@@ -40,10 +37,7 @@ const STACKS: [(&str, &[(&str, &str)]); 7] = [
     ),
     ("python", &[("pyproject.toml", "[project]\nname = \"x\"\n")]),
     ("go", &[("go.mod", "module example.com/foo/v2\n")]),
-    (
-        "broken",
-        &[("Cargo.toml", "[workspace\n"), ("package.json", "{")],
-    ),
+    ("broken", &[("Cargo.toml", "[workspace\n"), ("package.json", "{")]),
     ("nothing", &[("a.txt", "a\n")]),
 ];
 
@@ -89,14 +83,7 @@ fn every_shape_has_an_answer_for_people_and_programs() {
     python.git(&["init", "-q", "-b", "main", "nested"]);
     show(&sandbox, &mut all, "nested, unborn", python.path("nested"));
     let linked = sandbox.outside().join("linked");
-    python.git(&[
-        "worktree",
-        "add",
-        "-q",
-        "-b",
-        "side",
-        linked.to_str().unwrap(),
-    ]);
+    python.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().unwrap()]);
     show(&sandbox, &mut all, "linked worktree", linked);
     let go = sandbox.outside().join("go");
     let url = go.to_str().unwrap();

@@ -23,21 +23,11 @@ fn a_file_is_checked_by_its_format() {
         sandbox.write(path, text);
         let answer = sandbox.json(&["validate", path]);
         assert_eq!(answer["ok"], answer["valid"], "{path}");
-        write!(
-            told,
-            "{path} {} {}",
-            answer["checked_as"].as_str().unwrap(),
-            answer["valid"]
-        )
-        .unwrap();
+        write!(told, "{path} {} {}", answer["checked_as"].as_str().unwrap(), answer["valid"])
+            .unwrap();
         for problem in answer["problems"].as_array().unwrap() {
             let message = problem["message"].as_str().unwrap();
-            write!(
-                told,
-                " | {}:{} {message}",
-                problem["line"], problem["column"]
-            )
-            .unwrap();
+            write!(told, " | {}:{} {message}", problem["line"], problem["column"]).unwrap();
         }
         told.push('\n');
     }
@@ -66,10 +56,7 @@ fn rust_is_parsed_by_rustfmt_where_it_is_installed() {
     sandbox.write("rustfmt.toml", "not toml at all [\n");
     let fake = sandbox.stand_in("rustfmt", "if grep -q 'let ='; then echo 'error: expected pattern' >&2; echo ' --> <stdin>:2:9' >&2; exit 1; fi; exit 0");
     let good = fake.json(&["validate", "good.rs"]);
-    assert_eq!(
-        (&good["valid"], &good["checked_as"]),
-        (&true.into(), &"rust".into())
-    );
+    assert_eq!((&good["valid"], &good["checked_as"]), (&true.into(), &"rust".into()));
     let bad = fake.json(&["validate", "bad.rs"]);
     assert_eq!(bad["problems"][0]["line"], 2);
     assert_eq!(bad["problems"][0]["message"], "expected pattern");
@@ -86,25 +73,12 @@ fn rust_is_parsed_by_rustfmt_where_it_is_installed() {
 fn only_files_inside_are_checked() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.outside().join("secret.json"), "{").unwrap();
-    symlink(
-        sandbox.outside().join("secret.json"),
-        sandbox.path("out.json"),
-    )
-    .unwrap();
+    symlink(sandbox.outside().join("secret.json"), sandbox.path("out.json")).unwrap();
     symlink("a.txt", sandbox.path("in.json")).unwrap();
     assert_eq!(sandbox.error(&["validate", "out.json"]), "path-outside");
-    assert_eq!(
-        sandbox.error(&["validate", "../secret.json"]),
-        "path-outside"
-    );
-    assert_eq!(
-        sandbox.error(&["validate", "missing.json"]),
-        "path-not-found"
-    );
+    assert_eq!(sandbox.error(&["validate", "../secret.json"]), "path-outside");
+    assert_eq!(sandbox.error(&["validate", "missing.json"]), "path-not-found");
     assert_eq!(sandbox.error(&["validate", "dir"]), "invalid-value");
     let answer = sandbox.json(&["validate", "in.json"]);
-    assert_eq!(
-        (&answer["valid"], &answer["problems"][0]["line"]),
-        (&false.into(), &1.into())
-    );
+    assert_eq!((&answer["valid"], &answer["problems"][0]["line"]), (&false.into(), &1.into()));
 }

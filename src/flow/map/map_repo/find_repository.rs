@@ -65,9 +65,7 @@ pub(super) fn in_directory(
     let none = |what: String| {
         let message = format!("the repository in '{shown}' has no {what}");
         let hint = format!("git -C {} branch --all", shell_word(&shown));
-        Error::new(Code::RevisionNotFound, message)
-            .unchanged()
-            .hint(hint)
+        Error::new(Code::RevisionNotFound, message).unchanged().hint(hint)
     };
     let of_branch = || match &branch {
         Some(branch) if request.branch.is_some() => none(format!("branch '{branch}'")),
@@ -144,11 +142,7 @@ fn open(session: &Session, directory: &Path) -> Result<There> {
         }
         Err(error) if error.code() == Code::BareRepository => {
             let store = BareRepo::open(directory)?;
-            Ok(There {
-                head: store.head()?,
-                base: directory.to_owned(),
-                store,
-            })
+            Ok(There { head: store.head()?, base: directory.to_owned(), store })
         }
         Err(error) if error.code() == Code::NotARepository => {
             let message = format!("{shown} is in no git repository");

@@ -96,10 +96,7 @@ pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
         };
         op = map::record_own(session, &places, record)?.op;
     }
-    Ok(MapRepoReport {
-        op,
-        ..report(found, result, dry_run)
-    })
+    Ok(MapRepoReport { op, ..report(found, result, dry_run) })
 }
 
 fn report(found: FoundRepository, result: MapResult, dry_run: bool) -> MapRepoReport {

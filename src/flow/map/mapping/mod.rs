@@ -96,10 +96,7 @@ pub fn with_job<T>(
         made_by: made.map(|made| made.recipe),
         scope_id: &row.scope_id,
         selection: &row.selection,
-        limits: Limits {
-            records: row.limits.records as usize,
-            tokens: row.limits.tokens as usize,
-        },
+        limits: Limits { records: row.limits.records as usize, tokens: row.limits.tokens as usize },
         tokenizer: how.tokenizer,
         most_entries: session.settings.map.max_entries as usize,
         literature: reader.as_ref().map(|reader| Shelf {
@@ -132,10 +129,7 @@ impl<'a> Mapper<'a> {
     /// `cache-unusable` if there is not enough memory.
     pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
-        Ok(Mapper {
-            lasts: false,
-            ..mapper
-        })
+        Ok(Mapper { lasts: false, ..mapper })
     }
 
     fn with(
@@ -192,10 +186,7 @@ impl<'a> Mapper<'a> {
             };
             self.map_job(job, row, &mapped)
         })?;
-        let result = MapResult {
-            scope_id: scope.to_owned(),
-            ..result
-        };
+        let result = MapResult { scope_id: scope.to_owned(), ..result };
         if self.lasts {
             announce_mapped(self.how.session, row, &result);
         }
@@ -219,12 +210,9 @@ impl<'a> Mapper<'a> {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::new(
-            Code::Locked,
-            format!("other processes keep mapping '{}'", mapped.scope),
-        )
-        .unchanged()
-        .hint("git colony map"))
+        Err(Error::new(Code::Locked, format!("other processes keep mapping '{}'", mapped.scope))
+            .unchanged()
+            .hint("git colony map"))
     }
 
     /// Maps a row, unless another process has mapped it meanwhile.
@@ -234,29 +222,20 @@ impl<'a> Mapper<'a> {
         job: &Job<'_>,
         mapped: &Mapped<'_>,
     ) -> Result<Option<MapResult>> {
-        let before = self
-            .table
-            .find(mapped.worktree, mapped.scope)
-            .map_err(unusable)?;
-        let known = before
-            .as_ref()
-            .filter(|known| known.recipe == mapped.recipe);
+        let before = self.table.find(mapped.worktree, mapped.scope).map_err(unusable)?;
+        let known = before.as_ref().filter(|known| known.recipe == mapped.recipe);
         let settled = known.filter(|known| self.is_settled(known, row));
         if let Some(known) = settled.filter(|known| known.revision == mapped.revision) {
             let totals = known.totals;
             let is_other = mapped.follows != known.follows.as_deref();
             if is_other && (mapped.follows.is_some() || known.is_invalidated()) {
-                let noted = self
-                    .table
-                    .write(before.as_ref(), mapped, &Changes::default());
+                let noted = self.table.write(before.as_ref(), mapped, &Changes::default());
                 if noted.map_err(unusable)?.is_none() {
                     return Ok(None);
                 }
             }
             let left_out = mapping::left_out(&self.table, known)?;
-            return Ok(Some(
-                MapResult::already(row, totals).with_left_out(left_out),
-            ));
+            return Ok(Some(MapResult::already(row, totals).with_left_out(left_out)));
         }
         let outcome = mapping::map(job, &self.table, known, &mut self.cuts)?;
         let written = self.table.write(before.as_ref(), mapped, &outcome.changes);

@@ -119,11 +119,7 @@ impl MapResult {
         let afresh = before.filter(|_| outcome.changes.afresh);
         let removed = afresh.map_or(outcome.removed.len() as u64, |before| before.pages);
         let is_same = before.is_some() && added + removed == 0;
-        let status = if is_same {
-            MapStatus::AlreadyMapped
-        } else {
-            MapStatus::Mapped
-        };
+        let status = if is_same { MapStatus::AlreadyMapped } else { MapStatus::Mapped };
         let mut result = MapResult::of(row, status, totals);
         result.size.pages_added = added;
         result.size.pages_removed = removed;

@@ -88,13 +88,9 @@ impl CargoOutput {
             self.is_cut = true;
             return;
         }
-        let code = message
-            .get("code")
-            .and_then(|code| code.get("code")?.as_str());
+        let code = message.get("code").and_then(|code| code.get("code")?.as_str());
         let number = |name: &str| span?.get(name)?.as_u64();
-        let path = span
-            .and_then(|span| span["file_name"].as_str())
-            .map(Path::new);
+        let path = span.and_then(|span| span["file_name"].as_str()).map(Path::new);
         self.diagnostics.push(CargoDiagnostic {
             level,
             code: code.map(str::to_owned),
@@ -119,9 +115,8 @@ impl CargoOutput {
             tests.passed += number("passed");
             tests.failed += number("failed");
             tests.ignored += number("ignored");
-        } else if let Some(failed) = line
-            .strip_prefix("test ")
-            .and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        } else if let Some(failed) =
+            line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
             let tests = self.tests.get_or_insert_default();
             if tests.failures.len() < MAX_LISTED {
@@ -152,10 +147,7 @@ mod tests {
         let output = read(stdout, Path::new("/x"));
         assert_eq!(output.diagnostics.len(), 1);
         assert_eq!(output.diagnostics[0].code.as_deref(), Some("E0308"));
-        assert_eq!(
-            (output.diagnostics[0].line, output.diagnostics[0].column),
-            (Some(3), Some(7))
-        );
+        assert_eq!((output.diagnostics[0].line, output.diagnostics[0].column), (Some(3), Some(7)));
         let tests = output.tests.unwrap();
         assert_eq!((tests.passed, tests.failed, tests.ignored), (6, 1, 2));
         assert_eq!(tests.failures, ["a::c"]);

@@ -26,10 +26,8 @@ pub use cargo_output::{CargoDiagnostic, CargoTests};
 pub use stubs::Stub;
 
 /// How long cargo may take, and how much of its output is read.
-const LIMITS: CaptureLimits = CaptureLimits {
-    time: Duration::from_mins(9),
-    output_bytes: 32 << 20,
-};
+const LIMITS: CaptureLimits =
+    CaptureLimits { time: Duration::from_mins(9), output_bytes: 32 << 20 };
 
 /// The number of bytes of its last output that are kept.
 const MAX_TAIL_BYTES: usize = 8 << 10;
@@ -114,23 +112,15 @@ fn refuse_without_leave(request: &CargoRequest) -> Result<()> {
 /// `interrupted`.
 pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result<CargoReport> {
     refuse_without_leave(request)?;
-    let files = RootFiles {
-        root: &checkout.root,
-        interrupt: &world.interrupt,
-    };
+    let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
     let layout = layout::read(files, checkout.has_git());
     if !layout.capabilities.cargo_workspace && !layout.capabilities.cargo_package {
-        let message = format!(
-            "'{}' has no Cargo.toml with a package or workspace",
-            checkout.root.display()
-        );
+        let message =
+            format!("'{}' has no Cargo.toml with a package or workspace", checkout.root.display());
         return Err(Error::new(Code::NotACargoPackage, message)
             .hint("git colony -C DIR cargo check   # in the repository of the package"));
     }
-    let package = request
-        .package
-        .as_deref()
-        .map(|name| package_of(files, &layout, name));
+    let package = request.package.as_deref().map(|name| package_of(files, &layout, name));
     let command = command(request.task, package.transpose()?, &layout);
     let mut report = CargoReport {
         task: request.task,
@@ -153,10 +143,7 @@ pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result
     }
     let started = world.now();
     let captured = captured(world, checkout, command.get(1..).unwrap_or_default())?;
-    let took = world
-        .now()
-        .signed_duration_since(started)
-        .num_milliseconds();
+    let took = world.now().signed_duration_since(started).num_milliseconds();
     report.duration_ms = u64::try_from(took).unwrap_or(0);
     report.take(&captured, &checkout.root);
     if request.task == CargoTask::Lint {
@@ -174,9 +161,7 @@ fn captured(world: &World, checkout: &Checkout, args: &[String]) -> Result<Captu
     };
     let cargo = on_path(world, "cargo").ok_or_else(|| missing("cargo"))?;
     let mut there = world.standing_in(&checkout.root);
-    there
-        .variables
-        .insert("CARGO_TERM_COLOR".into(), "never".into());
+    there.variables.insert("CARGO_TERM_COLOR".into(), "never".into());
     let captured = run_captured(&there, &cargo, args, LIMITS)?;
     let name = args.first().map_or("", String::as_str);
     let said = &captured.stderr;
@@ -216,13 +201,8 @@ fn command(task: CargoTask, package: Option<String>, layout: &Layout) -> Vec<Str
 
 /// Finds a package of this checkout by its name or directory.
 fn package_of(files: RootFiles<'_>, layout: &Layout, typed: &str) -> Result<String> {
-    let members = layout
-        .members
-        .iter()
-        .filter(|member| member.kind == MemberKind::Cargo);
-    let directories = members
-        .map(|member| member.path.clone())
-        .chain([RepoPath::from(".")]);
+    let members = layout.members.iter().filter(|member| member.kind == MemberKind::Cargo);
+    let directories = members.map(|member| member.path.clone()).chain([RepoPath::from(".")]);
     let named: Vec<(String, RepoPath)> = directories
         .filter_map(|directory| Some((name_in(files, &directory)?, directory)))
         .collect();
@@ -269,9 +249,6 @@ impl CargoReport {
         let least = output.len().saturating_sub(MAX_TAIL_BYTES);
         let start = (least..output.len()).find(|at| output.is_char_boundary(*at));
         self.truncated |= start != Some(0) && !output.is_empty();
-        output
-            .get(start.unwrap_or(0)..)
-            .unwrap_or_default()
-            .clone_into(&mut self.output_tail);
+        output.get(start.unwrap_or(0)..).unwrap_or_default().clone_into(&mut self.output_tail);
     }
 }

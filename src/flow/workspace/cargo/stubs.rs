@@ -59,11 +59,7 @@ pub(super) fn find(world: &World, checkout: &Checkout) -> Result<(Vec<Stub>, boo
             if stubs.len() >= MAX_LISTED {
                 return Ok((stubs, true));
             }
-            stubs.push(Stub {
-                path: path.clone(),
-                line: at + 1,
-                kind,
-            });
+            stubs.push(Stub { path: path.clone(), line: at + 1, kind });
         }
     }
     Ok((stubs, listed.is_cut))
@@ -92,10 +88,7 @@ mod tests {
     fn stubs_are_found_in_code_and_not_in_comments() {
         for (line, kind) in [
             ("    todo!()", Some(StubKind::Todo)),
-            (
-                "fn a() { unimplemented!(\"x\") }",
-                Some(StubKind::Unimplemented),
-            ),
+            ("fn a() { unimplemented!(\"x\") }", Some(StubKind::Unimplemented)),
             ("fn a() {}", Some(StubKind::EmptyBody)),
             ("assert!(true);", Some(StubKind::EmptyAssertion)),
             ("// todo!()", None),

@@ -63,10 +63,7 @@ pub(super) fn find(
         Fetching::First { timeout } => Hub::of_url(world, timeout, &root, &url)?,
     };
     let wanted = revision.or(repository.access.default_ref.as_deref());
-    Ok(Mirrored {
-        commit: commit_of(&hub, wanted)?,
-        path: place,
-    })
+    Ok(Mirrored { commit: commit_of(&hub, wanted)?, path: place })
 }
 
 /// Returns a query that the row of a repository allows, and that fetches first.
@@ -79,10 +76,7 @@ fn command_that_fetches(repository: &CatalogRepository) -> String {
     ];
     let allowed =
         |(capability, _): &&(Capability, &str)| repository.access.capabilities.contains(capability);
-    let query = queries
-        .iter()
-        .find(allowed)
-        .map_or("log", |(_, query)| query);
+    let query = queries.iter().find(allowed).map_or("log", |(_, query)| query);
     let name = shell_word(&repository.display_name);
     format!("git colony query {query} --repo {name} --fetch")
 }

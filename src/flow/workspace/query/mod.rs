@@ -228,10 +228,7 @@ impl<'a> Query<'a> {
             }
         }
         query.trace.query_backend = kind.backend(&query.targets);
-        let ids = query
-            .targets
-            .iter()
-            .filter_map(|target| target.repository.repository_id.clone());
+        let ids = query.targets.iter().filter_map(|target| target.repository.repository_id.clone());
         query.trace.target_repository_ids = ids.collect();
         Ok(query)
     }
@@ -306,10 +303,5 @@ fn refusal(repository: &CatalogRepository, capability: Capability) -> Option<Str
         }
     }
     let has = repository.access.capabilities.contains(&capability);
-    (!has).then(|| {
-        format!(
-            "its row does not have the capability '{}'",
-            capability.as_str()
-        )
-    })
+    (!has).then(|| format!("its row does not have the capability '{}'", capability.as_str()))
 }

@@ -64,11 +64,7 @@ pub fn query_file(workspace: Workspace<'_>, request: &FileRequest) -> Result<Que
     let mut query = Query::begin(workspace, &request.asked, kind)?;
     let files = query.each(|target| read(world, target, &request.path, request.most_bytes))?;
     let is_cut = files.iter().any(|file| file.truncated);
-    Ok(QueryFileReport {
-        answered: query.end(files.len(), is_cut),
-        count: files.len(),
-        files,
-    })
+    Ok(QueryFileReport { answered: query.end(files.len(), is_cut), count: files.len(), files })
 }
 
 /// Reads a file of one repository; the error is the reason why it is not read.

@@ -75,10 +75,7 @@ fn search_one(
         &SearchRequest {
             query: request.query.clone(),
             syntax: Syntax::Data,
-            files: SearchedFiles {
-                origin: SearchedOrigin::Pages,
-                ..SearchedFiles::default()
-            },
+            files: SearchedFiles { origin: SearchedOrigin::Pages, ..SearchedFiles::default() },
             limit: request.most_matches,
         },
     )?;

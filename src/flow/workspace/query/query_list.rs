@@ -65,18 +65,11 @@ pub fn query_list(workspace: Workspace<'_>, request: &ListRequest) -> Result<Que
         is_cut |= is_more || paths.len() > request.most_files;
         paths.truncate(request.most_files);
         let of = target.result_of();
-        let named = paths.into_iter().map(|path| FilePath {
-            of: of.clone(),
-            path,
-        });
+        let named = paths.into_iter().map(|path| FilePath { of: of.clone(), path });
         Ok(named.collect::<Vec<_>>())
     })?;
     let paths = found.concat();
-    Ok(QueryListReport {
-        answered: query.end(paths.len(), is_cut),
-        count: paths.len(),
-        paths,
-    })
+    Ok(QueryListReport { answered: query.end(paths.len(), is_cut), count: paths.len(), paths })
 }
 
 /// Lists the files of one repository that are shown; the error is the reason why there are none.

@@ -98,10 +98,7 @@ pub struct QueryLogReport {
 /// `path-outside`, `invalid-value`, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<QueryLogReport> {
     let world = workspace.world;
-    let path = request
-        .path
-        .as_deref()
-        .map(|path| RepoPath::from(path.trim_start_matches("./")));
+    let path = request.path.as_deref().map(|path| RepoPath::from(path.trim_start_matches("./")));
     if let Some(path) = path.as_ref().filter(|path| !path.is_safe()) {
         let message = format!("'{path}' is not a path inside of a repository");
         return Err(Error::new(Code::PathOutside, message));
@@ -126,18 +123,11 @@ pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<Query
         let found = found
             .into_iter()
             .take(filter.most_commits)
-            .map(|commit| CommitOf {
-                of: target.result_of(),
-                commit,
-            });
+            .map(|commit| CommitOf { of: target.result_of(), commit });
         Ok(found.collect::<Vec<_>>())
     })?;
     let commits = found.concat();
-    Ok(QueryLogReport {
-        answered: query.end(commits.len(), is_cut),
-        count: commits.len(),
-        commits,
-    })
+    Ok(QueryLogReport { answered: query.end(commits.len(), is_cut), count: commits.len(), commits })
 }
 
 /// Lists the commits of one repository; the error is the reason why there are none.
@@ -165,17 +155,13 @@ pub fn log(
     let mut git = repo.reading_git(world);
     git.args(["--literal-pathspecs", "log", "-z", "--no-show-signature"]);
     git.args(["--encoding=UTF-8", "--format=%H%n%aI%n%an%n%s"]);
-    git.arg(format!(
-        "--max-count={}",
-        filter.most_commits.saturating_add(1)
-    ));
+    git.arg(format!("--max-count={}", filter.most_commits.saturating_add(1)));
     if let Some(text) = filter.contains.filter(|text| !text.is_empty()) {
         git.args(["--fixed-strings", &format!("--grep={text}")]);
     }
     git.args([&*tip.to_string(), "--"]);
     git.args(filter.path.map(RepoPath::as_path));
-    git.limit_time(LOG_TIMEOUT)
-        .limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
+    git.limit_time(LOG_TIMEOUT).limit_output(MAX_OUTPUT_BYTES.saturating_add(1));
     let output = git
         .run_checked("list its commits")
         .map_err(|error| error.hint("git colony query log -n 10   # fewer commits"))?;

@@ -143,11 +143,7 @@ pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<Que
     })?;
     let kind = QueryKind::Text;
     let mut query = Query::begin(workspace, &request.asked, kind)?;
-    let search = Search {
-        world,
-        lines: &lines,
-        limits: request.limits,
-    };
+    let search = Search { world, lines: &lines, limits: request.limits };
     let mut found = search.all(&query.targets).into_iter();
     let found = query.each(|_| found.next().unwrap_or_else(|| Ok(Found::default())))?;
     let is_cut = found.iter().any(|found| found.is_cut);
@@ -210,11 +206,7 @@ impl Search<'_> {
         let secret = shown - files.len();
         let mut found = Found {
             hits: Vec::new(),
-            not_searched: NotSearched {
-                count: secret,
-                secret,
-                ..NotSearched::default()
-            },
+            not_searched: NotSearched { count: secret, secret, ..NotSearched::default() },
             is_cut,
         };
         for files in files.chunks(FILES_AT_ONCE * threads.max(1)) {

@@ -56,11 +56,7 @@ impl Target {
             let commit = revision.map(at).transpose();
             commit.map(|commit| commit.map_or(State::WorkingTree, State::Commit))
         };
-        Ok(Target {
-            state: state?,
-            repository: repository.clone(),
-            root,
-        })
+        Ok(Target { state: state?, repository: repository.clone(), root })
     }
 
     pub(super) fn result_of(&self) -> ResultOf {
@@ -163,14 +159,11 @@ impl Content {
             }
             Content::Commit { objects, tree } => {
                 let found = files_in(&world.interrupt, objects, *tree, most_files)?;
-                let files = found.files.into_iter().map(|file| ListedFile {
-                    path: file.path,
-                    blob: Some(file.blob),
-                });
-                Ok(Listed {
-                    files: files.collect(),
-                    is_cut: found.is_cut,
-                })
+                let files = found
+                    .files
+                    .into_iter()
+                    .map(|file| ListedFile { path: file.path, blob: Some(file.blob) });
+                Ok(Listed { files: files.collect(), is_cut: found.is_cut })
             }
         }
     }
@@ -264,10 +257,7 @@ impl Reader {
                 let missing = || Fault::Unreadable(std::io::ErrorKind::NotFound.into());
                 let bytes = objects.blob(blob).ok();
                 // Only a checkout has the content of a file in git-lfs.
-                bytes
-                    .filter(|bytes| Pointer::parse(bytes).is_none())
-                    .map(Some)
-                    .ok_or_else(missing)
+                bytes.filter(|bytes| Pointer::parse(bytes).is_none()).map(Some).ok_or_else(missing)
             }
         }
     }

@@ -98,11 +98,7 @@ impl HostUrl {
     /// Resolves `./` and `../` against the path.
     pub(super) fn below(&self, relative: &str) -> Result<String, &'static str> {
         let root = if self.path.starts_with('/') { "/" } else { "" };
-        let mut parts: Vec<&str> = self
-            .path
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .collect();
+        let mut parts: Vec<&str> = self.path.split('/').filter(|part| !part.is_empty()).collect();
         let mut rest = relative;
         loop {
             if let Some(next) = rest.strip_prefix("./") {
@@ -123,24 +119,11 @@ impl HostUrl {
     }
 
     pub(super) fn normalized(&self) -> String {
-        let names: Vec<&str> = self
-            .path
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .collect();
+        let names: Vec<&str> = self.path.split('/').filter(|part| !part.is_empty()).collect();
         let joined = names.join("/");
-        let path = joined
-            .strip_suffix(".git")
-            .unwrap_or(&joined)
-            .trim_end_matches('/');
+        let path = joined.strip_suffix(".git").unwrap_or(&joined).trim_end_matches('/');
         let host = self.host_and_port();
-        let user = self
-            .login
-            .as_deref()
-            .unwrap_or_default()
-            .split(':')
-            .next()
-            .unwrap_or_default();
+        let user = self.login.as_deref().unwrap_or_default().split(':').next().unwrap_or_default();
         match self.scheme {
             Scheme::Https => format!("{host}/{path}"),
             Scheme::Ssh | Scheme::Scp if user == "git" => format!("{host}/{path}"),
@@ -159,9 +142,7 @@ impl HostUrl {
 /// Refuses bytes that no form of URL may contain.
 pub(super) fn check_bytes(text: &str) -> Result<(), &'static str> {
     let lower = text.to_ascii_lowercase();
-    let hidden = ["%00", "%0a", "%0d"]
-        .iter()
-        .any(|code| lower.contains(code));
+    let hidden = ["%00", "%0a", "%0d"].iter().any(|code| lower.contains(code));
     if text.is_empty() {
         Err("it is empty")
     } else if text.len() > MAX_BYTES {
@@ -187,9 +168,7 @@ fn is_helper(text: &str) -> bool {
 pub(super) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once("://")?;
     let mut bytes = scheme.bytes();
-    let is_scheme = bytes
-        .next()
-        .is_some_and(|first| first.is_ascii_alphanumeric())
+    let is_scheme = bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
     is_scheme.then_some((scheme, rest))
 }
@@ -235,11 +214,7 @@ fn local_url(rest: &str) -> Result<Address, &'static str> {
     if !rest.starts_with('/') && rest.contains('@') {
         return Err("a local path has no user or password");
     }
-    let path = if rest.starts_with('/') {
-        decode(rest)?
-    } else {
-        format!("//{}", decode(rest)?)
-    };
+    let path = if rest.starts_with('/') { decode(rest)? } else { format!("//{}", decode(rest)?) };
     Ok(Address::Local(PathBuf::from(path)))
 }
 
@@ -249,15 +224,10 @@ const WEB_SCHEMES: [&str; 5] = ["https", "http", "ftp", "ftps", "file"];
 /// Parses a URL without a scheme: `host:path` with no slash before the colon is ssh, as in git.
 pub(super) fn without_scheme(text: &str, base: &Path) -> Result<Address, &'static str> {
     let is_bracketed = text.starts_with('[') || text.contains("@[");
-    let host_end = if is_bracketed {
-        text.find("]:").map(|at| at + 1)
-    } else {
-        text.find(':')
-    };
+    let host_end = if is_bracketed { text.find("]:").map(|at| at + 1) } else { text.find(':') };
     let slash = text.find('/').unwrap_or(text.len());
-    let Some((host, path)) = host_end
-        .filter(|at| *at < slash)
-        .map(|at| (&text[..at], &text[at + 1..]))
+    let Some((host, path)) =
+        host_end.filter(|at| *at < slash).map(|at| (&text[..at], &text[at + 1..]))
     else {
         let may_be_login =
             !text.starts_with(['/', '.']) && text.contains(':') && text.contains('@');
@@ -320,9 +290,7 @@ fn split_port(host: &str) -> Result<(&str, Option<u16>), &'static str> {
     let (host, port) = (&host[..colon], &host[colon + 1..]);
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     let number = port.parse().ok().filter(|port| digits && *port != 0);
-    number
-        .map(|port| (host, Some(port)))
-        .ok_or("its port is not a number")
+    number.map(|port| (host, Some(port))).ok_or("its port is not a number")
 }
 
 fn check_login(scheme: Scheme, login: Option<&str>) -> Result<(), &'static str> {
@@ -342,12 +310,8 @@ fn check_login(scheme: Scheme, login: Option<&str>) -> Result<(), &'static str> 
 fn check_host(host: &str) -> Result<(), &'static str> {
     let bracketed = host.strip_prefix('[');
     let is_known = match bracketed.and_then(|host| host.strip_suffix(']')) {
-        Some(ip) => ip
-            .bytes()
-            .all(|b| b.is_ascii_hexdigit() || b":.".contains(&b)),
-        None => host
-            .chars()
-            .all(|c| c.is_alphanumeric() || "._-".contains(c)),
+        Some(ip) => ip.bytes().all(|b| b.is_ascii_hexdigit() || b":.".contains(&b)),
+        None => host.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)),
     };
     if host.is_empty() {
         Err("it has no host")

@@ -72,21 +72,12 @@ impl RemoteUrl {
                 let address = address::with_scheme(&scheme, rest).map_err(refused)?;
                 (format!("{scheme}://{rest}"), address)
             }
-            None => (
-                text.to_owned(),
-                address::without_scheme(text, base).map_err(refused)?,
-            ),
+            None => (text.to_owned(), address::without_scheme(text, base).map_err(refused)?),
         };
-        let url = RemoteUrl {
-            text,
-            address,
-            provenance,
-        };
+        let url = RemoteUrl { text, address, provenance };
         let is_wire = matches!(url.transport(), Transport::Https | Transport::Ssh);
         if provenance == Provenance::Repository && !is_wire {
-            return Err(refused(
-                "only https and ssh are taken from the content of a repository",
-            ));
+            return Err(refused("only https and ssh are taken from the content of a repository"));
         }
         Ok(url)
     }
@@ -103,11 +94,7 @@ impl RemoteUrl {
         };
         let path = place.below(relative).map_err(refused)?;
         let prefix = self.text.strip_suffix(&place.path).unwrap_or(&self.text);
-        RemoteUrl::parse(
-            &format!("{prefix}{path}"),
-            Provenance::Repository,
-            Path::new("/"),
-        )
+        RemoteUrl::parse(&format!("{prefix}{path}"), Provenance::Repository, Path::new("/"))
     }
 
     /// Returns the full URL with credentials: for git only, never to be shown.
@@ -253,9 +240,7 @@ pub fn redact_logins(text: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once("//") {
         let (authority, later) = after.split_at(after.find(ends).unwrap_or(after.len()));
-        let may_be_token = before
-            .strip_suffix(':')
-            .is_some_and(|it| !it.ends_with("ssh"));
+        let may_be_token = before.strip_suffix(':').is_some_and(|it| !it.ends_with("ssh"));
         shown.push_str(before);
         shown.push_str("//");
         match authority.rsplit_once('@') {
@@ -278,9 +263,7 @@ fn redact_word(word: &str) -> String {
         .map(|(scheme, _)| scheme)
         .filter(|scheme| !scheme.contains(['?', '#', '@', ':']));
     let start = scheme.map_or(0, |scheme| {
-        let slashes = word
-            .get(scheme.len() + 1..)
-            .expect("the word begins with the scheme");
+        let slashes = word.get(scheme.len() + 1..).expect("the word begins with the scheme");
         word.len() - slashes.trim_start_matches('/').len()
     });
     let (scheme, rest) = word.split_at(start);
@@ -311,27 +294,15 @@ fn redact_word(word: &str) -> String {
 pub fn redact_refused(text: &str) -> String {
     let words: String = text
         .chars()
-        .map(|c| {
-            if c.is_whitespace() || "'\"<>".contains(c) {
-                '_'
-            } else {
-                c
-            }
-        })
+        .map(|c| if c.is_whitespace() || "'\"<>".contains(c) { '_' } else { c })
         .collect();
     let shown = redact_word(&words);
     // If nothing was replaced, keep the original spacing.
-    if shown == words {
-        text.to_owned()
-    } else {
-        shown
-    }
+    if shown == words { text.to_owned() } else { shown }
 }
 
 fn is_user(login: &str) -> bool {
-    login
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    login.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 /// Redacts a valid URL: its credentials end where its host begins.

@@ -40,24 +40,14 @@ fn every_way_to_write_a_url_gives_one_key() {
         ("http://github.com/a/b", &["http://github.com:80/a/b"]),
         ("git://github.com/a/b", &["git://github.com:9418/a/b.git"]),
         ("ssh://ada@host/~/a/b", &["ada@host:a/b"]),
-        (
-            "ssh://ada@host/~/b",
-            &["ada@host:~/b", "ssh://ada@host/~/b"],
-        ),
-        (
-            "ssh://ada@host/a/b",
-            &["ada@host:/a/b", "ssh://ada@host/a/b.git"],
-        ),
+        ("ssh://ada@host/~/b", &["ada@host:~/b", "ssh://ada@host/~/b"]),
+        ("ssh://ada@host/a/b", &["ada@host:/a/b", "ssh://ada@host/a/b.git"]),
         ("ssh://host/a/b", &["ssh://host/a/b"]),
         ("[::1]/a/b", &["https://[::1]/a/b", "git@[::1]:a/b"]),
         ("host/a/.git/b", &["https://host/a/.git/b.git"]),
         (
             "/srv/no such/a.git",
-            &[
-                "/srv/no such/a.git",
-                "/srv/no such/x/../a.git/",
-                "file:///srv/no%20such/a.git",
-            ],
+            &["/srv/no such/a.git", "/srv/no such/x/../a.git/", "file:///srv/no%20such/a.git"],
         ),
         ("/base/a", &["a", "./a", "x/../a"]),
         ("/a", &["../a"]),
@@ -133,10 +123,7 @@ fn options_and_programs_in_a_url_are_refused_whoever_gives_them() {
         refused(url, Provenance::User);
         refused(url, Provenance::Repository);
     }
-    refused(
-        &format!("https://host/{}", "a".repeat(5000)),
-        Provenance::User,
-    );
+    refused(&format!("https://host/{}", "a".repeat(5000)), Provenance::User);
 }
 
 #[test]
@@ -183,12 +170,7 @@ fn the_content_of_a_repository_names_no_place_of_this_machine() {
         typed(url);
         refused(url, Provenance::Repository);
     }
-    for url in [
-        "https://host/a",
-        "git@host:a",
-        "ssh://host/a",
-        "https://u:p@host/a",
-    ] {
+    for url in ["https://host/a", "git@host:a", "ssh://host/a", "https://u:p@host/a"] {
         let parsed = RemoteUrl::parse(url, Provenance::Repository, Path::new("/base"));
         assert_eq!(parsed.unwrap().for_git(), url);
     }
@@ -197,16 +179,8 @@ fn the_content_of_a_repository_names_no_place_of_this_machine() {
 #[test]
 fn credentials_are_not_shown() {
     let table = [
-        (
-            "https://ada:tok@host/a",
-            "https://***@host/a",
-            "https://host/a",
-        ),
-        (
-            "https://tok@host:8443/a@b",
-            "https://***@host:8443/a@b",
-            "https://host:8443/a@b",
-        ),
+        ("https://ada:tok@host/a", "https://***@host/a", "https://host/a"),
+        ("https://tok@host:8443/a@b", "https://***@host:8443/a@b", "https://host:8443/a@b"),
         ("http://tok@host/a", "http://***@host/a", "http://host/a"),
         ("ssh://git@host/a", "ssh://git@host/a", "ssh://git@host/a"),
         ("ssh://git:tok@host/a", "ssh://***@host/a", "ssh://host/a"),
@@ -246,20 +220,12 @@ fn credentials_are_not_shown() {
 fn a_relative_url_stays_on_its_host() {
     let table = [
         ("https://host/a/b.git", "../c.git", "https://host/a/c.git"),
-        (
-            "https://u:p@host:8443/a/b/",
-            "./c",
-            "https://u:p@host:8443/a/b/c",
-        ),
+        ("https://u:p@host:8443/a/b/", "./c", "https://u:p@host:8443/a/b/c"),
         ("https://host/a/b", "../../c/d/", "https://host/c/d"),
         ("git@host:a/b.git", "../c", "git@host:a/c"),
         ("git@host:b.git", "../c", "git@host:c"),
         ("git@host:/a/b", "../c", "git@host:/a/c"),
-        (
-            "ssh://git@host:2222/a/b",
-            ".././../c",
-            "ssh://git@host:2222/c",
-        ),
+        ("ssh://git@host:2222/a/b", ".././../c", "ssh://git@host:2222/c"),
     ];
     for (base, relative, wanted) in table {
         assert_eq!(typed(base).resolve(relative).unwrap().for_git(), wanted);

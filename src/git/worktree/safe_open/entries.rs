@@ -142,9 +142,7 @@ pub fn entries_below(
         }
         let kind = match entry.file_type() {
             FileType::Unknown => rustix::fs::statat(&here, name, AtFlags::SYMLINK_NOFOLLOW)
-                .map_or(FileType::Unknown, |found| {
-                    FileType::from_raw_mode(found.st_mode)
-                }),
+                .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
             known => known,
         };
         found.push((path.join(&RepoPath::new(name)), kind.into()));
@@ -154,6 +152,4 @@ pub fn entries_below(
 }
 
 /// How a directory is opened that will be listed.
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);

@@ -20,10 +20,7 @@ pub struct FilesBelow {
 impl FilesBelow {
     /// Returns those below a folder.
     pub fn of(top: PathBuf) -> FilesBelow {
-        FilesBelow {
-            top,
-            last: RefCell::default(),
-        }
+        FilesBelow { top, last: RefCell::default() }
     }
 
     /// Returns the folder.

@@ -129,8 +129,7 @@ pub fn beginning(
     most_bytes: u64,
 ) -> Result<Option<Vec<u8>>, Fault> {
     let file = open(folder, path, u64::MAX)?;
-    file.map(|file| read(interrupt, file, most_bytes))
-        .transpose()
+    file.map(|file| read(interrupt, file, most_bytes)).transpose()
 }
 
 /// Reads a file to its end or to a limit; stops at an interrupt.
@@ -229,10 +228,7 @@ impl Parent {
                 None => return Ok(None),
             }
         }
-        Ok(Some(Parent {
-            folder: Some(Rc::new(folder)),
-            name: name.to_owned(),
-        }))
+        Ok(Some(Parent { folder: Some(Rc::new(folder)), name: name.to_owned() }))
     }
 
     fn folder(&self) -> BorrowedFd<'_> {

@@ -35,10 +35,8 @@ enum Opened {
 }
 
 /// Checking entries of a directory does not require permission to list it.
-const LOOK_IN: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const LOOK_IN: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Looker {
     /// Opens the working tree.
@@ -49,11 +47,7 @@ impl Looker {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(workdir, flags, FileMode::empty())
             .or_code(Code::Io, || "cannot open the working tree")?;
-        Ok(Looker {
-            root,
-            directory: Vec::new(),
-            opened: Opened::Root,
-        })
+        Ok(Looker { root, directory: Vec::new(), opened: Opened::Root })
     }
 
     /// Returns `true` if there is certainly nothing at a path, and no file or symlink above it.
@@ -115,11 +109,7 @@ fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
     let mut above = 0;
     for part in directory.split(|&byte| byte == b'/') {
         if part.is_empty() {
-            return Ok(if directory.is_empty() {
-                Opened::Root
-            } else {
-                Opened::Missing
-            });
+            return Ok(if directory.is_empty() { Opened::Root } else { Opened::Missing });
         }
         let parent = current.as_ref().unwrap_or(root);
         match rustix::fs::openat(parent, OsStr::from_bytes(part), LOOK_IN, FileMode::empty()) {
@@ -128,9 +118,7 @@ fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
                 return Ok(Opened::Missing);
             }
             Err(e @ Errno::ACCESS) if above > 0 => {
-                let unsearchable = directory
-                    .get(..above - 1)
-                    .expect("the slash is in the path");
+                let unsearchable = directory.get(..above - 1).expect("the slash is in the path");
                 return Ok(Opened::Unsearchable(RepoPath::from(unsearchable), e));
             }
             Err(e) => {

@@ -79,10 +79,7 @@ pub(in crate::git) fn look(
             }
             continue;
         }
-        if entry
-            .flags
-            .intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
-        {
+        if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID) {
             continue;
         }
         let found = match looker.look(path)? {
@@ -115,10 +112,7 @@ impl Repo {
         let index = self.read_index()?;
         let known = index.tree().filter(|tree| tree.num_entries.is_some());
         let is_plain = known.is_some_and(|tree| Oid::from(tree.id) == head_tree)
-            && index
-                .entries()
-                .iter()
-                .all(|entry| entry.stage() == Stage::Unconflicted);
+            && index.entries().iter().all(|entry| entry.stage() == Stage::Unconflicted);
         if !is_plain || self.config_bool("core.ignoreCase") == Some(true) {
             return Ok(false);
         }
@@ -204,11 +198,7 @@ fn judge(
     };
     let kind = FileType::from_raw_mode(found.st_mode);
     if entry.mode == Mode::COMMIT {
-        return if kind == FileType::Directory {
-            Verdict::Submodule
-        } else {
-            Verdict::Changed
-        };
+        return if kind == FileType::Directory { Verdict::Submodule } else { Verdict::Changed };
     }
     let expected = match entry.mode {
         Mode::SYMLINK if rules.has_symlinks => FileType::Symlink,
@@ -266,14 +256,8 @@ fn stat_of(found: &rustix::fs::Stat) -> Stat {
     let low = |value: u64| u32::try_from(value & 0xffff_ffff).expect("the mask leaves 32 bits");
     let seconds = |value: i64| low(value.cast_unsigned());
     Stat {
-        mtime: stat::Time {
-            secs: seconds(found.st_mtime),
-            nsecs: low(found.st_mtime_nsec),
-        },
-        ctime: stat::Time {
-            secs: seconds(found.st_ctime),
-            nsecs: low(found.st_ctime_nsec),
-        },
+        mtime: stat::Time { secs: seconds(found.st_mtime), nsecs: low(found.st_mtime_nsec) },
+        ctime: stat::Time { secs: seconds(found.st_ctime), nsecs: low(found.st_ctime_nsec) },
         dev: low(found.st_dev),
         ino: low(found.st_ino),
         uid: found.st_uid,
@@ -287,15 +271,8 @@ mod tests {
     use super::*;
 
     fn stat(nanoseconds: u32) -> Stat {
-        let time = stat::Time {
-            secs: 1_700_000_000,
-            nsecs: nanoseconds,
-        };
-        Stat {
-            mtime: time,
-            ctime: time,
-            ..Stat::default()
-        }
+        let time = stat::Time { secs: 1_700_000_000, nsecs: nanoseconds };
+        Stat { mtime: time, ctime: time, ..Stat::default() }
     }
 
     fn index(seconds: i64, nanoseconds: u32) -> filetime::FileTime {
@@ -320,14 +297,8 @@ mod tests {
     #[test]
     fn a_file_with_other_nanoseconds_in_that_second_is_not_trusted() {
         let (entry, now) = (stat(100_000_000), 1_700_000_000);
-        let edited = Stat {
-            mtime: stat(110_000_000).mtime,
-            ..entry
-        };
-        let dated_back = Stat {
-            ctime: stat(110_000_000).ctime,
-            ..entry
-        };
+        let edited = Stat { mtime: stat(110_000_000).mtime, ..entry };
+        let dated_back = Stat { ctime: stat(110_000_000).ctime, ..entry };
         assert!(is_too_young(&entry, &edited, index(now, 500_000_000)));
         assert!(is_too_young(&entry, &dated_back, index(now, 500_000_000)));
     }

@@ -74,12 +74,9 @@ impl<'a, 'c> Cutter<'a, 'c> {
     pub(super) fn cut(&mut self, directories: &[Directory]) -> Result<Vec<Vec<Cut>>> {
         let files: Vec<&ListedFile> = directories.iter().flat_map(|one| &one.files).collect();
         let all_cut = match self.literature {
-            Some(shelf) => Shelved {
-                shelf,
-                how: self.files,
-                meter: &self.meter,
+            Some(shelf) => {
+                Shelved { shelf, how: self.files, meter: &self.meter }.cut_files(&files)?
             }
-            .cut_files(&files)?,
             None => self.cut_files(&files)?,
         };
         let mut cut = all_cut.into_iter();
@@ -136,11 +133,7 @@ impl<'a, 'c> Cutter<'a, 'c> {
             let threads: Vec<_> = objects.into_iter().map(start).collect();
             let own = worker(self.objects);
             let join = |result: Result<()>, thread: std::thread::ScopedJoinHandle<'_, _>| {
-                result.and(
-                    thread
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                )
+                result.and(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             };
             threads.into_iter().fold(own, join)
         })?;
@@ -227,9 +220,7 @@ impl Files<'_> {
             start: 0,
             end: size,
             tokens: 0,
-            kind: RecordKind::Binary {
-                executable: !file.entry.is_plain_file(),
-            },
+            kind: RecordKind::Binary { executable: !file.entry.is_plain_file() },
         };
         let value = record.value("").to_string();
         let tokens = self.tokenizer.count(&value);

@@ -27,11 +27,7 @@ impl Shelved<'_> {
     }
 
     fn cut_file(&self, file: &ListedFile) -> Result<Cut> {
-        let Shelf {
-            reader,
-            library,
-            fetch,
-        } = self.shelf;
+        let Shelf { reader, library, fetch } = self.shelf;
         self.how.world.interrupt.check()?;
         let read = reader.read(library, &file.path, file.entry.id, *fetch);
         Ok(match read {

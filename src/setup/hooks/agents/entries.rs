@@ -31,36 +31,16 @@ impl Event {
 }
 
 const CLAUDE_CODE: &[Event] = &[
-    Event {
-        name: "SessionStart",
-        fired: "claude-code.session-start",
-        matcher: None,
-    },
+    Event { name: "SessionStart", fired: "claude-code.session-start", matcher: None },
     Event {
         name: "PreToolUse",
         fired: "claude-code.before-tool",
         matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash"),
     },
-    Event {
-        name: "WorktreeCreate",
-        fired: "claude-code.worktree-create",
-        matcher: None,
-    },
-    Event {
-        name: "WorktreeRemove",
-        fired: "claude-code.worktree-remove",
-        matcher: None,
-    },
-    Event {
-        name: "SessionEnd",
-        fired: "claude-code.session-end",
-        matcher: None,
-    },
-    Event {
-        name: "Stop",
-        fired: "claude-code.stop",
-        matcher: None,
-    },
+    Event { name: "WorktreeCreate", fired: "claude-code.worktree-create", matcher: None },
+    Event { name: "WorktreeRemove", fired: "claude-code.worktree-remove", matcher: None },
+    Event { name: "SessionEnd", fired: "claude-code.session-end", matcher: None },
+    Event { name: "Stop", fired: "claude-code.stop", matcher: None },
 ];
 
 const CODEX: &[Event] = &[
@@ -69,36 +49,16 @@ const CODEX: &[Event] = &[
         fired: "codex.before-tool",
         matcher: Some("Bash|apply_patch|Edit|Write"),
     },
-    Event {
-        name: "Stop",
-        fired: "codex.stop",
-        matcher: None,
-    },
+    Event { name: "Stop", fired: "codex.stop", matcher: None },
 ];
 
 /// Cursor's events before a tool are gates: an answer is a permission, and no answer a refusal. So the state
 /// is kept before the turn and after each change instead, which are the same states.
 const CURSOR: &[Event] = &[
-    Event {
-        name: "beforeSubmitPrompt",
-        fired: "cursor.before-turn",
-        matcher: None,
-    },
-    Event {
-        name: "afterFileEdit",
-        fired: "cursor.after-edit",
-        matcher: None,
-    },
-    Event {
-        name: "afterShellExecution",
-        fired: "cursor.after-shell",
-        matcher: None,
-    },
-    Event {
-        name: "stop",
-        fired: "cursor.stop",
-        matcher: None,
-    },
+    Event { name: "beforeSubmitPrompt", fired: "cursor.before-turn", matcher: None },
+    Event { name: "afterFileEdit", fired: "cursor.after-edit", matcher: None },
+    Event { name: "afterShellExecution", fired: "cursor.after-shell", matcher: None },
+    Event { name: "stop", fired: "cursor.stop", matcher: None },
 ];
 
 /// Returns the events of an agent; the last is the stop event.
@@ -130,11 +90,7 @@ fn entry(agent: Agent, event: &Event) -> Value {
     if agent == Agent::Cursor {
         return json!({ "command": command });
     }
-    let timeout = if event.is_of_worktrees() {
-        WORKTREE_TIMEOUT
-    } else {
-        15
-    };
+    let timeout = if event.is_of_worktrees() { WORKTREE_TIMEOUT } else { 15 };
     let hooks = json!([{ "type": "command", "command": command, "timeout": timeout }]);
     match event.matcher {
         Some(matcher) => json!({ "matcher": matcher, "hooks": hooks }),
@@ -172,11 +128,7 @@ pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String>
         }
         let root = parse(&text)?;
         text = match root.member("hooks") {
-            None => root.with(
-                &text,
-                Some("hooks"),
-                &json!({ event.name: [entry(agent, event)] }),
-            ),
+            None => root.with(&text, Some("hooks"), &json!({ event.name: [entry(agent, event)] })),
             Some(hooks) => match hooks.member(event.name) {
                 None => hooks.with(&text, Some(event.name), &json!([entry(agent, event)])),
                 Some(list) => list.with(&text, None, &entry(agent, event)),
@@ -218,11 +170,8 @@ fn take_one(agent: Agent, text: &str) -> Result<Option<String>, String> {
                     return Ok(Some(member.value.without(text, index)));
                 }
                 let only = hooks.members().is_some_and(|members| members.len() == 1);
-                let (parent, key) = if only {
-                    (&root, "hooks")
-                } else {
-                    (hooks, member.key.as_str())
-                };
+                let (parent, key) =
+                    if only { (&root, "hooks") } else { (hooks, member.key.as_str()) };
                 return Ok(position(parent, key).map(|at| parent.without(text, at)));
             }
         }
@@ -238,11 +187,7 @@ fn less_of(agent: Agent, text: &str, element: &Node) -> Option<String> {
     let inner = element.member("hooks")?;
     let list = inner.items()?;
     let index = list.iter().position(|hook| is_ours(agent, &hook.value))?;
-    Some(if list.len() == 1 {
-        String::new()
-    } else {
-        inner.without(text, index)
-    })
+    Some(if list.len() == 1 { String::new() } else { inner.without(text, index) })
 }
 
 fn is_ours(agent: Agent, hook: &Node) -> bool {
@@ -270,10 +215,7 @@ pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str
         let Some(elements) = list.items() else {
             return Err(format!("its '{}' is not a list", event.name));
         };
-        if elements
-            .iter()
-            .any(|element| has_ours(agent, &element.value))
-        {
+        if elements.iter().any(|element| has_ours(agent, &element.value)) {
             names.push(event.name);
         }
     }
@@ -281,11 +223,7 @@ pub(super) fn found(agent: Agent, text: Option<&str>) -> Result<Vec<&'static str
 }
 
 fn has_ours(agent: Agent, element: &Node) -> bool {
-    let mut inner = element
-        .member("hooks")
-        .and_then(Node::items)
-        .unwrap_or_default()
-        .iter();
+    let mut inner = element.member("hooks").and_then(Node::items).unwrap_or_default().iter();
     is_ours(agent, element) || inner.any(|hook| is_ours(agent, &hook.value))
 }
 

@@ -113,11 +113,7 @@ impl<'a> AgentFile<'a> {
         if self.read()?.as_deref() == before {
             return Ok(());
         }
-        Err(Error::new(
-            Code::Locked,
-            format!("'{}' was changed meanwhile", self.shown),
-        )
-        .unchanged())
+        Err(Error::new(Code::Locked, format!("'{}' was changed meanwhile", self.shown)).unchanged())
     }
 
     fn refuse_links(&self) -> Result<()> {
@@ -132,15 +128,8 @@ impl<'a> AgentFile<'a> {
     }
 
     fn refused(&self, why: &str) -> Error {
-        Error::new(
-            Code::AgentConfigRefused,
-            format!("cannot edit '{}': {why}", self.shown),
-        )
-        .detail("path", self.shown)
-        .hint(format!(
-            "ls -ld '{}' '{}'",
-            self.folder.display(),
-            self.path.display()
-        ))
+        Error::new(Code::AgentConfigRefused, format!("cannot edit '{}': {why}", self.shown))
+            .detail("path", self.shown)
+            .hint(format!("ls -ld '{}' '{}'", self.folder.display(), self.path.display()))
     }
 }

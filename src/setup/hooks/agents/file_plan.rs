@@ -27,12 +27,7 @@ impl<'a> FilePlan<'a> {
         let before = match file.read() {
             // It was never ours: there is nothing to remove.
             Err(_) if act == Act::Uninstall && is_strange(session, part) => {
-                return Ok(FilePlan {
-                    part,
-                    file,
-                    before: None,
-                    after: None,
-                });
+                return Ok(FilePlan { part, file, before: None, after: None });
             }
             read => read?,
         };
@@ -45,12 +40,7 @@ impl<'a> FilePlan<'a> {
             }
             Act::Uninstall => without_ours(session, part, before.as_deref())?,
         };
-        Ok(FilePlan {
-            part,
-            file,
-            before,
-            after,
-        })
+        Ok(FilePlan { part, file, before, after })
     }
 
     /// Returns `true` if there is anything to do.
@@ -93,10 +83,7 @@ impl<'a> FilePlan<'a> {
                 known.after == record::digest(before.as_bytes())
             };
             let record = match known.filter(ours_since) {
-                Some(known) => AgentRecord {
-                    after: record::digest(after.as_bytes()),
-                    ..known
-                },
+                Some(known) => AgentRecord { after: record::digest(after.as_bytes()), ..known },
                 None => AgentRecord {
                     before: self.before.clone().map(|text| Blob(text.into_bytes())),
                     after: record::digest(after.as_bytes()),

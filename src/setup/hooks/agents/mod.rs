@@ -44,13 +44,8 @@ impl<'a> AgentPlan<'a> {
             // The one that may have made the folder is the last in it.
             parts.reverse();
         }
-        let files = parts
-            .into_iter()
-            .map(|part| FilePlan::make(session, part, act));
-        Ok(AgentPlan {
-            agent,
-            files: files.collect::<Result<_>>()?,
-        })
+        let files = parts.into_iter().map(|part| FilePlan::make(session, part, act));
+        Ok(AgentPlan { agent, files: files.collect::<Result<_>>()? })
     }
 
     /// Returns `true` if there is anything to do.
@@ -104,9 +99,7 @@ fn status_of_hooks(session: &Session, agent: Agent) -> Vec<HookStatus> {
     let text = file.read();
     let text_of = text.as_ref().ok().map(|text| text.as_deref());
     let found = text_of.map(|text| entries::found(agent, text));
-    let taken = text_of
-        .map(|text| entries::in_the_way(agent, text))
-        .unwrap_or_default();
+    let taken = text_of.map(|text| entries::in_the_way(agent, text)).unwrap_or_default();
     let is_ours = is_ours(repo, part, text_of.flatten());
     let row = |event: &'static entries::Event| {
         let state = match &found {
@@ -135,10 +128,7 @@ fn status_of_server(session: &Session, agent: Agent) -> HookStatus {
     let part = Part::Server(agent);
     let file = part.file(repo);
     let text = file.read();
-    let found = text
-        .as_ref()
-        .ok()
-        .map(|text| server::find(agent, text.as_deref()));
+    let found = text.as_ref().ok().map(|text| server::find(agent, text.as_deref()));
     let text_of = text.as_ref().ok().and_then(Option::as_deref);
     let state = match found {
         Some(Ok(ServerEntry::Ours)) => HookState::Installed,
@@ -164,17 +154,12 @@ fn is_ours(repo: &Repo, part: Part, text: Option<&str>) -> bool {
 
 /// Returns `true` if the state before our change is recorded for a file of the agent.
 pub(super) fn is_recorded(repo: &Repo, agent: Agent) -> bool {
-    Part::all(agent)
-        .iter()
-        .any(|part| part.record(repo).exists())
+    Part::all(agent).iter().any(|part| part.record(repo).exists())
 }
 
 /// Deletes the records about an agent.
 fn forget(repo: &Repo, agent: Agent) -> Result<()> {
-    let names: Vec<&str> = entries::events(agent)
-        .iter()
-        .map(|event| event.fired)
-        .collect();
+    let names: Vec<&str> = entries::events(agent).iter().map(|event| event.fired).collect();
     last_fired::forget(repo, &names)?;
     for part in Part::all(agent) {
         atomic::remove_file(&part.record(repo))?;

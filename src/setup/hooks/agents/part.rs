@@ -92,9 +92,7 @@ impl Part {
             Part::Server(agent) => match server::find(agent, text) {
                 Ok(ServerEntry::Changed | ServerEntry::Foreign) => {
                     let name = server::NAME;
-                    vec![format!(
-                        "the server '{name}' in '{path}', with another content than ours"
-                    )]
+                    vec![format!("the server '{name}' in '{path}', with another content than ours")]
                 }
                 _ => Vec::new(),
             },
@@ -112,12 +110,9 @@ impl Part {
             Value::String(lines) => lines.trim_end().replace('\n', "; "),
             json => json.to_string(),
         };
-        Error::new(
-            Code::AgentConfigRefused,
-            format!("cannot edit '{path}': {why}"),
-        )
-        .detail("path", path)
-        .detail("by_hand", by_hand)
-        .hint(format!("edit it by hand, it needs: {lines}"))
+        Error::new(Code::AgentConfigRefused, format!("cannot edit '{path}': {why}"))
+            .detail("path", path)
+            .detail("by_hand", by_hand)
+            .hint(format!("edit it by hand, it needs: {lines}"))
     }
 }

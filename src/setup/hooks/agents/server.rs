@@ -151,9 +151,7 @@ pub(super) fn take_out(agent: Agent, text: &str) -> Result<String, String> {
     }
     let root = parse(text)?;
     let servers = root.member(JSON_KEY);
-    let is_alone = servers
-        .and_then(Node::members)
-        .is_some_and(|all| all.len() == 1);
+    let is_alone = servers.and_then(Node::members).is_some_and(|all| all.len() == 1);
     let (parent, key) = match servers {
         Some(servers) if !is_alone => (servers, NAME),
         _ => (&root, JSON_KEY),

@@ -168,9 +168,7 @@ impl PageTable {
         } else {
             Database::rehearse(&place(repo), SCHEMA)
         };
-        Ok(PageTable {
-            database: database?,
-        })
+        Ok(PageTable { database: database? })
     }
 
     /// Deletes the page table of a repository and creates it again; in a dry run it stays.
@@ -181,9 +179,7 @@ impl PageTable {
         if !repo.keeps_objects() {
             return PageTable::in_memory();
         }
-        Ok(PageTable {
-            database: Database::recreate(&place(repo), SCHEMA)?,
-        })
+        Ok(PageTable { database: Database::recreate(&place(repo), SCHEMA)? })
     }
 
     /// Returns `true` if a repository has a page table, or anything else at its path. Looking something up
@@ -198,9 +194,7 @@ impl PageTable {
     /// # Errors
     /// When there is no memory.
     pub fn in_memory() -> Result<PageTable, Unusable> {
-        Ok(PageTable {
-            database: Database::in_memory(SCHEMA)?,
-        })
+        Ok(PageTable { database: Database::in_memory(SCHEMA)? })
     }
 
     /// Finds a scope of a worktree.

@@ -65,10 +65,7 @@ fn sound(is_sound: bool) -> rusqlite::Result<()> {
 impl ScopeRow {
     /// Returns the digest that detects an altered row.
     fn digest(&self) -> [u8; 8] {
-        let place = self
-            .place
-            .as_ref()
-            .map(|place| place.as_os_str().as_bytes());
+        let place = self.place.as_ref().map(|place| place.as_os_str().as_bytes());
         digest_of(&[
             self.scope.as_bytes(),
             &self.recipe,
@@ -120,11 +117,7 @@ fn digest_of(parts: &[&[u8]]) -> [u8; 8] {
 /// Returns the first three columns.
 fn totals(row: &rusqlite::Row<'_>) -> rusqlite::Result<Totals> {
     let number = |at: usize| row.get::<_, i64>(at).map(i64::unsigned_abs);
-    Ok(Totals {
-        pages: number(0)?,
-        records: number(1)?,
-        tokens: number(2)?,
-    })
+    Ok(Totals { pages: number(0)?, records: number(1)?, tokens: number(2)? })
 }
 
 pub(super) fn find(
@@ -148,14 +141,7 @@ pub(super) fn write_scope(connection: &Connection, mapped: &Mapped<'_>) -> Resul
             generation = generation + 1
         RETURNING id";
     let mut statement = connection.prepare_cached(sql)?;
-    let Mapped {
-        worktree,
-        scope,
-        recipe,
-        revision,
-        follows,
-        place,
-    } = mapped;
+    let Mapped { worktree, scope, recipe, revision, follows, place } = mapped;
     let place = place.map(|path| path.as_os_str().as_bytes());
     let parameters = params![worktree, scope, recipe, revision, follows, place];
     Ok(statement.query_row(parameters, |row| row.get(0))?)
@@ -186,14 +172,10 @@ fn remove(connection: &Connection, scope: i64, from: &[u8], to: &[u8]) -> Result
             scopes.tokens - coalesce(sum(d.tokens), 0)
         FROM directories d WHERE d.scope = ?1 AND d.path >= ?2 AND d.path < ?3)
         WHERE id = ?1";
-    connection
-        .prepare_cached(sql)?
-        .execute(params![scope, from, to])?;
+    connection.prepare_cached(sql)?.execute(params![scope, from, to])?;
     for table in ["directories", "pages"] {
         let sql = format!("DELETE FROM {table} WHERE scope = ?1 AND path >= ?2 AND path < ?3");
-        connection
-            .prepare_cached(&sql)?
-            .execute(params![scope, from, to])?;
+        connection.prepare_cached(&sql)?.execute(params![scope, from, to])?;
     }
     Ok(())
 }
@@ -228,11 +210,7 @@ pub(super) fn insert(
     row: &DirectoryRow,
 ) -> Result<(), Unusable> {
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let Totals {
-        pages,
-        records,
-        tokens,
-    } = row.totals;
+    let Totals { pages, records, tokens } = row.totals;
     let (pages, records, tokens) = (number(pages), number(records), number(tokens));
     let sql = "INSERT INTO directories
             (scope, path, parent, tree, rules, packed, pages, records, tokens, digest, left_out)
@@ -252,9 +230,7 @@ pub(super) fn insert(
     ])?;
     let sql = "UPDATE scopes SET pages = pages + ?2, records = records + ?3, tokens = tokens + ?4
         WHERE id = ?1";
-    connection
-        .prepare_cached(sql)?
-        .execute(params![scope, pages, records, tokens])?;
+    connection.prepare_cached(sql)?.execute(params![scope, pages, records, tokens])?;
     let sql = "INSERT OR IGNORE INTO pages (scope, page, path) VALUES (?1, ?2, ?3)";
     let mut statement = connection.prepare_cached(sql)?;
     for id in &row.page_ids {

@@ -11,11 +11,7 @@ fn directory(path: &str, pages: u64) -> DirectoryRow {
         page_ids: Vec::new(),
         packed: Vec::new(),
         left_out: None,
-        totals: Totals {
-            pages,
-            records: pages,
-            tokens: 10 * pages,
-        },
+        totals: Totals { pages, records: pages, tokens: 10 * pages },
     }
 }
 
@@ -29,10 +25,7 @@ fn map(table: &mut PageTable, before: Option<&ScopeRow>, directory: DirectoryRow
         follows: None,
         place: None,
     };
-    let changes = Changes {
-        packed: vec![directory],
-        ..Changes::default()
-    };
+    let changes = Changes { packed: vec![directory], ..Changes::default() };
     table.write(before, &mapped, &changes).unwrap().unwrap()
 }
 

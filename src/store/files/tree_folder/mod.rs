@@ -99,13 +99,8 @@ impl TreeFolder {
     fn is_hidden(&self) -> Result<bool> {
         let in_the_way = || {
             let path = self.path.join(&RepoPath::from(IGNORE));
-            let message = format!(
-                "'{path}' is not a plain file, so '{}' is not hidden",
-                self.path
-            );
-            Error::new(Code::PathInTheWay, message)
-                .unchanged()
-                .detail("path", &path)
+            let message = format!("'{path}' is not a plain file, so '{}' is not hidden", self.path);
+            Error::new(Code::PathInTheWay, message).unchanged().detail("path", &path)
         };
         let cannot = |error| self.cannot_write(IGNORE, error);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
@@ -156,10 +151,7 @@ impl TreeFolder {
             let below = top | OFlags::NOFOLLOW;
             folder = rustix::fs::openat(&folder, part, below, Mode::empty()).map_err(cannot)?;
         }
-        Ok(TreeFolder {
-            folder,
-            path: path.clone(),
-        })
+        Ok(TreeFolder { folder, path: path.clone() })
     }
 
     /// Replaces a file. A reader sees all of it or the old content; a power cut may lose it. `nonce` names the
@@ -185,12 +177,8 @@ impl TreeFolder {
         if !self.create(&temporary, bytes, 0o600)? {
             return Err(self.cannot_write(&temporary, std::io::ErrorKind::AlreadyExists.into()));
         }
-        let moved = rename_exclusively(
-            &self.folder,
-            temporary.as_ref(),
-            &self.folder,
-            name.as_ref(),
-        );
+        let moved =
+            rename_exclusively(&self.folder, temporary.as_ref(), &self.folder, name.as_ref());
         if !matches!(moved, Ok(Moved::Yes)) {
             // The error is that of the rename.
             rustix::fs::unlinkat(&self.folder, &temporary, AtFlags::empty()).ok();

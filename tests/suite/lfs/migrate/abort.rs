@@ -18,10 +18,7 @@ fn moved_on() -> (Sandbox, String) {
 fn commits_below_a_tag_that_stay_are_not_called_published() {
     // The first commit has the patterns already: git-lfs leaves it as it is.
     let sandbox = Sandbox::unborn();
-    sandbox.write(
-        ".gitattributes",
-        "*.psd filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write(".gitattributes", "*.psd filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "patterns"]);
     sandbox.write("a.psd", "large\n");
@@ -44,11 +41,7 @@ fn commits_below_a_tag_that_stay_are_not_called_published() {
 fn a_branch_whose_name_is_no_text_is_rewritten_and_comes_back() {
     let sandbox = grown();
     // The shell makes the byte that is no text.
-    shell(
-        &sandbox,
-        &sandbox.root,
-        r#"git update-ref "$(printf 'refs/heads/l\351')" HEAD"#,
-    );
+    shell(&sandbox, &sandbox.root, r#"git update-ref "$(printf 'refs/heads/l\351')" HEAD"#);
     let listed = || {
         let listed = shell(&sandbox, &sandbox.root, "git for-each-ref refs/heads");
         listed.stdout
@@ -82,16 +75,10 @@ fn commits_on_another_branch_stop_it_and_are_kept_by_force() {
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("'side' has 1 commit since"), "{message}");
     assert!(message.contains("'worked on'"), "{message}");
-    assert_eq!(
-        (sandbox.git(&["for-each-ref"]), sandbox.visible_state()),
-        state
-    );
+    assert_eq!((sandbox.git(&["for-each-ref"]), sandbox.visible_state()), state);
     let dry = sandbox.json(&["lfs", "migrate", "--abort", "--force", "-n"]);
     assert_eq!(dry["kept"][0]["to"], made.as_str(), "{dry:#}");
-    assert_eq!(
-        (sandbox.git(&["for-each-ref"]), sandbox.visible_state()),
-        state
-    );
+    assert_eq!((sandbox.git(&["for-each-ref"]), sandbox.visible_state()), state);
     paste(&sandbox, &sandbox.root, hint_of(&refused));
     let kept = dry["kept"][0]["kept_as"].as_str().unwrap();
     assert_eq!(sandbox.git(&["rev-parse", kept]), made);
@@ -106,16 +93,10 @@ fn what_is_kept_comes_back_to_its_branch_as_it_is_told() {
     commit_on(&sandbox, "side");
     let old = sandbox.git(&["rev-parse", "refs/colony-local/backup/op-1/heads/side"]);
     let text = sandbox.colony(&["lfs", "migrate", "--abort", "--force"]);
-    let line = text
-        .lines()
-        .find(|line| line.contains("of side kept as"))
-        .unwrap();
+    let line = text.lines().find(|line| line.contains("of side kept as")).unwrap();
     let (_, way) = line.split_once(": ").unwrap();
     paste(&sandbox, &sandbox.root, way);
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s", "side"]),
-        "worked on"
-    );
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s", "side"]), "worked on");
     assert_eq!(sandbox.git(&["rev-parse", "side~1"]), old);
 }
 
@@ -157,16 +138,9 @@ fn commits_of_checkpoints_and_on_two_branches_lead_in_no_circle() {
             break;
         }
     }
-    let reachable = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(objectname)",
-        "refs/heads",
-        "refs/colony/kept",
-    ]);
-    assert!(
-        reachable.contains(&tip) && reachable.contains(&side),
-        "{reachable}"
-    );
+    let reachable =
+        sandbox.git(&["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/colony/kept"]);
+    assert!(reachable.contains(&tip) && reachable.contains(&side), "{reachable}");
 }
 
 #[test]
@@ -176,35 +150,19 @@ fn branches_and_tags_made_since_are_named_with_a_command() {
     sandbox.git(&["branch", "own", "main~1"]);
     sandbox.git(&["tag", "named", "main"]);
     commit_on(&sandbox, "own");
-    sandbox.git(&[
-        "branch",
-        "unrelated",
-        "refs/colony-local/backup/op-1/heads/side",
-    ]);
+    sandbox.git(&["branch", "unrelated", "refs/colony-local/backup/op-1/heads/side"]);
     let answer = sandbox.json(&["lfs", "migrate", "--abort"]);
     let left = answer["left_on_new"].as_array().unwrap();
-    let names: Vec<_> = left
-        .iter()
-        .map(|one| one["ref"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        ["refs/heads/later", "refs/heads/own", "refs/tags/named"]
-    );
+    let names: Vec<_> = left.iter().map(|one| one["ref"].as_str().unwrap()).collect();
+    assert_eq!(names, ["refs/heads/later", "refs/heads/own", "refs/tags/named"]);
     for one in left {
         paste(&sandbox, &sandbox.root, one["way_back"].as_str().unwrap());
     }
     let main = sandbox.git(&["rev-parse", "main"]);
     assert_eq!(sandbox.git(&["rev-parse", "later"]), main);
     assert_eq!(sandbox.git(&["rev-parse", "named"]), main);
-    assert_eq!(
-        sandbox.git(&["rev-parse", "own~1"]),
-        sandbox.git(&["rev-parse", "main~1"])
-    );
-    assert_eq!(
-        sandbox.git(&["log", "-1", "--format=%s", "own"]),
-        "worked on"
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "own~1"]), sandbox.git(&["rev-parse", "main~1"]));
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%s", "own"]), "worked on");
 }
 
 #[test]
@@ -237,10 +195,7 @@ fn undo_says_what_is_true_of_a_migration_that_others_have() {
         let refused = sandbox.json(args);
         assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
         let message = refused["message"].as_str().unwrap();
-        assert!(
-            message.contains("others already have that history"),
-            "{message}"
-        );
+        assert!(message.contains("others already have that history"), "{message}");
         assert!(!hint_of(&refused).contains("--abort"), "{refused:#}");
         paste(&sandbox, &sandbox.root, hint_of(&refused));
     }

@@ -166,16 +166,11 @@ fn a_clone_without_the_objects_of_the_remote_names_them() {
     let pointer = fs::read_to_string(clone.path("paper.pdf")).unwrap();
     assert!(pointer.starts_with(POINTER), "{pointer}");
     let oid = |text: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix("oid sha256:").map(str::to_owned))
+        text.lines().find_map(|line| line.strip_prefix("oid sha256:").map(str::to_owned))
     };
     let missing = clone.json(&["lfs", "status"])["missing"].clone();
     assert_eq!(missing.as_array().unwrap().len(), 2, "{missing:#}");
-    assert_eq!(
-        missing[0]["oid"].as_str().map(str::to_owned),
-        oid(&pointer),
-        "{missing:#}"
-    );
+    assert_eq!(missing[0]["oid"].as_str().map(str::to_owned), oid(&pointer), "{missing:#}");
     // Work that has nothing to do with them goes on.
     clone.write("text.txt", "zed\n");
     clone.colony(&["commit", "-m", "work", "--all"]);
@@ -185,28 +180,18 @@ fn a_clone_without_the_objects_of_the_remote_names_them() {
     fs::remove_dir_all(bare.join("lfs")).ok();
     fs::rename(bare.join("lfs-away"), bare.join("lfs")).unwrap();
     clone.colony(&["lfs", "hydrate", "paper.pdf"]);
-    assert_eq!(
-        fs::read_to_string(clone.path("paper.pdf")).unwrap(),
-        "paper 3\n"
-    );
+    assert_eq!(fs::read_to_string(clone.path("paper.pdf")).unwrap(), "paper 3\n");
 }
 
 #[test]
 fn lines_that_git_warns_of_are_no_patterns() {
     let sandbox = grown();
     let attributes = sandbox.read(".gitattributes");
-    sandbox.write(
-        ".gitattributes",
-        format!("!bad.txt filter=lfs\n{attributes}"),
-    );
+    sandbox.write(".gitattributes", format!("!bad.txt filter=lfs\n{attributes}"));
     sandbox.git(&["commit", "-qam", "a line that git warns of"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
-    assert_eq!(
-        answer["patterns"],
-        serde_json::json!(["*.pdf", "*.bin"]),
-        "{answer:#}"
-    );
+    assert_eq!(answer["patterns"], serde_json::json!(["*.pdf", "*.bin"]), "{answer:#}");
     assert_eq!(sandbox.git(&["show", "main:text.txt"]), "text 3");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
@@ -219,13 +204,7 @@ fn a_clone_that_has_pointers_alone_finds_nothing_to_publish() {
     let url = format!("file://{}", bare.display());
     sandbox.git(&["clone", "-q", &url, &place.display().to_string()]);
     let clone = sandbox.at(place);
-    clone.git(&[
-        "fetch",
-        "-q",
-        "origin",
-        "side:side",
-        "refs/notes/*:refs/notes/*",
-    ]);
+    clone.git(&["fetch", "-q", "origin", "side:side", "refs/notes/*:refs/notes/*"]);
     clone.colony(&["sync", "--fetch"]);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
     let answer = clone.json(&["lfs", "migrate"]);

@@ -24,33 +24,21 @@ fn an_old_clone_is_refused_and_follows_with_its_own_commits() {
     let before = old.git(&["for-each-ref", "refs/heads", "refs/colony"]);
     assert_eq!(old.error(&["sync"]), "history-rewritten");
     assert_eq!(old.error(&["sync", "--push"]), "history-rewritten");
-    assert_eq!(
-        old.git(&["for-each-ref", "refs/heads", "refs/colony"]),
-        before
-    );
+    assert_eq!(old.git(&["for-each-ref", "refs/heads", "refs/colony"]), before);
     let answer = old.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "followed", "{answer:#}");
     // What was published is the very history, and the own commit is on top of it.
-    assert_eq!(
-        old.git(&["rev-parse", "main~1"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(old.git(&["rev-parse", "main~1"]), sandbox.git(&["rev-parse", "main"]));
     assert_eq!(old.git(&["log", "-1", "--format=%s %an"]), "mine Bob");
     assert!(old.git(&["show", "main:paper.pdf"]).starts_with(POINTER));
     assert_eq!(fs::read_to_string(old.path("paper.pdf")).unwrap(), "mine\n");
     assert_eq!(old.git(&["status", "--porcelain"]), "");
-    assert_eq!(
-        old.git(&["rev-parse", "fork/idea"]),
-        old.git(&["rev-parse", "main"])
-    );
+    assert_eq!(old.git(&["rev-parse", "fork/idea"]), old.git(&["rev-parse", "main"]));
     old.colony(&["sync", "--push"]);
     old.colony(&["sync"]);
     old.git(&["push", "-q", "origin", "main"]);
     assert!(at(&bare, &sandbox, &["log", "--oneline", "main"]).contains("mine"));
-    assert_eq!(
-        old.error(&["lfs", "migrate", "--abort"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(old.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
 }
 
 #[test]
@@ -96,22 +84,11 @@ fn an_agents_clone_with_own_work_is_refused_and_refreshed_later() {
     ada.write("text.txt", "ada\n");
     let refused = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(refused["code"], "left-behind", "{refused:#}");
-    assert!(
-        refused["message"]
-            .as_str()
-            .unwrap()
-            .contains("'ada' has 1 file with edits")
-    );
+    assert!(refused["message"].as_str().unwrap().contains("'ada' has 1 file with edits"));
     ada.colony(&["commit", "-m", "work", "--all"]);
     let refused = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(refused["code"], "left-behind", "{refused:#}");
-    assert!(
-        refused["message"]
-            .as_str()
-            .unwrap()
-            .contains("commits on fork/ada"),
-        "{refused:#}"
-    );
+    assert!(refused["message"].as_str().unwrap().contains("commits on fork/ada"), "{refused:#}");
     sandbox.colony(&["merge", "ada"]);
     sandbox.git(&["push", "-q", "origin", "main"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
@@ -148,10 +125,7 @@ fn several_missed_migrations_are_followed_in_turn() {
     assert_ne!(published, between);
     assert_eq!(old.error(&["sync"]), "history-rewritten");
     let dry = old.json(&["lfs", "migrate", "-n"]);
-    assert_eq!(
-        dry["patterns"],
-        serde_json::json!(["*.pdf", "*.bin", "*.txt"])
-    );
+    assert_eq!(dry["patterns"], serde_json::json!(["*.pdf", "*.bin", "*.txt"]));
     assert_eq!(old.git(&["for-each-ref", "refs/heads"]).lines().count(), 1);
     let answer = old.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "followed", "{answer:#}");

@@ -57,16 +57,10 @@ fn status_and_doctor_name_the_ways_on_of_what_is_not_published() {
     let made = sandbox.json(&["lfs", "migrate", "--no-push"]);
     let (found, fix) = told(&sandbox);
     assert_eq!(found["stage"], "not_published", "{found:#}");
-    assert_eq!(
-        (&found["op"], &found["commits"]),
-        (&made["op"], &made["commits"])
-    );
+    assert_eq!((&found["op"], &found["commits"]), (&made["op"], &made["commits"]));
     for way in ["--continue", "--abort"] {
         let detail = found["detail"].as_str().unwrap();
-        assert!(
-            detail.contains(&format!("git colony lfs migrate {way}")),
-            "{detail}"
-        );
+        assert!(detail.contains(&format!("git colony lfs migrate {way}")), "{detail}");
     }
     paste(&sandbox, &sandbox.root, &fix.unwrap());
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), made["head"]);
@@ -79,12 +73,7 @@ fn status_without_a_remote_names_the_way_back() {
     sandbox.colony(&["lfs", "migrate"]);
     let (found, fix) = told(&sandbox);
     assert_eq!((&found["stage"], fix), (&"not_published".into(), None));
-    assert!(
-        found["detail"]
-            .as_str()
-            .unwrap()
-            .contains("--abort reverts it")
-    );
+    assert!(found["detail"].as_str().unwrap().contains("--abort reverts it"));
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     assert!(told(&sandbox).0.is_null());
 }
@@ -95,10 +84,7 @@ fn a_remote_that_is_not_origin_is_said_not_to_have_it() {
     sandbox.git(&["remote", "rename", "origin", "upstream"]);
     for args in [&["lfs", "migrate", "-n"][..], &["lfs", "migrate"]] {
         let answer = sandbox.json(args);
-        assert_eq!(
-            (&answer["ok"], &answer["pushed"]),
-            (&true.into(), &false.into())
-        );
+        assert_eq!((&answer["ok"], &answer["pushed"]), (&true.into(), &false.into()));
         let notes = answer["notes"].to_string();
         assert!(notes.contains("only 'origin' is published to"), "{notes}");
     }
@@ -113,10 +99,7 @@ fn cut_off(sandbox: &Sandbox) {
     let bin = sandbox.outside().join("bin");
     std::fs::create_dir(&bin).unwrap();
     // git-lfs has its parent, git-colony, killed, and goes on by itself for a while.
-    let real = Command::new("sh")
-        .args(["-c", "command -v git-lfs"])
-        .output()
-        .unwrap();
+    let real = Command::new("sh").args(["-c", "command -v git-lfs"]).output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     let script = format!(
         "#!/bin/sh\n[ \"$1\" = migrate ] && kill -9 \"$(cat {})\"\nexec {} \"$@\"\n",
@@ -163,10 +146,7 @@ fn a_migration_killed_alone_is_reported_and_leaves_nothing() {
         sandbox.write("paper.pdf", "paper 3\n");
         assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
         assert_eq!(sandbox.visible_state(), state);
-        assert_eq!(
-            sandbox.error(&["lfs", "migrate", "--abort"]),
-            "nothing-to-resolve"
-        );
+        assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
     }
 }
 

@@ -21,10 +21,8 @@ struct Gate {
 
 impl Gate {
     fn new(sandbox: &Sandbox) -> Gate {
-        let gate = Gate {
-            begun: sandbox.outside().join("begun"),
-            go: sandbox.outside().join("go"),
-        };
+        let gate =
+            Gate { begun: sandbox.outside().join("begun"), go: sandbox.outside().join("go") };
         for path in [&gate.begun, &gate.go] {
             rustix::fs::mkfifoat(rustix::fs::CWD, path, 0o600.into()).unwrap();
         }
@@ -64,12 +62,7 @@ pub(crate) fn executable(path: &Path, script: &str) {
 }
 
 fn start(view: &View, args: &[&str]) -> Child {
-    view.program()
-        .args(args)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+    view.program().args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 fn answer(child: Child) -> Value {

@@ -32,17 +32,11 @@ fn is_pointer(sandbox: &Sandbox, rev: &str) -> bool {
 #[test]
 fn what_is_on_the_remote_alone_comes_as_what_it_is() {
     let (sandbox, _) = grown_with_origin();
-    sandbox.git(
-        &["tag", "-am", "there", "an only/tag", "HEAD~1"].map(|word| match word {
-            "an only/tag" => "only/tag",
-            word => word,
-        }),
-    );
-    for spec in [
-        "only/tag",
-        "main:refs/heads/only-branch",
-        "main~1:refs/tags/it's",
-    ] {
+    sandbox.git(&["tag", "-am", "there", "an only/tag", "HEAD~1"].map(|word| match word {
+        "an only/tag" => "only/tag",
+        word => word,
+    }));
+    for spec in ["only/tag", "main:refs/heads/only-branch", "main~1:refs/tags/it's"] {
         sandbox.git(&["push", "-q", "origin", spec]);
     }
     sandbox.git(&["tag", "-d", "only/tag"]);
@@ -76,12 +70,7 @@ fn ahead(sandbox: &Sandbox, branch: &str, diverged: bool) {
 
 #[test]
 fn what_is_ahead_on_the_remote_is_taken_over_by_its_own_branch() {
-    for (branch, diverged) in [
-        ("side", false),
-        ("side", true),
-        ("main", false),
-        ("main", true),
-    ] {
+    for (branch, diverged) in [("side", false), ("side", true), ("main", false), ("main", true)] {
         let (sandbox, bare) = grown_with_origin();
         ahead(&sandbox, branch, diverged);
         let other = if branch == "side" { "main" } else { "side" };
@@ -121,20 +110,14 @@ fn a_server_that_refuses_one_ref_is_quoted_without_escapes() {
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["push_error_code"], "git-failed", "{answer:#}");
     let error = answer["push_error"].as_str().unwrap();
-    assert!(
-        error.starts_with("'origin' refuses 'refs/heads/side': "),
-        "{error}"
-    );
+    assert!(error.starts_with("'origin' refuses 'refs/heads/side': "), "{error}");
     let said = answer["server_said"].to_string();
     assert!(said.contains("is frozen"), "{said}");
     assert!(!answer.to_string().contains("s3cret"), "{answer:#}");
     let run = sandbox.run(&["lfs", "migrate"]);
     let text = run.stdout + &run.stderr;
     assert!(text.contains("is frozen"), "{text}");
-    assert!(
-        !text.contains('\u{1b}') && !text.contains("s3cret"),
-        "{text:?}"
-    );
+    assert!(!text.contains('\u{1b}') && !text.contains("s3cret"), "{text:?}");
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     std::fs::remove_file(path).unwrap();
     let (_, hint) = error.split_once("hint: ").unwrap();
@@ -172,9 +155,7 @@ fn the_very_stashes_that_break_are_kept_as_branches() {
     assert_eq!(stashes, r#"["stash@{1}","stash@{3}"]"#, "{refused:#}");
     assert_eq!(through(&sandbox).len(), 1);
     let left = sandbox.git(&["stash", "list", "--format=%H"]);
-    let texts = left
-        .lines()
-        .map(|id| sandbox.git(&["show", &format!("{id}:text.txt")]));
+    let texts = left.lines().map(|id| sandbox.git(&["show", &format!("{id}:text.txt")]));
     assert_eq!(texts.collect::<Vec<_>>(), ["fourth", "second"]);
     let branches = sandbox.git(&["branch", "--list", "stash-*", "--format=%(refname:short)"]);
     assert_eq!(branches.lines().count(), 2, "{branches}");
@@ -186,10 +167,7 @@ fn the_very_stashes_that_break_are_kept_as_branches() {
     }
     files.sort();
     let wanted = [("first\n", "data 3\n"), ("paper 3\n", "third\n")];
-    assert_eq!(
-        files,
-        wanted.map(|(one, two)| (one.to_owned(), two.to_owned()))
-    );
+    assert_eq!(files, wanted.map(|(one, two)| (one.to_owned(), two.to_owned())));
 }
 
 #[test]
@@ -197,22 +175,15 @@ fn init_looks_for_stashes_before_it_commits() {
     let sandbox = grown();
     sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
     stash(&sandbox, "paper.pdf", "stashed\n");
-    let before = (
-        sandbox.git(&["for-each-ref"]),
-        sandbox.visible_state(),
-        sandbox.read(".git/config"),
-    );
-    for args in [
-        &["init", "--migrate-existing-to-lfs", "-n"][..],
-        &["init", "--migrate-existing-to-lfs"],
-    ] {
+    let before =
+        (sandbox.git(&["for-each-ref"]), sandbox.visible_state(), sandbox.read(".git/config"));
+    for args in
+        [&["init", "--migrate-existing-to-lfs", "-n"][..], &["init", "--migrate-existing-to-lfs"]]
+    {
         let refused = sandbox.json(args);
         assert_eq!(refused["code"], "left-behind", "{refused:#}");
-        let now = (
-            sandbox.git(&["for-each-ref"]),
-            sandbox.visible_state(),
-            sandbox.read(".git/config"),
-        );
+        let now =
+            (sandbox.git(&["for-each-ref"]), sandbox.visible_state(), sandbox.read(".git/config"));
         assert_eq!(now, before);
     }
     let refused = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
@@ -231,9 +202,7 @@ fn an_init_that_could_not_rewrite_says_what_it_has_changed() {
     let kept = std::fs::read(sandbox.path(&path)).unwrap();
     sandbox.remove(&path);
     let answer = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
-    let error = answer["migrate_error"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{answer:#}"));
+    let error = answer["migrate_error"].as_str().unwrap_or_else(|| panic!("{answer:#}"));
     assert!(answer["committed_sha"].is_string(), "{answer:#}");
     assert!(!error.contains("nothing has changed"), "{error}");
     assert!(error.contains("history has not changed"), "{error}");
@@ -245,15 +214,7 @@ fn an_init_that_could_not_rewrite_says_what_it_has_changed() {
 fn only_a_worktree_that_can_be_removed_is_offered_to_be() {
     let sandbox = grown();
     let place = sandbox.outside().join("a linked one");
-    let add = || {
-        sandbox.git(&[
-            "worktree",
-            "add",
-            "-q",
-            &place.display().to_string(),
-            "side",
-        ])
-    };
+    let add = || sandbox.git(&["worktree", "add", "-q", &place.display().to_string(), "side"]);
     add();
     // From the linked one the other is the main worktree.
     let refused = sandbox.at(place.clone()).json(&["lfs", "migrate"]);
@@ -279,10 +240,7 @@ fn a_merge_in_progress_stops_a_migration_and_the_hint_ends_it() {
         ("git cherry-pick more", "cherry-pick"),
         ("git revert HEAD~2", "revert"),
         ("git revert --no-commit HEAD~1", "revert"),
-        (
-            "git bisect start && git bisect bad && git bisect good HEAD~2",
-            "bisect",
-        ),
+        ("git bisect start && git bisect bad && git bisect good HEAD~2", "bisect"),
         ("git rebase more", "rebase"),
     ];
     for (line, what) in prepare {
@@ -294,16 +252,10 @@ fn a_merge_in_progress_stops_a_migration_and_the_hint_ends_it() {
         shell(&sandbox, &sandbox.root, line);
         let before = (sandbox.git(&["for-each-ref"]), sandbox.visible_state());
         let refused = sandbox.json(&["lfs", "migrate"]);
-        assert_eq!(
-            refused["code"], "operation-in-progress",
-            "{line} {refused:#}"
-        );
+        assert_eq!(refused["code"], "operation-in-progress", "{line} {refused:#}");
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains(what), "{line}: {message}");
-        assert_eq!(
-            (sandbox.git(&["for-each-ref"]), sandbox.visible_state()),
-            before
-        );
+        assert_eq!((sandbox.git(&["for-each-ref"]), sandbox.visible_state()), before);
         assert_eq!(through(&sandbox).len(), 1, "{line}");
     }
 }
@@ -325,10 +277,7 @@ fn a_pre_push_hook_sees_what_it_sees_under_a_plain_push() {
     let look = format!(
         "#!/bin/sh\n{{ pwd; env | grep -E '^GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|NAMESPACE|PREFIX)=' | sort; }} > '{seen}'\n"
     );
-    sandbox.write(
-        ".git/hooks/pre-push",
-        hook.replacen("#!/bin/sh\n", &look, 1),
-    );
+    sandbox.write(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &look, 1));
     sandbox.git(&["push", "-q", "origin", "main:refs/heads/other"]);
     let plain = seen_by_hook(&sandbox);
     sandbox.git(&["push", "-q", "origin", "--delete", "other"]);
@@ -353,19 +302,13 @@ fn what_cannot_be_written_is_no_space_and_nothing_is_left() {
     sandbox.git(&["add", "large.bin"]);
     sandbox.git(&["commit", "-qm", "large"]);
     sandbox.git(&["push", "-q", "origin", "main"]);
-    let before = (
-        sandbox.git(&["for-each-ref"]),
-        sandbox.visible_state(),
-        sandbox.read(".git/config"),
-    );
+    let before =
+        (sandbox.git(&["for-each-ref"]), sandbox.visible_state(), sandbox.read(".git/config"));
     let answer = limited(&sandbox, 200);
     assert_eq!(answer["code"], "no-space", "{answer:#}");
     paste(&sandbox, &sandbox.root, hint_of(&answer));
-    let now = (
-        sandbox.git(&["for-each-ref"]),
-        sandbox.visible_state(),
-        sandbox.read(".git/config"),
-    );
+    let now =
+        (sandbox.git(&["for-each-ref"]), sandbox.visible_state(), sandbox.read(".git/config"));
     assert_eq!(now, before);
     assert!(!sandbox.path(".git/colony/migration").exists());
     assert_eq!(sandbox.json(&["status"])["migration"], Value::Null);

@@ -22,21 +22,10 @@ fn new_clone(sandbox: &Sandbox, bare: &Path) -> View {
 /// A decision that names commits before it, and one that a message takes back by its id.
 fn decided() -> Sandbox {
     let sandbox = grown();
-    let (one, two) = (
-        sandbox.git(&["rev-parse", "HEAD~3"]),
-        sandbox.git(&["rev-parse", "HEAD~2"]),
-    );
+    let (one, two) = (sandbox.git(&["rev-parse", "HEAD~3"]), sandbox.git(&["rev-parse", "HEAD~2"]));
     let named = ["--implements", &one, "--implements", &two];
     sandbox.colony(&[&["decide", "-m", "kept", "--id", "kept"][..], &named].concat());
-    sandbox.colony(&[
-        "decide",
-        "-m",
-        "taken back",
-        "--id",
-        "back",
-        "--implements",
-        &one,
-    ]);
+    sandbox.colony(&["decide", "-m", "taken back", "--id", "back", "--implements", &one]);
     let back = sandbox.git(&["rev-parse", "HEAD"]);
     let message = format!("Revert it\n\nThis reverts commit {back}.");
     sandbox.git(&["commit", "-q", "--allow-empty", "-m", &message]);
@@ -107,10 +96,7 @@ fn mapped() -> Sandbox {
         "{name: frozen, type: git_repo, static: true}".to_owned(),
     ];
     let rows = rows.map(|row| format!("  - {row}\n")).concat();
-    sandbox.write(
-        ".colony/repo_map.yaml",
-        format!("schema_version: 1\nsources:\n{rows}"),
-    );
+    sandbox.write(".colony/repo_map.yaml", format!("schema_version: 1\nsources:\n{rows}"));
     sandbox.git(&["add", "-A"]);
     sandbox.git(&["commit", "-qm", "map"]);
     let answer = sandbox.json(&["map"]);
@@ -122,8 +108,7 @@ fn mapped() -> Sandbox {
 fn commits(answer: &Value) -> Vec<(String, String)> {
     let rows = answer["rows"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    rows.map(|row| (text(&row["name"]), text(&row["mmap_kwargs"]["commit"])))
-        .collect()
+    rows.map(|row| (text(&row["name"]), text(&row["mmap_kwargs"]["commit"]))).collect()
 }
 
 #[test]
@@ -135,11 +120,7 @@ fn rows_of_the_map_stand_for_commits_of_the_new_history() {
     assert_eq!(before[2].1, frozen);
     sandbox.colony(&["lfs", "migrate"]);
     let id = |rev: &str| sandbox.git(&["rev-parse", rev]);
-    let wanted = [
-        ("full", id("HEAD~3")),
-        ("short", id("HEAD~3")),
-        ("frozen", id("HEAD")),
-    ];
+    let wanted = [("full", id("HEAD~3")), ("short", id("HEAD~3")), ("frozen", id("HEAD"))];
     let wanted: Vec<_> = wanted.map(|(name, id)| (name.to_owned(), id)).into();
     assert_eq!(commits(&sandbox.json(&["map", "preview"])), wanted);
     let clone = new_clone(&sandbox, &bare);
@@ -159,10 +140,8 @@ fn mappings_are_of_the_new_history_and_keep_none_of_the_old() {
     let scope = format!("{}:frozen", root(&sandbox));
     let listed = sandbox.git(&["ls-tree", "-r", "--name-only", SCOPES]);
     assert!(!listed.contains(&first), "{listed}");
-    let record = sandbox.git(&[
-        "show",
-        &format!("{SCOPES}:{}%3Afrozen/scope.json", root(&sandbox)),
-    ]);
+    let record =
+        sandbox.git(&["show", &format!("{SCOPES}:{}%3Afrozen/scope.json", root(&sandbox))]);
     let record: Value = serde_json::from_str(&record).unwrap();
     assert_eq!(record["frozen"], sandbox.git(&["rev-parse", "HEAD"]));
     assert_eq!(record["scope_id"], scope);
@@ -173,11 +152,7 @@ fn mappings_are_of_the_new_history_and_keep_none_of_the_old() {
     assert_eq!(again["ok"], true, "{again:#}");
     let shown = sandbox.json(&["scopes", "show", &scope]);
     assert_eq!(shown["stale"], false, "{shown:#}");
-    assert!(
-        sandbox
-            .git(&["show", "HEAD:paper.pdf"])
-            .starts_with(POINTER)
-    );
+    assert!(sandbox.git(&["show", "HEAD:paper.pdf"]).starts_with(POINTER));
     sandbox.colony(&["scopes", "unmap", &scope]);
     sandbox.check_invariants_of_git();
 }

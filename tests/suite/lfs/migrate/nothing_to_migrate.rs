@@ -12,9 +12,7 @@ use super::rewrite::{POINTER, at, clone_of_another, grown, grown_with_origin};
 /// Every ref but operations.
 fn refs(sandbox: &Sandbox) -> String {
     let all = sandbox.git(&["for-each-ref"]);
-    let kept = all
-        .lines()
-        .filter(|line| !line.contains("colony-local/ops"));
+    let kept = all.lines().filter(|line| !line.contains("colony-local/ops"));
     kept.collect::<Vec<_>>().join("\n")
 }
 

@@ -29,24 +29,10 @@ fn is_recognised(sandbox: &Sandbox, branch: &str) -> String {
     let health = status["health"].as_array().unwrap().iter();
     let found = health.filter(|one| one["name"] == "history-rewritten");
     let found: Vec<_> = found.map(|one| one["detail"].as_str().unwrap()).collect();
-    assert!(
-        found.iter().any(|detail| detail.contains(&remote)),
-        "{status:#}"
-    );
-    assert!(
-        found
-            .iter()
-            .any(|detail| detail.contains(hint_of(&refused))),
-        "{status:#}"
-    );
-    assert_eq!(
-        sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]),
-        heads
-    );
-    assert_eq!(
-        (sandbox.git(&["ls-files", "-s"]), sandbox.worktree()),
-        state
-    );
+    assert!(found.iter().any(|detail| detail.contains(&remote)), "{status:#}");
+    assert!(found.iter().any(|detail| detail.contains(hint_of(&refused))), "{status:#}");
+    assert_eq!(sandbox.git(&["for-each-ref", "refs/heads", "refs/tags"]), heads);
+    assert_eq!((sandbox.git(&["ls-files", "-s"]), sandbox.worktree()), state);
     hint_of(&refused).to_owned()
 }
 
@@ -54,11 +40,7 @@ fn is_recognised(sandbox: &Sandbox, branch: &str) -> String {
 fn is_over(sandbox: &Sandbox, bare: &Path) {
     sandbox.colony(&["sync", "--push"]);
     sandbox.colony(&["sync"]);
-    let names = at(
-        bare,
-        sandbox,
-        &["for-each-ref", "--format=%(refname)", "refs/heads"],
-    );
+    let names = at(bare, sandbox, &["for-each-ref", "--format=%(refname)", "refs/heads"]);
     for name in names.lines() {
         let pointer = at(bare, sandbox, &["show", &format!("{name}:paper.pdf")]);
         assert!(pointer.starts_with(POINTER), "{name}: {pointer}");
@@ -119,11 +101,7 @@ fn what_is_rewritten_and_not_merged_yet_is_not_published_over() {
     let answer = sandbox.json(&["lfs", "migrate", "--continue"]);
     assert_eq!(answer["push_error_code"], "left-behind", "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), theirs);
-    let (_, hint) = answer["push_error"]
-        .as_str()
-        .unwrap()
-        .split_once("hint: ")
-        .unwrap();
+    let (_, hint) = answer["push_error"].as_str().unwrap().split_once("hint: ").unwrap();
     paste(&sandbox, &sandbox.root, hint);
     is_over(&sandbox, &bare);
     assert!(at(&bare, &sandbox, &["log", "--format=%s", "main"]).contains("by Bob"));
@@ -142,10 +120,7 @@ fn an_old_branch_under_a_new_name_is_recognised_and_rewritten() {
     is_over(&sandbox, &bare);
     let log = at(&bare, &sandbox, &["log", "--format=%s", "bobs"]);
     assert!(log.starts_with("by Bob\n"), "{log}");
-    assert_eq!(
-        sandbox.git(&["rev-parse", "bobs~1"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(sandbox.git(&["rev-parse", "bobs~1"]), sandbox.git(&["rev-parse", "main"]));
 }
 
 #[test]
@@ -155,25 +130,13 @@ fn our_hooks_stop_a_colleague_who_knows_from_pushing_it_back() {
     colleague.colony(&["hooks", "install"]);
     sandbox.colony(&["lfs", "migrate"]);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    colleague.git(&[
-        "fetch",
-        "-q",
-        "origin",
-        "refs/colony/migrations:refs/colony/migrations",
-    ]);
-    let output = shell(
-        &sandbox,
-        &colleague.path(""),
-        "git push --force origin main",
-    );
+    colleague.git(&["fetch", "-q", "origin", "refs/colony/migrations:refs/colony/migrations"]);
+    let output = shell(&sandbox, &colleague.path(""), "git push --force origin main");
     assert!(!output.status.success());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("history was rewritten"), "{said}");
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
-    let hint = said
-        .lines()
-        .find_map(|line| line.strip_prefix("hint: "))
-        .unwrap();
+    let hint = said.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap();
     paste(&sandbox, &colleague.path(""), hint);
     let main = sandbox.git(&["rev-parse", "main"]);
     assert_eq!(colleague.git(&["rev-parse", "main"]), main);
@@ -187,10 +150,7 @@ fn our_hooks_stop_a_colleague_who_has_not_heard_from_pushing() {
     colleague.git(&["commit", "-q", "--allow-empty", "-m", "work"]);
     sandbox.colony(&["lfs", "migrate"]);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
-    for line in [
-        "git push --force origin main",
-        "git push origin main:refs/heads/another",
-    ] {
+    for line in ["git push --force origin main", "git push origin main:refs/heads/another"] {
         let output = shell(&sandbox, &colleague.path(""), line);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains("history was rewritten"), "{line}: {said}");

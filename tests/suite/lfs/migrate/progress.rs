@@ -24,12 +24,9 @@ fn told(sandbox: &Sandbox, args: &[&str]) -> (Told, Told) {
     let mut world = sandbox.world();
     world.progress = Progress::new(move |step| {
         let part = match step {
-            Step::Part {
-                what,
-                done,
-                total,
-                unit,
-            } => Some((*unit, (*what).to_owned(), *done, *total)),
+            Step::Part { what, done, total, unit } => {
+                Some((*unit, (*what).to_owned(), *done, *total))
+            }
             Step::Files { .. } | Step::Said(_) | Step::Ended => None,
         };
         heard.lock().unwrap().push(part);
@@ -40,9 +37,7 @@ fn told(sandbox: &Sandbox, args: &[&str]) -> (Told, Told) {
     assert_eq!(told.last(), Some(&None), "the end is told");
     let of = |wanted: Unit| {
         let parts = told.iter().flatten().filter(|(unit, ..)| *unit == wanted);
-        parts
-            .map(|(_, what, done, total)| (what.clone(), *done, *total))
-            .collect()
+        parts.map(|(_, what, done, total)| (what.clone(), *done, *total)).collect()
     };
     (of(Unit::Commits), of(Unit::Bytes))
 }
@@ -53,21 +48,13 @@ fn progress_counts_commits_rewritten_and_bytes_uploaded() {
     let served = sandbox.outside().join("served");
     let path = served.join("design.git").display().to_string();
     sandbox.git(&["init", "-q", "--bare", "-b", "main", &path]);
-    let server = GitServer::start(
-        &served,
-        Wire::Plain,
-        Manner::Serve {
-            login: "ada:x".to_owned(),
-        },
-    );
+    let server =
+        GitServer::start(&served, Wire::Plain, Manner::Serve { login: "ada:x".to_owned() });
     let url = server.url("design.git");
     let url = url.replacen("http://", "http://ada:x@", 1);
     sandbox.git(&["remote", "add", "origin", &url]);
     let (commits, bytes) = told(&sandbox, &["lfs", "migrate", "--no-push"]);
-    let all: u64 = sandbox
-        .git(&["rev-list", "--count", "main", "side"])
-        .parse()
-        .unwrap();
+    let all: u64 = sandbox.git(&["rev-list", "--count", "main", "side"]).parse().unwrap();
     let last = commits.last().cloned();
     assert_eq!(last, Some(("rewrite history".to_owned(), all, all)));
     assert_eq!(bytes, []);
@@ -101,11 +88,7 @@ impl Hanging {
             "if [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 60; fi",
             fifo.display(),
         );
-        Hanging {
-            view: sandbox.stand_in("git-lfs", &script),
-            sandbox,
-            fifo,
-        }
+        Hanging { view: sandbox.stand_in("git-lfs", &script), sandbox, fifo }
     }
 
     /// Runs a command, stops it by Ctrl-C once git-lfs hangs, and returns its exit code and its answer
@@ -140,9 +123,7 @@ fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
     let sandbox = &hanging.sandbox;
     let config = sandbox.read(".git/config");
     let hooks = || {
-        let listed = fs::read_dir(sandbox.path(".git/hooks"))
-            .into_iter()
-            .flatten();
+        let listed = fs::read_dir(sandbox.path(".git/hooks")).into_iter().flatten();
         let mut names: Vec<_> = listed.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         names
@@ -157,10 +138,7 @@ fn a_rewriting_that_is_stopped_leaves_everything_as_it_was() {
     assert_eq!(sandbox.read(".git/config"), config);
     assert_eq!(hooks(), before);
     assert!(!sandbox.path(".git/colony/migration").exists());
-    assert_eq!(
-        sandbox.error(&["lfs", "migrate", "--continue"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["lfs", "migrate", "--continue"]), "nothing-to-resolve");
     sandbox.colony(&["lfs", "migrate"]);
     sandbox.check_invariants_of_git();
 }

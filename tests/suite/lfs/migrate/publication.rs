@@ -30,17 +30,9 @@ impl Watched {
             sandbox.git(&["push", "-q", "origin", &name]);
         }
         let log = sandbox.outside().join("log");
-        let script = format!(
-            "echo \"$1 $2 spared=$GIT_LFS_SKIP_PUSH\" >>'{}'",
-            log.display()
-        );
+        let script = format!("echo \"$1 $2 spared=$GIT_LFS_SKIP_PUSH\" >>'{}'", log.display());
         let view = sandbox.stand_in("git-lfs", &script);
-        Watched {
-            sandbox,
-            view,
-            bare,
-            log,
-        }
+        Watched { sandbox, view, bare, log }
     }
 
     /// Has a script write down what it is told.
@@ -106,14 +98,8 @@ fn a_hook_that_does_more_is_told_nothing() {
         let run = watched.migrate(&[]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         let told = watched.told();
-        assert!(
-            told.contains(&"hook-of-push spared=".to_owned()),
-            "{told:?}"
-        );
-        assert!(
-            told.iter().all(|line| line.ends_with("spared=")),
-            "{told:?}"
-        );
+        assert!(told.contains(&"hook-of-push spared=".to_owned()), "{told:?}");
+        assert!(told.iter().all(|line| line.ends_with("spared=")), "{told:?}");
         assert_eq!(watched.large_files(), 6);
     }
 }
@@ -125,10 +111,7 @@ fn our_own_hook_beside_that_of_git_lfs_spares_it_too() {
     let run = watched.migrate(&[]);
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
     let told = watched.told();
-    assert!(
-        told.contains(&"pre-push origin spared=1".to_owned()),
-        "{told:?}"
-    );
+    assert!(told.contains(&"pre-push origin spared=1".to_owned()), "{told:?}");
     assert_eq!(watched.large_files(), 6);
 }
 

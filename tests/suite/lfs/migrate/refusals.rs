@@ -56,10 +56,7 @@ fn stale_locks_are_named_and_left() {
 /// A clone of the sandbox's origin that git was told not to bring all of.
 fn incomplete(sandbox: &Sandbox, bare: &Path, how: &str) -> View {
     let place = sandbox.outside().join("incomplete");
-    let (url, to) = (
-        format!("file://{}", bare.display()),
-        place.display().to_string(),
-    );
+    let (url, to) = (format!("file://{}", bare.display()), place.display().to_string());
     sandbox.git(&["clone", "-q", how, &url, &to]);
     sandbox.at(place)
 }
@@ -68,17 +65,12 @@ fn incomplete(sandbox: &Sandbox, bare: &Path, how: &str) -> View {
 fn a_history_that_is_not_all_here_is_not_rewritten() {
     for (how, what) in [("--depth=1", "shallow"), ("--filter=blob:none", "partial")] {
         let (sandbox, bare) = grown_with_origin();
-        sandbox
-            .at(bare.clone())
-            .git(&["config", "uploadpack.allowFilter", "true"]);
+        sandbox.at(bare.clone()).git(&["config", "uploadpack.allowFilter", "true"]);
         let clone = incomplete(&sandbox, &bare, how);
         let before = clone.git(&["for-each-ref"]);
         let answer = clone.json(&["lfs", "migrate"]);
         assert_eq!(answer["code"], "unsupported", "{answer:#}");
-        assert!(
-            answer["message"].as_str().unwrap().contains(what),
-            "{answer:#}"
-        );
+        assert!(answer["message"].as_str().unwrap().contains(what), "{answer:#}");
         assert_eq!(clone.git(&["for-each-ref"]), before);
         assert!(!clone.path(".git/hooks/pre-push").exists());
     }
@@ -91,13 +83,7 @@ fn a_shallow_clone_can_be_migrated_as_the_hint_says() {
     let answer = clone.json(&["lfs", "migrate"]);
     assert_eq!(answer["hint"], "git fetch --unshallow", "{answer:#}");
     clone.git(&["fetch", "-q", "--unshallow"]);
-    clone.git(&[
-        "fetch",
-        "-q",
-        "origin",
-        "refs/heads/side:refs/heads/side",
-        "--tags",
-    ]);
+    clone.git(&["fetch", "-q", "origin", "refs/heads/side:refs/heads/side", "--tags"]);
     let answer = clone.json(&["lfs", "migrate", "--no-push"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
 }
@@ -120,9 +106,7 @@ fn without_git_lfs_nothing_is_begun() {
         &["--json", "init", "--migrate-existing-to-lfs"],
     ] {
         let mut world = sandbox.world();
-        world
-            .variables
-            .insert("PATH".into(), bin.clone().into_os_string());
+        world.variables.insert("PATH".into(), bin.clone().into_os_string());
         let run = sandbox.run_in(world, args);
         let answer: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(answer["code"], "lfs-not-installed", "{answer:#}");
@@ -153,16 +137,10 @@ fn hooks_of_others_are_neither_replaced_nor_half_installed() {
 fn a_hook_of_somebody_is_no_obstacle_beside_ours() {
     let (sandbox, bare) = grown_with_origin();
     let ran = sandbox.outside().join("ran");
-    sandbox.write(
-        ".git/hooks/pre-push",
-        format!("#!/bin/sh\ntouch '{}'\n", ran.display()),
-    );
+    sandbox.write(".git/hooks/pre-push", format!("#!/bin/sh\ntouch '{}'\n", ran.display()));
     sandbox.set_mode(".git/hooks/pre-push", 0o755);
     let answer = refused(&sandbox, "hooks-in-the-way");
-    assert!(
-        answer["hint"].as_str().unwrap().contains("hooks install"),
-        "{answer:#}"
-    );
+    assert!(answer["hint"].as_str().unwrap().contains("hooks install"), "{answer:#}");
     sandbox.colony(&["hooks", "install"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
@@ -184,13 +162,7 @@ fn a_bare_repository_has_nothing_to_migrate_in() {
 fn from_a_linked_worktree_the_others_count() {
     let sandbox = grown();
     let place = sandbox.outside().join("linked");
-    sandbox.git(&[
-        "worktree",
-        "add",
-        "-q",
-        &place.display().to_string(),
-        "side",
-    ]);
+    sandbox.git(&["worktree", "add", "-q", &place.display().to_string(), "side"]);
     let before = sandbox.git(&["for-each-ref"]);
     let linked = sandbox.at(place.clone());
     assert_eq!(linked.error(&["lfs", "migrate"]), "left-behind");
@@ -199,13 +171,7 @@ fn from_a_linked_worktree_the_others_count() {
     // Its files are gone, and git still counts it until it is told.
     fs::remove_dir_all(&place).unwrap();
     let answer = refused(&sandbox, "left-behind");
-    assert!(
-        answer["hint"]
-            .as_str()
-            .unwrap()
-            .contains("git worktree prune"),
-        "{answer:#}"
-    );
+    assert!(answer["hint"].as_str().unwrap().contains("git worktree prune"), "{answer:#}");
     sandbox.git(&["worktree", "prune"]);
     migrated(&sandbox);
 }
@@ -218,15 +184,7 @@ fn in_the_middle_of_something_nothing_is_begun() {
     sandbox.git(&["add", "more.txt"]);
     sandbox.git(&["commit", "-qm", "more"]);
     sandbox.git(&["switch", "-q", "main"]);
-    sandbox.git(&[
-        "merge",
-        "-q",
-        "--no-commit",
-        "--no-ff",
-        "-s",
-        "ours",
-        "more",
-    ]);
+    sandbox.git(&["merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "more"]);
     let answer = refused(&sandbox, "operation-in-progress");
     let hint = answer["hint"].as_str().unwrap();
     assert!(hint.starts_with("git merge --continue "), "{hint}");
@@ -293,13 +251,7 @@ fn patterns_with_spaces_and_such_as_take_back_are_those_of_git() {
 fn edits_that_git_was_told_not_to_look_at_are_edits() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {
         let sandbox = grown();
-        sandbox.git(&[
-            "update-index",
-            flag,
-            "paper.pdf",
-            "text.txt",
-            "sub/data.bin",
-        ]);
+        sandbox.git(&["update-index", flag, "paper.pdf", "text.txt", "sub/data.bin"]);
         sandbox.write("paper.pdf", "an edit that nobody sees\n");
         // What a migration does not touch may be edited.
         sandbox.write("text.txt", "an edit that nobody sees\n");
@@ -307,15 +259,8 @@ fn edits_that_git_was_told_not_to_look_at_are_edits() {
         let dry = sandbox.json(&["lfs", "migrate", "-n"]);
         assert_eq!(dry["code"], "uncommitted-edits", "{dry:#}");
         let message = answer["message"].as_str().unwrap();
-        assert!(
-            message.contains("1 file has") && message.contains("paper.pdf"),
-            "{message}"
-        );
-        assert_eq!(
-            answer["detail"]["paths"],
-            json!(["paper.pdf"]),
-            "{answer:#}"
-        );
+        assert!(message.contains("1 file has") && message.contains("paper.pdf"), "{message}");
+        assert_eq!(answer["detail"]["paths"], json!(["paper.pdf"]), "{answer:#}");
         let hint = answer["hint"].as_str().unwrap();
         let (command, _) = hint.split_once("   #").unwrap();
         let shell = std::process::Command::new("sh")

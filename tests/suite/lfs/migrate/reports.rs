@@ -34,10 +34,7 @@ fn who_wants_to_hear_nothing_hears_nothing() {
 fn no_file_looks_modified_after_a_migration_was_taken_back() {
     let sandbox = grown();
     // The attributes file at the root is another one in the new history.
-    sandbox.write(
-        "lit/.gitattributes",
-        "*.dat filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write("lit/.gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.git(&["add", "lit"]);
     sandbox.git(&["commit", "-qm", "attributes of a directory"]);
     sandbox.colony(&["lfs", "migrate"]);
@@ -74,17 +71,11 @@ fn a_dry_run_of_init_tells_of_the_migration() {
     assert!(!told.contains("stay as they are"), "{told}");
     let kept = sandbox.json(&["init", "-n", "--migrate-existing-to-lfs", "--no-push"]);
     let outlook = kept["would_migrate"].to_string();
-    assert!(
-        outlook.contains("would rewrite") && !outlook.contains("publish it"),
-        "{outlook}"
-    );
+    assert!(outlook.contains("would rewrite") && !outlook.contains("publish it"), "{outlook}");
     assert_eq!((sandbox.refs(), sandbox.visible_state()), before);
     sandbox.colony(&["init", "--migrate-existing-to-lfs"]);
     let again = sandbox.json(&["init", "-n", "--migrate-existing-to-lfs"]);
-    assert_eq!(
-        again["would_migrate"],
-        serde_json::json!(["git-lfs has every large file already"])
-    );
+    assert_eq!(again["would_migrate"], serde_json::json!(["git-lfs has every large file already"]));
 }
 
 #[test]
@@ -93,9 +84,7 @@ fn a_clone_of_a_colony_begins_at_what_its_commit_has_become() {
     let url = format!("file://{}", bare.display());
     let noted = sandbox.git(&["rev-parse", "main~1"]);
     let elsewhere = Sandbox::new();
-    let set = [
-        "colony", "set", "default", &url, "--commit", &noted, "--branch", "main",
-    ];
+    let set = ["colony", "set", "default", &url, "--commit", &noted, "--branch", "main"];
     elsewhere.colony(&set);
     let outside = elsewhere.at(elsewhere.outside());
     // Who has a clone from before has the old history, too.
@@ -103,11 +92,7 @@ fn a_clone_of_a_colony_begins_at_what_its_commit_has_become() {
     assert_eq!(before["commit"], noted, "{before:#}");
     sandbox.colony(&["lfs", "migrate"]);
     let after = outside.json(&["clone", "--agent", "ada"]);
-    assert_eq!(
-        after["commit"],
-        sandbox.git(&["rev-parse", "main~1"]),
-        "{after:#}"
-    );
+    assert_eq!(after["commit"], sandbox.git(&["rev-parse", "main~1"]), "{after:#}");
     let ada = elsewhere.at(after["path"].as_str().unwrap().into());
     assert!(ada.git(&["show", "HEAD:paper.pdf"]).starts_with(POINTER));
     let shown = elsewhere.json(&["colony", "show"]);

@@ -64,20 +64,8 @@ fn copies_of_what_migrations_begin_with_are_whole() {
 /// A bare repository beside the sandbox's that has everything, as `origin`.
 pub(crate) fn with_origin(sandbox: &Sandbox) -> PathBuf {
     let bare = sandbox.outside().join("origin.git");
-    sandbox.git(&[
-        "init",
-        "-q",
-        "--bare",
-        "-b",
-        "main",
-        &bare.display().to_string(),
-    ]);
-    sandbox.git(&[
-        "remote",
-        "add",
-        "origin",
-        &format!("file://{}", bare.display()),
-    ]);
+    sandbox.git(&["init", "-q", "--bare", "-b", "main", &bare.display().to_string()]);
+    sandbox.git(&["remote", "add", "origin", &format!("file://{}", bare.display())]);
     sandbox.git(&["push", "-q", "origin", "main", "side", "light", "v1"]);
     bare
 }
@@ -85,9 +73,7 @@ pub(crate) fn with_origin(sandbox: &Sandbox) -> PathBuf {
 /// Every ref that somebody could see, and our backups; operations are left out.
 fn refs(sandbox: &Sandbox) -> String {
     let all = sandbox.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
-    let kept = all
-        .lines()
-        .filter(|line| !line.starts_with("refs/colony-local/ops/"));
+    let kept = all.lines().filter(|line| !line.starts_with("refs/colony-local/ops/"));
     kept.collect::<Vec<_>>().join("\n")
 }
 
@@ -99,10 +85,8 @@ pub(crate) fn at(bare: &Path, sandbox: &Sandbox, args: &[&str]) -> String {
 fn every_ref_moves_to_a_history_with_pointers() {
     let sandbox = grown();
     let files = sandbox.worktree();
-    let (old_main, old_side) = (
-        sandbox.git(&["rev-parse", "main"]),
-        sandbox.git(&["rev-parse", "side"]),
-    );
+    let (old_main, old_side) =
+        (sandbox.git(&["rev-parse", "main"]), sandbox.git(&["rev-parse", "side"]));
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "migrated", "{answer:#}");
     assert_eq!(answer["head"], sandbox.git(&["rev-parse", "HEAD"]));
@@ -120,17 +104,11 @@ fn every_ref_moves_to_a_history_with_pointers() {
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     assert_eq!(sandbox.git(&["notes", "show", "main~2"]), "a note");
     assert_eq!(sandbox.git(&["cat-file", "-t", "v1"]), "tag");
-    assert_eq!(
-        sandbox.git(&["merge-base", "main", "side"]),
-        sandbox.git(&["rev-parse", "side"])
-    );
+    assert_eq!(sandbox.git(&["merge-base", "main", "side"]), sandbox.git(&["rev-parse", "side"]));
     sandbox.git(&["lfs", "fsck"]);
     let op = answer["op"].as_str().unwrap();
     for (name, old) in [("heads/main", old_main), ("heads/side", old_side)] {
-        let kept = sandbox.git(&[
-            "rev-parse",
-            &format!("refs/colony-local/backup/{op}/{name}"),
-        ]);
+        let kept = sandbox.git(&["rev-parse", &format!("refs/colony-local/backup/{op}/{name}")]);
         assert_eq!(kept, old);
     }
     sandbox.check_invariants_of_git();
@@ -146,10 +124,7 @@ fn abort_brings_every_ref_back_and_the_index_with_its_times() {
     assert_eq!(answer["status"], "aborted", "{answer:#}");
     assert_eq!(refs(&sandbox), before);
     assert_eq!(sandbox.visible_state(), state);
-    assert_eq!(
-        sandbox.error(&["lfs", "migrate", "--abort"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
     // And once more, to the same ids.
     let first = sandbox.json(&["lfs", "migrate"]);
     let head = first["head"].clone();
@@ -167,19 +142,12 @@ fn wherever_it_dies_it_can_be_continued_or_taken_back() {
             let (before, state) = (refs(&sandbox), sandbox.visible_state());
             let mut world = sandbox.world();
             world.die_at = Some(step);
-            assert_eq!(
-                sandbox.run_in(world, &["lfs", "migrate"]).code,
-                128,
-                "{step}"
-            );
+            assert_eq!(sandbox.run_in(world, &["lfs", "migrate"]).code, 128, "{step}");
             let answer = sandbox.json(&["lfs", "migrate", way]);
             if way == "--abort" {
                 // Before the commit point nothing was under way.
                 let code = &answer["code"];
-                assert!(
-                    answer["ok"] == true || *code == "nothing-to-resolve",
-                    "{answer:#}"
-                );
+                assert!(answer["ok"] == true || *code == "nothing-to-resolve", "{answer:#}");
                 assert_eq!(refs(&sandbox), before, "{step}");
                 assert_eq!(sandbox.visible_state(), state, "{step}");
             } else {
@@ -311,10 +279,7 @@ fn undo_does_not_go_back_behind_it() {
     assert_eq!(answer["code"], "history-rewritten", "{answer:#}");
     sandbox.write("text.txt", "after\n");
     sandbox.colony(&["checkpoint", "-m", "after"]);
-    assert_eq!(
-        sandbox.error(&["lfs", "migrate", "--abort"]),
-        "external-change"
-    );
+    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "external-change");
     sandbox.colony(&["undo"]);
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     // The log is open again.
@@ -357,10 +322,8 @@ fn origin_gets_new_history_and_a_second_run_changes_nothing() {
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(answer["push_error"], serde_json::Value::Null);
     for name in ["main", "side", "light", "v1"] {
-        let (here, there) = (
-            sandbox.git(&["rev-parse", name]),
-            at(&bare, &sandbox, &["rev-parse", name]),
-        );
+        let (here, there) =
+            (sandbox.git(&["rev-parse", name]), at(&bare, &sandbox, &["rev-parse", name]));
         assert_eq!(here, there, "{name}");
     }
     let pointer = at(&bare, &sandbox, &["show", "main:paper.pdf"]);
@@ -375,18 +338,12 @@ fn origin_gets_new_history_and_a_second_run_changes_nothing() {
     let clone = sandbox.at(place);
     clone.git(&["lfs", "install", "--local"]);
     clone.git(&["lfs", "pull"]);
-    assert_eq!(
-        fs::read_to_string(clone.path("paper.pdf")).unwrap(),
-        "paper 3\n"
-    );
+    assert_eq!(fs::read_to_string(clone.path("paper.pdf")).unwrap(), "paper 3\n");
     let before = refs(&sandbox);
     let again = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(again["status"], "up_to_date", "{again:#}");
     assert_eq!(refs(&sandbox), before);
-    assert_eq!(
-        sandbox.error(&["lfs", "migrate", "--abort"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(sandbox.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
     sandbox.check_invariants_of_git();
 }
 
@@ -419,11 +376,7 @@ fn a_racing_pusher_wins_whatever_is_fetched_meanwhile() {
         assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
         assert_eq!(refs(&sandbox), mine);
         // The ways on that it names: what was raced is in the new history then.
-        let (_, hint) = answer["push_error"]
-            .as_str()
-            .unwrap()
-            .split_once("hint: ")
-            .unwrap();
+        let (_, hint) = answer["push_error"].as_str().unwrap().split_once("hint: ").unwrap();
         paste(&sandbox, &sandbox.root, hint);
         let refused = sandbox.json(&["lfs", "migrate"]);
         paste(&sandbox, &sandbox.root, hint_of(&refused));
@@ -446,10 +399,7 @@ fn a_pusher_between_the_look_and_the_push_wins_as_well() {
         "#!/bin/sh\nunset GIT_DIR GIT_WORK_TREE COLONY_OPERATION\ngit -C '{}' push -q origin main || exit 1\n",
         racer.path("").display()
     );
-    sandbox.write(
-        ".git/hooks/pre-push",
-        hook.replacen("#!/bin/sh\n", &push, 1),
-    );
+    sandbox.write(".git/hooks/pre-push", hook.replacen("#!/bin/sh\n", &push, 1));
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["ok"], false, "{answer:#}");
     assert_eq!(answer["push_error_code"], "ref-moved", "{answer:#}");
@@ -465,10 +415,7 @@ fn a_second_run_publishes_only_what_the_first_could_not() {
     fs::set_permissions(bare.join("hooks/pre-receive"), executable).unwrap();
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
     let first = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(
-        (&first["ok"], &first["status"]),
-        (&false.into(), &"migrated".into())
-    );
+    assert_eq!((&first["ok"], &first["status"]), (&false.into(), &"migrated".into()));
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     fs::remove_file(bare.join("hooks/pre-receive")).unwrap();
     let heads = sandbox.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/notes"]);
@@ -485,14 +432,7 @@ fn a_second_run_publishes_only_what_the_first_could_not() {
 fn a_migration_by_plain_git_lfs_is_published_as_documented() {
     let (sandbox, bare) = grown_with_origin();
     sandbox.git(&["lfs", "install", "--local"]);
-    sandbox.git(&[
-        "lfs",
-        "migrate",
-        "import",
-        "--include=*.pdf,*.bin",
-        "--everything",
-        "--yes",
-    ]);
+    sandbox.git(&["lfs", "migrate", "import", "--include=*.pdf,*.bin", "--everything", "--yes"]);
     assert!(!sandbox.try_git(&["push", "-q", "origin", "main"]));
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "up_to_date", "{answer:#}");
@@ -507,36 +447,11 @@ fn a_remote_added_later_gets_it_only_if_it_had_the_old_history() {
     let sandbox = grown();
     sandbox.colony(&["lfs", "migrate"]);
     let bare = sandbox.outside().join("late.git");
-    sandbox.git(&[
-        "init",
-        "-q",
-        "--bare",
-        "-b",
-        "main",
-        &bare.display().to_string(),
-    ]);
-    sandbox.git(&[
-        "remote",
-        "add",
-        "origin",
-        &format!("file://{}", bare.display()),
-    ]);
-    let op = sandbox.git(&[
-        "for-each-ref",
-        "--format=%(refname)",
-        "refs/colony-local/backup",
-    ]);
-    let old = op
-        .lines()
-        .find(|name| name.ends_with("heads/main"))
-        .unwrap();
-    sandbox.git(&[
-        "push",
-        "-q",
-        "--no-verify",
-        "origin",
-        &format!("{old}:refs/heads/main"),
-    ]);
+    sandbox.git(&["init", "-q", "--bare", "-b", "main", &bare.display().to_string()]);
+    sandbox.git(&["remote", "add", "origin", &format!("file://{}", bare.display())]);
+    let op = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony-local/backup"]);
+    let old = op.lines().find(|name| name.ends_with("heads/main")).unwrap();
+    sandbox.git(&["push", "-q", "--no-verify", "origin", &format!("{old}:refs/heads/main")]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
     assert_eq!(at(&bare, &sandbox, &["rev-parse", "main"]), answer["head"]);
@@ -564,25 +479,15 @@ fn checkpoints_forks_and_what_they_say_are_in_the_new_history() {
     let forks = sandbox.json(&["forks"]);
     let base = sandbox.git(&["merge-base", "main", "fork/idea"]);
     assert_eq!(forks["forks"][0]["diverged_from_sha"], base, "{forks:#}");
-    for checkpoint in sandbox.json(&["checkpoints", "--auto"])["checkpoints"]
-        .as_array()
-        .unwrap()
-    {
+    for checkpoint in sandbox.json(&["checkpoints", "--auto"])["checkpoints"].as_array().unwrap() {
         let sha = checkpoint["sha"].as_str().unwrap();
-        assert!(
-            sandbox
-                .git(&["show", &format!("{sha}:paper.pdf")])
-                .starts_with(POINTER)
-        );
+        assert!(sandbox.git(&["show", &format!("{sha}:paper.pdf")]).starts_with(POINTER));
     }
     // The very index comes back, and what only a ref of ours holds is safe from a prune.
     let id = beside["checkpoint_id"].as_str().unwrap();
     sandbox.git(&["lfs", "prune"]);
     sandbox.colony(&["restore", id]);
-    assert_eq!(
-        (sandbox.git(&["status", "--porcelain"]), sandbox.worktree()),
-        state
-    );
+    assert_eq!((sandbox.git(&["status", "--porcelain"]), sandbox.worktree()), state);
     sandbox.colony(&["undo"]);
     sandbox.git(&["lfs", "prune"]);
     sandbox.colony(&["restore", automatic.0["checkpoint_id"].as_str().unwrap()]);
@@ -609,20 +514,14 @@ fn init_commits_the_patterns_rewrites_history_and_publishes_it() {
     assert_eq!(answer["would_dirty"], serde_json::json!([]));
     // The reported id is the new one, here and there.
     assert_eq!(answer["committed_sha"], sandbox.git(&["rev-parse", "HEAD"]));
-    assert_eq!(
-        answer["committed_sha"],
-        at(&bare, &sandbox, &["rev-parse", "main"])
-    );
+    assert_eq!(answer["committed_sha"], at(&bare, &sandbox, &["rev-parse", "main"]));
     for rev in ["main", "main~3", "v1"] {
         assert!(at(&bare, &sandbox, &["show", &format!("{rev}:paper.pdf")]).starts_with(POINTER));
     }
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     let again = sandbox.json(&["init", "--migrate-existing-to-lfs"]);
     assert_eq!(again["status"], "already_initialized", "{again:#}");
-    assert_eq!(
-        (&again["migrated_to_lfs"], &again["pushed"]),
-        (&true.into(), &true.into())
-    );
+    assert_eq!((&again["migrated_to_lfs"], &again["pushed"]), (&true.into(), &true.into()));
     assert_eq!(again["committed_sha"], serde_json::Value::Null);
     sandbox.check_invariants_of_git();
 }
@@ -636,27 +535,15 @@ fn init_refuses_before_it_commits_and_reports_a_failed_push() {
     assert_eq!(refused["code"], "uncommitted-edits", "{refused:#}");
     assert_eq!((refs(&sandbox), sandbox.visible_state()), before);
     sandbox.git(&["checkout", "-q", "--", "text.txt"]);
-    assert_eq!(
-        sandbox
-            .run(&["init", "--migrate-existing-to-lfs", "--no-lfs"])
-            .code,
-        129
-    );
+    assert_eq!(sandbox.run(&["init", "--migrate-existing-to-lfs", "--no-lfs"]).code, 129);
     let theirs = at(&bare, &sandbox, &["for-each-ref"]);
     let kept = sandbox.json(&["init", "--migrate-existing-to-lfs", "--no-push"]);
     assert_eq!(kept["migrated_to_lfs"], true, "{kept:#}");
-    assert_eq!(
-        (&kept["pushed"], &kept["push_error"]),
-        (&false.into(), &serde_json::Value::Null)
-    );
+    assert_eq!((&kept["pushed"], &kept["push_error"]), (&false.into(), &serde_json::Value::Null));
     assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     fs::rename(&bare, bare.with_extension("away")).unwrap();
     let away = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(
-        (&away["ok"], &away["pushed"]),
-        (&false.into(), &false.into()),
-        "{away:#}"
-    );
+    assert_eq!((&away["ok"], &away["pushed"]), (&false.into(), &false.into()), "{away:#}");
     assert_eq!(away["push_error_code"], "remote-not-found", "{away:#}");
     fs::rename(bare.with_extension("away"), &bare).unwrap();
     // The commit of init is a step of its own: the log is open again behind the migration.
@@ -671,11 +558,7 @@ fn a_file_that_only_git_calls_modified_is_no_edit() {
     let sandbox = grown();
     sandbox.git(&["lfs", "install", "--local"]);
     sandbox.write("paper.pdf", "paper 3\n");
-    assert!(
-        sandbox
-            .git(&["status", "--porcelain"])
-            .contains("M paper.pdf")
-    );
+    assert!(sandbox.git(&["status", "--porcelain"]).contains("M paper.pdf"));
     sandbox.colony(&["lfs", "migrate"]);
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
 }
@@ -683,27 +566,16 @@ fn a_file_that_only_git_calls_modified_is_no_edit() {
 #[test]
 fn a_detached_head_and_attributes_of_a_directory_go_along() {
     let sandbox = grown();
-    sandbox.write(
-        "lit/.gitattributes",
-        "*.dat filter=lfs diff=lfs merge=lfs -text\n",
-    );
+    sandbox.write("lit/.gitattributes", "*.dat filter=lfs diff=lfs merge=lfs -text\n");
     sandbox.write("lit/deep/x.dat", "dat\n");
     sandbox.write("x.dat", "stays\n");
     sandbox.git(&["-c", "filter.lfs.clean=cat", "add", "-A"]);
     sandbox.git(&["commit", "-qm", "of a directory"]);
     sandbox.git(&["switch", "-q", "--detach"]);
     let answer = sandbox.json(&["lfs", "migrate"]);
-    assert_eq!(
-        answer["head"],
-        sandbox.git(&["rev-parse", "HEAD"]),
-        "{answer:#}"
-    );
+    assert_eq!(answer["head"], sandbox.git(&["rev-parse", "HEAD"]), "{answer:#}");
     assert_eq!(answer["head"], sandbox.git(&["rev-parse", "main"]));
-    assert!(
-        sandbox
-            .git(&["show", "HEAD:lit/deep/x.dat"])
-            .starts_with(POINTER)
-    );
+    assert!(sandbox.git(&["show", "HEAD:lit/deep/x.dat"]).starts_with(POINTER));
     assert_eq!(sandbox.git(&["show", "HEAD:x.dat"]), "stays");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
     sandbox.colony(&["lfs", "migrate", "--abort"]);

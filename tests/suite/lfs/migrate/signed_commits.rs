@@ -78,14 +78,8 @@ fn a_signature_is_removed_with_its_own_commit_only() {
     };
     let wanted = two
         .replace(&signed(), "")
-        .replace(
-            &header(&two, "tree "),
-            &format!("tree {}", id("main~1^{tree}")),
-        )
-        .replace(
-            &header(&two, "parent "),
-            &format!("parent {}", id("main~2")),
-        );
+        .replace(&header(&two, "tree "), &format!("tree {}", id("main~1^{tree}")))
+        .replace(&header(&two, "parent "), &format!("parent {}", id("main~2")));
     assert_eq!(raw(&sandbox, "main~1"), wanted);
     assert!(wanted.contains("\nencoding ISO-8859-1\nmergetag object 0123\n type commit\n"));
     assert_eq!(id("v1^{commit}"), id("main~1"));
@@ -117,14 +111,7 @@ fn by_git_lfs(sandbox: &Sandbox, include: &str) -> String {
     let copy = sandbox.copy("plain");
     let include = format!("--include={include}");
     copy.git(&["lfs", "install", "--local"]);
-    copy.git(&[
-        "lfs",
-        "migrate",
-        "import",
-        &include,
-        "--everything",
-        "--yes",
-    ]);
+    copy.git(&["lfs", "migrate", "import", &include, "--everything", "--yes"]);
     copy.git(&COMMITS)
 }
 
@@ -134,11 +121,7 @@ fn without_signatures_the_ids_are_those_of_plain_git_lfs() {
     sandbox.git(&["switch", "-qc", "merged", "side"]);
     sandbox.write("other.txt", "other\n");
     sandbox.git(&["add", "-A"]);
-    sandbox.git(&[
-        "commit",
-        "-qm",
-        "no large file\r\n\r\nwith\r\ncarriage returns",
-    ]);
+    sandbox.git(&["commit", "-qm", "no large file\r\n\r\nwith\r\ncarriage returns"]);
     sandbox.git(&["merge", "-q", "--no-edit", "main"]);
     with_headers(&sandbox, "encoding ISO-8859-1\n");
     let wanted = by_git_lfs(&sandbox, "*.pdf,*.bin");
@@ -153,29 +136,17 @@ fn a_clone_follows_to_the_same_ids_through_several_migrations() {
     sandbox.git(&["clone", "-q", "--bare", ".", &bare]);
     sandbox.git(&["remote", "add", "origin", &format!("file://{bare}")]);
     let place = sandbox.outside().join("old");
-    sandbox.git(&[
-        "clone",
-        "-q",
-        &format!("file://{bare}"),
-        place.to_str().unwrap(),
-    ]);
+    sandbox.git(&["clone", "-q", &format!("file://{bare}"), place.to_str().unwrap()]);
     let old = sandbox.at(place);
     old.git(&["config", "user.name", "Bob"]);
     old.git(&["config", "user.email", "bob@example.com"]);
     sandbox.colony(&["lfs", "migrate"]);
     sandbox.write("text.txt", "a text\n");
-    sandbox.write(
-        ".gitattributes",
-        format!("{PATTERNS}*.txt filter=lfs diff=lfs merge=lfs -text\n"),
-    );
+    sandbox
+        .write(".gitattributes", format!("{PATTERNS}*.txt filter=lfs diff=lfs merge=lfs -text\n"));
     sandbox.git(&["add", ".gitattributes"]);
     let blob = sandbox.git(&["hash-object", "-w", "--no-filters", "text.txt"]);
-    sandbox.git(&[
-        "update-index",
-        "--add",
-        "--cacheinfo",
-        &format!("100644,{blob},text.txt"),
-    ]);
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},text.txt")]);
     sandbox.git(&["commit", "-qm", "texts"]);
     with_headers(&sandbox, &signed());
     let second = sandbox.json(&["lfs", "migrate"]);
@@ -183,10 +154,5 @@ fn a_clone_follows_to_the_same_ids_through_several_migrations() {
     old.git(&["fetch", "-q"]);
     let answer = old.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "followed", "{answer:#}");
-    sandbox.git(&[
-        "merge-base",
-        "--is-ancestor",
-        &old.git(&["rev-parse", "main"]),
-        "main",
-    ]);
+    sandbox.git(&["merge-base", "--is-ancestor", &old.git(&["rev-parse", "main"]), "main"]);
 }

@@ -58,13 +58,8 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     fs::write(&hook, script).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut child = sandbox
-        .program()
-        .args(args)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child =
+        sandbox.program().args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut pids = String::new();
     let mut pipe = BufReader::new(fs::File::open(&begun).unwrap());
     pipe.read_line(&mut pids).unwrap();
@@ -141,11 +136,7 @@ fn locks_that_may_belong_to_a_running_git_stay() {
 /// Expects a refusal that names every lock, and does what it advises.
 fn is_past_once_all_are_gone(sandbox: &Sandbox, made: &[String], answer: &Value) {
     assert_eq!(answer["code"], "locked", "{answer:#}");
-    let named: Vec<_> = answer["detail"]["paths"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .collect();
+    let named: Vec<_> = answer["detail"]["paths"].as_array().unwrap().iter().collect();
     let mut named: Vec<_> = named.iter().filter_map(|path| path.as_str()).collect();
     named.sort_unstable();
     assert_eq!(named, made);

@@ -19,11 +19,7 @@ fn tag(sandbox: &Sandbox) {
 
 fn ids(sandbox: &Sandbox, bare: &Path) -> (Vec<String>, String) {
     let here = NAMES.map(|name| sandbox.git(&["rev-parse", &format!("refs/tags/{name}")]));
-    let there = at(
-        bare,
-        sandbox,
-        &["for-each-ref", "refs/tags/*blob", "refs/tags/*tree"],
-    );
+    let there = at(bare, sandbox, &["for-each-ref", "refs/tags/*blob", "refs/tags/*tree"]);
     (here.to_vec(), there)
 }
 
@@ -79,10 +75,7 @@ fn tags_of_no_commit_that_only_the_remote_has_stop_nothing() {
     there.git(&["update-ref", "refs/tags/there-blob", &blob]);
     let answer = sandbox.json(&["lfs", "migrate"]);
     assert_eq!(answer["pushed"], true, "{answer:#}");
-    assert!(
-        answer["notes"].to_string().contains("there-blob"),
-        "{answer:#}"
-    );
+    assert!(answer["notes"].to_string().contains("there-blob"), "{answer:#}");
     assert_eq!(there.git(&["rev-parse", "refs/tags/there-blob"]), blob);
     assert!(!sandbox.try_git(&["rev-parse", "--verify", "-q", "refs/tags/there-blob"]));
 }
@@ -95,10 +88,7 @@ fn a_tag_of_a_commit_only_the_remote_has_gets_a_working_hint() {
     assert_eq!(answer["code"], "left-behind", "{answer:#}");
     let hint = answer["hint"].as_str().unwrap();
     let (command, _) = hint.split_once("   #").unwrap();
-    assert_eq!(
-        command,
-        "git fetch 'origin' 'refs/tags/there:refs/tags/there'"
-    );
+    assert_eq!(command, "git fetch 'origin' 'refs/tags/there:refs/tags/there'");
     sandbox.git(&["fetch", "-q", "origin", "tag", "there"]);
     assert_eq!(sandbox.json(&["lfs", "migrate"])["pushed"], true);
 }

@@ -28,10 +28,7 @@ fn a_clone_follows_a_migration_from_the_hub_without_a_remote() {
     assert_eq!(ada.git(&["for-each-ref", "refs/heads"]), before);
     let answer = ada.json(&["lfs", "migrate"]);
     assert_eq!(answer["status"], "followed", "{answer:#}");
-    assert_eq!(
-        ada.git(&["rev-parse", "HEAD~1"]),
-        sandbox.git(&["rev-parse", "main"])
-    );
+    assert_eq!(ada.git(&["rev-parse", "HEAD~1"]), sandbox.git(&["rev-parse", "main"]));
     assert!(ada.git(&["show", "HEAD:paper.pdf"]).starts_with(POINTER));
     assert_eq!(ada.git(&["status", "--porcelain"]), "");
     let merged = sandbox.json(&["merge", "ada"]);
@@ -66,13 +63,7 @@ fn work_published_by_another_checkout_stops_a_migration() {
     desk.git(&["config", "user.name", "Bob"]);
     desk.git(&["config", "user.email", "bob@example.com"]);
     desk.colony(&["agents", "new", "bert"]);
-    desk.git(&[
-        "commit",
-        "-q",
-        "--allow-empty",
-        "-m",
-        "only at the other desk",
-    ]);
+    desk.git(&["commit", "-q", "--allow-empty", "-m", "only at the other desk"]);
     desk.colony(&["tag", "-m", "publishes"]);
     let state = (sandbox.refs(), sandbox.visible_state());
     let refused = sandbox.json(&["lfs", "migrate"]);
@@ -107,11 +98,8 @@ fn each_way_on_of_each_agent_works_as_it_is_told_in_any_order() {
         let sandbox = grown();
         let agents = two_old(&sandbox);
         for ((name, agent), at_desk) in ["ada", "bob"].iter().zip(&agents).zip(order) {
-            let (root, source) = if at_desk {
-                (sandbox.root.clone(), *name)
-            } else {
-                (agent.path(""), "main")
-            };
+            let (root, source) =
+                if at_desk { (sandbox.root.clone(), *name) } else { (agent.path(""), "main") };
             let refused = sandbox.at(root.clone()).json(&["merge", source]);
             assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
             paste(&sandbox, &root, hint_of(&refused));
@@ -132,11 +120,7 @@ fn an_agent_takes_over_work_of_another_before_both_followed() {
     let [ada, bob] = two_old(&sandbox);
     // Both are from before: they may merge with each other.
     ada.colony(&["merge", "bob"]);
-    paste(
-        &sandbox,
-        &ada.path(""),
-        hint_of(&ada.json(&["merge", "main"])),
-    );
+    paste(&sandbox, &ada.path(""), hint_of(&ada.json(&["merge", "main"])));
     bob.write("bob.txt", "more\n");
     bob.colony(&["commit", "-m", "more", "--all"]);
     let refused = ada.json(&["merge", "bob"]);
@@ -218,11 +202,7 @@ fn a_clone_that_followed_what_is_taken_back_takes_it_back_too() {
     sandbox.colony(&["lfs", "migrate", "--abort"]);
     let told = ada.json(&["merge", "main"]);
     assert_eq!(told["code"], "history-rewritten", "{told:#}");
-    assert!(
-        ada.json(&["status"])["health"]
-            .to_string()
-            .contains("--abort")
-    );
+    assert!(ada.json(&["status"])["health"].to_string().contains("--abort"));
     let refused = sandbox.json(&["merge", "ada"]);
     assert_eq!(refused["code"], "history-rewritten", "{refused:#}");
     paste(&sandbox, &sandbox.root, hint_of(&refused));
@@ -236,11 +216,7 @@ fn a_clone_that_followed_what_is_taken_back_takes_it_back_too() {
     sandbox.colony(&["lfs", "migrate", "--no-push"]);
     ada.colony(&["lfs", "migrate"]);
     sandbox.colony(&["lfs", "migrate", "--abort"]);
-    paste(
-        &sandbox,
-        &ada.path(""),
-        hint_of(&ada.json(&["merge", "main"])),
-    );
+    paste(&sandbox, &ada.path(""), hint_of(&ada.json(&["merge", "main"])));
     assert_eq!(ada.git(&["rev-parse", "HEAD"]), before);
 }
 
@@ -276,10 +252,7 @@ fn a_clone_that_followed_early_goes_on_once_it_is_published() {
     ada.colony(&["sync", "--fetch"]);
     assert!(ada.json(&["status"])["migration"].is_null());
     assert_eq!(sandbox.at(bare).git(&["for-each-ref"]), theirs);
-    assert_eq!(
-        ada.error(&["lfs", "migrate", "--abort"]),
-        "nothing-to-resolve"
-    );
+    assert_eq!(ada.error(&["lfs", "migrate", "--abort"]), "nothing-to-resolve");
 }
 
 #[test]
@@ -287,27 +260,17 @@ fn a_refresh_says_beforehand_what_it_would_do() {
     let sandbox = grown();
     let [ada, _] = two_old(&sandbox);
     let state = |view: &View| (view.git(&["for-each-ref"]), view.worktree());
-    let hub = PathBuf::from(
-        sandbox.json(&["clones", "refresh", "ada", "-n"])["hub"]
-            .as_str()
-            .unwrap(),
-    );
+    let hub =
+        PathBuf::from(sandbox.json(&["clones", "refresh", "ada", "-n"])["hub"].as_str().unwrap());
     let hub = sandbox.at(hub);
     let before = (state(&ada), hub.git(&["for-each-ref"]));
     let dry = sandbox.json(&["clones", "refresh", "ada", "-n"]);
-    assert_eq!(
-        (&dry["dry_run"], &dry["would_follow"]),
-        (&true.into(), &true.into()),
-        "{dry:#}"
-    );
+    assert_eq!((&dry["dry_run"], &dry["would_follow"]), (&true.into(), &true.into()), "{dry:#}");
     assert!(dry["moved"].to_string().contains("origin/main"), "{dry:#}");
     assert_eq!((state(&ada), hub.git(&["for-each-ref"])), before);
     let done = sandbox.json(&["clones", "refresh", "ada"]);
     assert_eq!(done["moved"], dry["moved"], "{done:#}");
     assert!(done["followed"].is_string(), "{done:#}");
     let dry = sandbox.json(&["clones", "refresh", "ada", "-n"]);
-    assert_eq!(
-        (&dry["moved"], &dry["would_follow"]),
-        (&serde_json::json!([]), &false.into())
-    );
+    assert_eq!((&dry["moved"], &dry["would_follow"]), (&serde_json::json!([]), &false.into()));
 }
