@@ -42,9 +42,6 @@ pub struct Board {
 
 impl Board {
     /// Opens a blackboard, which need not exist.
-    ///
-    /// # Errors
-    /// `invalid-value` for a name that cannot be one, `object-missing`, `repository-broken`.
     pub fn open(repo: &Repo, scope: &str) -> Result<Board> {
         check_name("blackboard", scope)?;
         let full_name = format!("{}{}", ref_names::BLACKBOARDS, stored_name::of(scope));
@@ -59,10 +56,6 @@ impl Board {
     }
 
     /// Reads a key; `None` if it has no value.
-    ///
-    /// # Errors
-    /// `invalid-value` for a name that cannot be a key; `repository-broken` for an entry that cannot be read, and
-    /// `newer-format` for one of a newer version; `object-missing`.
     pub fn find(&self, repo: &Repo, key: &str) -> Result<Option<Entry>> {
         check_name("key", key)?;
         let name = RepoPath::from(stored_name::of(key).as_str());
@@ -81,9 +74,6 @@ impl Board {
     }
 
     /// Reads all keys, by name, and lists the entries that cannot be read.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub fn read(&self, repo: &Repo) -> Result<(Vec<Entry>, Vec<UnreadableKey>)> {
         let (mut entries, mut unreadable) = (BTreeMap::new(), Vec::new());
         for (name, entry) in self.keys.iter().take(MAX_KEYS) {
@@ -103,9 +93,6 @@ impl Board {
     }
 
     /// Writes the tree in which one stored name has another entry, or none.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub(super) fn with(
         &self,
         repo: &Repo,
@@ -129,9 +116,6 @@ impl Board {
 
 /// Lists the blackboards that have keys, by name, and the refs that cannot be read as one: these do not hide the
 /// others.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub fn list(repo: &Repo) -> Result<(Vec<Board>, Vec<UnreadableKey>)> {
     let (mut boards, mut unreadable) = (BTreeMap::new(), Vec::new());
     for found in repo.refs_below(ref_names::BLACKBOARDS)? {

@@ -47,10 +47,6 @@ impl Changed {
 }
 
 /// Makes a change; in a dry run, says what it would do. A key that has the value already is left alone.
-///
-/// # Errors
-/// `version-mismatch` if the key has another version, or has several values and no version is given;
-/// `value-too-large`, `invalid-value`; `locked`, `ref-moved`, `read-only-clone`, `no-space`, `io`.
 pub fn apply(session: &Session, change: Change<'_>) -> Result<Changed> {
     if let Some(size) = change.value.map(str::len).filter(|size| *size > MAX_VALUE) {
         let message = format!("a value has at most {MAX_VALUE} bytes, this one has {size}");

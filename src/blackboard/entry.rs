@@ -75,9 +75,6 @@ pub struct Entry {
 
 impl Entry {
     /// Reads the key that an entry of a blackboard holds; the inner error is the problem with it.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn read(
         repo: &Repo,
         scope: &str,
@@ -172,9 +169,6 @@ fn parse(bytes: &[u8]) -> std::result::Result<StoredValue, String> {
 }
 
 /// Writes the directory of a key with this one value.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write(repo: &Repo, place: Place<'_>, value: &Value) -> Result<Oid> {
     let Value { value, writes, author, updated_at } = value.clone();
     let stored = StoredValue {
@@ -196,9 +190,6 @@ pub fn write(repo: &Repo, place: Place<'_>, value: &Value) -> Result<Oid> {
 }
 
 /// Returns the name of the blackboard that a key says it belongs to; `None` for one that cannot be read.
-///
-/// # Errors
-/// `object-missing`.
 pub(super) fn scope_in(repo: &Repo, entry: &TreeEntry) -> Result<Option<String>> {
     let first = repo.entries_of(entry.id)?.into_iter().next();
     let Some((_, leaf)) = first.filter(|(_, leaf)| leaf.is_plain_file()) else {

@@ -79,9 +79,6 @@ fn words(own: &Args, env: &mut Env) -> Result<(&'static Action, Vec<OsString>)> 
 }
 
 /// Returns the action of a name.
-///
-/// # Errors
-/// `usage` if there is none.
 pub(super) fn require(name: &str) -> Result<&'static Action> {
     actions::find(name).ok_or_else(|| {
         let names = actions::ACTIONS.iter().map(|action| action.name);

@@ -32,9 +32,6 @@ pub(super) struct GuideReport {
 }
 
 /// Writes the guide, with the names of the repository where there is one.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn write(session: Option<&Session>) -> Result<GuideReport> {
     let mut report = GuideReport::default();
     let mut here = "Work in the clone that `git colony agents path NAME` prints.".to_owned();

@@ -15,9 +15,6 @@ pub(super) struct TextArgument<'a> {
 
 impl TextArgument<'_> {
     /// Returns the text: `typed`, unless that is '-', or `exact` as it stands.
-    ///
-    /// # Errors
-    /// `value-too-large`, `invalid-value` for anything but UTF-8, `io`: for standard input only.
     pub(super) fn read(
         &self,
         env: &mut Env,

@@ -7,17 +7,11 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::Session;
 
 /// Turns a typed path into a repository path; links are not resolved below the worktree.
-///
-/// # Errors
-/// `path-outside`.
 pub(super) fn repo_path(session: &Session, typed: &Path) -> Result<RepoPath> {
     below(&session.world, session.repo.workdir(), typed)
 }
 
 /// Turns a typed path into one below a canonical root; symlinks are not resolved below it.
-///
-/// # Errors
-/// `path-outside`.
 pub(super) fn below(world: &World, root: &Path, typed: &Path) -> Result<RepoPath> {
     let outside = || {
         Error::new(

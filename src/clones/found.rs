@@ -47,10 +47,6 @@ pub fn are_of(root: &SharedRoot, hub: &Path) -> bool {
 }
 
 /// Finds a clone, of one hub or of all, by its id or the beginning of it, its agent, or its path.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`; `repository-broken`, `newer-format` for one whose record cannot be
-/// read.
 pub fn find(root: &SharedRoot, hub: Option<&Path>, name: &str) -> Result<FoundClone> {
     let all = clones(root, hub);
     let exact = |clone: &&FoundClone| {

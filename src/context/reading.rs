@@ -83,9 +83,6 @@ pub struct FileReader<'a> {
 
 impl FileReader<'_> {
     /// Reads a file; `room_bytes` is what the files of its project may still have.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn read(
         &self,
         files: &FilesBelow,

@@ -23,9 +23,6 @@ const MAX_DEPTH: usize = 2_000;
 /// Lists the files below a directory that git tracks or would track, relative to it, each once.
 ///
 /// An entry that is a directory is a repository of its own. Deleted files are listed as well. git is killed after `timeout`.
-///
-/// # Errors
-/// `git-failed` where the directory is in no repository, or git cannot list it in time; `tree-too-large`.
 pub fn of_git(
     world: &World,
     folder: &Path,
@@ -48,9 +45,6 @@ pub fn of_git(
 }
 
 /// Lists the files below a directory by a walk, relative to it.
-///
-/// # Errors
-/// `io` for the directory itself; `tree-too-large`, `interrupted`. A directory below that cannot be read is left out.
 pub fn walked(world: &World, folder: &Path, most_entries: usize) -> Result<Vec<RepoPath>> {
     let mut found = Vec::new();
     let mut waiting = vec![(RepoPath::default(), 0)];

@@ -11,9 +11,6 @@ const REMOTE: &str = "refs/remotes/origin/";
 /// Finds the default branch: the first of these that exists here, or that `origin` had at the last
 /// fetch: the branch that the manifest names, then the usual ones ([`usual_default_branches`]);
 /// else the branch that is checked out.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn find(repo: &Repo) -> Result<Option<(RefName, Oid)>> {
     let of_remote = repo.symbolic_target(&RefName::from("refs/remotes/origin/HEAD"));
     let usual = usual_default_branches(of_remote, repo.config("init.defaultBranch"));

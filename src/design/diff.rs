@@ -128,10 +128,6 @@ pub struct DiffEntry {
 }
 
 /// Compares two states. Objects of the worktree stay in memory if the session's do.
-///
-/// # Errors
-/// `revision-not-found`, `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`,
-/// `filter-failed`, `object-missing`.
 pub fn diff(session: &Session, request: &Request) -> Result<DiffReport> {
     let first = DiffSide::find(session, &request.from)?;
     let b = DiffSide::find(session, &request.to)?;

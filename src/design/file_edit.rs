@@ -24,10 +24,6 @@ pub struct FileEdit {
 /// Writes a file; returns `None` if there is nothing to do, and in a dry run.
 ///
 /// `plan` is called under the lock: another process may have changed the file since an earlier plan.
-///
-/// # Errors
-/// `operation-in-progress`, `path-in-the-way`, `locked`, `filter-failed` if git would store other bytes than these,
-/// `no-space`; none of them changes anything.
 pub fn write(
     session: &Session,
     kind: Kind,

@@ -12,9 +12,6 @@ const LOCAL: &[u8] = b"refs/colony-local/";
 
 /// Returns the digest of the present state; the session is a dry one. It scans the working tree, and reads no file:
 /// one that was touched counts as changed.
-///
-/// # Errors
-/// `repository-broken`, `io`, `interrupted`.
 pub fn of(session: &Session) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |part: &[u8]| {

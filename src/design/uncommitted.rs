@@ -45,9 +45,6 @@ pub struct FoundWorktree {
 
 /// Scans a working tree as an automatic checkpoint does, without the paths of `unignored`, and
 /// writes its content.
-///
-/// # Errors
-/// `too-many-new-files`, `filter-failed`, `no-space`, `io`, `interrupted`.
 pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWorktree> {
     let allowances = Allowances::default();
     let kept = Kept::look(session, &allowances, Unstorable::NameUnreadable, unignored)?;
@@ -59,17 +56,11 @@ pub fn with_index(session: &Session, unignored: &[RepoPath]) -> Result<FoundWork
 }
 
 /// Writes the files of a commit as one on `base` alone.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn on_base(session: &Session, base: Oid, commit: Oid) -> Result<Oid> {
     write(session, base, session.repo.read_commit(commit)?.tree)
 }
 
 /// Scans the working tree and writes its content; in a dry run into memory.
-///
-/// # Errors
-/// `revision-not-found` on a branch without a commit; `filter-failed`, `no-space`, `io`, `interrupted`.
 pub fn look(session: &Session) -> Result<Uncommitted> {
     let unignored = unignored::current(session)?;
     let allowances = Allowances::default();
@@ -100,9 +91,6 @@ pub struct Now {
 
 impl Now {
     /// Scans the working tree. Costs a scan, and writes nothing.
-    ///
-    /// # Errors
-    /// As [`crate::git::Repo::scan`].
     pub fn of(session: &Session) -> Result<Now> {
         let scan = session.repo.scan(&session.world)?;
         Ok(Now {
@@ -163,9 +151,6 @@ pub struct WorktreeLook {
 
 impl WorktreeLook {
     /// Scans the working tree; reads no file, and writes nothing.
-    ///
-    /// # Errors
-    /// As [`crate::git::Repo::scan`].
     pub fn of(session: &Session) -> Result<WorktreeLook> {
         Ok(WorktreeLook::from(session, &session.repo.scan(&session.world)?))
     }
@@ -185,9 +170,6 @@ impl WorktreeLook {
     }
 
     /// Lists the paths whose file, or whose version in HEAD, is another than in an earlier look.
-    ///
-    /// # Errors
-    /// `object-missing`, `tree-too-large`.
     pub fn changed_since(
         &self,
         session: &Session,

@@ -60,9 +60,6 @@ pub struct Ends {
 }
 
 /// Returns the commands that end the operation in progress: those of git-colony if one of them opened it.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn ends_of(session: &Session, what: &str) -> Result<Ends> {
     let ends = |completion: &str, abort: &str| Ends {
         completion: Some(completion.to_owned()),
@@ -137,9 +134,6 @@ pub(super) fn open_worktree(session: &Session) -> Result<WorktreeFiles> {
 
 /// Stages files of a tree and plans their moves into the working tree; files in the way are moved
 /// aside.
-///
-/// # Errors
-/// `filter-failed`, `no-space`, `io`.
 pub(super) fn place(
     session: &Session,
     operation: &Operation<'_>,

@@ -108,9 +108,6 @@ pub struct BlackboardReport {
 }
 
 /// Writes or deletes a key; in a dry run, says what it would do.
-///
-/// # Errors
-/// As [`change::apply`].
 pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
     let _lock = shared::lock(session)?;
     shared::refresh(session);
@@ -138,9 +135,6 @@ pub fn change(session: &Session, change: Change<'_>) -> Result<ChangeReport> {
 }
 
 /// Returns a key with its value.
-///
-/// # Errors
-/// `key-not-found`, `invalid-value`, `repository-broken`, `object-missing`.
 pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
     let warnings = shared::refresh(session);
     let found = Board::open(&session.repo, scope)?.find(&session.repo, key)?;
@@ -163,9 +157,6 @@ pub fn get(session: &Session, scope: &str, key: &str) -> Result<KeyReport> {
 }
 
 /// Lists the keys of a blackboard, or the blackboards.
-///
-/// # Errors
-/// `invalid-value`, `object-missing`, `repository-broken`.
 pub fn list(session: &Session, scope: Option<&str>) -> Result<BlackboardReport> {
     let warnings = shared::refresh(session);
     let repo = &session.repo;

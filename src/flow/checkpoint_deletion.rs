@@ -65,9 +65,6 @@ pub struct RemoteMove {
 }
 
 /// Deletes named checkpoints; in a dry run, only lists them.
-///
-/// # Errors
-/// `checkpoint-not-found`, `checkpoint-ambiguous`, `invalid-value`, `locked`.
 pub fn delete(session: &Session, names: &[String]) -> Result<CheckpointDeleteReport> {
     let found = checkpoint_refs::find_named(&session.repo, names)?;
     let mut deleted = Vec::new();
@@ -103,9 +100,6 @@ fn published(repo: &Repo, refs: &[RefChange]) -> Result<Vec<String>> {
 
 /// Moves checkpoints that are git tags to refs of ours, and on a remote, if one is named; in a dry
 /// run, only plans that.
-///
-/// # Errors
-/// `remote-not-found`, `read-only-clone`, `locked`, `ref-moved`, and network errors.
 pub fn move_tags(session: &Session, remote: Option<&str>) -> Result<MoveReport> {
     session.refuse_reader()?;
     let remote =

@@ -49,9 +49,6 @@ pub(super) struct Filter {
 
 impl Filter {
     /// Reads a request.
-    ///
-    /// # Errors
-    /// `invalid-value`, `name-ambiguous`.
     pub(super) fn of(session: &Session, request: &Request) -> Result<Filter> {
         if let Some(long) = request.keys.iter().find(|key| key.len() > MAX_PATTERN_BYTES) {
             let message =

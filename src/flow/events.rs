@@ -67,9 +67,6 @@ pub struct EventsReport {
 }
 
 /// Lists the newest events; with a position, the oldest after it.
-///
-/// # Errors
-/// `invalid-value`, `cache-unusable`.
 pub fn list(session: &Session, request: &Request) -> Result<EventsReport> {
     let filter = Filter::of(session, request)?;
     let mut reader = EventReader::of(session);
@@ -83,9 +80,6 @@ pub fn list(session: &Session, request: &Request) -> Result<EventsReport> {
 }
 
 /// Waits for events: returns those after a position as soon as there are some, by default after now.
-///
-/// # Errors
-/// `invalid-value`, `cache-unusable`, `interrupted`.
 pub fn wait(session: &Session, request: &Request, timeout: Duration) -> Result<EventsReport> {
     let mut follower = Follower::start(session, request)?;
     follower.limit = request.limit;
@@ -108,9 +102,6 @@ pub struct Follower {
 
 impl Follower {
     /// Begins at a position, by default now.
-    ///
-    /// # Errors
-    /// `invalid-value`, `cache-unusable`.
     pub fn start(session: &Session, request: &Request) -> Result<Follower> {
         let filter = Filter::of(session, request)?;
         let mut reader = EventReader::of(session);
@@ -130,9 +121,6 @@ impl Follower {
     }
 
     /// Waits for the next events, up to a deadline.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub fn next(
         &mut self,
         session: &Session,

@@ -38,10 +38,6 @@ pub struct FiredHook {
 /// Answers a hook of git: records that it fired and the changes git made.
 ///
 /// Does nothing inside an operation of our own.
-///
-/// # Errors
-/// `branch-protected`, `scope-violation` and `scope-invalid` before a commit, `branch-protected` and `history-rewritten` before a
-/// push: git has to stop ([`stops_git`]). Whatever else went wrong; git goes on all the same.
 pub fn git(world: World, flags: &Flags, hook: &FiredHook) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
@@ -201,9 +197,6 @@ fn warn_of_private_refs(session: &Session, input: &[u8]) {
 }
 
 /// Answers a hook of an agent: keeps the state if it has changed.
-///
-/// # Errors
-/// Any failure; the agent continues.
 pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> Result<()> {
     if world.variable(process::OPERATION_VARIABLE).is_some() {
         return Ok(());
@@ -233,9 +226,6 @@ pub fn agent(world: &World, flags: &Flags, agent: Agent, payload: &Payload) -> R
 }
 
 /// Opens the repository the agent names; if that is not one, the current one.
-///
-/// # Errors
-/// As [`Session::open`].
 pub(super) fn open_for(world: &World, flags: &Flags, payload: &Payload) -> Result<Session> {
     let open = |directory: &Path| {
         // The agent itself is the actor there.

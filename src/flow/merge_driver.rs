@@ -46,9 +46,6 @@ pub enum Settled {
 }
 
 /// Merges one file in place.
-///
-/// # Errors
-/// `io`, `no-space` if a file cannot be read or written, `git-failed`; ours is unchanged.
 pub fn run(world: &World, flags: &Flags, request: &Request) -> Result<Settled> {
     let read = |path: &Path| {
         plain_file::read(path)

@@ -29,9 +29,6 @@ pub enum What {
 /// Does the same as [`retention::prune`], deletes the refs with missing objects (the next sync
 /// fetches those that remotes have), and deletes operations of removed clones. In a dry run, only
 /// lists them.
-///
-/// # Errors
-/// As [`retention::prune`]; `repository-broken` for the hub.
 pub fn prune(session: &Session, what: What, keep_days: Option<u64>) -> Result<PruneReport> {
     let scope = match what {
         What::Operations => Scope::Operations,

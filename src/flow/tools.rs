@@ -99,18 +99,12 @@ pub struct NewReport {
 }
 
 /// Lists the tools.
-///
-/// # Errors
-/// `tool-registry-invalid`, `newer-format` for the registry of this repository.
 pub fn list(session: &Session) -> Result<ToolsReport> {
     let (tools, problems) = known(session, Which::All)?;
     Ok(ToolsReport { count: tools.len(), tools, problems })
 }
 
 /// Finds the tools that match a query.
-///
-/// # Errors
-/// As [`list`].
 pub fn find(session: &Session, query: &str, which: Which) -> Result<FindReport> {
     let (tools, problems) = known(session, which)?;
     let scored = tools.into_iter().map(|tool| Match {
@@ -146,11 +140,6 @@ fn known(session: &Session, which: Which) -> Result<(Vec<Tool>, Vec<ImportProble
 }
 
 /// Creates a tool; in a dry run, only plans that.
-///
-/// # Errors
-/// `invalid-value`, `tool-exists`, `uncommitted-edits`, `tool-registry-invalid`, `path-in-the-way`,
-/// `nested-repository-in-the-way`, and those of [`scaffold::commit_files`]; none of them changes
-/// anything.
 pub fn begin(session: &Session, spec: &ToolSpec) -> Result<NewReport> {
     scaffold::recover_first(session, Kind::ToolsNew)?;
     // A refusal comes before any lock.

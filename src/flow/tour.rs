@@ -45,9 +45,6 @@ pub struct Ground {
 }
 
 /// Makes the copy below `folder`.
-///
-/// # Errors
-/// `not-a-repository`, `git-failed`, `no-space`.
 pub fn prepare(world: &World, folder: &Path) -> Result<Ground> {
     let source = Repo::open(world, ObjectWrites::InMemory)?;
     let path = folder.join("copy");
@@ -225,9 +222,6 @@ impl Ground {
     }
 
     /// Damages the copy as careless work does; returns the changes as shell commands.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn wreck(&self) -> Result<Vec<String>> {
         let Ground { path, file, unused, .. } = self;
         let folder = path.join(unused);
@@ -241,9 +235,6 @@ impl Ground {
     }
 
     /// Changes the first line of the file in `directory`; returns the change as a shell command.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn change_first_line(&self, directory: &Path, end: &str) -> Result<String> {
         let (first, rest) = self.text.split_once('\n').unwrap_or((&self.text, ""));
         let changed = format!("{first}{end}\n{rest}");

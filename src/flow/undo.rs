@@ -16,9 +16,6 @@ use crate::store::refs::{ref_names, shared_record};
 use crate::store::{Session, key};
 
 /// Takes the steps, and names the scopes whose pages must be made again.
-///
-/// # Errors
-/// Those of [`undo_steps::run`].
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     // Another clone may have changed a shared record since.
     shared::refresh(session);

@@ -29,10 +29,6 @@ use super::{clones, hook};
 const MAX_KEPT: usize = 48;
 
 /// Answers the event: the path of the clone that was created, or `None` after a removal.
-///
-/// # Errors
-/// As `agents new` and `agents remove`; `invalid-value` for a payload without a name or path, `agent-busy` for
-/// an agent of that name in whose clone another session works.
 pub fn answer(
     world: &World,
     flags: &Flags,

@@ -18,9 +18,6 @@ pub struct BareRepo {
 
 impl BareRepo {
     /// Opens the repository at `path`, regardless of git's environment variables.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn open(path: &Path) -> Result<BareRepo> {
         let options = gix::open::Options::isolated().bail_if_untrusted(true);
         let inner = gix::open_opts(path, options).or_code(Code::RepositoryBroken, || {
@@ -31,9 +28,6 @@ impl BareRepo {
 
     /// Returns the same repository for reading records, like one with a working tree. Objects
     /// written through it are in memory only.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`.
     pub fn to_read(&self) -> Result<Repo> {
         let mut inner = self.inner.clone().with_object_memory();
         inner.set_workdir(self.path.clone()).or_code(Code::RepositoryBroken, || {
@@ -64,17 +58,11 @@ impl BareRepo {
     }
 
     /// Lists the refs below a prefix that ends with `/`, sorted by name.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
         refs::refs_below(&self.inner, prefix)
     }
 
     /// Returns the unpeeled target of a ref; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
         refs::find_ref(&self.inner, name)
     }
@@ -85,9 +73,6 @@ impl BareRepo {
     }
 
     /// Records the default branch of the remote, as HEAD of a bare clone names it.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn follow_remote_head(&self, world: &World) -> Result<()> {
         let Some(branch) = self.symbolic_target(&RefName::from("HEAD")) else {
             return Ok(());
@@ -107,9 +92,6 @@ impl BareRepo {
     }
 
     /// Resolves a revision to a commit.
-    ///
-    /// # Errors
-    /// `revision-not-found`; `repository-broken` for a tag without a target.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         peel::resolve(&self.inner, revision, || {
             let message = format!("no commit is named '{revision}' there");
@@ -119,9 +101,6 @@ impl BareRepo {
 
     /// Returns the branch that HEAD names, with its commit if it has one, or the commit of a
     /// detached HEAD.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn head(&self) -> Result<(Option<String>, Option<Oid>)> {
         let head = RefName::from("HEAD");
         match self.symbolic_target(&head) {
@@ -131,17 +110,11 @@ impl BareRepo {
     }
 
     /// Returns the root commit of a history, along first parents.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn first_commit(&self, tip: Oid) -> Result<Oid> {
         Ok(super::object::tree::first_commit(&self.inner, tip, None)?.id)
     }
 
     /// Returns `true` if the tree of a commit contains a directory.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn has_directory(&self, commit: Oid, path: &RepoPath) -> Result<bool> {
         let cannot = || format!("cannot read commit {commit}");
         let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
@@ -158,17 +131,11 @@ impl BareRepo {
 
     /// Updates refs in one git transaction, in a repository that no other process knows yet. Runs
     /// no hook.
-    ///
-    /// # Errors
-    /// `ref-moved` when a ref is not at its old value, `locked`.
     pub fn move_refs_unshared(&self, world: &World, changes: &[RefChange]) -> Result<()> {
         self.move_refs_with(world, changes, self.git(world))
     }
 
     /// Updates refs in a shared repository: git keeps `lock` open while it runs.
-    ///
-    /// # Errors
-    /// As [`BareRepo::move_refs_unshared`].
     pub fn move_refs_under(&self, world: &World, changes: &[RefChange], lock: &File) -> Result<()> {
         let mut git = self.git(world);
         git.keep_open(lock)?;

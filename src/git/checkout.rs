@@ -64,9 +64,6 @@ pub struct Checkout {
 
 impl Checkout {
     /// Finds the checkout of the current directory.
-    ///
-    /// # Errors
-    /// `untrusted-repository`, `repository-broken`; `not-a-repository` for a wrong `GIT_DIR`; `io`.
     pub fn find(world: &World) -> Result<Checkout> {
         match discovery::open_by_git_rules(world) {
             Ok(inner) => Checkout::of(inner, &world.interrupt),
@@ -88,9 +85,6 @@ impl Checkout {
     }
 
     /// Returns the checkout of an open repository.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn of_repo(repo: &Repo) -> Result<Checkout> {
         Checkout::of(repo.inner.clone(), &repo.interrupt)
     }
@@ -142,9 +136,6 @@ impl Checkout {
     ///
     /// Without a network origin `first_commit` is asked for the first commit of a history, that of `tip` if the caller
     /// knows the tip of the default branch.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn project_id(
         &self,
         tip: Option<Oid>,

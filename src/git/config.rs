@@ -60,9 +60,6 @@ impl Repo {
     }
 
     /// Reads a boolean configuration value and refuses a malformed one.
-    ///
-    /// # Errors
-    /// `invalid-value` when it is not a boolean.
     pub fn require_config_bool(&self, key: &str) -> Result<Option<bool>> {
         self.inner.config_snapshot().try_boolean(key).map_err(|error| {
             let value = self.config(key).unwrap_or_default();

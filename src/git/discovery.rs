@@ -14,9 +14,6 @@ use super::{config, plain_file};
 const MAX_GIT_FILE_BYTES: u64 = 64 * 1024;
 
 /// Opens the repository of the current directory as git finds it; it may be bare.
-///
-/// # Errors
-/// `not-a-repository`, `untrusted-repository`, `repository-broken`, `unsupported`.
 pub(super) fn open_by_git_rules(world: &World) -> Result<gix::Repository> {
     let mut inner = match world.variable("GIT_DIR") {
         Some(git_dir) => open_at(world, Path::new(git_dir))?,

@@ -30,9 +30,6 @@ const MAX_DEPTH: usize = 64;
 /// Refuses a git directory that has anything but files where git keeps files.
 ///
 /// Costs one `stat` per ref file.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn require(git_dir: &Path) -> Result<()> {
     for (name, most_bytes) in FILES {
         let path = git_dir.join(name);

@@ -16,9 +16,6 @@ pub struct Identity {
 
 impl Identity {
     /// Returns the identity of an agent: `agent:<id>:agent <id@external.agent.colony.local>`.
-    ///
-    /// # Errors
-    /// `invalid-value` for an empty name, or characters other than letters, digits, `.`, `_`, `-`.
     pub fn of_agent(agent: &str) -> Result<Identity> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let first = agent.chars().next();
@@ -82,9 +79,6 @@ impl Identity {
     }
 
     /// Reads the user's identity as git would: `GIT_COMMITTER_*`, then `committer.*`, `user.*`.
-    ///
-    /// # Errors
-    /// `identity-unknown` without a name or e-mail.
     pub fn of_user(world: &World, repo: &Repo) -> Result<Identity> {
         let find = |variable: &str, keys: [&str; 2]| {
             let config = || keys.iter().find_map(|key| repo.config(key));

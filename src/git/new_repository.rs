@@ -94,9 +94,6 @@ pub fn remote_section(url: &str) -> String {
 
 impl NewRepository<'_> {
     /// Creates the repository with an empty working tree.
-    ///
-    /// # Errors
-    /// `git-failed`, `no-space`, `io`.
     pub fn make(mut self, world: &World) -> Result<()> {
         let cannot = |e| Error::io(format!("cannot make '{}'", self.workdir.display()), e);
         fs::create_dir_all(self.workdir).map_err(cannot)?;
@@ -152,9 +149,6 @@ fn packed_refs(refs: &mut [FoundRef]) -> Vec<u8> {
 impl Repo {
     /// Fills the empty working tree of a new repository with the files of `tree`, through the
     /// filters, and writes the index. Respects a sparse checkout.
-    ///
-    /// # Errors
-    /// `filter-failed`, `path-collision`, `unsupported`, `no-space`, `interrupted`.
     pub fn check_out_first(&self, world: &World, tree: Oid) -> Result<()> {
         let cannot = || "cannot check the files out";
         let mut index = Index::new(self.plain_index_of_tree(tree)?);
@@ -203,9 +197,6 @@ impl Repo {
 
     /// Dates the index as of now, in a working tree where nobody but us has written since the index was: a file that is
     /// older by a tick of the clock need not be read any more to be known as unchanged. Without an index it does nothing.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn date_index(&self) -> Result<()> {
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };

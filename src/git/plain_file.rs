@@ -83,9 +83,6 @@ pub enum Symlinks {
 }
 
 /// Reads a file; `None` if there is none.
-///
-/// # Errors
-/// The reason why it is not read.
 pub fn find(path: &Path, symlinks: Symlinks, limit_bytes: u64) -> Result<Option<Vec<u8>>, Fault> {
     let Some(file) = open_in(CWD, path.as_os_str(), symlinks, limit_bytes)? else {
         return Ok(None);
@@ -101,9 +98,6 @@ pub fn find(path: &Path, symlinks: Symlinks, limit_bytes: u64) -> Result<Option<
 }
 
 /// Reads the first `most_bytes` of a file; `None` if there is none.
-///
-/// # Errors
-/// The reason why it is not read; never its size.
 pub fn find_beginning(
     path: &Path,
     symlinks: Symlinks,
@@ -118,25 +112,16 @@ pub fn find_beginning(
 }
 
 /// Reads a file of git or of git-colony, which may be a symlink.
-///
-/// # Errors
-/// The error of the file system, `NotFound` included; `InvalidInput` for anything but a plain file.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     find_own(path)?.ok_or_else(|| ErrorKind::NotFound.into())
 }
 
 /// Reads such a file; `None` if there is none.
-///
-/// # Errors
-/// As [`read`].
 pub fn find_own(path: impl AsRef<Path>) -> io::Result<Option<Vec<u8>>> {
     Ok(find(path.as_ref(), Symlinks::Followed, MAX_BYTES)?)
 }
 
 /// Reads such a file as text.
-///
-/// # Errors
-/// As [`read`]; `InvalidData` if it is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>) -> io::Result<String> {
     String::from_utf8(read(path)?).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }

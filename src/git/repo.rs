@@ -128,9 +128,6 @@ impl Head {
 
 impl Repo {
     /// Opens the repository of the current directory, by git's rules (`GIT_DIR`, `GIT_WORK_TREE`).
-    ///
-    /// # Errors
-    /// `not-a-repository`, `bare-repository`, `untrusted-repository`, `unsupported`.
     pub fn open(world: &World, writes: ObjectWrites) -> Result<Repo> {
         let mut inner = discovery::open_by_git_rules(world)?;
         if writes == ObjectWrites::InMemory {
@@ -187,9 +184,6 @@ impl Repo {
     }
 
     /// Returns the same repository for reading on another thread.
-    ///
-    /// # Errors
-    /// `io`.
     pub(super) fn for_thread(&self) -> Result<Repo> {
         let places = Places {
             git_dir: self.git_dir.clone(),
@@ -236,9 +230,6 @@ impl Repo {
     }
 
     /// Reads HEAD.
-    ///
-    /// # Errors
-    /// `repository-broken` when HEAD is malformed.
     pub fn head(&self) -> Result<Head> {
         let head = self.inner.head().or_code(Code::RepositoryBroken, || "cannot read HEAD")?;
         if let Some(name) = head.referent_name() {
@@ -257,9 +248,6 @@ impl Repo {
     }
 
     /// Follows a ref through all symbolic refs to the one that git moves for it; that one need not exist.
-    ///
-    /// # Errors
-    /// `repository-broken` for more symbolic refs than git follows.
     pub fn end_of(&self, name: &RefName) -> Result<RefName> {
         let mut end = name.clone();
         for _ in 0..MAX_SYMBOLIC_REFS {

@@ -31,9 +31,6 @@ pub(super) struct Scratch {
 
 impl Scratch {
     /// Creates one, and deletes the leftovers of dead owners beside it.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub(super) fn new(world: &World) -> Result<Scratch> {
         let base = world.variable("TMPDIR").unwrap_or(OsStr::new("/tmp"));
         Scratch::below(&world.absolute(Path::new(base)))

@@ -12,9 +12,6 @@ use std::path::Path;
 const SET_GROUP: u32 = 0o2000;
 
 /// Gives a new file the access of the directory it is in.
-///
-/// # Errors
-/// What the file system says.
 pub fn share(file: &File, directory: &Path) -> io::Result<()> {
     let shared = access_of(directory)?;
     let mode = file.metadata()?.permissions().mode();
@@ -28,9 +25,6 @@ pub fn share(file: &File, directory: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory with the access of the one above.
-///
-/// # Errors
-/// What the file system says.
 pub fn make_directory(path: &Path) -> io::Result<()> {
     fs::create_dir(path)?;
     let shared = access_of(path.parent().unwrap_or(Path::new("/")))?;
@@ -42,9 +36,6 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory and those above it; an existing directory is fine.
-///
-/// # Errors
-/// What the file system says.
 pub fn make_all_directories(path: &Path) -> io::Result<()> {
     match make_directory(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -17,9 +17,6 @@ pub type Edits = BTreeMap<RepoPath, Option<Oid>>;
 
 /// Makes the changes, all of them or none; returns `None` if nothing had to change, and in a dry run. Other records
 /// stay, also those that another process has written meanwhile.
-///
-/// # Errors
-/// `read-only-clone`, `unsupported` for a sparse index, `locked`, `ref-moved`, `no-space`, `io`.
 pub fn apply(
     session: &Session,
     kind: Kind,

@@ -159,9 +159,6 @@ impl SourceRecord {
     }
 
     /// Writes the record as a tree that nothing points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write(&self, repo: &Repo, chunks: &[KnowledgeChunk]) -> Result<Oid> {
         let cannot = || "cannot write a record of the knowledge base";
         let mut json = serde_json::to_vec_pretty(self).or_code(Code::Io, cannot)?;
@@ -182,9 +179,6 @@ impl SourceRecord {
 
     /// Reads the description of a record; the inner error is the problem with it. Others may have written it:
     /// a record that is not what its name says is not used.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn read(
         repo: &Repo,
         key: &RepoPath,
@@ -218,9 +212,6 @@ impl SourceRecord {
     }
 
     /// Returns the file with the chunks; `None` if the record has none.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn chunk_file(&self, repo: &Repo) -> Result<Option<Oid>> {
         let tree = self.tree.unwrap_or_else(|| repo.empty_tree());
         let leaf = repo.leaf_in(tree, &RepoPath::from(CHUNKS))?;
@@ -234,9 +225,6 @@ impl SourceRecord {
     }
 
     /// Reads the chunks, in the order of the document.
-    ///
-    /// # Errors
-    /// `repository-broken` if they cannot be read; `object-missing`.
     pub fn chunks(&self, repo: &Repo) -> Result<Vec<KnowledgeChunk>> {
         let broken = |problem: String| {
             let message = format!(
@@ -252,9 +240,6 @@ impl SourceRecord {
 }
 
 /// Reads the chunks of a record out of their file.
-///
-/// # Errors
-/// The problem with the first line that is not a chunk.
 pub fn parse_chunks(bytes: &[u8]) -> std::result::Result<Vec<KnowledgeChunk>, String> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let chunks: Vec<KnowledgeChunk> = lines

@@ -33,9 +33,6 @@ pub struct Sources {
 
 impl Sources {
     /// Reads the descriptions of all records; no chunk is read.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn load(repo: &Repo) -> Result<Sources> {
         let name = RefName::from(ref_names::KNOWLEDGE);
         let tip = repo.find_ref(&name)?;
@@ -65,9 +62,6 @@ impl Sources {
 
     /// Returns the record in effect of each document, by path: the newest of the content that `blob_of` returns,
     /// which is that of the reader's branch, else the newest of all.
-    ///
-    /// # Errors
-    /// Those of `blob_of`.
     pub fn in_effect(
         &self,
         blob_of: impl Fn(&RepoPath) -> Result<Option<Oid>>,
@@ -81,9 +75,6 @@ impl Sources {
 }
 
 /// Returns the blob of a file in the tree of a reader; `None` if there is no file.
-///
-/// # Errors
-/// `object-missing`.
 pub fn blob_at(repo: &Repo, tree: Oid, path: &RepoPath) -> Result<Option<Oid>> {
     let leaf = repo.leaf_in(tree, path)?.filter(TreeEntry::is_file);
     Ok(leaf.map(|leaf| leaf.id))

@@ -67,9 +67,6 @@ impl Why {
 
 /// Finds the files with the endings that git-lfs will store, one pattern each. An ending counts in capitals,
 /// too, because git matches it where names are case-insensitive.
-///
-/// # Errors
-/// `repository-broken`, `interrupted`.
 pub fn find(session: &Session, endings: &[String]) -> Result<Exempt> {
     let mut look = Look::new(session, endings);
     let roots = look.roots()?;

@@ -52,10 +52,6 @@ struct Wanted {
 }
 
 /// Replaces the pointers at and below `paths` by their content; downloads missing objects.
-///
-/// # Errors
-/// `lfs-not-installed`, `path-not-found` if git-lfs tracks nothing there, `locked`, `filter-failed`,
-/// `no-space`; none of them changes anything.
 pub fn hydrate(session: &Session, paths: &[RepoPath]) -> Result<HydrateReport> {
     if install::version(session).is_none() {
         return Err(Error::new(
@@ -134,10 +130,6 @@ pub enum Fetch {
 
 /// Lets git-lfs fetch one object into its store, given the blob of its pointer; returns the reason if that
 /// fails, in the words of git-lfs. Nothing else changes.
-///
-/// # Errors
-/// `git-failed` if git cannot be started, `interrupted`, and the errors of a refused URL or missing
-/// credentials.
 pub fn fetch_object(
     session: &Session,
     blob: Oid,

@@ -65,9 +65,6 @@ pub fn is_configured(repo: &Repo) -> bool {
 }
 
 /// Decides how to set up git-lfs without replacing a hook, and changes nothing.
-///
-/// # Errors
-/// `hooks-in-the-way` if its hooks cannot be installed without touching those of others.
 pub fn plan(session: &Session) -> Result<Way> {
     match plan_chained(session)? {
         Way::Chained(Some(name)) => Err(foreign_hook(name, &hooks_folder(session))),
@@ -77,9 +74,6 @@ pub fn plan(session: &Session) -> Result<Way> {
 }
 
 /// Decides how to set up git-lfs if an ordinary hook may be kept beside ours, and changes nothing.
-///
-/// # Errors
-/// `hooks-in-the-way` if git takes hooks from another folder than its own.
 pub fn plan_chained(session: &Session) -> Result<Way> {
     if !is_installed(session)? {
         return Ok(Way::NotInstalled);
@@ -135,9 +129,6 @@ fn in_the_way(found: &str) -> Error {
 /// holds the lock of the worktree; a kill leaves all of the filters in the configuration, or none.
 ///
 /// Additions are recorded in our folder, for [`super::uninstall::uninstall`].
-///
-/// # Errors
-/// `git-failed` with the message of git-lfs; hooks it wrote before it failed are removed again.
 pub fn install(session: &Session, way: Way) -> Result<()> {
     if way == Way::NotInstalled {
         return Ok(());
@@ -232,9 +223,6 @@ fn additions(session: &Session, folder: &Path, way: Way) -> Result<Vec<&'static 
 }
 
 /// Describes what [`install`] would add.
-///
-/// # Errors
-/// `git-failed`.
 pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
     let new = additions(session, &hooks_folder(session), way)?;
     let mut found = Vec::new();
@@ -253,9 +241,6 @@ pub fn would_add(session: &Session, way: Way) -> Result<Vec<String>> {
 }
 
 /// Returns `true` if the configuration of this repository has a section with any setting.
-///
-/// # Errors
-/// `git-failed` when git gives no answer.
 pub fn has_section(session: &Session, section: &str) -> Result<bool> {
     let pattern = format!("^{}\\.", section.replace('.', "\\."));
     let mut git = session.repo.git(&session.world);
@@ -275,9 +260,6 @@ pub fn uploads(session: &Session) -> bool {
 
 /// Fails if removing our hooks would leave none that calls git-lfs: a push would then publish pointers
 /// without their objects.
-///
-/// # Errors
-/// `hooks-in-the-way`.
 pub fn refuse_push_without_objects(session: &Session) -> Result<()> {
     let repo = &session.repo;
     let folder = hooks_folder(session);

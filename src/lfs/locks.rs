@@ -28,10 +28,6 @@ const SIGNS_OF_LIFE: [(&str, &str); 3] =
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Asks the server of a remote, and records its answer.
-///
-/// # Errors
-/// `lfs-not-installed`, `filter-failed` where git-lfs is not set up here; the errors of the network, after
-/// which the last answer stays.
 pub fn ask(session: &Session, remote: &str) -> Result<KnownLocks> {
     if install::version(session).is_none() {
         return Err(Error::new(

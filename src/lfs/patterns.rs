@@ -25,9 +25,6 @@ pub struct Patterns {
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Reads the patterns in effect in a tree.
-///
-/// # Errors
-/// `no-lfs-patterns`; `unsupported` for a pattern that git-lfs would interpret differently.
 pub fn in_effect(repo: &Repo, tree: Oid) -> Result<Patterns> {
     let mut files = repo.attributes_files(tree)?;
     // Deeper files have precedence.

@@ -67,9 +67,6 @@ const GITHUB_QUOTA: &str = "github.com: 1 GB of storage and 1 GB of bandwidth a 
     further data packs are paid by the owner";
 
 /// Reads the index; changes nothing and reads no large file.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn status(session: &Session) -> Result<LfsStatus> {
     let index = session.repo.load_index()?;
     let objects = LfsObjects::of(&session.repo);
@@ -114,9 +111,6 @@ pub fn status(session: &Session) -> Result<LfsStatus> {
 }
 
 /// Lists the tracked files that match a pattern of git-lfs in `index` and are not pointers.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn would_dirty(session: &Session, index: &Index, of: AttributesOf) -> Result<Vec<RepoPath>> {
     let files = session.repo.filtered_files(index, "lfs", of)?;
     let stays = |id| {

@@ -25,9 +25,6 @@ pub enum StoreUrl {
 
 impl StoreUrl {
     /// Reads the configuration of the repository itself.
-    ///
-    /// # Errors
-    /// `git-failed`, `io`.
     pub fn look(session: &Session) -> Result<StoreUrl> {
         let (repo, world) = (&session.repo, &session.world);
         let bytes = ConfigFile::of_repository(repo).read()?;
@@ -54,9 +51,6 @@ impl StoreUrl {
 
 /// Sets the wanted URL, or removes ours; returns `true` if that has changed anything. The caller holds the lock of
 /// the worktree.
-///
-/// # Errors
-/// `git-failed`, `locked`, `io`, `no-space`.
 pub fn follow(session: &Session, wanted: Option<&str>) -> Result<bool> {
     let current = StoreUrl::look(session)?;
     if !current.differs(wanted) {

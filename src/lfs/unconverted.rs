@@ -22,9 +22,6 @@ pub struct Unconverted {
 
 /// Finds such a file in the histories of `tips`; `None` if git-lfs stores everything that the patterns match.
 /// Each directory is read once, however many commits have it.
-///
-/// # Errors
-/// `object-missing`, `interrupted`.
 pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Option<Unconverted>> {
     let mut look = Look {
         objects: session.repo.objects(),
@@ -47,9 +44,6 @@ pub fn find(session: &Session, tips: &[Oid], patterns: &Patterns) -> Result<Opti
 }
 
 /// Counts the files of one tree that are stored in git although the patterns give them to git-lfs.
-///
-/// # Errors
-/// `object-missing`.
 pub fn count(session: &Session, tree: Oid, patterns: &Patterns) -> Result<usize> {
     let repo = &session.repo;
     let mut given = AttributePatterns::new(&patterns.include, &patterns.exclude)?;

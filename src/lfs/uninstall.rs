@@ -33,9 +33,6 @@ impl LfsSetup {
     }
 
     /// Removes what [`super::install::install`] has added since then, even after an interrupt.
-    ///
-    /// # Errors
-    /// As [`uninstall`].
     pub fn restore(self, session: &Session) -> Result<()> {
         let world = session.world.undisturbed();
         let session = &Session::open(world, &Flags::default(), ObjectWrites::Durable)?;
@@ -60,9 +57,6 @@ pub fn is_ours(repo: &Repo) -> bool {
 }
 
 /// Removes what [`super::install::install`] added: sections of this repository's configuration, hooks.
-///
-/// # Errors
-/// `git-failed`, `io`.
 pub fn uninstall(session: &Session) -> Result<()> {
     let path = note_path(&session.repo);
     if !path.exists() {
@@ -90,9 +84,6 @@ pub fn uninstall(session: &Session) -> Result<()> {
 
 /// Removes only the sections. This comes before any hook is removed: a push must never publish pointers
 /// without their objects.
-///
-/// # Errors
-/// `git-failed`.
 pub fn uninstall_filters(session: &Session) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let file = ConfigFile::of_repository(repo);

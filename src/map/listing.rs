@@ -72,9 +72,6 @@ pub struct Bounds {
 }
 
 /// Lists the tree of a commit; `None` is a branch without one.
-///
-/// # Errors
-/// `object-missing`.
 pub fn list(repo: &Repo, commit: Option<Oid>, bounds: Bounds) -> Result<TreeReport> {
     let tree = repo.tree_of(commit)?;
     let root = MapEntry {

@@ -41,9 +41,6 @@ pub struct Loaded {
 }
 
 /// Reads and parses the map.
-///
-/// # Errors
-/// `object-missing`.
 pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
     let found = match place {
         MapSource::Tree(tree) => find_in_tree(repo, tree)?,
@@ -75,9 +72,6 @@ pub fn load(repo: &Repo, place: MapSource) -> Result<Loaded> {
 }
 
 /// Reads the map of a state; an invalid one is an error.
-///
-/// # Errors
-/// `map-invalid` with the problems in `detail`; `revision-not-found`, `object-missing`.
 pub fn require(repo: &Repo, state: &MapState) -> Result<RepoMap> {
     let (place, _) = state.place(repo)?;
     let read = load(repo, place)?.read;

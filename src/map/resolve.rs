@@ -48,9 +48,6 @@ pub struct FoundElsewhere {
 pub trait Elsewhere {
     /// Finds a commit of a repository; `own` is a path where a submodule of this repository may
     /// have its objects.
-    ///
-    /// # Errors
-    /// `offline`, `revision-not-found`, and those of the network.
     fn find(
         &self,
         url: &RemoteUrl,
@@ -59,9 +56,6 @@ pub trait Elsewhere {
     ) -> Result<FoundElsewhere>;
 
     /// Returns `true` if a commit of such a repository has a directory.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     fn has_directory(&self, found: &FoundElsewhere, path: &RepoPath) -> Result<bool>;
 }
 
@@ -96,9 +90,6 @@ pub fn scope_id(map: &RepoMap, base: &str, name: &str) -> String {
 }
 
 /// Refuses names that no row has.
-///
-/// # Errors
-/// `usage`.
 pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
     let known = |name: &&String| map.sources.iter().any(|row| row.name == **name);
     let Some(unknown) = names.iter().find(|name| !known(name)) else {
@@ -111,9 +102,6 @@ pub fn check_names(map: &RepoMap, names: &[String]) -> Result<()> {
 }
 
 /// Refuses names of rows that are not static: they have nothing to thaw.
-///
-/// # Errors
-/// `usage`.
 pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
     let moves = |row: &&SourceRow| row.is_static != Some(true) && names.contains(&row.name);
     let Some(row) = map.sources.iter().find(moves) else {
@@ -127,9 +115,6 @@ pub fn check_static(map: &RepoMap, names: &[String]) -> Result<()> {
 }
 
 /// Resolves the rows of a map, in order; all of them, or only the named ones.
-///
-/// # Errors
-/// `usage` for an unknown name.
 pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<Vec<RowOutcome>> {
     check_names(map, names)?;
     let submodules = OnceCell::new();
@@ -146,9 +131,6 @@ pub fn resolve(caller: &Caller<'_>, map: &RepoMap, names: &[String]) -> Result<V
 }
 
 /// Returns the size of chunks of a row's prose. An inherited overlap is at most half of the target.
-///
-/// # Errors
-/// If the row's overlap does not fit the target, its own or an inherited one.
 pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String> {
     let own = row.chunk_target_tokens;
     let target = own.unwrap_or(settings.chunk_target_tokens);
@@ -164,9 +146,6 @@ pub fn chunk_of(row: &SourceRow, settings: &MapSettings) -> Result<Chunk, String
 }
 
 /// Returns how a row of a custom type is made; `None` for any other.
-///
-/// # Errors
-/// `source-unknown` if the user's configuration has no command for the type.
 pub fn custom_of(row: &SourceRow, settings: &MapSettings) -> Result<Option<CustomSource>> {
     let SourceKind::Custom(name) = &row.kind else {
         return Ok(None);

@@ -36,9 +36,6 @@ pub enum Route {
 
 impl Routing {
     /// Parses the globs of all rows.
-    ///
-    /// # Errors
-    /// `map-invalid`.
     pub fn of(map: &RepoMap) -> Result<Routing> {
         let rows =
             map.knowledge_routing.iter().map(|row| Ok((parse_globs(&row.paths)?, row.clone())));
@@ -97,9 +94,6 @@ impl Routing {
 }
 
 /// Parses the globs of a row.
-///
-/// # Errors
-/// `map-invalid`.
 pub(super) fn parse_globs(texts: &[String]) -> Result<Globs> {
     Globs::parse(texts).map_err(|fault| {
         let message = format!("glob {} {}", fault.index + 1, fault.message);

@@ -183,9 +183,6 @@ impl ScopeRecord {
     }
 
     /// Reads the record in a blob; `None` for anything else.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn read(repo: &Repo, blob: Oid) -> Result<Option<ScopeRecord>> {
         if repo.object_size(blob).is_none_or(|size| size > MAX_BYTES) {
             return Ok(None);
@@ -226,9 +223,6 @@ pub struct Scopes {
 
 impl Scopes {
     /// Reads the records at a ref; none if it does not exist.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn load(repo: &Repo, name: &RefName) -> Result<Scopes> {
         let tip = repo.find_ref(name)?;
         let lost = |error: Error| {
@@ -261,9 +255,6 @@ impl Scopes {
 
     /// Returns the first invalid record at a commit that another user wrote; `None` if all are
     /// valid. Records in a newer format are valid, and so are entries that `known` also has.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn flaw(repo: &Repo, commit: Oid, known: &[Oid]) -> Result<Option<String>> {
         let mut before = Vec::new();
         for commit in known {

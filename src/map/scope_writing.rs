@@ -51,9 +51,6 @@ pub struct Recorded {
 /// Applies changes as one operation; without an effect, makes none.
 ///
 /// If another process moves a ref meanwhile, the changes are applied again on top.
-///
-/// # Errors
-/// `ref-moved` after the last attempt; those of [`Operation::begin`] and [`Operation::commit`].
 pub fn record(session: &Session, kind: Kind, records: &[RecordChanges]) -> Result<Recorded> {
     if refuse_nested(session).is_err() || session.refuse_reader().is_err() {
         return record_outside(session, records);
@@ -62,9 +59,6 @@ pub fn record(session: &Session, kind: Kind, records: &[RecordChanges]) -> Resul
 }
 
 /// Returns what changes at a ref would do; without a ref, nothing is recorded yet.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn outlook(session: &Session, name: Option<&RefName>, changes: &[Change]) -> Result<Recorded> {
     let known = name.map(|name| Scopes::load(&session.repo, name)).transpose()?;
     let changes = changes.iter().filter(|change| {
@@ -77,9 +71,6 @@ pub fn outlook(session: &Session, name: Option<&RefName>, changes: &[Change]) ->
 /// Applies changes at a ref outside of any operation; returns the scopes with a new record.
 ///
 /// If another process moves the ref meanwhile, the changes are applied again on top.
-///
-/// # Errors
-/// `ref-moved` after the last attempt; `locked`, `no-space`, `io`, `git-failed`.
 pub fn write(session: &Session, name: &RefName, changes: &[Change]) -> Result<BTreeSet<String>> {
     lost_race::retried(|| write_once(session, &Scopes::load(&session.repo, name)?, changes))
 }

@@ -23,9 +23,6 @@ pub enum MapState {
 
 impl MapState {
     /// Returns the place of its map, and the commit; a branch without a commit has an empty tree.
-    ///
-    /// # Errors
-    /// `revision-not-found`, `object-missing`.
     pub fn place(&self, repo: &Repo) -> Result<(MapSource, Option<Oid>)> {
         let commit = match self {
             MapState::Worktree => return Ok((MapSource::Worktree, None)),
@@ -83,9 +80,6 @@ pub struct MapShowReport {
 }
 
 /// Returns `true` if the map is only on disk: HEAD has none.
-///
-/// # Errors
-/// As [`MapState::place`].
 pub fn is_uncommitted(repo: &Repo, state: &MapState) -> Result<bool> {
     let (place, _) = state.place(repo)?;
     let has_file = |place| load::load(repo, place).map(|loaded| loaded.has_file);
@@ -93,9 +87,6 @@ pub fn is_uncommitted(repo: &Repo, state: &MapState) -> Result<bool> {
 }
 
 /// Shows a map.
-///
-/// # Errors
-/// As [`MapState::place`].
 pub fn show(repo: &Repo, state: &MapState) -> Result<MapShowReport> {
     let (place, commit) = state.place(repo)?;
     let Loaded { raw, has_file, read } = load::load(repo, place)?;

@@ -23,9 +23,6 @@ pub struct Pin<'a> {
 /// Finds the submodule at a path. A URL that repository content must not name may come from the
 /// user: as in git, a URL in the user's configuration applies if that of the tree is missing or
 /// refused.
-///
-/// # Errors
-/// `submodule-not-found`, with the missing part; `url-refused`.
 pub fn find<'a>(repo: &Repo, submodules: &'a Submodules, path: &RepoPath) -> Result<Pin<'a>> {
     if let Some(found) = submodules.found.iter().find(|found| found.path == *path) {
         return Ok(Pin {

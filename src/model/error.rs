@@ -207,9 +207,6 @@ impl std::error::Error for Error {
 /// Gives a foreign error a code and a sentence.
 pub trait ResultExt<T> {
     /// Wraps the error with `code` and the sentence from `message`.
-    ///
-    /// # Errors
-    /// The wrapped error, if there was one.
     fn or_code<M: Into<String>>(self, code: Code, message: impl FnOnce() -> M) -> Result<T>;
 }
 

@@ -42,9 +42,6 @@ impl Interrupt {
     }
 
     /// Ends early with `interrupted` if a signal came.
-    ///
-    /// # Errors
-    /// `interrupted`, with the exit code of the signal.
     pub fn check(&self) -> Result<()> {
         if !self.flag.load(Ordering::SeqCst) {
             return Ok(());

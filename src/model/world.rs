@@ -175,9 +175,6 @@ impl World {
     }
 
     /// Refuses a change of a repository that only a variable names.
-    ///
-    /// # Errors
-    /// `other-repository`.
     pub fn refuse_named_root(&self) -> Result<()> {
         let Some(NamedRoot { variable, root }) = &self.named_root else {
             return Ok(());
@@ -200,9 +197,6 @@ impl World {
     }
 
     /// Dies here if a test asked for it.
-    ///
-    /// # Errors
-    /// `interrupted` at the step named by `die_at`.
     pub fn reach(&self, step: &'static str) -> Result<()> {
         if self.die_at == Some(step) {
             self.interrupt.die();

@@ -12,9 +12,6 @@ use crate::store::cache::user_cache::UserCache;
 pub type FileTokens = BTreeMap<RepoPath, u64>;
 
 /// Counts the files that a job would map, in memory; uses the cache of cuts.
-///
-/// # Errors
-/// `object-missing` for a tree, `interrupted`, `cache-unusable`.
 pub fn count(job: &Job<'_>, cuts: &mut UserCache) -> Result<FileTokens> {
     let table = PageTable::in_memory().map_err(unusable)?;
     let outcome = mapping::map(job, &table, None, cuts)?;
@@ -26,9 +23,6 @@ pub fn count(job: &Job<'_>, cuts: &mut UserCache) -> Result<FileTokens> {
 }
 
 /// Reads the counts from when a scope was mapped.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<FileTokens> {
     let mut tokens = FileTokens::new();
     let read = table.each_directory(scope, |row| {

@@ -116,9 +116,6 @@ struct Joined {
 
 impl Graph {
     /// Adds the pages of a scope and their edges.
-    ///
-    /// # Errors
-    /// `object-missing` for the commit that was mapped, `interrupted`, `cache-unusable`.
     pub fn add(
         &mut self,
         source: &Source<'_>,

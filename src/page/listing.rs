@@ -148,9 +148,6 @@ impl PageEntry {
 
 /// Lists the pages of scopes in the order of the paths, with their total number. If a path is
 /// given, the page's first record at or below it determines the order.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn list(
     table: &PageTable,
     scopes: &[ScopeRow],
@@ -171,9 +168,6 @@ pub fn list(
 }
 
 /// Finds all pages of scopes that a filter selects, whatever its limit: with their scopes, in the order of [`list`].
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn select(
     table: &PageTable,
     scopes: &[ScopeRow],
@@ -229,9 +223,6 @@ impl Filter {
 }
 
 /// Finds a page of some scopes by its id or an abbreviation: the scope and the page.
-///
-/// # Errors
-/// `page-not-found`, also for an ambiguous abbreviation; `cache-unusable`.
 pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRow, Page)> {
     let none = |why: &str| {
         Error::new(Code::PageNotFound, format!("no page of this worktree is '{id}'{why}"))

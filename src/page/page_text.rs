@@ -115,18 +115,12 @@ impl<'a> PageTexts<'a> {
     }
 
     /// Reads a page without printing it.
-    ///
-    /// # Errors
-    /// As [`PageTexts::show`].
     pub fn check(&mut self, page: &Page) -> Result<()> {
         let mut records = page.records.iter();
         records.try_for_each(|record| self.text(record).map(drop))
     }
 
     /// Reads a page.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken` if the page table does not fit the files.
     pub fn show(&mut self, scope_id: &str, page: &Page) -> Result<ShownPage> {
         let (mut records, mut printed) = (Vec::new(), String::new());
         for record in &page.records {

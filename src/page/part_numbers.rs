@@ -43,9 +43,6 @@ impl<'a> PartNumbers<'a> {
 }
 
 /// Numbers the parts of pages that were looked up. A directory is read once if its records follow each other.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn number_parts<'r>(
     table: &PageTable,
     scope: &ScopeRow,

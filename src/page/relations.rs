@@ -66,9 +66,6 @@ pub struct Together {
 }
 
 /// Finds the links between files; `files` lists all files with their blobs.
-///
-/// # Errors
-/// `interrupted`.
 pub fn links(
     source: &Source<'_>,
     files: &BTreeMap<RepoPath, Oid>,
@@ -154,9 +151,6 @@ fn decoded(text: &str) -> Vec<u8> {
 
 /// Finds the files that changed together before a commit. "Now" is the time of that commit: the
 /// result is the same on every machine and every day.
-///
-/// # Errors
-/// `object-missing`, `interrupted`.
 pub fn together(
     source: &Source<'_>,
     commit: Oid,

@@ -16,9 +16,6 @@ const MAX_DEFINITIONS: usize = 3;
 
 /// Ranks the passages that define words, the best first. A word counts as much as it is rare, if it is long enough to
 /// be a name and few passages define it.
-///
-/// # Errors
-/// Those of `find`.
 pub fn rank<E>(
     view: &View,
     words: &BTreeSet<String>,

@@ -44,9 +44,6 @@ impl Default for Tuning {
 }
 
 /// Passes each passage with a word of the query to `each`, in no order. `find` returns the bytes of a word, by segment.
-///
-/// # Errors
-/// Those of `find`.
 pub fn rank<E>(
     view: &View,
     query: &Query,

@@ -54,9 +54,6 @@ pub fn template(lines: Lines) -> String {
 }
 
 /// Returns the file; exemptions come last.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn file(lines: Lines, exempt: &ExemptLines) -> Result<Vec<u8>> {
     let mut bytes = text_of(lines, exempt).into_bytes();
     let without_lfs = text_of(Lines::MergeOnly, exempt);
@@ -65,9 +62,6 @@ pub fn file(lines: Lines, exempt: &ExemptLines) -> Result<Vec<u8>> {
 }
 
 /// Returns the lines of git-lfs to add at the end of another's file.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn lines_to_add(exempt: &ExemptLines, theirs: &[u8]) -> Result<Vec<String>> {
     let all = text_of(Lines::WithLfs, exempt);
     let wanted = all.lines().filter(|line| gives_to_lfs(line));

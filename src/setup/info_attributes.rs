@@ -34,9 +34,6 @@ fn read(repo: &Repo) -> Result<Vec<u8>> {
 }
 
 /// Fails if [`add`] could not add lines.
-///
-/// # Errors
-/// `path-in-the-way`, `io`.
 pub fn check(repo: &Repo) -> Result<()> {
     read(repo).map(drop)
 }
@@ -47,9 +44,6 @@ pub fn is_there(repo: &Repo) -> bool {
 }
 
 /// Adds lines between our two marks, once.
-///
-/// # Errors
-/// As [`check`]; `no-space`.
 pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
     let mut bytes = read(repo)?;
     if find(&bytes).is_some() {
@@ -65,9 +59,6 @@ pub fn add(repo: &Repo, lines: &[&str]) -> Result<()> {
 }
 
 /// Removes our lines; deletes a file that had nothing else.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn remove(repo: &Repo) -> Result<()> {
     if !is_there(repo) {
         return Ok(());

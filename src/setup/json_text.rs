@@ -10,9 +10,6 @@ use crate::store::data_tree::Node;
 use crate::store::data_tree::json::{self, RepeatedKeys};
 
 /// Parses a text.
-///
-/// # Errors
-/// The problem and its position, from `serde_json`.
 pub(in crate::setup) fn parse(text: &str) -> Result<Node, serde_json::Error> {
     serde_json::from_str::<IgnoredAny>(text)?;
     let document = json::parse_with(text, RepeatedKeys::Kept);

@@ -141,9 +141,6 @@ impl Manifest {
     }
 
     /// Reads a manifest.
-    ///
-    /// # Errors
-    /// `manifest-invalid` with line and column; `newer-format`.
     pub fn parse(bytes: &[u8]) -> Result<Manifest> {
         let invalid = |problem: String| {
             Error::new(Code::ManifestInvalid, format!("'{PATH}' is not a manifest: {problem}"))
@@ -182,9 +179,6 @@ impl Manifest {
     }
 
     /// Returns the file: indented by two spaces, with sorted keys and a final newline.
-    ///
-    /// # Errors
-    /// `io`, if a value cannot be written as JSON.
     pub fn write(&self) -> Result<Vec<u8>> {
         let mut bytes =
             serde_json::to_vec_pretty(self).or_code(Code::Io, || "cannot write the manifest")?;
@@ -194,9 +188,6 @@ impl Manifest {
 }
 
 /// Returns the bytes of a manifest with `lfs.mode` set to `same_remote` and everything else unchanged.
-///
-/// # Errors
-/// As [`Manifest::parse`].
 pub fn with_lfs(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut manifest = Manifest::parse(bytes)?;
     manifest.lfs.mode = LfsMode::SameRemote;

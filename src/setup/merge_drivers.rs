@@ -57,9 +57,6 @@ pub fn missing(session: &Session) -> Vec<&'static str> {
 
 /// Configures the missing drivers in the configuration of this repository. The caller holds the lock of the
 /// worktree.
-///
-/// # Errors
-/// `git-failed`; [`remove`] undoes what was configured until then.
 pub fn install(session: &Session) -> Result<()> {
     for name in missing(session) {
         for (key, value) in [(label_key(name), label(name)), (key(name), command(name))] {
@@ -74,9 +71,6 @@ fn configure(session: &Session, args: &[&str]) -> Result<()> {
 }
 
 /// Returns the drivers that this repository's configuration has, at least in part, from us.
-///
-/// # Errors
-/// `io`.
 pub fn installed(session: &Session) -> Result<Vec<&'static str>> {
     let bytes = ConfigFile::of_repository(&session.repo).read()?;
     let is_there = |name: &&str| has_label(&bytes, name) || has_command(&bytes, name);
@@ -96,9 +90,6 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 }
 
 /// Removes our drivers from the configuration of this repository.
-///
-/// # Errors
-/// `git-failed`, `io`.
 pub fn remove(session: &Session) -> Result<()> {
     let bytes = ConfigFile::of_repository(&session.repo).read()?;
     for name in installed(session)? {

@@ -20,10 +20,6 @@ pub struct ToolFiles(BTreeMap<RepoPath, String>);
 
 impl ToolFiles {
     /// Checks files that were given as `PATH=TEXT`; the first `=` ends the path.
-    ///
-    /// # Errors
-    /// `invalid-value` for a path that leads elsewhere, that is given twice, or that is a directory of another;
-    /// for a text of more than 1 MiB, and for more than 500 files or 16 MiB.
     pub fn new(assignments: &[String]) -> Result<ToolFiles> {
         let mut files = BTreeMap::new();
         for assignment in assignments {
@@ -49,9 +45,6 @@ impl ToolFiles {
     }
 
     /// Returns the files of a template, by paths below the directory, with these added or in their place; sorted.
-    ///
-    /// # Errors
-    /// `invalid-value` if a path is a directory of another, or differs from it only in case.
     pub fn over(&self, template: Vec<(RepoPath, String)>) -> Result<Vec<(RepoPath, String)>> {
         let mut files: BTreeMap<RepoPath, String> = template.into_iter().collect();
         let given = self.0.iter();

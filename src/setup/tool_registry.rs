@@ -32,9 +32,6 @@ struct Strict {
 }
 
 /// Parses a registry of ours.
-///
-/// # Errors
-/// `tool-registry-invalid` with line and column where they are known; `newer-format`.
 pub fn parse(bytes: &[u8]) -> Result<Vec<ToolEntry>> {
     check_version(bytes)?;
     let strict: Strict = serde_json::from_slice(bytes).map_err(|error| invalid(&error))?;
@@ -50,9 +47,6 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<ToolEntry>> {
 }
 
 /// Parses a registry of another repository; returns the problems of unusable entries as well.
-///
-/// # Errors
-/// `tool-registry-invalid`, `newer-format`, if nothing of it can be used.
 pub fn parse_imported(bytes: &[u8]) -> Result<(Vec<ToolEntry>, Vec<String>)> {
     let value = check_version(bytes)?;
     let Some(Value::Array(tools)) = value.get("tools") else {
@@ -114,9 +108,6 @@ fn position_of(bytes: &[u8], index: usize) -> Option<Position> {
 
 /// Returns the bytes of a registry with a tool added, or replaced if its purpose and name are there;
 /// everything else stays as it was written.
-///
-/// # Errors
-/// As [`parse`]; `tool-exists` if the existing one has another location.
 pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
     let value = serde_json::to_value(entry).or_code(Code::Io, || "cannot write the registry")?;
     let Some(bytes) = bytes else {
@@ -153,9 +144,6 @@ pub fn with_entry(bytes: Option<&[u8]>, entry: &ToolEntry) -> Result<Vec<u8>> {
 }
 
 /// Reads the registry of the working tree; a missing one has no tools.
-///
-/// # Errors
-/// As [`parse`] and [`read_file`].
 pub fn read(repo: &Repo) -> Result<Vec<ToolEntry>> {
     match read_file(repo, PATH, Code::ToolRegistryInvalid)? {
         Some(bytes) => parse(&bytes),
@@ -164,9 +152,6 @@ pub fn read(repo: &Repo) -> Result<Vec<ToolEntry>> {
 }
 
 /// Reads a plain, small file of the working tree; `None` if it does not exist.
-///
-/// # Errors
-/// `code` if it is anything but a plain file, or too large; `io`.
 pub fn read_file(repo: &Repo, path: &str, code: Code) -> Result<Option<Vec<u8>>> {
     let path = RepoPath::from(path);
     let read = repo.read_file(&path, MAX_BYTES);

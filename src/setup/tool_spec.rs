@@ -46,9 +46,6 @@ pub struct ToolSpec {
 
 impl ToolSpec {
     /// Checks the request.
-    ///
-    /// # Errors
-    /// `invalid-value`.
     pub fn new(wanted: WantedTool) -> Result<ToolSpec> {
         let wanted = WantedTool {
             capability: wanted.capability.trim().to_owned(),

@@ -29,10 +29,6 @@ pub struct TypedPlace {
 }
 
 /// Returns the place that was typed; purpose and name are checked later.
-///
-/// # Errors
-/// `unsupported` for a target outside of this repository or on another branch; `invalid-value` for any other text,
-/// for a target that does not agree with purpose and name, and if none of them is given.
 pub fn resolve(typed: TypedPlace) -> Result<ToolPlace> {
     let Some(target) = typed.target else {
         let missing = |option: &str| {

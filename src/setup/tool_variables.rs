@@ -57,9 +57,6 @@ pub struct Variables {
 
 impl Variables {
     /// Checks the values that were given, as `NAME=VALUE`.
-    ///
-    /// # Errors
-    /// `invalid-value` for an unknown name, a name that is given twice, and a value that has not its form.
     pub fn new(template: Template, assignments: &[String]) -> Result<Variables> {
         let mut given: Vec<(&'static str, String)> = Vec::new();
         for assignment in assignments {

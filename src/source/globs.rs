@@ -51,10 +51,6 @@ pub enum GlobVerdict {
 
 impl Globs {
     /// Parses a list.
-    ///
-    /// # Errors
-    /// The first invalid glob: empty, too long, with too many stars, control characters, `.` or
-    /// `..` between slashes, or malformed brackets.
     pub fn parse(texts: &[String]) -> Result<Globs, GlobFault> {
         if texts.len() > MAX_GLOBS {
             return Err(GlobFault {

@@ -79,25 +79,15 @@ pub enum Want {
 /// The receiver of a listing.
 pub trait Visitor {
     /// Chooses for each directory, from the top down.
-    ///
-    /// # Errors
-    /// Any error stops the listing.
     fn enter(&mut self, found: &FoundDirectory) -> Result<Want>;
 
     /// Receives each directory whose files were wanted.
-    ///
-    /// # Errors
-    /// Any error stops the listing.
     fn directory(&mut self, directory: Directory) -> Result<()>;
 }
 
 /// Lists the files of a tree that a selection includes. A missing `start_dir` has no files.
 ///
 /// Symlinks and submodules are never followed and never listed.
-///
-/// # Errors
-/// `object-missing`, `interrupted`, those of the visitor; `tree-too-large` above the limit,
-/// `invalid-value` for directories that are nested too deep.
 pub fn list(
     world: &World,
     listed: Listed<'_>,

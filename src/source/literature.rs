@@ -93,9 +93,6 @@ impl<'a> Literature<'a> {
     }
 
     /// Returns everything that determines the chunks of a document, except the document.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn recipe(&self) -> Result<String> {
         let extractor = self.extractor_id()?.unwrap_or_default();
         let tokenizer = self.tokenizer.name();
@@ -104,19 +101,12 @@ impl<'a> Literature<'a> {
 
     /// Returns name and version of the program that reads PDF: a part of every cache key for chunks
     /// of PDF. Looks for it once.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn extractor_id(&self) -> Result<Option<String>> {
         Ok(self.extractor()?.map(Extractor::id))
     }
 
     /// Reads one document; `None` for a path that is not literature. Fetches a missing git-lfs
     /// object if possible.
-    ///
-    /// # Errors
-    /// `object-missing` for the blob itself, `interrupted`, and those of fetching. The inner error
-    /// is the reason why the document has no chunks.
     pub fn read(
         &self,
         library: &Library<'_>,
@@ -132,9 +122,6 @@ impl<'a> Literature<'a> {
     }
 
     /// Reads the text of one document.
-    ///
-    /// # Errors
-    /// As [`Literature::read`].
     pub fn document(
         &self,
         library: &Library<'_>,
@@ -155,9 +142,6 @@ impl<'a> Literature<'a> {
     }
 
     /// Reads the text from which chunks are cut.
-    ///
-    /// # Errors
-    /// `object-missing`, also if the document cannot be read any more; `interrupted`.
     pub fn text(&self, library: &Library<'_>, path: &RepoPath, blob: Oid) -> Result<String> {
         let document = match Format::of(path) {
             Some(format) => self.document(library, format, blob, None)?.ok(),

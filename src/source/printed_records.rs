@@ -46,9 +46,6 @@ struct Line {
 }
 
 /// Reads the output of a command: the text of each record, by its path.
-///
-/// # Errors
-/// The first problem, with its line.
 pub fn read(output: &[u8]) -> Result<BTreeMap<RepoPath, String>, String> {
     let text = std::str::from_utf8(output).map_err(|error| {
         let line = Position::of(output, error.valid_up_to()).line;

@@ -10,9 +10,6 @@ use crate::model::{RepoPath, Result, World};
 
 /// Finds the globs that match no file below the directory of a row, in the order of the row. Reads
 /// all trees, but no files; returns none if the trees exceed the limit for listing.
-///
-/// # Errors
-/// `object-missing`, `interrupted`.
 pub fn find(world: &World, listed: Listed<'_>, selection: &Selection) -> Result<Vec<String>> {
     let Listed { objects, tree, .. } = listed;
     let mut entries = 0;

@@ -84,9 +84,6 @@ impl Membership {
 
     /// Reads the record of a repository; `None` if it is not a member. The clone of an agent is one by its place: there
     /// a record that is gone, or that names another agent or hub, counts as damaged.
-    ///
-    /// # Errors
-    /// `newer-format`, `repository-broken`.
     pub fn find(repo: &Repo) -> Result<Option<Membership>> {
         let record = path_in(repo.common_dir());
         let found = Membership::read(&record)?;
@@ -119,9 +116,6 @@ impl Membership {
     }
 
     /// Reads the record at `path`.
-    ///
-    /// # Errors
-    /// As [`Membership::find`].
     pub fn read(path: &Path) -> Result<Option<Membership>> {
         let broken = || format!("cannot read '{}'", path.display());
         let cannot = |e| Error::io(broken(), e);
@@ -133,9 +127,6 @@ impl Membership {
     }
 
     /// Writes the record below a common git directory.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write(&self, common_dir: &Path) -> Result<()> {
         let path = path_in(common_dir);
         if let Some(folder) = path.parent() {
@@ -148,9 +139,6 @@ impl Membership {
     }
 
     /// Writes a record of an earlier version in the current format, so that the earlier version stops here.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn update_format(&self, common_dir: &Path) -> Result<()> {
         if self.format == FORMAT {
             return Ok(());

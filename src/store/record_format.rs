@@ -6,9 +6,6 @@ use crate::model::{Code, Error, Result, ResultExt as _};
 
 /// Parses a record of a format that this version reads: at most `newest`. A record without the number has the first
 /// format.
-///
-/// # Errors
-/// `newer-format` with the message that `newer` makes of the number; `repository-broken` with `broken`.
 pub fn parse<T: DeserializeOwned>(
     bytes: &[u8],
     newest: u32,

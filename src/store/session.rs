@@ -27,10 +27,6 @@ pub struct Session {
 
 impl Session {
     /// Opens the repository of the world's current directory and reads the settings.
-    ///
-    /// # Errors
-    /// As [`Repo::open`]; `invalid-value` for a setting that does not parse; `newer-format`,
-    /// `repository-broken` for the record of a clone.
     pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
         let mut settings = Settings::of(&Layers::read(&world, &repo, flags))?;
@@ -46,9 +42,6 @@ impl Session {
     }
 
     /// Returns the identity that acts: the named agent, else the user.
-    ///
-    /// # Errors
-    /// `identity-unknown`, `invalid-value`.
     pub fn identity(&self) -> Result<Identity> {
         match &self.settings.agent {
             Some(agent) => agent_identity::of(&self.world, &self.repo, agent),
@@ -84,9 +77,6 @@ impl Session {
     }
 
     /// Fails in a clone that is read only.
-    ///
-    /// # Errors
-    /// `read-only-clone`.
     pub fn refuse_reader(&self) -> Result<()> {
         self.membership.as_ref().map_or(Ok(()), refuse_reader)
     }
@@ -110,9 +100,6 @@ impl Session {
 }
 
 /// Fails for a checkout that is read only, like [`Session::refuse_reader`]; without git, none is.
-///
-/// # Errors
-/// `read-only-clone`; `newer-format`, `repository-broken` for its record.
 pub fn refuse_reading_checkout(checkout: &Checkout) -> Result<()> {
     let Some(common_dir) = &checkout.common_dir else {
         return Ok(());

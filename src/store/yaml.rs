@@ -84,9 +84,6 @@ pub struct Fault {
 }
 
 /// Parses one YAML document with the position of each value.
-///
-/// # Errors
-/// The fault, for every text that [`find_value`] does not read.
 pub fn read_placed(text: &str) -> Result<Placed, Fault> {
     if text.len() > MAX_BYTES {
         return Err(Fault { position: None, message: "it is larger than 1 MiB".to_owned() });
@@ -98,9 +95,6 @@ pub fn read_placed(text: &str) -> Result<Placed, Fault> {
 ///
 /// Refuses more than [`read_placed`]: tags, merge keys, and more depth, values and aliases than a
 /// hand-written file has.
-///
-/// # Errors
-/// The fault.
 pub fn read_plain(text: &str) -> Result<Placed, Fault> {
     if text.len() > MAX_BYTES {
         return Err(Fault { position: None, message: "it is larger than 1 MiB".to_owned() });

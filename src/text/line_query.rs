@@ -48,9 +48,6 @@ pub struct FoundLine {
 
 impl LineQuery {
     /// Reads a query.
-    ///
-    /// # Errors
-    /// The problem, as text.
     pub fn parse(text: &str, reading: Reading, case: Case) -> Result<LineQuery, String> {
         if text.is_empty() {
             return Err("it is empty".to_owned());

@@ -119,9 +119,6 @@ pub struct Shown {
 
 impl Shown {
     /// Returns an answer as it is written.
-    ///
-    /// # Errors
-    /// Where it cannot be put as JSON.
     pub fn render(&self, answer: &impl Answer, now: impl Fn() -> Moment) -> io::Result<String> {
         match self.form {
             Form::Quiet => Ok(String::new()),
@@ -175,9 +172,6 @@ impl Shown {
 }
 
 /// Writes an error: with `--json` as the one answer on `out`, else for people on `err`.
-///
-/// # Errors
-/// What the stream says.
 pub fn print_error(
     out: &mut dyn Write,
     err: &mut dyn Write,

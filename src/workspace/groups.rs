@@ -87,9 +87,6 @@ pub struct Groups {
 
 impl Groups {
     /// Reads the groups that the repository names, else detects them by the layout.
-    ///
-    /// # Errors
-    /// `groups-invalid`.
     pub fn read(files: RootFiles<'_>, layout: Layout) -> Result<Groups> {
         for file in FILES {
             let Some(rows) = rows_in(files, file)? else {

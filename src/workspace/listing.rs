@@ -8,9 +8,6 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 use crate::store::files::tree_folder::SESSIONS;
 
 /// Lists the files of a checkout, sorted by path, at most this many.
-///
-/// # Errors
-/// `bare-repository`, `unsupported`, `repository-broken`, `io`, `interrupted`.
 pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result<WalkedFiles> {
     if !checkout.has_git() {
         let rules = WalkRules { skips: &is_of_programs, most_files };
@@ -24,9 +21,6 @@ pub fn files_of(world: &World, checkout: &Checkout, most_files: usize) -> Result
 }
 
 /// Returns `true` if a checkout shows a file to others: one that git would commit.
-///
-/// # Errors
-/// As [`files_of`].
 pub fn has_file(checkout: &Checkout, path: &RepoPath) -> Result<bool> {
     if checkout.has_git() {
         return working_tree(checkout)?.lists_file(path);
@@ -35,9 +29,6 @@ pub fn has_file(checkout: &Checkout, path: &RepoPath) -> Result<bool> {
 }
 
 /// Returns the repository of a checkout that has a working tree, for reading.
-///
-/// # Errors
-/// `bare-repository`, `unsupported`.
 pub fn working_tree(checkout: &Checkout) -> Result<&Repo> {
     if checkout.git_root.is_none() {
         let message = "it has no working tree";

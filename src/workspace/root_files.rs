@@ -38,9 +38,6 @@ impl RootFiles<'_> {
     }
 
     /// Reads a file of text; `None` if there is none.
-    ///
-    /// # Errors
-    /// The problem: it is not a plain file, too large, or not UTF-8.
     pub fn text(&self, path: &RepoPath, limit_bytes: u64) -> Result<Option<String>, String> {
         let read = safe_open::read_below(self.interrupt, self.root, path, limit_bytes);
         let bytes = read.map_err(|fault: Fault| fault.to_string())?;

@@ -28,9 +28,6 @@ pub struct ListedTree {
 
 /// Lists at most `most_files` files of a tree. Every directory that git writes has an entry, so at most that number of
 /// directories and entries of other kinds are read for them.
-///
-/// # Errors
-/// `object-missing`, `interrupted`.
 pub fn files_in(
     interrupt: &Interrupt,
     objects: &Objects,

@@ -48,9 +48,6 @@ impl CommandLine {
 }
 
 /// Translates the arguments of an action; `grammar` is built.
-///
-/// # Errors
-/// `usage` for an argument that the action does not have or that is missing, and for a value of another type.
 pub(in crate::cli) fn command_line(
     grammar: &Command,
     action: &Action,

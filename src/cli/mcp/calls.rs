@@ -41,9 +41,6 @@ impl Calls {
     }
 
     /// Begins a call.
-    ///
-    /// # Errors
-    /// `server-busy` if there are too many.
     pub(super) fn begin(&self) -> Result<Call> {
         let mut running = self.lock();
         if running.is_over {

@@ -14,9 +14,6 @@ use crate::store::files::shared_root::SharedRoot;
 use super::run_action::Place;
 
 /// Refuses places elsewhere on the machine; a path that stays is replaced by what it is without links.
-///
-/// # Errors
-/// `path-outside`, `url-refused`.
 pub(super) fn confine(place: &Place, arguments: &mut Map<String, Value>) -> Result<()> {
     let url = text(arguments, "origin_url")?;
     if let Some(url) = url {

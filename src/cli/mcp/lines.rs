@@ -46,9 +46,6 @@ enum Output {
 }
 
 /// Serves one client, until its input ends or a signal comes.
-///
-/// # Errors
-/// If no thread can be started.
 pub(super) fn serve(env: &mut Env, server: &Server) -> io::Result<()> {
     let input = std::mem::replace(&mut env.stdin, Box::new(io::empty()));
     let (output, written) = mpsc::sync_channel(MAX_PIECES);

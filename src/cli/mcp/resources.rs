@@ -66,9 +66,6 @@ const KINDS: [Kind; 4] = [
 ];
 
 /// Lists some resources, from where the cursor stands.
-///
-/// # Errors
-/// For a cursor that is none of ours.
 pub(super) fn list(
     place: &Place,
     cursor: Option<&str>,
@@ -106,9 +103,6 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
 }
 
 /// Reads one: what the command answers that shows it.
-///
-/// # Errors
-/// If there is none at that address.
 pub(super) fn read(place: &Place, uri: &str, own: Own) -> Result<ReadResourceResult, ErrorData> {
     let missing = || ErrorData::resource_not_found("no resource has that address", None);
     let rest = uri.strip_prefix("colony://").ok_or_else(missing)?;

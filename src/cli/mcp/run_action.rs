@@ -130,9 +130,6 @@ impl Place {
     }
 
     /// Opens a dry session, to look at the state: in the clone of the agent outside of a repository.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub(super) fn look(&self) -> Result<Session> {
         let flags = Flags { agent: self.agent.clone(), timeout_seconds: self.timeout.clone() };
         let world = self.world(Own::default());

@@ -33,9 +33,6 @@ pub(super) fn of_scope(id: &str) -> String {
 }
 
 /// Follows the events on a thread of its own, until the receiver is dropped.
-///
-/// # Errors
-/// If the repository or its events cannot be read, or no thread can be started.
 pub(super) fn follow(place: &Place) -> std::result::Result<Receiver<String>, ErrorData> {
     let failed = |why: String| ErrorData::internal_error(why, None);
     let session = place.look().map_err(|error| failed(error.sentence()))?;
@@ -84,9 +81,6 @@ struct Subscribed {
 
 impl Subscriptions {
     /// Adds one; the first starts the follower.
-    ///
-    /// # Errors
-    /// If there are too many, and those of [`follow`].
     pub(super) fn add(
         &self,
         address: String,

@@ -28,9 +28,6 @@ pub struct Colony {
 }
 
 /// Lists the colonies, by name.
-///
-/// # Errors
-/// `git-failed` where the file is malformed.
 pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
     let path = root.path().join("colonies.conf");
     if !path.exists() {
@@ -71,9 +68,6 @@ pub fn list(world: &World, root: &SharedRoot) -> Result<Vec<Colony>> {
 }
 
 /// Finds a colony by name; without a name, the default one, or the only one.
-///
-/// # Errors
-/// `colony-not-found`.
 pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colony> {
     let mut all = list(world, root)?;
     let wanted = name.unwrap_or(DEFAULT);
@@ -91,9 +85,6 @@ pub fn find(world: &World, root: &SharedRoot, name: Option<&str>) -> Result<Colo
 }
 
 /// Records the repository of a colony.
-///
-/// # Errors
-/// `locked`, `no-space`, `io`.
 pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
     atomic::make_directory(root.path())?;
     let waiting = "waiting for another git-colony that records a colony";

@@ -42,9 +42,6 @@ impl DeskNote {
 
 /// Records that a user's checkout is the one with its id. A copy of an existing checkout gets an id of its
 /// own, with a message. Returns its record.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub(in crate::clones) fn settle(
     world: &World,
     repo: &Repo,
@@ -87,9 +84,6 @@ pub(in crate::clones) fn is_of_another(hub: &Path, git_dir: &Path) -> bool {
 }
 
 /// Deletes the note of a checkout that leaves the colony.
-///
-/// # Errors
-/// `io`.
 pub(in crate::clones) fn forget(hub: &Path, id: &str) -> Result<()> {
     atomic::remove_file(&path_in(hub, id))
 }

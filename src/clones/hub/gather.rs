@@ -18,9 +18,6 @@ use super::publish::large_objects_of;
 
 /// Copies the refs of all others; returns the number of changes. Without a change, it costs reading the refs
 /// of the hub.
-///
-/// # Errors
-/// `hub-missing`, `object-missing`, `git-failed`, `no-space`.
 pub fn gather(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);

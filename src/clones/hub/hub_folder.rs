@@ -95,9 +95,6 @@ impl HubPlace {
 
 /// Restores the hubs that dead processes moved aside and had not deleted: a clone may have been made of them
 /// meanwhile.
-///
-/// # Errors
-/// `locked`, `io`.
 pub fn restore_all(world: &World, root: &SharedRoot) -> Result<()> {
     let entries = std::fs::read_dir(root.hubs());
     for entry in entries.into_iter().flatten().flatten() {
@@ -113,9 +110,6 @@ pub fn restore_all(world: &World, root: &SharedRoot) -> Result<()> {
 
 /// Moves a hub to `away`, unless `is_wanted`. It is moved aside first, so that no clone starts to borrow from it, and
 /// restored if one did meanwhile.
-///
-/// # Errors
-/// `locked` while another process creates it or started to borrow from it, `io`.
 pub fn move_away(
     world: &World,
     hub: &Path,

@@ -17,9 +17,6 @@ use super::hub_folder::HubPlace;
 use super::{Hub, publish};
 
 /// Creates the hub of a member again, at its path.
-///
-/// # Errors
-/// As [`Hub::of_repository`].
 pub(in crate::clones) fn make(session: &Session, member: &Membership) -> Result<Hub> {
     let world = &session.world;
     let clones = found::clones(&SharedRoot::of(world)?, Some(&member.hub));

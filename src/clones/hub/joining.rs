@@ -18,9 +18,6 @@ use super::{Hub, desk_note, hub_rebuild};
 
 impl Hub {
     /// Finds the hub that a repository belongs to, or creates it from the repository.
-    ///
-    /// # Errors
-    /// `unsupported` for a shallow or partial repository, `locked`, `git-failed`, `no-space`.
     pub fn of_repository(session: &Session, root: &SharedRoot) -> Result<Hub> {
         let place = place_here(session, root)?;
         place.require(session, || make_from_repository(session, &place.new))?;
@@ -28,9 +25,6 @@ impl Hub {
     }
 
     /// Finds the hub of a repository elsewhere, or creates it from there.
-    ///
-    /// # Errors
-    /// `locked`, `git-failed` and the errors of the network, `no-space`.
     pub fn of_url(
         world: &World,
         timeout: Option<Duration>,
@@ -44,9 +38,6 @@ impl Hub {
 }
 
 /// Returns `true` if clones borrow from a hub that is gone: a hub may only be deleted with its last clone.
-///
-/// # Errors
-/// `invalid-value`.
 pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
     if hub.is_dir() {
         return Ok(false);
@@ -57,9 +48,6 @@ pub fn is_hub_missing(session: &Session, hub: &Path) -> Result<bool> {
 }
 
 /// Makes the user's checkout a member of the colony, if it is not yet; returns its record and the hub.
-///
-/// # Errors
-/// As [`Hub::of_repository`].
 pub fn join(session: &Session) -> Result<(Membership, Hub)> {
     let known = session.membership.as_ref();
     if let Some(member) = known.filter(|member| member.role != Role::Desk || member.hub.is_dir()) {

@@ -12,9 +12,6 @@ use super::desk_note;
 use super::hub_folder::HubPlace;
 
 /// Returns the address that identifies a repository: its origin, else its own path.
-///
-/// # Errors
-/// `url-refused`.
 pub fn address_of(session: &Session) -> Result<String> {
     match origin_of(session)? {
         Some(url) => Ok(url.normalized()),
@@ -23,9 +20,6 @@ pub fn address_of(session: &Session) -> Result<String> {
 }
 
 /// Returns the origin of a repository, if it has one.
-///
-/// # Errors
-/// `url-refused`.
 pub fn origin_of(session: &Session) -> Result<Option<RemoteUrl>> {
     let configured = session.repo.config("remote.origin.url").filter(|url| !url.is_empty());
     let base = session.repo.workdir();
@@ -46,9 +40,6 @@ pub fn push_url_of(session: &Session) -> Option<String> {
 }
 
 /// Returns the path of a repository's hub, which need not exist.
-///
-/// # Errors
-/// `url-refused`.
 pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     match &session.membership {
         Some(member) => Ok(member.hub.clone()),
@@ -57,9 +48,6 @@ pub fn place_of(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
 }
 
 /// Returns the path of a repository's hub if its own record is ignored.
-///
-/// # Errors
-/// As [`place_of`].
 pub fn place_without_record(session: &Session, root: &SharedRoot) -> Result<PathBuf> {
     Ok(place_here(session, root)?.path)
 }

@@ -24,9 +24,6 @@ const LOCKS: [&str; 3] = [
 ];
 
 /// Compacts a hub if that is due and no other process does it.
-///
-/// # Errors
-/// `git-failed`, `interrupted`; the hub is consistent at every moment.
 pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
     if !is_due(hub.path()) {
         return Ok(());

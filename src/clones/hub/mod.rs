@@ -40,9 +40,6 @@ pub struct Hub {
 
 impl Hub {
     /// Opens the hub at `path`.
-    ///
-    /// # Errors
-    /// `hub-missing`, `repository-broken`.
     pub fn open(path: &Path) -> Result<Hub> {
         if !path.is_dir() {
             let hint = if path.with_extension(MOVED_ASIDE).is_dir() {
@@ -61,17 +58,11 @@ impl Hub {
     }
 
     /// Returns the branches of the remote as last fetched: short names and tips.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn remote_branches(&self) -> Result<Vec<FoundRef>> {
         self.store.refs_below("refs/remotes/origin/")
     }
 
     /// Fetches branches and tags of the remote.
-    ///
-    /// # Errors
-    /// The errors of the network; `url-refused`, `locked`.
     pub fn fetch(&self, world: &World) -> Result<()> {
         let what = ["--prune", "origin", REMOTE_BRANCHES, REMOTE_CHECKPOINTS];
         self.fetch_refs(world, &what, "bring the hub up to date")
@@ -91,9 +82,6 @@ impl Hub {
     }
 
     /// Moves refs in one transaction; deletes locks of a killed git.
-    ///
-    /// # Errors
-    /// `ref-moved` when one is not at its old value, `locked`.
     pub fn move_refs(&self, world: &World, changes: &[RefChange]) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -105,9 +93,6 @@ impl Hub {
 
     /// Deletes the current refs below a prefix. Other processes may do the same at the same time; refs that
     /// are created or moved meanwhile stay.
-    ///
-    /// # Errors
-    /// `locked`, `repository-broken`.
     pub fn delete_refs_below(&self, world: &World, prefix: &str) -> Result<()> {
         let wanted = self.store.refs_below(prefix)?;
         lost_race::retried(|| {
@@ -131,9 +116,6 @@ impl Hub {
     }
 
     /// Returns the branch that HEAD of the remote names, or a usual one.
-    ///
-    /// # Errors
-    /// `revision-not-found`, `repository-broken`.
     pub fn default_branch(&self) -> Result<String> {
         let head = RefName::from("refs/remotes/origin/HEAD");
         let of_remote = self.store.symbolic_target(&head);
@@ -149,9 +131,6 @@ impl Hub {
     }
 
     /// Returns the commit of a ref of the hub.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
         self.store.find_ref(&RefName::from(name))
     }

@@ -22,9 +22,6 @@ use super::{Hub, desk_note};
 /// Publishes changes; returns the number of refs that moved in the hub.
 ///
 /// Without a change, it starts no process and writes nothing.
-///
-/// # Errors
-/// `hub-missing`, `repository-broken`, `object-missing`, `git-failed`, `no-space`.
 pub fn publish(session: &Session) -> Result<usize> {
     let Some(member) = &session.membership else {
         return Ok(0);
@@ -37,9 +34,6 @@ pub fn publish(session: &Session) -> Result<usize> {
 }
 
 /// Does the same as [`publish`] for a repository whose record the session does not know yet.
-///
-/// # Errors
-/// As [`publish`].
 pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usize> {
     // A user's checkout needs no hub: it may have been removed with its last clone.
     let needs_none = member.role == Role::Desk && !member.hub.is_dir();
@@ -64,9 +58,6 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
 
 /// Deletes all refs that a user's checkout has published, and the note of its id: it leaves the colony. Its
 /// objects that others borrow stay in the hub.
-///
-/// # Errors
-/// `repository-broken`, `locked`, `io`.
 pub fn withdraw(session: &Session) -> Result<()> {
     let member = session.membership.as_ref();
     let Some(member) = member.filter(|member| member.role == Role::Desk && member.hub.is_dir())
@@ -118,9 +109,6 @@ fn changes(repo: &Repo, member: &Membership, hub: &Hub, below: &str) -> Result<V
 
 /// Leaves out checkpoints that the remote has or a user's checkout publishes: a new clone has these from the
 /// start, and each clone would publish them again, or leave them behind again when it is removed.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::clones) fn leave_to_team(
     hub: &Hub,
     below: &str,
@@ -144,9 +132,6 @@ pub(in crate::clones) fn leave_to_team(
 const CHECKPOINTS: &str = "tags/checkpoint/";
 
 /// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::clones) fn of_team(hub: &Hub) -> Result<BTreeMap<String, Oid>> {
     let mut found = BTreeMap::new();
     for desk in hub.store.refs_below(ref_names::PUBLISHED_DESKS)? {

@@ -16,9 +16,6 @@ use super::Hub;
 use super::publish::copy_objects;
 
 /// Lists the shared records of a hub.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
     let mut found = BTreeMap::new();
     for name in [ref_names::SCOPES, ref_names::KNOWLEDGE].map(RefName::from) {
@@ -30,9 +27,6 @@ pub fn list(hub: &Hub) -> Result<BTreeMap<RefName, Oid>> {
 }
 
 /// Copies objects of the hub into a clone.
-///
-/// # Errors
-/// `object-missing`, `git-failed`, `no-space`, `io`.
 pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let missing: Vec<Oid> =
@@ -48,9 +42,6 @@ pub fn bring(session: &Session, hub: &Hub, tips: &[Oid]) -> Result<()> {
 }
 
 /// Moves shared records of the hub, after their objects are there.
-///
-/// # Errors
-/// `ref-moved` when another clone was faster; `locked`, `object-missing`, `git-failed`, `no-space`.
 pub fn push(session: &Session, hub: &Hub, changes: &[RefChange]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());

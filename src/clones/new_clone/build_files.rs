@@ -33,9 +33,6 @@ pub struct Brought {
 ///
 /// A path that does not exist, or that is not below the top, adds nothing. Two threads share many files.
 /// Nothing is synced: a new clone does not need it.
-///
-/// # Errors
-/// `no-space`, `io`, `interrupted`.
 pub fn copy_path(world: &World, from: &Path, to: &Path, path: &str, how: How) -> Result<Brought> {
     let relative = Path::new(path);
     let plain =

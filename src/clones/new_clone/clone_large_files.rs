@@ -39,9 +39,6 @@ pub enum Store {
 
 /// Returns `true` if git-lfs should be set up in a clone of `tree`: only if it is installed, because pointers
 /// stay pointers without it.
-///
-/// # Errors
-/// `git-failed`, `object-missing`.
 pub(in crate::clones) fn are_wanted(
     world: &World,
     repo: &Repo,
@@ -77,9 +74,6 @@ pub(in crate::clones) fn config(store: &Store) -> Vec<ConfigEntry> {
 
 /// Links the large files of a tree from the hub, so that the filters of git-lfs find them; returns the paths
 /// of those that the hub lacks.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub(in crate::clones) fn link(
     hub: &Path,
     repo: &Repo,
@@ -110,9 +104,6 @@ pub(in crate::clones) fn link(
 
 /// Downloads the large files of a commit at `paths`, all at once and with the tokens of the user, which the
 /// filters of a checkout do not have. Files that are not available stay pointers, with a warning.
-///
-/// # Errors
-/// `git-failed` if git cannot be started, `interrupted`, `invalid-value` for a malformed token.
 pub(in crate::clones) fn download(
     world: &World,
     repo: &Repo,

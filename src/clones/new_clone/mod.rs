@@ -83,9 +83,6 @@ pub struct WantedClone<'a> {
 
 impl WantedClone<'_> {
     /// Returns the future path of the clone, and its branch component.
-    ///
-    /// # Errors
-    /// `agent-exists` if a clone with that component exists.
     pub fn place(&self) -> Result<(PathBuf, String)> {
         let folder = match self.agent {
             Some(agent) => self.root.clones_of(agent),
@@ -127,9 +124,6 @@ impl WantedClone<'_> {
     }
 
     /// Creates the clone beside its path.
-    ///
-    /// # Errors
-    /// `agent-exists`, `invalid-value`, `filter-failed`, `git-failed`, `no-space`, `io`.
     pub fn stage(&self, world: &World, now: String) -> Result<Staged> {
         let (place, scope) = self.place()?;
         let staging = self.root.path().join("staging");
@@ -293,9 +287,6 @@ fn append_config(path: &Path, entries: &[ConfigEntry]) -> Result<()> {
 }
 
 /// Returns the prefix of the hub's refs that a clone uses as remote-tracking branches.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn remote_prefix(hub: &Hub, desk: Option<&Membership>) -> Result<String> {
     let has_remote = !hub.remote_branches()?.is_empty();
     Ok(match desk.filter(|_| !has_remote) {

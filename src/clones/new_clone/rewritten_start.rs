@@ -14,9 +14,6 @@ const FETCHED: &str = "refs/colony/fetched/";
 
 /// Returns the current form of the commit that a colony records; `None` if it records none, or the hub lacks
 /// it. Asks the remote whether history was rewritten.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `interrupted`.
 pub fn noted(world: &World, hub: &Hub, colony: Option<&Colony>) -> Result<Option<Oid>> {
     let noted = colony.and_then(|colony| colony.commit.as_deref());
     let Some(noted) = noted.and_then(Oid::parse) else {

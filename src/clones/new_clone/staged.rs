@@ -33,18 +33,12 @@ impl Staged {
     }
 
     /// Opens the clone before it is at its path.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
     pub fn session(&self, world: &World) -> Result<Session> {
         let world = world.standing_in(&self.folder);
         Session::open(world, &Flags::default(), ObjectWrites::Durable)
     }
 
     /// Renames the clone to its path: from here on it exists.
-    ///
-    /// # Errors
-    /// `agent-exists` where another command was faster; `io`.
     pub fn finish(mut self, world: &World) -> Result<PathBuf> {
         let above = self.place.parent().unwrap_or(Path::new("/"));
         atomic::make_directory(above)?;

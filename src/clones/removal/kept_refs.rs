@@ -28,9 +28,6 @@ const AUTOSTASHES: [&str; 3] =
 
 /// Copies the published refs of a clone to names that no clone owns; returns their prefix, and whether there
 /// are any. The commit with the uncommitted work of the clone, if any, gets a name of its own.
-///
-/// # Errors
-/// `repository-broken`, `locked`, `ref-moved`.
 pub(in crate::clones) fn keep_published(
     world: &World,
     hub: &Hub,
@@ -44,9 +41,6 @@ pub(in crate::clones) fn keep_published(
 }
 
 /// Returns `true` if all published refs of a clone are kept already.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::clones) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
     let refs = refs_in(hub, below)?;
     let mut folders: BTreeMap<String, BTreeMap<RefName, Oid>> = BTreeMap::new();
@@ -64,9 +58,6 @@ pub(in crate::clones) fn is_kept(hub: &Hub, below: &str) -> Result<bool> {
 /// Keeps the commits that a clone for reading drops when it follows its remote: those that only its branch or
 /// a detached HEAD has. Returns the prefix of their refs, if any; commits that are kept already are not kept
 /// twice.
-///
-/// # Errors
-/// As [`crate::clones::hub::publish::publish`].
 pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Option<String>> {
     let hub = Hub::open(&member.hub)?;
     let branch = member.branch.as_ref().map(|name| format!("heads/{name}"));
@@ -94,9 +85,6 @@ pub fn keep_own(world: &World, repo: &Repo, member: &Membership) -> Result<Optio
 /// Keeps the refs of a repository that are not kept yet, below a prefix that no clone owns: beside the
 /// existing ones, in a folder of their own. Tags and stashes that no other repository has are kept, too.
 /// Returns the number of refs that were created.
-///
-/// # Errors
-/// As [`crate::clones::hub::publish::publish`].
 pub(in crate::clones) fn keep_beside(
     world: &World,
     repo: &Repo,

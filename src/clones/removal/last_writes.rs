@@ -18,9 +18,6 @@ pub enum Deleted {
 }
 
 /// Returns `true` if a file of the working tree at `top` was written since.
-///
-/// # Errors
-/// `interrupted`.
 pub(in crate::clones) fn has_any(world: &World, top: &Path, since: SystemTime) -> Result<bool> {
     let mut open = vec![top.to_owned()];
     while let Some(folder) = open.pop() {
@@ -37,9 +34,6 @@ pub(in crate::clones) fn has_any(world: &World, top: &Path, since: SystemTime) -
 }
 
 /// Deletes the working tree at `top`, except git's own files and those that were written since.
-///
-/// # Errors
-/// `interrupted`, `io`.
 pub(in crate::clones) fn delete_others(
     world: &World,
     top: &Path,

@@ -30,9 +30,6 @@ pub(in crate::clones) enum Broken {
 
 /// Creates the operations and automatic checkpoints of a repository, in all its worktrees, under the same
 /// names in the hub.
-///
-/// # Errors
-/// `hub-missing`, `object-missing`, `git-failed`, `no-space`, `locked`.
 pub(in crate::clones) fn keep_operations(
     world: &World,
     repo: &Repo,
@@ -87,9 +84,6 @@ fn leave_out_broken(
 }
 
 /// Records in each worktree's folder of kept files whose it was, before the folder is moved into the hub.
-///
-/// # Errors
-/// `repository-broken`, `no-space`, `io`.
 pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
     let kept = Places::kept_in(repo.common_dir());
     let main = Places::find(repo)?.map(|places| places.key);
@@ -109,9 +103,6 @@ pub(in crate::clones) fn note(repo: &Repo, clone: &RemovedClone) -> Result<()> {
 
 /// Moves the files that operations moved aside, and large files that only checkpoints hold, out of a git
 /// directory that is no longer used.
-///
-/// # Errors
-/// `hub-missing`, `io`, `no-space`; then the rest stays where it is.
 pub(in crate::clones) fn move_kept_files(git_dir: &Path) -> Result<()> {
     let kept = Places::kept_in(git_dir);
     let large = LfsObjects::in_folder(retained_objects::pool_in(git_dir));

@@ -24,9 +24,6 @@ use super::hub::hub_folder::move_away;
 use kept_refs::{is_kept, keep_published};
 
 /// Fails if the clone is the current directory of the command.
-///
-/// # Errors
-/// `clone-in-use`.
 pub fn refuse_own_directory(world: &World, clone: &FoundClone) -> Result<()> {
     let here = world.cwd.canonicalize().unwrap_or_else(|_| world.cwd.clone());
     if !here.starts_with(&clone.path) {
@@ -54,9 +51,6 @@ fn own_directory_hint(world: &World, clone: &FoundClone) -> String {
 
 /// Completes interrupted removals: keeps the published refs of removed clones under their other names, and
 /// empties the trash.
-///
-/// # Errors
-/// `hub-missing`, `ref-moved`, `locked`, `io`.
 pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let hub = Hub::open(hub)?;
     let mut standing: Vec<_> = clones(root, Some(hub.store.path()))
@@ -90,9 +84,6 @@ pub fn complete(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
 }
 
 /// Removes a hub that no clone borrows from.
-///
-/// # Errors
-/// `locked` if a clone was made of it meanwhile, `io`.
 pub fn remove_hub(world: &World, root: &SharedRoot, hub: &Path) -> Result<()> {
     let trash = root.trash();
     atomic::make_directory(&trash)?;

@@ -29,9 +29,6 @@ impl Drop for Turn {
 }
 
 /// Waits for other processes that remove the same clone; afterwards the clone may be gone.
-///
-/// # Errors
-/// `locked`, `interrupted`, `invalid-value`.
 pub fn take_turn(world: &World, member: &Membership) -> Result<Turn> {
     let root = SharedRoot::of(world)?;
     let path = root.leaving().join(format!("{}.turn.lock", member.id));

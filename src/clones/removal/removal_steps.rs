@@ -88,9 +88,6 @@ pub struct UnsavedWork {
 impl Leaving {
     /// Keeps the published refs of a clone under other names, and the refs of one for reading, and renames
     /// its folder: from then on the clone is gone for all other commands. Returns it, and whether the hub had any of its refs.
-    ///
-    /// # Errors
-    /// `hub-missing`, `ref-moved`, `locked`, `io`; each of them leaves the clone unchanged.
     pub fn begin(
         world: &World,
         root: &SharedRoot,
@@ -177,9 +174,6 @@ impl Leaving {
     }
 
     /// Deletes the published refs of the clone, and the folders that it has left empty.
-    ///
-    /// # Errors
-    /// `hub-missing`, `git-failed`.
     pub fn unpublish(&self, world: &World, root: &SharedRoot) -> Result<()> {
         let hub = Hub::open(&self.member.hub)?;
         let below = self.member.published_below();
@@ -193,9 +187,6 @@ impl Leaving {
     }
 
     /// Keeps the refs of the repository that are not kept already, and its operations.
-    ///
-    /// # Errors
-    /// As [`crate::clones::hub::publish::publish`].
     pub fn keep_again(&self, world: &World, repo: &Repo) -> Result<()> {
         keep_beside(world, repo, &self.member, &self.kept)?;
         let broken = if self.lets_go { Broken::LeaveOut } else { Broken::Refuse };
@@ -211,9 +202,6 @@ impl Leaving {
     }
 
     /// Returns the file system's time: everything that the next scan finds was written before it.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn stamp(&self) -> Result<SystemTime> {
         let path = stamp_in(&self.folder);
         atomic::write_plainly(&path, b"files newer than this may not be kept anywhere\n")?;
@@ -222,18 +210,12 @@ impl Leaving {
     }
 
     /// Returns `true` if a file of the working tree was written since.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn was_written_since(&self, world: &World, since: SystemTime) -> Result<bool> {
         last_writes::has_any(world, &self.folder, since)
     }
 
     /// Finds a process that can still write into the clone, as far as the system shows; waits a moment for
     /// one that is about to end.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn held_by(&self, world: &World) -> Result<Option<Process>> {
         let mut left = PRUNE_TIMEOUT;
         loop {
@@ -248,9 +230,6 @@ impl Leaving {
     }
 
     /// Deletes the clone, except files that were written since; then it stays in its folder with these.
-    ///
-    /// # Errors
-    /// `io`, `interrupted`.
     pub fn delete(self, world: &World, root: &SharedRoot, since: SystemTime) -> Result<Deleted> {
         let trash = root.trash();
         atomic::make_directory(&trash)?;

@@ -78,9 +78,6 @@ pub fn list(root: &SharedRoot, hub: &Path) -> Vec<RemovedLog> {
 
 /// Finds the removed clones of an agent, or the one with this beginning of its id, newest first; at least
 /// one.
-///
-/// # Errors
-/// `clone-not-found`.
 pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>> {
     let all = list(root, hub);
     let of_agent = |log: &&RemovedLog| log.clone.agent.as_deref() == Some(name);
@@ -104,9 +101,6 @@ pub fn find(root: &SharedRoot, hub: &Path, name: &str) -> Result<Vec<RemovedLog>
 
 impl RemovedLog {
     /// Returns the log of the clone's main worktree, once all of it is in the hub and no clone continues it.
-    ///
-    /// # Errors
-    /// `io`; `repository-broken` for a clone whose key cannot be read: it may be the one that continues this log.
     pub fn log_to_continue(&self, root: &SharedRoot, hub: &Path) -> Result<Option<&Places>> {
         let is_in_hub = |main: &&Places| main.kept.starts_with(Places::kept_in(hub));
         let first = self.worktrees.first().filter(|_| self.has_main);
@@ -123,9 +117,6 @@ impl RemovedLog {
 }
 
 /// Lists the operations and automatic checkpoints of a worktree in the hub.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn refs_of(hub: &Hub, key: &WorktreeKey) -> Result<Vec<FoundRef>> {
     let mut refs = hub.store.refs_below(&ref_names::operations_of(key))?;
     refs.extend(hub.store.refs_below(&ref_names::automatic_of(key))?);
@@ -134,9 +125,6 @@ pub fn refs_of(hub: &Hub, key: &WorktreeKey) -> Result<Vec<FoundRef>> {
 
 /// Gives the log of a worktree in the hub to a new clone, which has its refs already: copies the files that
 /// were moved aside.
-///
-/// # Errors
-/// `no-space`, `io`, `interrupted`.
 pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result<()> {
     let key = places.key.as_str();
     let folder = Places::kept_in(Path::new("")).join(key);
@@ -147,9 +135,6 @@ pub fn give(world: &World, hub: &Hub, places: &Places, git_dir: &Path) -> Result
 }
 
 /// Deletes the log of a worktree that a clone continues.
-///
-/// # Errors
-/// `ref-moved`, `locked`, `io`.
 pub fn delete_log(world: &World, hub: &Hub, places: &Places, clone: &Path) -> Result<()> {
     // Anything but a file was not copied: it stays here, and its log with it.
     let there = Places::kept_in(&clone.join(".git"));
@@ -184,9 +169,6 @@ pub struct Amount {
 }
 
 /// Counts the logs of removed clones in a hub.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn amount(hub: &Hub) -> Result<Amount> {
     Ok(Amount {
         operations: hub.store.refs_below(ref_names::OPERATIONS)?.len(),
@@ -195,9 +177,6 @@ pub fn amount(hub: &Hub) -> Result<Amount> {
 }
 
 /// Returns `true` if a hub holds work of removed clones, or their operation logs.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn holds_kept_work(hub: &Hub) -> Result<bool> {
     let holds_refs = !hub.store.refs_below(ref_names::KEPT_WORK)?.is_empty();
     Ok(holds_refs || amount(hub)? != Amount::default())
@@ -227,9 +206,6 @@ pub struct Pruned {
 
 /// Deletes expired operations of removed clones, with the files they moved aside; in a dry run, only counts
 /// them.
-///
-/// # Errors
-/// `repository-broken`, `ref-moved`, `locked`, `io`.
 pub fn prune(session: &Session, hub: &Hub, limits: Limits) -> Result<Pruned> {
     let world = &session.world;
     let now = world.now();

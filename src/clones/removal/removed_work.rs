@@ -53,9 +53,6 @@ pub struct Held {
 }
 
 /// Lists the work of removed agents' clones, by name, the newest of each last.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
     let mut found: BTreeMap<(String, String, String), RemovedWork> = BTreeMap::new();
     for (name, _) in refs_in(hub, ref_names::KEPT_WORK)? {
@@ -90,9 +87,6 @@ pub fn of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
 }
 
 /// Lists the newest work of each agent.
-///
-/// # Errors
-/// As [`of_agents`].
 pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
     let mut found = of_agents(hub)?;
     found.retain(|work| work.is_newest);
@@ -101,9 +95,6 @@ pub fn newest_of_agents(hub: &Hub) -> Result<Vec<RemovedWork>> {
 
 /// Finds the work of an agent whose clone was removed: the newest, or that of the removal at a time, RFC 3339
 /// UTC.
-///
-/// # Errors
-/// `clone-not-found` naming the existing ones; `repository-broken`.
 pub fn find(hub: &Hub, agent: &str, at: Option<&str>) -> Result<RemovedWork> {
     let all = of_agents(hub)?;
     let is_it = |work: &&RemovedWork| match at {
@@ -141,9 +132,6 @@ impl RemovedWork {
     }
 
     /// Reads the kept refs. A later one replaces an earlier one.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn held(&self, hub: &Hub) -> Result<Held> {
         let mut rounds: BTreeMap<u32, BTreeMap<String, Oid>> = BTreeMap::new();
         for (name, id) in refs_in(hub, &self.kept_as)? {

@@ -65,9 +65,6 @@ pub struct Violation {
 }
 
 /// Lists the changes that a rule does not allow, sorted by path; `before` is the tree they begin at.
-///
-/// # Errors
-/// `object-missing`.
 pub(super) fn violations(
     repo: &Repo,
     rule: &AgentRule,

@@ -62,10 +62,6 @@ pub struct CheckReport {
 
 /// Checks changes against the allowed paths of an agent, as they were before the changes; changes
 /// nothing.
-///
-/// # Errors
-/// `scope-missing` without a rule, unless that is allowed; `scope-invalid`, `invalid-value`,
-/// `revision-not-found`, `shallow-no-base`, `git-failed`.
 pub fn check(session: &Session, request: &Request) -> Result<CheckReport> {
     let repo = &session.repo;
     Identity::of_agent(&request.agent)?;

@@ -39,9 +39,6 @@ fn known(agent: &str) -> Option<String> {
 
 /// Refuses changes outside the allowed paths of one of the agents; the tree `before` says which
 /// these are.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`.
 pub(in crate::design) fn require(
     session: &Session,
     agents: &BTreeSet<String>,
@@ -74,9 +71,6 @@ pub(in crate::design) fn require(
 }
 
 /// Refuses the changes from one tree to another that this process may not make.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`.
 pub(in crate::design) fn require_step(session: &Session, before: Oid, after: Oid) -> Result<()> {
     if acting(session).is_empty() {
         return Ok(());
@@ -86,9 +80,6 @@ pub(in crate::design) fn require_step(session: &Session, before: Oid, after: Oid
 
 /// Refuses changes that this process may not make. Restoring a path to its state at the merge base
 /// is not an edit: so an agent can revert what one of its checkpoints has kept.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`.
 pub(in crate::design) fn require_own(
     session: &Session,
     before: Oid,
@@ -124,9 +115,6 @@ fn left_base_at(session: &Session) -> Option<Oid> {
 
 /// Refuses to conclude a merge in which this process has made other changes than taking over a
 /// side.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`.
 pub(in crate::design) fn require_settled(
     session: &Session,
     before: Oid,
@@ -195,9 +183,6 @@ pub(in crate::design) fn owner_of(session: &Session, named: &Named) -> Option<St
 }
 
 /// Refuses to commit staged changes that this process may not make; for plain git's hook.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`; any other error is not a refusal.
 pub fn require_staged(session: &Session) -> Result<()> {
     if acting(session).is_empty() {
         return Ok(());

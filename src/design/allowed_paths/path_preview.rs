@@ -11,9 +11,6 @@ use super::path_gate::agent_of;
 /// Lists the paths for which merging a fork would be refused, sorted: those that its agent has
 /// changed outside the allowed paths, as the target branch defines them. An unreadable file of
 /// allowed paths allows nothing.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn outside(repo: &Repo, fork: &Fork) -> Result<Vec<RepoPath>> {
     let by_mail = || fork.owner.as_deref().and_then(agent_of);
     let agent = fork.agent.clone().or_else(by_mail);

@@ -17,9 +17,6 @@ use super::checkpoints;
 /// Runs no filter of the worktree and writes nothing: a file that only a filter could compare
 /// counts as not kept, and so does a file that a checkpoint leaves out. Costs reading the
 /// uncommitted files.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `tree-too-large`.
 pub fn kept_at(repo: &Repo, scan: &Scan) -> Result<Option<Moment>> {
     let uncommitted: BTreeSet<&RepoPath> = changed_paths(scan);
     let places = Places::find(repo)?.filter(|_| !uncommitted.is_empty());

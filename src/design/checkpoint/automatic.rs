@@ -31,17 +31,11 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Keeps the state beside the branch if it is not kept already; waits at most a moment for other
 /// commands.
-///
-/// # Errors
-/// `too-many-new-files`, `filter-failed`, `no-space`.
 pub fn create(session: &Session, rationale: &str) -> Result<CheckpointReport> {
     create_for(session, rationale, None)
 }
 
 /// Does the same as [`create`] in the session of an agent; its id becomes a trailer.
-///
-/// # Errors
-/// As [`create`].
 pub fn create_for(
     session: &Session,
     rationale: &str,

@@ -10,10 +10,6 @@ use super::published_checkpoints;
 
 /// Finds a checkpoint by id, label, a unique prefix of either, `@{n}` or `auto@{n}`; one that an
 /// agent has published by `<agent>/` and one of the first three.
-///
-/// # Errors
-/// `checkpoint-not-found`; `checkpoint-ambiguous` with the ids that match; `repository-broken` for
-/// a damaged one.
 pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
     if let Some((which, back)) = parse_position(name) {
         let mut all = list(repo, which)?.sound;
@@ -61,9 +57,6 @@ pub fn find(repo: &Repo, name: &str) -> Result<Checkpoint> {
 }
 
 /// Returns `true` if a checkpoint has exactly this name: its id, a part of that, or its label.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn is_whole_name(repo: &Repo, name: &str) -> Result<bool> {
     let [named, automatic] = [list(repo, Which::Named)?, list(repo, Which::Automatic)?];
     let mut all = named.sound.iter().chain(&automatic.sound);

@@ -51,9 +51,6 @@ pub struct Moves {
 
 /// Plans the moves of the checkpoints that are git tags. With `colony.checkpoint.gitTags` the tags
 /// stay.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn plan_moves(session: &Session) -> Result<Moves> {
     let repo = &session.repo;
     let mut moves = Moves::default();
@@ -109,9 +106,6 @@ fn change(name: crate::git::RefName, old: Option<Oid>, new: Option<Oid>) -> RefC
 
 /// Moves the checkpoints that are git tags, in one operation, and returns the moves; an empty list
 /// if there are none. Holds their large files before a tag is deleted.
-///
-/// # Errors
-/// `ref-moved`, `locked`, `no-space`, `io`.
 pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
     let seen = plan_moves(session)?;
     if seen.refs.is_empty() {
@@ -130,9 +124,6 @@ pub fn move_tags(session: &Session) -> Result<(Moves, Option<OperationId>)> {
 }
 
 /// Finds named checkpoints to delete.
-///
-/// # Errors
-/// `checkpoint-not-found`, `checkpoint-ambiguous`; `invalid-value` for an automatic one.
 pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
     let mut found: Vec<Checkpoint> = Vec::new();
     for name in names {
@@ -153,9 +144,6 @@ pub fn find_named(repo: &Repo, names: &[String]) -> Result<Vec<Checkpoint>> {
 }
 
 /// Returns the refs of a checkpoint, in both places, with what they hold.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn refs_of(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<RefChange>> {
     let id = &checkpoint.checkpoint_id;
     let name = id.strip_prefix("checkpoint/").unwrap_or(id);
@@ -169,9 +157,6 @@ pub fn refs_of(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<RefChange>> {
 }
 
 /// Deletes checkpoints, in one operation that undo can undo.
-///
-/// # Errors
-/// `checkpoint-not-found` where another command has deleted all of them meanwhile; `ref-moved`, `locked`, `io`.
 pub fn delete(session: &Session, checkpoints: &[Checkpoint]) -> Result<OperationId> {
     let operation = begin(session, Kind::CheckpointDelete)?;
     let mut refs = Vec::new();

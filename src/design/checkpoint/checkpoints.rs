@@ -74,9 +74,6 @@ pub enum Which {
 }
 
 /// Lists checkpoints. Within one worktree the order is that of its log, whatever the clock said.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
 pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
     let mut all: Vec<FoundRef> = Vec::new();
     for place in places_of(which) {
@@ -101,9 +98,6 @@ pub fn list(repo: &Repo, which: Which) -> Result<Listed> {
 }
 
 /// Lists the checkpoints of a session, automatic ones too, oldest first: by its id or the beginning of it.
-///
-/// # Errors
-/// As [`list`].
 pub fn list_of_session(repo: &Repo, name: &str) -> Result<Listed> {
     let mut listed = list(repo, Which::Named)?;
     listed.sound.extend(list(repo, Which::Automatic)?.sound);
@@ -245,9 +239,6 @@ pub(in crate::design) fn in_order(checkpoints: Vec<Checkpoint>) -> Vec<Checkpoin
 
 /// Returns the tree of the newest checkpoint of any kind, by the time in its name; `None` if it is
 /// damaged.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn newest_tree(repo: &Repo, key: &WorktreeKey) -> Result<Option<Oid>> {
     let mut newest: Option<(String, Oid)> = None;
     let automatic = ref_names::automatic_of(key);

@@ -38,9 +38,6 @@ const MAX_NAMED: usize = 20;
 const PRUNED: [&str; 3] = [ref_names::OPERATIONS, ref_names::BACKUPS, ref_names::AUTOMATIC];
 
 /// Finds the commits that nothing keeps once the operations and `refs` are deleted.
-///
-/// # Errors
-/// `repository-broken`; `git-failed` if parts of the history are missing.
 pub fn find(
     session: &Session,
     operations: &[&LogEntry],

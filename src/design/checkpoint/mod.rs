@@ -100,10 +100,6 @@ pub struct CheckpointReport {
 
 /// Makes a checkpoint on request, or in a dry run says what it would keep; tries again if plain git moves the
 /// branch meanwhile.
-///
-/// # Errors
-/// `invalid-value` for a label that names something else, `operation-in-progress`,
-/// `identity-unknown`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn create(session: &Session, request: &Request) -> Result<CheckpointReport> {
     let report = retried(session, || attempt(session, request))?;
     report.with_label_uses(session, request)
@@ -213,9 +209,6 @@ fn new_index(session: &Session, kept: &Kept, moved_lines: &MovedLines) -> Result
 }
 
 /// Names an existing commit as a checkpoint; in a dry run, says which.
-///
-/// # Errors
-/// `invalid-value`, `revision-not-found`, `identity-unknown`, `locked`, `signing-failed`.
 pub fn tag(session: &Session, request: &Request, revision: &str) -> Result<CheckpointReport> {
     refuse_unwanted(session, request)?;
     let commit = names::find(&session.repo, revision)?.commit;

@@ -14,9 +14,6 @@ use super::checkpoints::{self, Checkpoint, Listed, Which};
 
 /// Lists the named checkpoints of this repository and, marked by agent, those that agents have
 /// published and that are not here.
-///
-/// # Errors
-/// As [`checkpoints::list`].
 pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
     let mut listed = checkpoints::list(repo, Which::Named)?;
     let mut known = BTreeSet::new();
@@ -37,9 +34,6 @@ pub fn list_with_agents(repo: &Repo) -> Result<Listed> {
 
 /// Finds a checkpoint of an agent by `<agent>/` and its id, its label, or a unique prefix of
 /// either.
-///
-/// # Errors
-/// `checkpoint-ambiguous`; `repository-broken` when refs cannot be listed.
 pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<Checkpoint>> {
     let Some((agent, rest)) = name.split_once('/') else {
         return Ok(None);

@@ -72,9 +72,6 @@ struct Searched {
 ///
 /// Costs one walk over the commits since the last search, and if something was found another one
 /// over all that the remotes lack, unless nothing has changed since.
-///
-/// # Errors
-/// `object-missing`, `git-failed`, `interrupted`.
 pub fn find(session: &Session, wanted: &Publication<'_>) -> Result<BTreeMap<Oid, Vec<RepoPath>>> {
     let repo = &session.repo;
     let commit_of = |id: &Oid| Some((*id, repo.peel_to_commit(*id)?));

@@ -74,9 +74,6 @@ pub enum Scope {
 }
 
 /// Deletes expired operations, kept files and automatic checkpoints; in a dry run, only lists them.
-///
-/// # Errors
-/// `locked`, `ref-moved`, `io`.
 pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<PruneReport> {
     let timeout = session.lock_timeout();
     let dry_run = session.is_dry();
@@ -184,9 +181,6 @@ impl PruneReport {
 }
 
 /// Thins the automatic checkpoints of this worktree once there are clearly more than the limit.
-///
-/// # Errors
-/// `ref-moved`, `repository-broken`.
 pub fn thin_automatic_if_many(session: &Session, places: &Places) -> Result<()> {
     let prefix = ref_names::automatic_of(&places.key);
     let count = session.repo.refs_below(&prefix)?.len() as u64;

@@ -34,9 +34,6 @@ pub(in crate::design) fn current(session: &Session) -> Result<Vec<RepoPath>> {
 }
 
 /// Returns the list in effect in a repository.
-///
-/// # Errors
-/// `repository-broken`, `io`.
 pub fn of(repo: &Repo) -> Result<Vec<RepoPath>> {
     let Some(places) = Places::find(repo)? else {
         return Ok(Vec::new());

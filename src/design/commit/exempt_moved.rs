@@ -29,9 +29,6 @@ impl MovedLines {
     /// Finds the renamed files in a tree that replaces HEAD's; `index_tree` is the tree that was
     /// staged before. No line moves if `.gitattributes` has uncommitted edits, if other lines would
     /// still give the file to git-lfs, or if this process may not change the file.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`, `no-space`, `interrupted`.
     pub(in crate::design) fn find(
         session: &Session,
         (head_tree, index_tree): (Oid, Oid),
@@ -90,9 +87,6 @@ impl MovedLines {
     }
 
     /// Returns the tree with the changes.
-    ///
-    /// # Errors
-    /// `repository-broken`, `no-space`.
     pub(in crate::design) fn put_into_tree(&self, session: &Session, tree: Oid) -> Result<Oid> {
         if self.attributes.is_none() {
             return Ok(tree);

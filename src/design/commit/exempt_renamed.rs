@@ -39,9 +39,6 @@ impl Renamed {
 
 /// Finds those among the staged files, as they are or already as a pointer of git-lfs. Costs
 /// reading the index and `.gitattributes` if no such file is gone.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `interrupted`.
 pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
     let repo = &session.repo;
     let index = repo.load_index()?;
@@ -59,9 +56,6 @@ pub fn staged(session: &Session) -> Result<Vec<Renamed>> {
 
 /// Finds those between HEAD's tree and another one; `attributes` is the attributes file at their
 /// roots. A path that is not in `index` any more counts as gone, too.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `interrupted`.
 pub fn between(
     session: &Session,
     attributes: &[u8],

@@ -63,10 +63,6 @@ pub struct CommitReport {
 }
 
 /// Makes a commit, with the hooks of the repository; in a dry run, says which, and no hook runs.
-///
-/// # Errors
-/// `operation-in-progress`, `identity-unknown`, `invalid-value` for an empty message, `path-not-found`,
-/// `unmerged-paths`, `branch-protected`, `scope-violation`, `scope-invalid`, `hook-refused`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn commit(session: &Session, request: &Request) -> Result<CommitReport> {
     let command = Kind::Commit.as_str();
     refuse_in_progress(session, command)?;
@@ -261,9 +257,6 @@ fn run_post_commit(session: &Session) {
 
 /// Cleans a message as `git commit -m` does: without trailing whitespace, without empty lines at
 /// either end or several in a row.
-///
-/// # Errors
-/// `invalid-value` if nothing is left, or git could not hold it.
 pub(super) fn cleaned(message: &str) -> Result<String> {
     let mut lines: Vec<&str> = Vec::new();
     for line in message.lines().map(str::trim_end) {

@@ -8,9 +8,6 @@ use crate::model::{Code, Error, RepoPath, Result};
 use crate::store::Session;
 
 /// Refuses files that look like secrets, whose names git refuses, and whose paths this process may not change.
-///
-/// # Errors
-/// `invalid-value`, `scope-violation`, `scope-invalid`.
 pub fn check(session: &Session, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
     let refused = |path: &RepoPath, why: &str| {
         let message = format!("cannot commit '{path}': {why}");
@@ -35,9 +32,6 @@ pub fn check(session: &Session, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
 }
 
 /// Refuses files whose paths this process may not change.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`.
 pub fn check_allowed(session: &Session, paths: &[RepoPath]) -> Result<()> {
     let repo = &session.repo;
     let before = repo.tree_of(repo.head()?.commit())?;

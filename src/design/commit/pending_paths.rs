@@ -54,10 +54,6 @@ pub(in crate::design) struct Chosen {
 
 impl Chosen {
     /// Scans the working tree and writes the chosen files.
-    ///
-    /// # Errors
-    /// `path-not-found` for one that is neither tracked nor new, `unmerged-paths` for one in
-    /// conflict, `filter-failed`, `no-space`.
     pub(in crate::design) fn look(
         session: &Session,
         choice: &Choice,

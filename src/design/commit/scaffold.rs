@@ -46,10 +46,6 @@ pub struct Committed {
 }
 
 /// Refuses, before anything happens, whatever would stop [`commit_files`].
-///
-/// # Errors
-/// `operation-in-progress`, `branch-protected`, `identity-unknown`, `path-in-the-way` if a path of `files` leads
-/// through something other than a directory.
 pub fn check<'a>(
     session: &Session,
     command: &str,
@@ -62,9 +58,6 @@ pub fn check<'a>(
 }
 
 /// Refuses a path that leads through something other than a directory.
-///
-/// # Errors
-/// `path-in-the-way`.
 pub fn require_directories<'a>(
     session: &Session,
     files: impl IntoIterator<Item = &'a RepoPath>,
@@ -88,9 +81,6 @@ pub fn require_directories<'a>(
 ///
 /// `plan` is called under the lock: another process may have done by then part of an earlier plan.
 /// Returns `None` if there is nothing to do, and in a dry run.
-///
-/// # Errors
-/// As [`check`]; `locked`, `ref-moved`, `filter-failed`, `no-space`; none of them changes anything.
 pub fn commit_files(
     session: &Session,
     kind: Kind,
@@ -142,9 +132,6 @@ pub fn commit_files(
 
 /// Completes or cancels an operation that was left unfinished, so that its files do not count as edits of the user; not
 /// in a dry run.
-///
-/// # Errors
-/// As [`commit_files`].
 pub fn recover_first(session: &Session, kind: Kind) -> Result<()> {
     let pending = Places::find(&session.repo)?.map(|places| recover::pending(&places));
     if !session.is_dry() && pending.transpose()?.flatten().is_some() {
@@ -154,9 +141,6 @@ pub fn recover_first(session: &Session, kind: Kind) -> Result<()> {
 }
 
 /// Refuses to change a file that has uncommitted edits: they would be committed, too.
-///
-/// # Errors
-/// `uncommitted-edits`.
 pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Result<()> {
     let staged = scan.staged.iter().map(|change| &change.path);
     let mut changed = staged.chain(&scan.unstaged).chain(&scan.conflicts);
@@ -188,9 +172,6 @@ pub fn refuse_uncommitted(session: &Session, scan: &Scan, path: &RepoPath) -> Re
 
 /// Returns the index as it would become, for checks beforehand. Writes blobs only if objects go to
 /// memory.
-///
-/// # Errors
-/// `repository-broken`, `no-space`.
 pub fn preview_index(session: &Session, request: &Request) -> Result<Index> {
     let mut index = session.repo.load_index()?;
     let head_tree = session.repo.tree_of(session.repo.head()?.commit())?;

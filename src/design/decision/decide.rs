@@ -82,11 +82,6 @@ pub struct DecideReport {
 }
 
 /// Records a decision and commits it with the pending changes of its paths.
-///
-/// # Errors
-/// `operation-in-progress`, `identity-unknown`, `invalid-value`, `decision-not-found`,
-/// `revision-not-found`, `path-not-found`, `unmerged-paths`, `path-in-the-way`, `uncommitted-edits`
-/// of the record, `scope-violation`, `scope-invalid`, `locked`, `ref-moved`, `filter-failed`, `no-space`, `signing-failed`.
 pub fn decide(session: &Session, request: &Request) -> Result<DecideReport> {
     let command = Kind::Decide.as_str();
     refuse_in_progress(session, command)?;

@@ -49,9 +49,6 @@ pub(in crate::design) struct Change {
 impl DecisionHistory {
     /// Walks everything that can be reached from `tip`. The first time, costs reading each commit
     /// and the trees above the decisions; later only the new ones.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub(in crate::design) fn walk(repo: &Repo, tip: Oid) -> Result<DecisionHistory> {
         let mut reader = Reader::new(repo);
         let mut found = DecisionHistory {

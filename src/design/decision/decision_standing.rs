@@ -64,9 +64,6 @@ impl Known {
     }
 
     /// Finds a decision by its id or a unique prefix of it.
-    ///
-    /// # Errors
-    /// `decision-not-found`, with the nearest id or those that match.
     pub(in crate::design) fn find(&self, name: &str) -> Result<&Decision> {
         let exact = self.decisions.iter().find(|one| one.decision_id == name);
         if let Some(exact) = exact {

@@ -28,9 +28,6 @@ struct Remembered {
 
 /// Returns the commits in the history of `tip` that change a decision, name one or revert a commit,
 /// newest first.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub(in crate::design) fn commits(
     repo: &Repo,
     reader: &mut Reader<'_>,

@@ -116,9 +116,6 @@ pub struct DecisionRef {
 }
 
 /// Lists the decisions of HEAD.
-///
-/// # Errors
-/// `revision-not-found`, `object-missing`.
 pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
     let repo = &session.repo;
     let since = filter.since.as_ref().map(|name| repo.resolve_commit(name)).transpose()?;
@@ -146,9 +143,6 @@ pub fn list(session: &Session, filter: &Filter) -> Result<DecisionsReport> {
 }
 
 /// Returns one decision of HEAD, by its id or a unique prefix of it.
-///
-/// # Errors
-/// `decision-not-found`, `object-missing`.
 pub fn show(session: &Session, id: &str) -> Result<DecisionReport> {
     let repo = &session.repo;
     let known = match repo.head()?.commit() {
@@ -168,9 +162,6 @@ pub fn show(session: &Session, id: &str) -> Result<DecisionReport> {
 
 /// Returns the decisions that the commits belong to, in the order of the commits: by trailer, and
 /// by the records they write.
-///
-/// # Errors
-/// `object-missing`.
 pub fn of_commits(session: &Session, commits: &[Oid]) -> Result<Vec<DecisionRef>> {
     let repo = &session.repo;
     let mut reader = Reader::new(repo);

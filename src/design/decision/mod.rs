@@ -68,9 +68,6 @@ pub(super) fn is_record(path: &RepoPath) -> bool {
 }
 
 /// Reads a whole file.
-///
-/// # Errors
-/// The problem, as text for people.
 pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
     let (items, problems) = read_usable(path, bytes)?;
     match problems.into_iter().next() {
@@ -80,9 +77,6 @@ pub(super) fn read(path: &RepoPath, bytes: &[u8]) -> Result<Items, String> {
 }
 
 /// Reads the usable decisions of a file, and returns the problems of the others.
-///
-/// # Errors
-/// The problem of the file as a whole, as text for people.
 pub(super) fn read_usable(
     path: &RepoPath,
     bytes: &[u8],
@@ -149,9 +143,6 @@ fn stem(path: &RepoPath) -> String {
 }
 
 /// Returns the bytes of a file with one decision added or replaced; the others stay as they are.
-///
-/// # Errors
-/// The problem of the file as it is.
 pub(super) fn write(
     old: Option<&[u8]>,
     id: &str,
@@ -181,9 +172,6 @@ pub(super) fn write(
 const MAX_ID_BYTES: usize = 100;
 
 /// Checks an id that a user gives: it becomes the name of a file and the value of a trailer.
-///
-/// # Errors
-/// `invalid-value`.
 pub(super) fn check_id(id: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
     let first = id.chars().next().is_some_and(char::is_alphanumeric);

@@ -56,9 +56,6 @@ struct Known {
 
 /// Merges every pair of forks, on trees, in one process at most. Nothing stays in the object store;
 /// the results are cached by the two tips.
-///
-/// # Errors
-/// `git-failed`, `object-missing`.
 pub fn matrix(session: &Session, forks: &[Fork]) -> Result<Matrix> {
     let repo = &session.repo;
     // A merged fork clashes with none.
@@ -190,9 +187,6 @@ pub struct Touching {
 /// since it was created.
 ///
 /// Compares at most 100 forks; each costs a walk to the common ancestor and a comparison of trees.
-///
-/// # Errors
-/// `object-missing`.
 pub fn touched_by_others(session: &Session, scan: &Scan) -> Result<Touching> {
     const MAX_FORKS: usize = 100;
     let repo = &session.repo;

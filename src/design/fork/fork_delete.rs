@@ -31,9 +31,6 @@ pub struct DeleteReport {
 }
 
 /// Deletes a fork: branch and record; in a dry run, says what would go. The operation keeps its commits.
-///
-/// # Errors
-/// `fork-not-found`, `branch-in-use`, without `force` `unmerged-commits`; `locked`.
 pub fn delete(session: &Session, label: &str, force: bool) -> Result<DeleteReport> {
     let repo = &session.repo;
     let label = label.strip_prefix("fork/").unwrap_or(label);

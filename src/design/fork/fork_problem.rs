@@ -16,9 +16,6 @@ pub struct ForkProblem {
 
 impl ForkProblem {
     /// Turns an error about the content of a fork into a problem: too large, damaged, missing.
-    ///
-    /// # Errors
-    /// Every other error.
     pub fn of(error: Error) -> Result<ForkProblem> {
         match error.code() {
             Code::TreeTooLarge | Code::ObjectMissing | Code::RepositoryBroken => {
@@ -34,9 +31,6 @@ impl ForkProblem {
     }
 
     /// Separates a result from a problem.
-    ///
-    /// # Errors
-    /// Errors that are not about the content.
     pub fn or<T>(found: Result<T>) -> Result<std::result::Result<T, ForkProblem>> {
         match found {
             Ok(found) => Ok(Ok(found)),

@@ -63,9 +63,6 @@ impl ForkRecord {
     }
 
     /// Writes it as an unreferenced commit.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub(in crate::design) fn write(&self, repo: &Repo, who: &Signature) -> Result<Oid> {
         let mut json = serde_json::to_vec_pretty(self)
             .or_code(Code::Io, || "cannot write the record of a fork")?;
@@ -83,17 +80,11 @@ impl ForkRecord {
 
     /// Reads the record of a fork; `None` if there is none. The label is that of the ref, whatever
     /// the record contains.
-    ///
-    /// # Errors
-    /// `newer-format`, `repository-broken`, `object-missing`.
     pub fn find(repo: &Repo, label: &str) -> Result<Option<ForkRecord>> {
         ForkRecord::find_at(repo, &ref_names::fork_record(label), label)
     }
 
     /// Reads the record that a ref holds.
-    ///
-    /// # Errors
-    /// As [`ForkRecord::find`].
     pub(in crate::design) fn find_at(
         repo: &Repo,
         name: &RefName,
@@ -106,9 +97,6 @@ impl ForkRecord {
     }
 
     /// Reads a record from its commit, and returns the blob that holds it, too.
-    ///
-    /// # Errors
-    /// As [`ForkRecord::find`].
     pub fn read(repo: &Repo, commit: Oid, label: &str) -> Result<(ForkRecord, Oid)> {
         let tree = repo.read_commit(commit)?.tree;
         let Some(blob) = repo.entry_in(tree, FILE)? else {
@@ -131,9 +119,6 @@ impl ForkRecord {
 /// Joins two records: the first counts, the second stays beside it.
 ///
 /// The commit has no author, place or time of its own, so that each repository makes the same one.
-///
-/// # Errors
-/// As [`ForkRecord::find`]; `no-space`, `io`.
 pub fn join(repo: &Repo, label: &str, counts: Oid, lost: Oid) -> Result<Oid> {
     let (kept, other) = (repo.read_commit(counts)?, repo.read_commit(lost)?);
     let lost_blob = ForkRecord::read(repo, lost, label)?.1;

@@ -88,9 +88,6 @@ pub enum MergeOutcome {
 /// Lists every fork, by the age of its record, and branches without one by name at the end.
 ///
 /// Costs one walk per fork, and one git process for all merges that are not certain.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `git-failed`.
 pub fn list(session: &Session) -> Result<Vec<Fork>> {
     let mut all = without_begun_on(&session.repo, found(&session.repo)?)?;
     let elsewhere = on_remotes(&session.repo, &all)?;
@@ -100,9 +97,6 @@ pub fn list(session: &Session) -> Result<Vec<Fork>> {
 
 /// Lists every fork except older copies of an agent's fork, and the branches that agents have
 /// checked out instead of a fork, named `<agent>/<branch>`.
-///
-/// # Errors
-/// As [`list`].
 pub fn lines_of_work(session: &Session) -> Result<Vec<Fork>> {
     let repo = &session.repo;
     let mut lines = Vec::new();
@@ -184,9 +178,6 @@ fn compared(session: &Session, lines: Vec<FoundFork>) -> Result<Vec<Fork>> {
 }
 
 /// Returns the branch that a fork merges into: the one it was created from, while that exists.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
     let record = label_of(fork).and_then(|label| fork_record::of_branch(repo, &label));
     let base = record.and_then(|record| record.base_branch);
@@ -195,9 +186,6 @@ pub fn into_of(repo: &Repo, fork: &RefName) -> Result<Option<(RefName, Oid)>> {
 
 /// Returns a branch by its short name, if it exists, for comparison; in the clone of an agent, the
 /// branch as a checkout of a person has published it.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn standing(repo: &Repo, branch: Option<&str>) -> Result<Option<(RefName, Oid)>> {
     let Some(branch) = branch else {
         return Ok(None);
@@ -271,17 +259,11 @@ fn compare(
 }
 
 /// Counts the files changed by the commits that a fork has and its target branch has not.
-///
-/// # Errors
-/// `object-missing`.
 pub fn files_ahead(repo: &Repo, fork: &Fork) -> Result<usize> {
     Ok(paths_ahead(repo, fork)?.len())
 }
 
 /// Returns those files.
-///
-/// # Errors
-/// As [`files_ahead`].
 pub fn paths_ahead(repo: &Repo, fork: &Fork) -> Result<BTreeSet<RepoPath>> {
     let into = fork.into.as_ref().map(|into| into.branch.as_str());
     let target = standing(repo, into)?.map(|(_, tip)| tip);

@@ -31,9 +31,6 @@ pub type ChangedIn = (String, BTreeSet<RepoPath>);
 
 /// Finds the locked files that forks bring into their target branches. `more` are uncommitted
 /// changes elsewhere.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn of_forks(
     repo: &Repo,
     known: KnownLocks,

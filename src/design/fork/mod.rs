@@ -78,11 +78,6 @@ pub struct ForkReport {
 }
 
 /// Creates a fork; in a dry run, says which.
-///
-/// # Errors
-/// `invalid-value` for a label git cannot use, `branch-exists`, `revision-not-found`,
-/// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `locked`; none of them changes
-/// anything.
 pub fn create(session: &Session, request: &Request) -> Result<ForkReport> {
     let start = Start::find(session, request)?;
     let touches = if request.switch { Touches::Worktree } else { Touches::Refs };
@@ -166,10 +161,6 @@ impl Start {
 
     /// Plans the fork for a restored checkpoint; without a label its name is made from the
     /// checkpoint's.
-    ///
-    /// # Errors
-    /// `invalid-value`, `branch-exists`, `identity-unknown`; `revision-not-found` for a state before the
-    /// first commit.
     pub(super) fn of_target(
         session: &Session,
         label: Option<&str>,
@@ -197,9 +188,6 @@ impl Start {
     }
 
     /// Writes the record as an unreferenced commit.
-    ///
-    /// # Errors
-    /// `no-space`, `io`, `identity-unknown`.
     pub(super) fn write_record(&self, session: &Session) -> Result<Oid> {
         let who = session.identity()?.at(&session.world);
         self.record.write(&session.repo, &who)
@@ -274,9 +262,6 @@ impl Work {
 }
 
 /// Reads a label: the part of the branch name behind `fork/`.
-///
-/// # Errors
-/// `invalid-value`.
 pub fn parse_label(typed: &str) -> Result<String> {
     let label = typed.strip_prefix("fork/").unwrap_or(typed);
     let plain = !label.starts_with('-') && !label.contains(char::is_control);

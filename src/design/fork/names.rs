@@ -59,9 +59,6 @@ impl Named {
 }
 
 /// Resolves a name as `find_line` does, and else as a checkpoint.
-///
-/// # Errors
-/// As `find_line`; `checkpoint-ambiguous`.
 pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
     let unknown = match find_line(repo, typed) {
         Err(unknown) if unknown.code() == Code::RevisionNotFound => unknown,
@@ -81,9 +78,6 @@ pub fn find(repo: &Repo, typed: &str) -> Result<Named> {
 /// as long as that work contains the fork. In an agent's clone the name of a branch of a person's
 /// checkout stands for that branch as published. If the branch here has commits of its own, the
 /// name is refused.
-///
-/// # Errors
-/// `revision-not-found`, `name-ambiguous`.
 pub(in crate::design) fn find_line(repo: &Repo, typed: &str) -> Result<Named> {
     if let Some(copy) = published_forks::of_copy(repo, typed)? {
         return Ok(Named::published(copy));
@@ -127,9 +121,6 @@ pub fn may_be_of_others(repo: &Repo, typed: &str) -> bool {
 }
 
 /// Finds a branch of this repository by its name, or the fork with that label.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn find_branch(repo: &Repo, name: &str) -> Result<Option<Named>> {
     for prefix in ["refs/heads/", ref_names::FORKS] {
         let branch = RefName::from(format!("{prefix}{name}").as_str());
@@ -178,9 +169,6 @@ fn published_beside(repo: &Repo, typed: &str, here: &Named) -> Result<Option<Nam
 
 /// Returns the name by which the clone of an agent merges a branch of a person's checkout: the name of the branch, or the
 /// ref of its copy here if that name stands for anything else.
-///
-/// # Errors
-/// `name-ambiguous`, `repository-broken`.
 pub fn of_desk(repo: &Repo, branch: &str) -> Result<String> {
     let Some(desk) = published_forks::of_desk(repo, branch)? else {
         return Ok(branch.to_owned());

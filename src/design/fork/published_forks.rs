@@ -51,9 +51,6 @@ struct Copy {
 }
 
 /// Lists the forks that others have published, by publisher and name.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
     let copies = copies(repo)?;
     let on: BTreeSet<_> = copies
@@ -72,9 +69,6 @@ pub fn forks(repo: &Repo) -> Result<Vec<Published>> {
 }
 
 /// Returns the tips of the branches that others have published.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
     let copies = copies(repo)?.into_iter();
     let heads = copies.filter(|copy| copy.rest.starts_with("heads/"));
@@ -83,9 +77,6 @@ pub(in crate::design) fn tips(repo: &Repo) -> Result<Vec<Oid>> {
 
 /// Lists the checkouts in the clones of agents that are not forks, by agent: other branches, or a
 /// detached HEAD.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
     let lines = copies(repo)?.into_iter().filter_map(|copy| {
         let branch = branch_of(&copy).filter(|_| is_checked_out(&copy))?;
@@ -96,18 +87,12 @@ pub(in crate::design) fn checked_out(repo: &Repo) -> Result<Vec<Published>> {
 }
 
 /// Lists the agents that have published anything.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn agents(repo: &Repo) -> Result<BTreeSet<String>> {
     let copies = copies(repo)?.into_iter();
     Ok(copies.filter_map(|copy| copy.agent).collect())
 }
 
 /// Finds the branch that an agent has checked out in its clone.
-///
-/// # Errors
-/// `name-ambiguous`, `repository-broken`.
 pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Published>> {
     let copies = copies(repo)?;
     let is_it = |copy: &&Copy| copy.agent.as_deref() == Some(agent) && is_checked_out(copy);
@@ -116,18 +101,12 @@ pub(in crate::design) fn of_agent(repo: &Repo, agent: &str) -> Result<Option<Pub
 }
 
 /// Returns `true` if this is the clone of an agent.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub(in crate::design) fn is_agents_clone(repo: &Repo) -> Result<bool> {
     let member = Membership::find(repo)?;
     Ok(member.is_some_and(|member| member.role == Role::Agent))
 }
 
 /// Returns `true` if a checkout of a person has published a branch.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn has_desk(repo: &Repo, branch: &str) -> Result<bool> {
     let wanted = format!("heads/{branch}");
     let mut copies = copies(repo)?.into_iter();
@@ -136,9 +115,6 @@ pub(in crate::design) fn has_desk(repo: &Repo, branch: &str) -> Result<bool> {
 
 /// Finds a branch that a checkout of a person has published, in the clone of an agent; `None` in
 /// any other repository. If several checkouts have it, the one that contains all others counts.
-///
-/// # Errors
-/// `name-ambiguous`, `repository-broken`.
 pub(in crate::design) fn of_desk(repo: &Repo, branch: &str) -> Result<Option<Published>> {
     if !is_agents_clone(repo)? {
         return Ok(None);
@@ -203,9 +179,6 @@ fn is_clear_in_clone(repo: &Repo, clone: &Repo, branch: &str) -> Result<bool> {
 }
 
 /// Finds published work by the ref of its copy here.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn of_copy(repo: &Repo, name: &str) -> Result<Option<Published>> {
     let folders = [ref_names::AGENTS, ref_names::DESKS];
     if !folders.iter().any(|folder| name.starts_with(folder)) {
@@ -219,9 +192,6 @@ pub(in crate::design) fn of_copy(repo: &Repo, name: &str) -> Result<Option<Publi
 
 /// Finds published work by name: an agent's current branch by the agent's name, `<agent>/<branch>`,
 /// or a fork that only one publisher has.
-///
-/// # Errors
-/// `name-ambiguous`, `repository-broken`.
 pub(in crate::design) fn find(repo: &Repo, typed: &str) -> Result<Option<Published>> {
     let copies = copies(repo)?;
     let is_on = |copy: &&Copy| copy.agent.as_deref() == Some(typed) && is_checked_out(copy);
@@ -293,9 +263,6 @@ fn describe(repo: &Repo, copy: &Copy, branch: String) -> Option<Published> {
 }
 
 /// Lists the migrations to git-lfs that the clones of an agent have published.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<Oid>> {
     let is_told = |copy: &Copy| {
         copy.agent.as_deref() == Some(agent) && copy.rest == ref_names::PUBLISHED_MIGRATIONS
@@ -305,9 +272,6 @@ pub(in crate::design) fn migrations_of(repo: &Repo, agent: &str) -> Result<Vec<O
 }
 
 /// Returns the newest automatic checkpoint that the clones of an agent have published.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn last_automatic(repo: &Repo, agent: &str) -> Result<Option<Oid>> {
     let is_it = |copy: &Copy| copy.agent.as_deref() == Some(agent) && copy.rest == "auto";
     let found = copies(repo)?.into_iter().filter(is_it);

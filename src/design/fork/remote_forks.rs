@@ -21,9 +21,6 @@ impl RemoteFork {
 }
 
 /// Lists the forks of all remotes, by remote and label.
-///
-/// # Errors
-/// `repository-broken`.
 pub(in crate::design) fn list(repo: &Repo) -> Result<Vec<RemoteFork>> {
     let mut forks = Vec::new();
     for remote in repo.remote_names() {
@@ -43,9 +40,6 @@ pub(in crate::design) fn list(repo: &Repo) -> Result<Vec<RemoteFork>> {
 }
 
 /// Finds a fork by its [`RemoteFork::name`].
-///
-/// # Errors
-/// As [`list`].
 pub(in crate::design) fn find(repo: &Repo, name: &str) -> Result<Option<RemoteFork>> {
     if !name.contains("/fork/") {
         return Ok(None);

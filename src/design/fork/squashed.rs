@@ -25,9 +25,6 @@ pub struct Squashes {
 impl Squashes {
     /// Returns the newest commits in the history of `tip` that were squashed into `target` and not
     /// merged otherwise; mostly none or one.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub fn merged(&mut self, repo: &Repo, target: Oid, tip: Oid) -> Result<Vec<Oid>> {
         let mut found: Vec<Oid> = Vec::new();
         for commit in repo.commits_between(target, &[tip], MAX_COMMITS)? {

@@ -17,9 +17,6 @@ use super::computed::Computed;
 use super::sides::Sides;
 
 /// Refuses changes outside the allowed paths.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`, `object-missing`.
 pub(super) fn require(
     session: &Session,
     request: &Request,
@@ -38,9 +35,6 @@ pub(super) fn require(
 
 /// Lists the changes that a merge makes on the branch; with conflicts, all changes of the other
 /// side.
-///
-/// # Errors
-/// `object-missing`.
 pub(super) fn coming_in(
     session: &Session,
     sides: &Sides,
@@ -59,9 +53,6 @@ pub(super) fn coming_in(
 }
 
 /// Refuses changes of the branch outside the allowed paths.
-///
-/// # Errors
-/// As [`require`].
 pub(super) fn require_changes(
     session: &Session,
     request: &Request,

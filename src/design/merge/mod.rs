@@ -135,11 +135,6 @@ pub struct MergeReport {
 ///
 /// A conflict changes nothing: the report lists it. With `resolve` it is opened in git's own state
 /// instead.
-///
-/// # Errors
-/// `revision-not-found`, `unrelated-histories`, `shallow-no-base`, `branch-in-use`,
-/// `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `path-not-found`, `locked`,
-/// `ref-moved`, `scope-violation`, `scope-invalid`; none of them changes anything.
 pub fn merge(session: &Session, request: &Request) -> Result<MergeReport> {
     let report = if session.is_dry() {
         look_ahead(session, request)

@@ -27,9 +27,6 @@ use super::conflicts::Conflict;
 use super::switch::refuse_unmerged;
 
 /// Plans the files that tell git of a merge in progress.
-///
-/// # Errors
-/// `io`, `no-space`.
 pub(in crate::design) fn begin_merge(
     session: &Session,
     theirs: Oid,
@@ -54,9 +51,6 @@ pub(in crate::design) fn begin_merge(
 }
 
 /// Commits a merge whose conflicts are settled in the index; in a dry run, says what it would commit.
-///
-/// # Errors
-/// `nothing-to-resolve`, `unmerged-paths`, `identity-unknown`, `signing-failed`, `locked`.
 pub fn continue_merge(session: &Session) -> Result<MergeReport> {
     let repo = &session.repo;
     if repo.in_progress() != Some("merge") {
@@ -170,9 +164,6 @@ fn report(kept: &Kept, merge: &UnderWay, commit: Option<Oid>) -> MergeReport {
 
 /// Aborts a merge or pick that an operation of ours opened: HEAD, index and files are restored;
 /// files edited since are moved aside. Refs made or moved since stay. A dry run says what would come back first.
-///
-/// # Errors
-/// `nothing-to-resolve`; `operation-in-progress` for one that git began.
 pub fn abort(session: &Session, what: &str) -> Result<UndoReport> {
     let repo = &session.repo;
     if repo.in_progress() != Some(what) {

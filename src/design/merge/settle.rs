@@ -55,10 +55,6 @@ pub(in crate::design) struct Settled {
 
 impl Settling<'_> {
     /// Settles conflicts as chosen.
-    ///
-    /// # Errors
-    /// `path-not-found` for a choice that matches no conflict; `invalid-value` if both versions
-    /// cannot stay, and for an ambiguous path.
     pub(in crate::design) fn settle(&self, merged: &Merged, choices: &[Choice]) -> Result<Settled> {
         let repo = &self.session.repo;
         let mut edits: BTreeMap<RepoPath, Option<TreeEntry>> = BTreeMap::new();
@@ -266,9 +262,6 @@ fn meets(conflict: &Conflict, path: &RepoPath) -> bool {
 }
 
 /// Refuses choices where nothing is merged: a branch that is fast-forwarded, or has everything already.
-///
-/// # Errors
-/// `path-not-found`.
 pub(super) fn refuse_choices(choices: &[Choice]) -> Result<()> {
     let first = choices.first().map(|choice| unmet(&[], choice));
     first.map_or(Ok(()), Err)

@@ -32,10 +32,6 @@ pub(in crate::design) struct Switch {
 impl Switch {
     /// Plans the switch from one tree, that of HEAD or of the index, to another; `conflicts` get
     /// their stages in the index.
-    ///
-    /// # Errors
-    /// `unmerged-paths`; `uncommitted-edits`, with the paths that are changed here and differ
-    /// there; `path-collision`, `nested-repository-in-the-way`.
     pub(in crate::design) fn plan(
         session: &Session,
         kept: &Kept,

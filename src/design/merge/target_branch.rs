@@ -72,9 +72,6 @@ pub(in crate::design) struct Goal {
 
 impl Goal {
     /// Finds the target: the named branch, else the usual one, else the current one.
-    ///
-    /// # Errors
-    /// `revision-not-found`.
     pub(in crate::design) fn find(
         session: &Session,
         named: Option<&str>,
@@ -99,9 +96,6 @@ impl Goal {
     }
 
     /// Refuses a branch that cannot be changed now, or by an agent; conflicts can only be opened in a worktree.
-    ///
-    /// # Errors
-    /// `branch-protected`, `operation-in-progress`, `branch-in-use`, `invalid-value`.
     pub(in crate::design) fn refuse_unusable(
         &self,
         session: &Session,
@@ -136,9 +130,6 @@ impl Goal {
     }
 
     /// Takes the locks and checks that the branch has not moved since it was read.
-    ///
-    /// # Errors
-    /// `locked`, `ref-moved`, `operation-in-progress`.
     pub(in crate::design) fn begin<'a>(
         &self,
         session: &'a Session,

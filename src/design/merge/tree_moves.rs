@@ -16,9 +16,6 @@ use crate::store::operation::operation_record::Source;
 
 /// Lists the new paths that sparse checkout leaves out of the working tree, if nothing exists there
 /// yet.
-///
-/// # Errors
-/// `git-failed`.
 pub(in crate::design) fn outside_sparse(
     session: &Session,
     changes: &[TreeChange],
@@ -35,9 +32,6 @@ pub(in crate::design) fn outside_sparse(
 
 /// Lists how the files here differ from `tree`. Includes, as deleted, the files that could not be
 /// stored and that `tree` does not have: no comparison of trees shows them.
-///
-/// # Errors
-/// `object-missing`.
 pub(in crate::design) fn changes_from_here(
     session: &Session,
     kept: &Kept,
@@ -83,9 +77,6 @@ pub(in crate::design) fn plan_moves(
 
 /// Plans the moves for the changes, and refuses to change paths that the scan could not read, or a
 /// nested repository.
-///
-/// # Errors
-/// `path-in-the-way`, `nested-repository-in-the-way`, `io`.
 pub(in crate::design) fn plan_known_moves(
     session: &Session,
     changes: &[TreeChange],

@@ -11,9 +11,6 @@ use crate::store::refs::ref_names;
 
 /// Links the large files of the moved checkpoints under names that no prune deletes, as a new
 /// checkpoint does.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub(super) fn keep(session: &Session, refs: &[RefChange]) -> Result<()> {
     let repo = &session.repo;
     let store = LfsObjects::of(repo);

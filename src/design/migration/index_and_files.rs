@@ -23,9 +23,6 @@ pub(super) struct Switched {
 }
 
 /// Refuses a working tree that differs from HEAD. Untracked files are allowed.
-///
-/// # Errors
-/// `unmerged-paths`, `uncommitted-edits`.
 pub fn refuse_edits(scan: &Scan) -> Result<()> {
     if let Some(first) = scan.conflicts.first() {
         return Err(Error::new(
@@ -51,9 +48,6 @@ pub fn refuse_edits(scan: &Scan) -> Result<()> {
 }
 
 /// Refuses if a file that the migration replaces has edits that git is set to ignore.
-///
-/// # Errors
-/// `uncommitted-edits`; `io`, `interrupted`.
 pub fn refuse_hidden_edits(
     session: &Session,
     scan: &Scan,
@@ -86,9 +80,6 @@ pub fn refuse_hidden_edits(
 
 /// Plans them. A file whose content becomes a large file stays in place, with its entry in the
 /// index.
-///
-/// # Errors
-/// `uncommitted-edits` if an untracked file is in the way; `filter-failed`, `no-space`.
 pub(super) fn plan(session: &Session, scan: &Scan, tree: Oid, stage: &Path) -> Result<Switched> {
     let repo = &session.repo;
     let changes = repo.diff_trees(scan.head_tree, tree)?;

@@ -68,10 +68,6 @@ pub struct HeardMigration {
 }
 
 /// Moves the refs, and index and files with them.
-///
-/// # Errors
-/// `ref-moved`, `uncommitted-edits`, `unmerged-paths`, `operation-in-progress`, `locked`, `no-space`;
-/// none of them changes anything.
 pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
     let operation =
         Operation::begin(session, Intent { kind: Kind::LfsMigrate, touches: Touches::Worktree })?;
@@ -112,17 +108,11 @@ pub fn commit(session: &Session, mut request: Request<'_>) -> Result<Record> {
 }
 
 /// Refuses while git has something in progress.
-///
-/// # Errors
-/// `operation-in-progress`.
 pub fn refuse_in_the_middle(session: &Session) -> Result<()> {
     refuse_in_progress(session, "migrate to git-lfs")
 }
 
 /// Refuses while other worktrees exist: their files would no longer match their branch.
-///
-/// # Errors
-/// `left-behind`.
 pub fn refuse_worktrees(repo: &Repo) -> Result<()> {
     let others = repo.other_worktrees();
     let Some(first) = others.first() else {
@@ -260,9 +250,6 @@ fn plan_refs(
 }
 
 /// Returns the commit that HEAD holds, for a report.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn head_commit(repo: &Repo) -> Result<Option<Oid>> {
     Ok(match repo.head()? {
         Head::Branch { commit, .. } | Head::Detached { commit } => Some(commit),

@@ -54,9 +54,6 @@ fn kind_of(name: &RefName) -> Option<Holds> {
 }
 
 /// Lists the refs that a migration may move, by name, and HEAD if it is detached.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn movable(repo: &Repo) -> Result<Vec<FoundRef>> {
     let mut found = repo.refs_below("refs/")?;
     found.retain(|found| kind_of(&found.name).is_some());
@@ -78,9 +75,6 @@ pub fn histories(repo: &Repo, refs: &[FoundRef]) -> Vec<Oid> {
 }
 
 /// Returns the tips of the history that must be rewritten.
-///
-/// # Errors
-/// `object-missing`.
 pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
     let mut tips = BTreeSet::new();
     for found in refs {
@@ -101,9 +95,6 @@ pub fn tips(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Oid>> {
 }
 
 /// Plans the new targets of the refs; refs that stay are left out.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`, `no-space`, `io`.
 pub(super) fn plan(repo: &Repo, map: &ObjectMap, refs: &[FoundRef]) -> Result<Vec<RefChange>> {
     let mut changes = Vec::new();
     for found in refs {

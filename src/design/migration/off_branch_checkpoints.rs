@@ -24,9 +24,6 @@ pub struct Beside {
 const STAGE_0: &str = "0";
 
 /// Finds them, and writes the commits for git-lfs as unreferenced objects.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn besides(repo: &Repo, refs: &[FoundRef]) -> Result<Vec<Beside>> {
     let mut found: Vec<Beside> = Vec::new();
     for reference in refs {
@@ -73,9 +70,6 @@ fn nobody() -> Signature {
 }
 
 /// Puts the indexes together again, and maps to the checkpoints that hold them.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub(super) fn rebuild_indexes(repo: &Repo, besides: &[Beside], map: &mut ObjectMap) -> Result<()> {
     for beside in besides {
         let Some(files) = map.take(beside.files) else {

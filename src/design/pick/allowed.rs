@@ -14,9 +14,6 @@ use super::Request;
 use super::computed::Computed;
 
 /// Refuses changes outside the allowed paths.
-///
-/// # Errors
-/// `scope-violation`, `scope-invalid`, `object-missing`.
 pub(super) fn require(
     session: &Session,
     request: &Request,

@@ -94,10 +94,6 @@ pub(super) fn open(
 
 /// Continues a pick whose conflict is settled in the index: commits it, and picks the rest. If git
 /// has committed it already, only the rest is picked.
-///
-/// # Errors
-/// `nothing-to-resolve`, `unmerged-paths`; `operation-in-progress` for a pick that git began or
-/// that git has concluded; `identity-unknown`, `signing-failed`, `locked`.
 pub fn continue_pick(session: &Session) -> Result<PickReport> {
     let report = go_on(session)?;
     Ok(report.with_way_on(None))

@@ -96,11 +96,6 @@ pub struct PickReport {
 ///
 /// A conflict changes nothing: the report lists it. With `resolve` it is opened in git's own state
 /// instead; the branch moves once, when all is picked.
-///
-/// # Errors
-/// `revision-not-found`, `invalid-value` for a merge, `branch-in-use`, `uncommitted-edits`,
-/// `unmerged-paths`, `operation-in-progress`, `locked`, `ref-moved`, `scope-violation`,
-/// `scope-invalid`; none of them changes anything.
 pub fn pick(session: &Session, request: &Request) -> Result<PickReport> {
     let report = if session.is_dry() {
         look_ahead(session, request)

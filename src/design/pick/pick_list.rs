@@ -33,9 +33,6 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     /// Resolves the arguments; each commit is picked once, where it is named first.
-    ///
-    /// # Errors
-    /// `revision-not-found`; `invalid-value` for a merge; `missing-dependencies`.
     pub(super) fn resolve(&self, typed: &[String]) -> Result<Vec<WantedCommit>> {
         let mut wanted: Vec<WantedCommit> = Vec::new();
         for name in typed {

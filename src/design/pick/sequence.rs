@@ -61,9 +61,6 @@ pub(super) fn none(session: &Session) -> Result<Vec<StateFile>> {
 }
 
 /// Reads the pick in progress.
-///
-/// # Errors
-/// `nothing-to-resolve`; `operation-in-progress` for one that git began or continued.
 pub(super) fn read(session: &Session) -> Result<UnderWay> {
     if session.repo.in_progress() != Some("cherry-pick") {
         return Err(nothing("cherry-pick"));

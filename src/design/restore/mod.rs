@@ -66,11 +66,6 @@ impl Request {
 const INTENT: Intent = Intent { kind: Kind::Restore, touches: Touches::Worktree };
 
 /// Restores a state; in a dry run, says what would change.
-///
-/// # Errors
-/// `checkpoint-not-found`, `name-ambiguous`, `operation-in-progress`, `published-commits`, `diverged`,
-/// `nested-repository-in-the-way`, `path-collision`, `filter-failed`, `locked`, `no-space`; none of
-/// them changes anything.
 pub fn restore(session: &Session, request: &Request) -> Result<RestoreReport> {
     refuse_in_progress(session, "restore")?;
     let target = request.find_target(&session.repo)?;

@@ -38,9 +38,6 @@ pub(in crate::design) struct Work<'a> {
 
 impl<'a> Work<'a> {
     /// Examines everything, and plans the restore.
-    ///
-    /// # Errors
-    /// As [`super::restore`].
     pub(in crate::design) fn plan(
         session: &Session,
         request: &'a Request,

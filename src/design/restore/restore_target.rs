@@ -48,9 +48,6 @@ pub struct InProgress {
 
 impl Target {
     /// Finds a checkpoint, or with `op-12` the state before that operation of this worktree.
-    ///
-    /// # Errors
-    /// `checkpoint-not-found`, `checkpoint-ambiguous`, `operation-not-found`, `object-missing`.
     pub fn find(repo: &Repo, name: &str) -> Result<Target> {
         if let Some(id) = OperationId::parse(name).filter(|_| name.starts_with("op-")) {
             return before_operation(repo, id);
@@ -63,9 +60,6 @@ impl Target {
     /// Finds the state to restore: as [`Target::find`] does, or any commit, unless a checkpoint has
     /// that name in full. The prefix of a checkpoint's name comes after a revision, and before an
     /// abbreviated id. HEAD is never the label of a checkpoint, and a label that is the name of a branch, too, is refused.
-    ///
-    /// # Errors
-    /// As [`Target::find`]; `name-ambiguous`.
     pub(in crate::design) fn find_any(repo: &Repo, name: &str) -> Result<Target> {
         let found = Target::find(repo, name);
         let is_found = match &found {
@@ -137,9 +131,6 @@ fn of_commit(repo: &Repo, name: &str, commit: Oid) -> Result<Target> {
 impl Target {
     /// Returns the state that a commit off the branch holds on its base: its files, with the index
     /// of its other parent; `base` itself has nothing uncommitted.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn of_state(repo: &Repo, name: &str, commit: Oid, base: Option<Oid>) -> Result<Target> {
         let found = repo.read_commit(commit)?;
         let parents = found.parents.iter().copied().filter(|_| base != Some(commit));
@@ -252,9 +243,6 @@ fn state_files_before(log: &Log, id: OperationId) -> Vec<(StateName, Oid)> {
 
 impl Target {
     /// Refuses a state with a git operation in progress that cannot be restored.
-    ///
-    /// # Errors
-    /// `unsupported`.
     pub fn refuse_unknown_progress(&self) -> Result<()> {
         let unknown = self.in_progress.as_ref().filter(|now| now.files.is_empty());
         let Some(InProgress { what, .. }) = unknown else {

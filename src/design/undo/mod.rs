@@ -63,11 +63,6 @@ impl Direction {
 }
 
 /// Undoes the newest operation of this worktree, or redoes the newest undo; in a dry run, says what would come back.
-///
-/// # Errors
-/// `nothing-to-undo`; without `force` `external-change` if the next step is plain git's or a ref is
-/// no longer as the operation left it, and `published-commits`; `branch-in-use`; `object-missing`
-/// if a kept file is gone.
 pub fn run(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     if session.is_dry() {
         return preview(session, direction, force);
@@ -169,9 +164,6 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
 }
 
 /// Returns the report of [`run`], and changes nothing, also in a session that is not dry.
-///
-/// # Errors
-/// As [`run`].
 pub fn preview(session: &Session, direction: Direction, force: bool) -> Result<UndoReport> {
     refuse_foreign_progress(session, direction)?;
     let Some(places) = Places::find(&session.repo)? else {

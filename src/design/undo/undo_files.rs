@@ -31,9 +31,6 @@ pub(in crate::design) struct FilesBack {
 
 impl FilesBack {
     /// Plans the moves that undo an operation.
-    ///
-    /// # Errors
-    /// `object-missing` for a kept file that is gone; `nested-repository-in-the-way`.
     pub(in crate::design) fn plan(
         session: &Session,
         places: &Places,
@@ -74,10 +71,6 @@ impl FilesBack {
 /// Switches to a branch that has changed since an operation switched away from it: as with `git
 /// switch`, local edits are carried along or stop it. Ignored files that were moved aside are
 /// restored where the branch has no file.
-///
-/// # Errors
-/// `uncommitted-edits`, `unmerged-paths`, `nested-repository-in-the-way`; `external-change` for an
-/// operation whose files differed from those of the branch.
 pub(in crate::design) fn back_to_branch(
     session: &Session,
     places: &Places,

@@ -26,9 +26,6 @@ pub(in crate::design) fn refuse_foreign_progress(
 }
 
 /// Returns the operation to undo or redo.
-///
-/// # Errors
-/// `nothing-to-undo`, `history-rewritten`; `external-change` for changes since a migration.
 pub(in crate::design) fn require_next<'a>(
     session: &Session,
     log: &'a Log,
@@ -56,9 +53,6 @@ pub(in crate::design) fn require_next<'a>(
 
 /// Refuses to undo a migration in part: it takes all refs at once, and only while no one else has
 /// it.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub(in crate::design) fn refuse_migration(repo: &Repo, record: &Record) -> Result<Error> {
     let journal = Journal::find(repo)?.map(|(journal, _)| journal);
     let is_open = journal.is_some_and(|journal| {

@@ -25,9 +25,6 @@ pub struct UndoStep {
 }
 
 /// Returns the preview of an undo without reading a file.
-///
-/// # Errors
-/// `repository-broken`, `unsupported`.
 pub fn outlook(session: &Session, log: &Log) -> Result<Option<UndoStep>> {
     let step = |op, summary: &str, refused: Option<Code>| {
         Some(UndoStep { op, summary: summary.to_owned(), refused_as: refused.map(Code::as_str) })

@@ -38,10 +38,6 @@ pub struct Request {
 }
 
 /// Goes as many steps as are wanted; in a dry run, tells what would come back.
-///
-/// # Errors
-/// Those of [`super::run`]; `nothing-to-undo` where there are fewer steps, `operation-not-found`, `invalid-value` for
-/// an operation that is not the newest step.
 pub fn run(session: &Session, request: Request) -> Result<UndoReport> {
     let force = request.force;
     let Planned { log, wanted, direction } = plan(session, request)?;

@@ -63,9 +63,6 @@ pub struct PathReport {
 }
 
 /// Finds the clone of an agent.
-///
-/// # Errors
-/// As [`find`].
 pub fn place(world: &World, session: Option<&Session>, name: &str) -> Result<PathReport> {
     let clone = find_anywhere(world, session, name)?;
     Ok(PathReport {
@@ -79,9 +76,6 @@ pub fn place(world: &World, session: Option<&Session>, name: &str) -> Result<Pat
 }
 
 /// Makes this process the holder of an agent's clone.
-///
-/// # Errors
-/// As [`find`]; `locked`, `no-space`, `io`.
 pub fn take_over(
     world: &World,
     session: Option<&Session>,
@@ -111,9 +105,6 @@ pub struct AgentsReport {
 }
 
 /// Lists the agents that have a clone of this repository.
-///
-/// # Errors
-/// `url-refused`, `invalid-value`, `repository-broken`.
 pub fn list(session: &Session) -> Result<AgentsReport> {
     let found = clones_here(session)?.into_iter();
     let agents: Vec<_> = found.filter_map(|clone| describe(session, clone)).collect();
@@ -289,9 +280,6 @@ fn describe(session: &Session, clone: FoundClone) -> Option<Agent> {
 }
 
 /// Returns the clones of this repository's hub.
-///
-/// # Errors
-/// As [`list`].
 pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
@@ -299,9 +287,6 @@ pub fn clones_here(session: &Session) -> Result<Vec<FoundClone>> {
 }
 
 /// Returns the clones of this repository's hub with unreadable records.
-///
-/// # Errors
-/// As [`list`].
 pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
@@ -309,17 +294,11 @@ pub fn damaged_here(session: &Session) -> Result<Vec<DamagedClone>> {
 }
 
 /// Finds the clone of an agent.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`.
 pub fn find(session: &Session, name: &str) -> Result<FoundClone> {
     find_anywhere(&session.world, Some(session), name)
 }
 
 /// Finds the clone of an agent of the current repository, or outside of a repository among all.
-///
-/// # Errors
-/// As [`find`].
 pub fn find_anywhere(world: &World, session: Option<&Session>, name: &str) -> Result<FoundClone> {
     let found = clones::find(world, session, name).map_err(|error| match session {
         Some(session) if error.code() == Code::CloneNotFound => {

@@ -75,10 +75,6 @@ pub struct RemovalOptions {
 }
 
 /// Removes the clone of an agent; all of its work stays in the hub.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`, `clone-in-use`, `agent-busy`, `hub-missing`, `locked`,
-/// `no-space`.
 pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<RemovedAgent> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
@@ -95,9 +91,6 @@ pub fn remove(session: &Session, name: &str, options: RemovalOptions) -> Result<
 }
 
 /// Removes a clone, of an agent or for reading.
-///
-/// # Errors
-/// As [`remove`]; `clone-not-found` if another process was faster.
 pub(in crate::flow) fn remove_clone(
     world: &World,
     clone: &FoundClone,

@@ -78,10 +78,6 @@ pub struct RestoredAgent {
 
 /// Makes a clone with everything that the newest removed clone of an agent had: branches,
 /// checkpoints, stashes, operation log, and uncommitted changes; in a dry run, only plans that.
-///
-/// # Errors
-/// `clone-not-found`, `agent-exists`, `invalid-value`, `revision-not-found`, `hub-missing`, `locked`,
-/// `filter-failed`, `no-space`: nothing has changed; `interrupted` in a command: the clone is there.
 pub fn restore(session: &Session, request: &Request) -> Result<RestoredAgent> {
     let world = &session.world;
     let root = SharedRoot::of(world)?;

@@ -48,10 +48,6 @@ pub struct AgentState {
 
 /// Finds the state that `NAME@` stands for; `None` for any other name. Its objects are written
 /// where new ones of the session go.
-///
-/// # Errors
-/// `revision-not-found`, `name-ambiguous`, `too-many-new-files`, `filter-failed`, `tree-too-large`,
-/// `no-space`, `interrupted`.
 pub fn find(session: &Session, typed: &str) -> Result<Option<AgentState>> {
     let Some(agent) = agent_of(&session.repo, typed) else {
         return Ok(None);
@@ -116,9 +112,6 @@ impl AgentState {
     }
 
     /// Returns it as one side of a comparison.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn to_compare(&self, session: &Session) -> Result<DiffSide> {
         Ok(DiffSide {
             name: self.name.clone(),
@@ -129,9 +122,6 @@ impl AgentState {
     }
 
     /// Returns it as the source of a merge, as if it was committed.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn to_merge(&self, session: &Session) -> Result<StandIn> {
         let commit = match self.base {
             Some(base) if base != self.commit => uncommitted::on_base(session, base, self.commit)?,
@@ -141,9 +131,6 @@ impl AgentState {
     }
 
     /// Returns it as a state to restore.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn to_restore(&self, session: &Session) -> Result<Target> {
         let target = Target::of_state(&session.repo, &self.name, self.commit, self.base)?;
         let in_progress =
@@ -276,9 +263,6 @@ pub fn uncommitted_of(session: &Session, typed: &str) -> Option<UncommittedWork>
 }
 
 /// Scans the working tree of another repository with the configuration of this one.
-///
-/// # Errors
-/// As [`OwnConfig::look_into`] and [`Repo::scan`].
 pub fn scan_of(world: &World, config: &OwnConfig, other: &Repo) -> Result<Scan> {
     let repo = config.look_into(world, other)?;
     repo.scan(&world.standing_in(other.workdir()))

@@ -85,11 +85,6 @@ pub struct NewAgent {
 }
 
 /// Makes a clone for an agent, with a fork of its own; in a dry run, only plans that.
-///
-/// # Errors
-/// `agent-exists`, `branch-exists`, `invalid-value`, `revision-not-found`, `unsupported`,
-/// `hub-missing`, `locked`, `filter-failed`, `no-space`: only the hub stays; `interrupted` in a
-/// setup command: the clone stays.
 pub fn create(session: &Session, request: &Request) -> Result<NewAgent> {
     let plan = Plan::make(session, request)?;
     if session.is_dry() {
@@ -280,9 +275,6 @@ fn refuse_known(session: &Session, agent: &str, label: &str) -> Result<()> {
 }
 
 /// Refuses an agent that already has a clone.
-///
-/// # Errors
-/// `agent-exists`.
 pub(super) fn refuse_standing(session: &Session, agent: &str) -> Result<()> {
     let root = SharedRoot::of(&session.world)?;
     let hub = locate::place_of(session, &root)?;
@@ -339,9 +331,6 @@ fn set_up(
 }
 
 /// Opens a session in a clone, for a command that runs elsewhere.
-///
-/// # Errors
-/// As [`Session::open`].
 pub(in crate::flow) fn session_at(world: &World, path: &std::path::Path) -> Result<Session> {
     Session::open(
         world.standing_in(path),

@@ -50,9 +50,6 @@ pub struct HeldRemoval {
 }
 
 /// Examines the work in a hub; `is_here` if it is the hub of the current repository.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(in crate::flow) fn of(hub: &Hub, is_here: bool) -> Result<Option<HeldWork>> {
     let all = removed_work::of_agents(hub)?;
     if all.is_empty() {

@@ -35,9 +35,6 @@ pub struct KeptLog {
 }
 
 /// Finishes or cancels interrupted operations in the worktrees of a clone.
-///
-/// # Errors
-/// `recovery-needed`, `locked`; everything is left unchanged then.
 pub(in crate::flow) fn settle(world: &World, clone: &FoundClone) -> Result<()> {
     let main = session_at(world, &clone.path)?;
     for other in main.repo.other_worktrees() {
@@ -58,9 +55,6 @@ fn recover_in(session: &Session) -> Result<()> {
 }
 
 /// Counts and names the operations and files that the hub keeps.
-///
-/// # Errors
-/// `repository-broken`, `newer-format`.
 pub(in crate::flow) fn look(session: &Session) -> Result<KeptLog> {
     let repo = &session.repo;
     let log = Log::read_all(repo)?;

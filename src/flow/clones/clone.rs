@@ -91,10 +91,6 @@ pub struct CloneReport {
 }
 
 /// Makes a clone.
-///
-/// # Errors
-/// `agent-exists`, `colony-not-found`, `revision-not-found`, `url-refused`, `unsupported`,
-/// `hub-missing`, `locked`, `filter-failed`, `no-space`, and network errors.
 pub fn clone(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
     request.agent.as_deref().map(Identity::of_agent).transpose()?;
     let root = SharedRoot::of(world)?;
@@ -207,9 +203,6 @@ fn make_ready(
 }
 
 /// Installs the hooks and settings of a clone, before it is moved into place.
-///
-/// # Errors
-/// `git-failed`, `io`, `no-space`.
 pub(in crate::flow) fn set_up(
     world: &World,
     staged: &Staged,

@@ -12,9 +12,6 @@ use crate::store::files::shared_root::SharedRoot;
 
 /// Returns the clone of an agent that runs outside of a repository: that of the colony's
 /// repository, made on first use.
-///
-/// # Errors
-/// `colony-not-found`, `name-ambiguous`, and those of [`clone::clone`].
 pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     if let Some(known) = find_of_agent(world, agent)? {
         return Ok(known);
@@ -33,9 +30,6 @@ pub fn of_agent(world: &World, agent: &str) -> Result<PathBuf> {
 }
 
 /// Does the same as [`of_agent`] without making a clone.
-///
-/// # Errors
-/// `colony-not-found`, `name-ambiguous`; `clone-not-found` if a clone would be made.
 pub fn known_of_agent(world: &World, agent: &str) -> Result<PathBuf> {
     find_of_agent(world, agent)?.ok_or_else(|| {
         Error::new(

@@ -16,9 +16,6 @@ use crate::store::membership::{Membership, Role};
 use crate::store::settings::approved_commands::Approvals;
 
 /// Returns the report of [`super::clone::clone`], and changes nothing; does not ask the remote.
-///
-/// # Errors
-/// `colony-not-found`, `url-refused`, `invalid-value`.
 pub fn preview(world: &World, session: Option<&Session>, request: &Request) -> Result<CloneReport> {
     let root = SharedRoot::of(world)?;
     let (hub, url) = match (&request.url, session) {

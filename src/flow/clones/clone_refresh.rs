@@ -67,10 +67,6 @@ pub struct RefreshReport {
 /// Fetches from the remote into the hub, and from there the remote branches of the clone. A clone
 /// for reading moves to the new tip of its branch; the clone of an agent follows a history that was
 /// rewritten for git-lfs, with its unpublished work.
-///
-/// # Errors
-/// Those of [`migrate::migrate`] in a clone that has to follow; `clone-not-found`, `hub-missing`,
-/// `uncommitted-edits` for a clone for reading with edits, and network errors.
 pub fn refresh(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let (clone, record) = lost_record::find(world, session, name)?;
     if record == Record::Lost {
@@ -162,9 +158,6 @@ fn move_remote_branches(inside: &Session, hub: &Hub) -> Result<Vec<RefChange>> {
 
 /// Returns the report of [`refresh`]: asks the remote, and changes nothing. Does not detect a new
 /// origin of the checkout.
-///
-/// # Errors
-/// As [`refresh`], except for the refusals of a migration.
 pub fn preview(world: &World, session: Option<&Session>, name: &str) -> Result<RefreshReport> {
     let (clone, record) = lost_record::find(world, session, name)?;
     if record == Record::Lost {

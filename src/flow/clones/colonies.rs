@@ -22,26 +22,17 @@ pub struct WantedColony<'a> {
 }
 
 /// Lists the colonies.
-///
-/// # Errors
-/// `git-failed`, `invalid-value`.
 pub fn list(world: &World) -> Result<Vec<Colony>> {
     colonies::list(world, &SharedRoot::of(world)?)
 }
 
 /// Finds a colony.
-///
-/// # Errors
-/// `colony-not-found`.
 pub fn show(world: &World, name: Option<&str>) -> Result<Colony> {
     colonies::find(world, &SharedRoot::of(world)?, name)
 }
 
 /// Records the URL of a colony. If the command runs in a checkout of that repository, the checkout
 /// joins the colony.
-///
-/// # Errors
-/// `url-refused`, `invalid-value`, `locked`, `no-space`, and those of [`joining::join`].
 pub fn set(world: &World, session: Option<&Session>, wanted: WantedColony<'_>) -> Result<Colony> {
     let url = RemoteUrl::parse(wanted.url, Provenance::User, &world.cwd)?;
     let name = wanted.name.unwrap_or(DEFAULT);

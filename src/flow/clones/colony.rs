@@ -49,9 +49,6 @@ pub fn gather(session: &Session) {
 
 /// Does the same as [`gather()`] for a command about the work of others, by the names that were
 /// typed: it fails if the hub is gone, or if a name may stand for work that cannot be read.
-///
-/// # Errors
-/// `hub-missing`; those of [`gather::gather`] for a name of others, or an unknown name.
 pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
     let Err(error) = gather::gather(session) else {
         return Ok(());
@@ -68,9 +65,6 @@ pub fn gather_for(session: &Session, typed: &[String]) -> Result<()> {
 }
 
 /// Does the same as [`gather_for`] for a command that creates a missing hub.
-///
-/// # Errors
-/// As [`gather_for`], but not for the hub.
 pub fn gather_to_begin(session: &Session, typed: &[String]) -> Result<()> {
     match gather_for(session, typed) {
         Err(error) if error.code() == Code::HubMissing => Ok(()),

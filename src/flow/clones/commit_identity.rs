@@ -9,9 +9,6 @@ use crate::store::lock::WorktreeLock;
 
 /// Sets `user.name` and `user.email` of a clone to the identity of its agent, which the manifest decides. Values that
 /// are not the agent's come from the user, and stay.
-///
-/// # Errors
-/// `locked`, `git-failed`, `io`, `no-space`.
 pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<()> {
     let (repo, world) = (&inside.repo, &inside.world);
     let member = inside.membership.as_ref();

@@ -22,10 +22,6 @@ impl Cone {
     ///
     /// Typed directories must exist. A setting applies to many commits: its directories that `tree`
     /// does not have are reported and left out.
-    ///
-    /// # Errors
-    /// `path-outside`, `path-not-found`, `unsupported` for typed directories; `invalid-value` for
-    /// the user's configuration.
     pub(in crate::flow) fn directories(
         &self,
         world: &World,
@@ -59,9 +55,6 @@ impl Cone {
 
 /// Returns the settings for a clone of another repository; only the user's own configuration counts
 /// beside its tree.
-///
-/// # Errors
-/// As [`Cone::directories`].
 pub(in crate::flow) fn of_clone(world: &World, repo: &Repo, tree: Oid) -> Result<Vec<String>> {
     Cone::Configured.directories(world, repo, repo, tree)
 }

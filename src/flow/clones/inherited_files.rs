@@ -12,9 +12,6 @@ use crate::model::{Code, Error, Result, World, text};
 use crate::store::Session;
 
 /// Copies the ignored files that the settings name.
-///
-/// # Errors
-/// `no-space`, `io`, `interrupted`.
 pub(in crate::flow) fn ignored_files(
     session: &Session,
     to: &Path,
@@ -43,9 +40,6 @@ pub(in crate::flow) fn ignored_files(
 
 /// Keeps the uncommitted changes of the checkout as an automatic checkpoint; returns its commit, or
 /// `None` if there are none.
-///
-/// # Errors
-/// `locked`, and those of [`automatic::create`].
 pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
     let scan = session.repo.scan(&session.world)?;
     if crate::flow::reports::status::unsaved(&scan) == 0 {
@@ -63,9 +57,6 @@ pub(in crate::flow) fn uncommitted(session: &Session) -> Result<Option<Oid>> {
 }
 
 /// Puts the files of a state over those of a staged clone, as uncommitted changes.
-///
-/// # Errors
-/// `git-failed`.
 pub(in crate::flow) fn put(world: &World, staged: &Staged, state: Oid) -> Result<()> {
     let inside = staged.session(world)?;
     let mut git = inside.repo.git(&inside.world);

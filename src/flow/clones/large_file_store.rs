@@ -50,9 +50,6 @@ pub(in crate::flow) fn of_tree(world: &World, repo: &Repo, tree: Oid) -> Store {
 }
 
 /// Returns the address of the separate store that a manifest names, without credentials; `None` for another mode.
-///
-/// # Errors
-/// `url-refused` for one that a repository may not name.
 pub(in crate::flow) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
     if lfs.mode != LfsMode::Separate {
         return Ok(None);
@@ -73,9 +70,6 @@ pub(in crate::flow) fn url_of(lfs: &Lfs) -> Result<Option<String>> {
 
 /// Sets the store in a clone as the manifest of the default branch wants it; returns the new URL, empty for the
 /// remote, if that has changed anything.
-///
-/// # Errors
-/// `locked`, `git-failed`, `io`, `no-space`.
 pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String>> {
     let (repo, world) = (&inside.repo, &inside.world);
     let found = DefaultTrees::find(world, repo)?;

@@ -24,9 +24,6 @@ pub(super) enum Record {
 }
 
 /// Finds a clone, also one whose record is lost: then with the one that it should have.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`, `repository-broken`, `newer-format`, `url-refused`.
 pub(super) fn find(
     world: &World,
     session: Option<&Session>,
@@ -44,9 +41,6 @@ pub(super) fn find(
 
 /// Returns the clone of a name with the record that it should have; `None` if no clone of this repository's hub has lost
 /// its record, if several have, or if an agent asks.
-///
-/// # Errors
-/// `url-refused`, `repository-broken`.
 fn restored(session: &Session, name: &str) -> Result<Option<FoundClone>> {
     let member = session.membership.as_ref();
     let is_of_user = member.is_none_or(|member| member.role == Role::Desk);

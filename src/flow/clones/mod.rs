@@ -74,9 +74,6 @@ pub struct ClonesReport {
 }
 
 /// Lists the clones of the current repository, or outside of one all clones.
-///
-/// # Errors
-/// `url-refused`, `invalid-value`.
 pub fn list(world: &World, session: Option<&Session>) -> Result<ClonesReport> {
     let root = SharedRoot::of(world)?;
     let hub = session.map(|session| locate::place_of(session, &root)).transpose()?;
@@ -116,9 +113,6 @@ pub(super) fn find(world: &World, session: Option<&Session>, name: &str) -> Resu
 }
 
 /// Removes a clone; the work of an agent stays in the hub.
-///
-/// # Errors
-/// As [`agent_removal::remove`].
 pub fn remove(
     world: &World,
     session: Option<&Session>,
@@ -172,9 +166,6 @@ pub struct HeldLogs {
 
 /// Deletes the hubs that no clone borrows from any more, and reports whose work they hold; `here`
 /// is the current repository.
-///
-/// # Errors
-/// `io`, `locked`, `repository-broken`.
 pub fn gc(world: &World, here: Option<&Session>, options: RemovalOptions) -> Result<GcReport> {
     let RemovalOptions { force, dry_run } = options;
     let root = SharedRoot::of(world)?;

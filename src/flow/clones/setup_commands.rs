@@ -90,9 +90,6 @@ pub fn advice(commands: &[SetupCommand], clone: &str) -> Vec<String> {
 
 /// Plans the commands for a clone, and changes nothing: those that the tree proposes, else those of
 /// the configuration of `repo`.
-///
-/// # Errors
-/// `invalid-value`.
 fn plan(
     world: &World,
     repo: &Repo,
@@ -116,9 +113,6 @@ fn plan(
 }
 
 /// Plans the commands for a clone of a local commit.
-///
-/// # Errors
-/// As [`plan`].
 pub(in crate::flow) fn of_commit(
     session: &Session,
     commit: Option<Oid>,
@@ -129,9 +123,6 @@ pub(in crate::flow) fn of_commit(
 }
 
 /// Runs the permitted setup commands of a new clone; `desk` is the checkout of the user.
-///
-/// # Errors
-/// As [`plan`] and [`run`].
 pub(in crate::flow) fn run_new(
     (desk, inside): (&Session, &Session),
     approvals: &Approvals,
@@ -148,9 +139,6 @@ pub(in crate::flow) fn run_new(
 }
 
 /// Runs the permitted commands at the root of a clone in its final place.
-///
-/// # Errors
-/// `interrupted`, `io` where no shell can be started; the clone stays.
 fn run(
     world: &World,
     clone: &Path,
@@ -229,10 +217,6 @@ pub struct SetupReport {
 }
 
 /// Runs the commands of an existing clone, as its HEAD has them, and approves those that are named.
-///
-/// # Errors
-/// `clone-not-found`, `name-ambiguous`, `read-only-clone`; `approval-refused` if an agent approves;
-/// `invalid-value` for an unknown id; `interrupted`.
 pub fn set_up(world: &World, session: Option<&Session>, request: &Request) -> Result<SetupReport> {
     refuse_agent(world, request)?;
     let root = SharedRoot::of(world)?;

@@ -8,9 +8,6 @@ use super::clone::{CloneReport, CloneStatus, Request};
 use super::cone::Cone;
 
 /// Finds the clone for reading of the same repository, branch and directories.
-///
-/// # Errors
-/// `repository-broken`, `git-failed`.
 pub(in crate::flow) fn find(
     world: &World,
     wanted: &WantedClone<'_>,

@@ -51,9 +51,6 @@ pub struct TaskRequest {
 }
 
 /// Makes a context.
-///
-/// # Errors
-/// `plan-not-found`, and as [`super::hydrate::hydrate`].
 pub fn assemble(session: &Session, request: &TaskRequest) -> Result<ContextReport> {
     // That takes as long as all else.
     Tokenizer::default().prepare();

@@ -14,9 +14,6 @@ use crate::workspace::catalog::resolve::{Reach, Workspace, resolve};
 const NEEDED: [Capability; 2] = [Capability::ListFiles, Capability::ReadFile];
 
 /// Finds the root of the repository with an id, found or declared; `None` if the catalog has none that may be read.
-///
-/// # Errors
-/// `catalog-invalid`, `interrupted`.
 pub(super) fn root_of(session: &Session, id: &str) -> Result<Option<RepoPath>> {
     let checkout = Checkout::find(&session.world)?;
     let files = catalog::files(&session.world, &checkout);

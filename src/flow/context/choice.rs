@@ -40,9 +40,6 @@ pub(super) struct Chosen {
 
 impl Choice {
     /// Takes the best pieces that fit; one that does not is left out, and the next is tried. `None` if a file has changed.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn of(
         session: &Session,
         files: &TaskFiles,

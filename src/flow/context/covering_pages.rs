@@ -22,18 +22,12 @@ pub(super) struct CoveringPages {
 
 impl CoveringPages {
     /// Opens them; there need not be any.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn open(session: &Session) -> Result<CoveringPages> {
         let (opened, _) = pages::open_wanted(session, None, Work::Committed)?;
         Ok(CoveringPages { opened })
     }
 
     /// Finds the page that has a place of a file, with the content that it has now.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn find(&self, file: &TaskFile, at: usize) -> Result<Option<Covering>> {
         let folder = file.shown.parent().unwrap_or_default();
         for scope in self.opened.scopes.iter().filter(|it| it.place.is_none()) {

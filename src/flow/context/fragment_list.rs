@@ -85,9 +85,6 @@ pub struct FragmentsReport {
 }
 
 /// Lists fragments, and compares them with their files. No fragment counts as accessed.
-///
-/// # Errors
-/// `project-not-found`, `projects-invalid`, `state-unusable`, `interrupted`.
 pub fn list(session: &Session, request: &ListRequest) -> Result<FragmentsReport> {
     let known = known_projects::read(session)?;
     let mut tiers = Tiers::find(session)?;

@@ -126,10 +126,6 @@ pub struct HydrationReport {
 }
 
 /// Hydrates projects. In a dry run nothing is stored.
-///
-/// # Errors
-/// `project-not-found`, `plan-not-found`, `projects-invalid`, `git-failed`, `tree-too-large`, `state-unusable`,
-/// `interrupted`.
 pub fn hydrate(session: &Session, request: &HydrateRequest) -> Result<HydrationReport> {
     let known = known_projects::read(session)?;
     let (plan, projects) = match &request.what {
@@ -148,9 +144,6 @@ pub fn hydrate(session: &Session, request: &HydrateRequest) -> Result<HydrationR
 }
 
 /// Reads the files of a project, and puts their fragments into its tiers.
-///
-/// # Errors
-/// As [`hydrate`].
 pub(super) fn hydrate_project(
     session: &Session,
     project: &Sourced<Project>,

@@ -47,9 +47,6 @@ pub struct KnownProjects {
 }
 
 /// Reads the projects and plans. The user's win over those of the same name in the repository.
-///
-/// # Errors
-/// `projects-invalid` with file, line and column.
 pub fn read(session: &Session) -> Result<KnownProjects> {
     let of_user = user_projects::read(&session.repo)?;
     let of_repository = of_repository(session)?;
@@ -75,9 +72,6 @@ pub fn read(session: &Session) -> Result<KnownProjects> {
 }
 
 /// Returns `true` if nothing names a project: the whole repository is the project `default`.
-///
-/// # Errors
-/// As [`read`].
 pub(super) fn is_default(session: &Session) -> Result<bool> {
     let known = read(session)?.projects;
     Ok(known.iter().any(|it| it.source == ProjectSource::Default))
@@ -132,9 +126,6 @@ pub(super) fn invalid(session: &Session, fault: &ProjectFault) -> Error {
 
 impl KnownProjects {
     /// Returns a project.
-    ///
-    /// # Errors
-    /// `project-not-found`.
     pub fn project(&self, name: &str) -> Result<&Sourced<Project>> {
         let found = self.projects.iter().find(|it| it.item.name == name);
         found.ok_or_else(|| {
@@ -144,9 +135,6 @@ impl KnownProjects {
     }
 
     /// Returns a plan; without a name the plan `default`.
-    ///
-    /// # Errors
-    /// `plan-not-found`.
     pub fn plan(&self, name: Option<&str>) -> Result<&TaskPlan> {
         let name = name.unwrap_or(DEFAULT);
         let found = self.plans.iter().find(|it| it.item.name == name).ok_or_else(|| {
@@ -157,9 +145,6 @@ impl KnownProjects {
     }
 
     /// Returns the projects of a plan, in its order, each once.
-    ///
-    /// # Errors
-    /// `project-not-found`.
     pub fn of_plan(&self, plan: &TaskPlan) -> Result<Vec<&Sourced<Project>>> {
         let mut found: Vec<&Sourced<Project>> = Vec::new();
         for name in &plan.projects {

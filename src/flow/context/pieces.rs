@@ -25,9 +25,6 @@ pub(super) struct Piece {
 
 /// Scores the passages of files that are candidates, the best first; `None` if a file has changed since the command
 /// looked at it.
-///
-/// # Errors
-/// `interrupted`, `cache-unusable`.
 pub(super) fn pieces(
     session: &Session,
     files: &[TaskFile],

@@ -55,10 +55,6 @@ pub struct ProjectChangeReport {
 }
 
 /// Changes the projects of the repository by one commit; in a dry run, says what would change.
-///
-/// # Errors
-/// `projects-invalid`, `project-not-found`, `uncommitted-edits`, `scope-violation`, and those of
-/// [`scaffold::commit_files`].
 pub fn change(session: &Session, change: &ProjectChange) -> Result<ProjectChangeReport> {
     session.refuse_reader()?;
     scaffold::recover_first(session, Kind::Projects)?;

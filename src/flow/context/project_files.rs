@@ -78,9 +78,6 @@ impl<'a> ProjectReader<'a> {
     }
 
     /// Finds the place of a resource.
-    ///
-    /// # Errors
-    /// `projects-invalid` for a location that the repository may not name.
     pub(super) fn place(&self, resource: &Resource, source: ProjectSource) -> Result<Place> {
         match resource.kind {
             ResourceType::GitCheckout | ResourceType::Directory => self.folder(resource, source),
@@ -90,9 +87,6 @@ impl<'a> ProjectReader<'a> {
     }
 
     /// Refuses a directory below the root that a symlink leads to: none is followed there, so it would never exist.
-    ///
-    /// # Errors
-    /// `projects-invalid`.
     pub(super) fn refuse_symlink(&self, project: &str, resource: &Resource) -> Result<()> {
         if matches!(resource.kind, ResourceType::Scope | ResourceType::Knowledge) {
             return Ok(());
@@ -192,9 +186,6 @@ impl<'a> ProjectReader<'a> {
     }
 
     /// Lists the files of a place in byte order of their paths.
-    ///
-    /// # Errors
-    /// `git-failed`, `tree-too-large`, `interrupted`.
     pub(super) fn list(&self, place: &Place) -> Result<Vec<RepoPath>> {
         let most = self.session.settings.map.max_entries as usize;
         match place {
@@ -210,9 +201,6 @@ impl<'a> ProjectReader<'a> {
     }
 
     /// Reads a file of a place; `room_bytes` is what the files of the project may still have.
-    ///
-    /// # Errors
-    /// `interrupted`, `repository-broken`.
     pub(super) fn read(
         &self,
         place: &Place,
@@ -293,9 +281,6 @@ impl<'a> ProjectReader<'a> {
     }
 
     /// Counts the files of a place and their bytes, without reading them.
-    ///
-    /// # Errors
-    /// As [`ProjectReader::list`].
     pub(super) fn measure(&self, place: &Place) -> Result<(usize, u64)> {
         let (mut files, mut bytes) = (0, 0);
         for path in self.list(place)? {

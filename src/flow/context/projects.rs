@@ -81,9 +81,6 @@ pub struct PlansReport {
 }
 
 /// Lists the projects, with the files of their resources.
-///
-/// # Errors
-/// `projects-invalid`, `interrupted`.
 pub fn projects(session: &Session) -> Result<ProjectsReport> {
     let known = known_projects::read(session)?;
     let rows = known.projects.iter().map(|it| row(session, it));
@@ -132,9 +129,6 @@ fn resource_row(
 }
 
 /// Lists the plans.
-///
-/// # Errors
-/// `projects-invalid`.
 pub fn plans(session: &Session) -> Result<PlansReport> {
     let known = known_projects::read(session)?;
     let row = |plan: &Sourced<crate::store::settings::projects::TaskPlan>| {

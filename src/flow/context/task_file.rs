@@ -48,9 +48,6 @@ pub(super) struct Match {
 
 impl TaskFile {
     /// Returns the text; `None` if the file has changed since the command looked at it.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn text(&self, session: &Session) -> Result<Option<&str>> {
         if let Some(text) = self.text.get() {
             return Ok(Some(text));
@@ -68,9 +65,6 @@ impl TaskFile {
     }
 
     /// Returns the number of its passages; `None` as [`TaskFile::text`].
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn passage_count(&self, session: &Session) -> Result<Option<usize>> {
         if let Some(known) = self.passages.and_then(|it| usize::try_from(it).ok()) {
             return Ok(Some(known));
@@ -91,9 +85,6 @@ impl TaskFile {
     }
 
     /// Returns a passage; `None` as [`TaskFile::text`].
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn passage(
         &self,
         session: &Session,

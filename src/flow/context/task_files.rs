@@ -63,9 +63,6 @@ pub(super) struct TaskFiles {
 }
 
 /// Reads the files of the plan of a request.
-///
-/// # Errors
-/// As [`super::hydrate::hydrate`].
 pub(super) fn collect(session: &Session, request: &TaskRequest, trust: Trust) -> Result<TaskFiles> {
     let known = known_projects::read(session)?;
     let plan = known.plan(request.plan.as_deref())?;
@@ -319,9 +316,6 @@ fn read_fragments(
 }
 
 /// Counts an access of the fragments that were printed.
-///
-/// # Errors
-/// `state-unusable`.
 pub(super) fn note_access(
     session: &Session,
     used: &BTreeMap<String, Vec<FragmentName>>,

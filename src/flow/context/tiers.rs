@@ -64,9 +64,6 @@ pub struct TierChangeReport {
 }
 
 /// Counts the fragments of each project, and what happened to them.
-///
-/// # Errors
-/// `state-unusable`.
 pub fn stats(session: &Session) -> Result<TierStatsReport> {
     let mut tiers = Tiers::find(session)?;
     let mut rows = Vec::new();
@@ -97,9 +94,6 @@ pub fn stats(session: &Session) -> Result<TierStatsReport> {
 
 /// Moves fragments down that nobody has used for long, deletes those past their time, and the tiers of projects that
 /// are not known any more.
-///
-/// # Errors
-/// `projects-invalid`, `state-unusable`.
 pub fn collect(session: &Session) -> Result<TierChangeReport> {
     let known = known_projects::read(session)?;
     let mut tiers = Tiers::open(session)?;
@@ -125,9 +119,6 @@ pub fn collect(session: &Session) -> Result<TierChangeReport> {
 }
 
 /// Empties the tiers of all projects, or of one.
-///
-/// # Errors
-/// `project-not-found` for one that is neither known nor hydrated; `projects-invalid`, `state-unusable`.
 pub fn flush(session: &Session, project: Option<&str>) -> Result<TierChangeReport> {
     let mut tiers = Tiers::open(session)?;
     let mut projects = tiers.projects()?;

@@ -17,9 +17,6 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Reads the policy of a view, with everything that it inherits.
-    ///
-    /// # Errors
-    /// `projects-invalid` for a glob.
     pub(super) fn of(project: &Project, view: ContextView) -> Result<Seen> {
         let policy = project.policy(view);
         let parse = |globs: &[String]| {

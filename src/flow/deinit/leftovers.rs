@@ -25,9 +25,6 @@ pub struct Leftover {
 }
 
 /// Lists the parts of this repository and of its colony that stay.
-///
-/// # Errors
-/// `repository-broken`, `url-refused`.
 pub(super) fn look(session: &Session, lfs_goes: bool) -> Result<Vec<Leftover>> {
     let mut found = refs(session)?;
     found.extend(colony(session)?);

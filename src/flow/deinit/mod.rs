@@ -62,10 +62,6 @@ pub struct DeinitReport {
 }
 
 /// Removes git-colony; in a dry run, only plans that.
-///
-/// # Errors
-/// `kept-files` if files that were moved aside would be deleted without `force`, which a dry run
-/// only reports; `locked`, `recovery-needed`; `io`. Only the last may leave changes.
 pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if !session.is_dry() {
         recover_first(session)?;

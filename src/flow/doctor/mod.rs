@@ -56,9 +56,6 @@ impl Check {
 }
 
 /// Checks everything, changes nothing.
-///
-/// # Errors
-/// `repository-broken`, `interrupted`.
 pub fn doctor(session: &Session, depth: Depth) -> Result<DoctorReport> {
     let (git, usable) = versions::git(session);
     let mut checks = vec![git];

@@ -69,9 +69,6 @@ pub struct FleetReport {
 }
 
 /// Collects the state of all agents and forks, changes nothing.
-///
-/// # Errors
-/// `repository-broken`, `git-failed`, `interrupted`.
 pub fn fleet(session: &Session) -> Result<FleetReport> {
     let repo = &session.repo;
     let Desk { scan, forks, matrix, locks, mut rows } = Desk::look(session)?;

@@ -29,9 +29,6 @@ pub(super) fn outlook(outlook: &Outlook, publication: Publication, files: usize)
 }
 
 /// Rewrites history after everything is configured; a failure then is part of the report.
-///
-/// # Errors
-/// `interrupted`, `repository-broken`.
 pub(super) fn migrate(
     session: &Session,
     publication: Publication,

@@ -142,11 +142,6 @@ pub struct InitReport {
 }
 
 /// Sets a repository up; in a dry run, only plans that. Existing files are kept.
-///
-/// # Errors
-/// `hooks-in-the-way`, `manifest-invalid`, `uncommitted-edits`, `path-in-the-way`, those of
-/// [`scaffold::commit_files`], and if history is to be rewritten those of the migration; none of
-/// them changes anything.
 pub fn init(session: &Session, request: &Request) -> Result<InitReport> {
     let outlook =
         request.migrate.map(|_| migrate::check(session, &attributes::endings())).transpose()?;

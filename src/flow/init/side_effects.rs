@@ -58,9 +58,6 @@ pub(super) fn were_shown(session: &Session, lines: &[String]) -> Result<bool> {
 }
 
 /// Records that proposed lines were printed, so that the next run need not do so again.
-///
-/// # Errors
-/// `io`, `no-space`.
 pub(super) fn note_shown(session: &Session, lines: &[String]) -> Result<()> {
     if lines.is_empty() || were_shown(session, lines)? {
         return Ok(());
@@ -71,9 +68,6 @@ pub(super) fn note_shown(session: &Session, lines: &[String]) -> Result<()> {
 }
 
 /// Deletes the record of printed lines.
-///
-/// # Errors
-/// `io`.
 pub fn forget_shown(session: &Session) -> Result<()> {
     atomic::remove_file(&shown_note(session))
 }
@@ -97,9 +91,6 @@ pub(super) fn unused_flags(session: &Session, request: &Request) -> Result<Vec<&
 ///
 /// Git reads a file of the same second again, and would find that it differs from the output of the
 /// new filter.
-///
-/// # Errors
-/// `interrupted`.
 pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
     const MAX_WAIT: Duration = Duration::from_millis(1_050);
     const POLL_INTERVAL: Duration = Duration::from_millis(25);
@@ -122,9 +113,6 @@ pub(super) fn outlast(session: &Session, paths: &[RepoPath]) -> Result<()> {
 }
 
 /// Removes the hooks that were installed for git-lfs, even after an interrupt.
-///
-/// # Errors
-/// `locked`, `io`.
 pub(super) fn take_hooks_out(undisturbed: &World) -> Result<()> {
     let session = Session::open(undisturbed.clone(), &Flags::default(), ObjectWrites::Durable)?;
     if hooks::install::is_recorded(&session, Target::Git) {

@@ -43,10 +43,6 @@ pub struct Acquisition {
 
 /// Commits the files below a directory, each with a file that names its origin, and ingests them. Files that are
 /// committed already are only ingested. In a dry run, says which would be committed.
-///
-/// # Errors
-/// `path-in-the-way` for a path with other content, `path-not-found`, `invalid-value` for symlinks, likely secrets and
-/// too many files; `scope-violation`, and those of [`scaffold::commit_files`] and [`super::ingest`].
 pub fn acquire(session: &Session, wanted: &Acquisition) -> Result<IngestReport> {
     check_uri(&wanted.source_uri)?;
     let mut found = Found::default();

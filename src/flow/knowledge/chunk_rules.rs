@@ -22,9 +22,6 @@ pub(in crate::flow) struct Rules {
 
 impl Rules {
     /// Reads a map whose rows are resolved.
-    ///
-    /// # Errors
-    /// `map-invalid`.
     pub(in crate::flow) fn of(session: &Session, rows: &Rows) -> Result<Rules> {
         let resolved = rows.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref().ok());
         let literature = resolved

@@ -71,10 +71,6 @@ pub struct ClearReport {
 }
 
 /// Deletes the records of documents; in a dry run, says which.
-///
-/// # Errors
-/// `source-not-found` for a document that the knowledge base does not have, `usage` for a row that the map does not
-/// have, `map-invalid`; `read-only-clone`, `locked`, `ref-moved`, `no-space`, `io`.
 pub fn clear(session: &Session, choice: &Choice) -> Result<ClearReport> {
     session.refuse_reader()?;
     shared::refresh(session);

@@ -41,9 +41,6 @@ pub(super) enum Chosen {
 }
 
 /// Finds the documents, by path.
-///
-/// # Errors
-/// `path-not-found`, `tree-too-large`, `object-missing`, `interrupted`.
 pub(super) fn find(
     session: &Session,
     commit: Oid,

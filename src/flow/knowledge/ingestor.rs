@@ -82,9 +82,6 @@ impl<'a> Ingestor<'a> {
     }
 
     /// Makes the record of a document, unless it has it already.
-    ///
-    /// # Errors
-    /// `interrupted`, `no-space`, `io`: those that concern more than this document.
     pub(super) fn take(&mut self, document: &Document) -> Result<()> {
         self.session.world.interrupt.check()?;
         let outcome = match self.job(document) {
@@ -98,9 +95,6 @@ impl<'a> Ingestor<'a> {
 
     /// Deletes the records of documents that the branch has deleted; a document that a row does not route any more
     /// keeps its own.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub(super) fn retire(&mut self, documents: &[Document]) -> Result<()> {
         let tree = self.session.repo.tree_of(Some(self.commit))?;
         let is_routed = |path: &RepoPath| {

@@ -62,9 +62,6 @@ pub struct KnowledgeReport {
 }
 
 /// Lists the documents of the knowledge base.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<KnowledgeReport> {
     shared::refresh(session);
     let repo = &session.repo;

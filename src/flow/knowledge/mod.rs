@@ -175,10 +175,6 @@ impl SourceOutcome {
 }
 
 /// Ingests documents; in a dry run, says what it would do.
-///
-/// # Errors
-/// `path-not-found` for a path that the commit does not have, `map-invalid`, `tree-too-large`, `interrupted`;
-/// `read-only-clone`, `locked`, `ref-moved`, `no-space`, `io`. None of them has changed anything.
 pub fn ingest(session: &Session, request: &Request) -> Result<IngestReport> {
     session.refuse_reader()?;
     shared::refresh(session);
@@ -221,9 +217,6 @@ struct Done {
 
 /// Ingests what the rows of a map route to the knowledge base, at the commit that was mapped. The scopes are mapped
 /// already: a failure is only reported.
-///
-/// # Errors
-/// `interrupted`.
 pub(in crate::flow) fn ingest_routed(
     session: &Session,
     rows: &Rows,

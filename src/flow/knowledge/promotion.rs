@@ -66,10 +66,6 @@ pub struct PromotionReport {
 }
 
 /// Moves files and directories of HEAD; in a dry run, says what would change.
-///
-/// # Errors
-/// `map-not-editable` with the wanted changes, `map-invalid`, `path-not-found`, `uncommitted-edits`,
-/// `scope-violation`, and those of [`scaffold::commit_files`].
 pub fn route(
     session: &Session,
     direction: Direction,

@@ -30,9 +30,6 @@ impl<'a> Retirement<'a> {
     }
 
     /// Returns `true` if a record can be deleted.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub(super) fn is_over(&mut self, record: &SourceRecord) -> Result<bool> {
         if !self.is_of_this_branch(record.commit)? {
             return Ok(false);
@@ -41,9 +38,6 @@ impl<'a> Retirement<'a> {
     }
 
     /// Returns `true` if no branch that is known here has the content of a record at its path.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub(super) fn is_unused(&self, record: &SourceRecord) -> Result<bool> {
         for tree in self.trees()? {
             let entry = self.repo.leaf_in(*tree, &record.path)?;

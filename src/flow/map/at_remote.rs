@@ -40,9 +40,6 @@ pub struct AtRemote {
 impl ByUrl {
     /// Finds the repository. A branch or a commit that it does not have is an error, and is never
     /// replaced by another one; `command` is the one to try again, up to the URL.
-    ///
-    /// # Errors
-    /// `url-refused`, `offline`, `revision-not-found`, and those of the network.
     pub fn find(&self, session: &Session, command: &str) -> Result<AtRemote> {
         let url = RemoteUrl::parse(&self.url, Provenance::User, &session.world.cwd)?;
         let hubs = Hubs::new(session, self.network);

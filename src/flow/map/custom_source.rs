@@ -46,10 +46,6 @@ pub(super) struct Made {
 }
 
 /// Returns the records of a row; runs the command if something has changed since it ran.
-///
-/// # Errors
-/// `source-failed` with the outcome in `detail`; `source-not-run`; `interrupted`, `no-space`, `io`,
-/// `ref-moved`, `locked`.
 pub(super) fn make(
     session: &Session,
     row: &ResolvedRow,

@@ -81,10 +81,6 @@ struct Source {
 }
 
 /// Maps a blackboard.
-///
-/// # Errors
-/// `key-not-found` if it has never had a key; `invalid-value` for a scope of something else, and
-/// those of [`Board::open`] and [`map::map`].
 pub fn map(session: &Session, request: &Request) -> Result<MapBlackboardReport> {
     shared::refresh(session);
     let source = read(session, &request.scope)?;

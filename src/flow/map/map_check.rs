@@ -17,9 +17,6 @@ use crate::store::Session;
 use crate::store::yaml_problem::{YamlProblem, in_order};
 
 /// Checks a map. The file on disk is compared with the index: a staged submodule counts.
-///
-/// # Errors
-/// `revision-not-found`, `object-missing`, `interrupted`; those of the network for another repository.
 pub fn check(session: &Session, map: &MapOf) -> Result<MapCheckReport> {
     map_home::look(session, map, check_at)
 }

@@ -91,9 +91,6 @@ struct Mapped {
 }
 
 /// Compares two revisions of the map and of its sources.
-///
-/// # Errors
-/// `revision-not-found`, `map-invalid`, `manifest-invalid`, `interrupted`, `cache-unusable`.
 pub fn diff(session: &Session, a: &str, b: &str) -> Result<MapDiffReport> {
     let mut cuts = UserCache::open(&session.world, UserCacheKind::Cuts);
     let (mut a, mut b) = (side(session, a, &mut cuts)?, side(session, b, &mut cuts)?);

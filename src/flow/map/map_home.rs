@@ -42,9 +42,6 @@ pub(super) struct Home<'a> {
 }
 
 /// Looks at a map. Another repository is fetched first, if that is possible.
-///
-/// # Errors
-/// As [`ByUrl::find`], and those of `look`.
 pub(super) fn look<T>(
     session: &Session,
     map: &MapOf,
@@ -61,10 +58,6 @@ pub(super) fn look<T>(
 
 impl OtherRepository {
     /// Opens the repository for reading.
-    ///
-    /// # Errors
-    /// As [`ByUrl::find`]; `repository-broken`, `object-missing`; `invalid-value` for the user's
-    /// configuration.
     pub(super) fn open(session: &Session, by_url: &ByUrl) -> Result<OtherRepository> {
         let found = by_url.find(session, "git colony map --url")?;
         let repo = BareRepo::open(&found.place)?.to_read()?;
@@ -107,9 +100,6 @@ impl<'a> Home<'a> {
     }
 
     /// Returns its remote.
-    ///
-    /// # Errors
-    /// `url-refused`.
     pub(super) fn origin(&self) -> Result<Option<RemoteUrl>> {
         match self.other {
             Some(other) => Ok(Some(other.found.url.clone())),
@@ -128,9 +118,6 @@ impl<'a> Home<'a> {
     }
 
     /// Reads its map; an invalid one is an error.
-    ///
-    /// # Errors
-    /// As [`load::require`].
     pub(super) fn require_map(&self) -> Result<RepoMap> {
         let map = load::require(self.repo(), &self.state);
         let Some(other) = self.other else { return map };

@@ -11,9 +11,6 @@ use crate::store::Session;
 use crate::store::cache::page_table::PageTable;
 
 /// Maps the rows of HEAD. A row that cannot be mapped has no pages.
-///
-/// # Errors
-/// As [`map_rows::resolve`]; `interrupted`.
 pub(in crate::flow) fn table(session: &Session, worktree: &str) -> Result<PageTable> {
     let request = Request::offline(MapState::Head);
     let rows = map_rows::resolve(session, &request)?;

@@ -15,9 +15,6 @@ use crate::store::yaml_problem::YamlProblem;
 const MAX_NAMED: usize = 3;
 
 /// Returns a warning for each pair of rows that overlap in files of the commit, else of HEAD.
-///
-/// # Errors
-/// `object-missing`, `interrupted`.
 pub(super) fn find(home: &Home<'_>, commit: Option<Oid>, read: &Read) -> Result<Vec<YamlProblem>> {
     let Some(map) = &read.map else {
         return Ok(Vec::new());

@@ -93,9 +93,6 @@ pub struct MapArguments {
 }
 
 /// Returns the rows as they would be mapped.
-///
-/// # Errors
-/// As [`map_rows::resolve`].
 pub fn preview(session: &Session, request: &Request) -> Result<PreviewReport> {
     let resolved = map_rows::resolve(session, request)?;
     let tokenizer = &resolved.settings.tokenizer;

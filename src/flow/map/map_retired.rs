@@ -45,9 +45,6 @@ pub(in crate::flow) struct Retirement {
 
 impl Retirement {
     /// Finds the scopes without a row. `mapped` are the scopes of the rows.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `repository-broken`.
     pub(in crate::flow) fn plan(
         session: &Session,
         request: &Request,
@@ -95,9 +92,6 @@ impl Retirement {
     }
 
     /// Deletes the pages of the scopes, once their records are removed; a dry run only reports them.
-    ///
-    /// # Errors
-    /// `cache-unusable`, and those of [`keep_alive`].
     pub(in crate::flow) fn carry_out(self, session: &Session) -> Result<Vec<RetiredScope>> {
         for scope in &self.scopes {
             pages::forget(session, &scope.scope_id)?;

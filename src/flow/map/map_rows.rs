@@ -94,10 +94,6 @@ pub struct Rows {
 }
 
 /// Reads the map and resolves its rows. One that fails stops no other.
-///
-/// # Errors
-/// `map-invalid`, `manifest-invalid`, `revision-not-found`, `invalid-value`; `usage` for a name that no
-/// row has.
 pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
     let Some(by_url) = &request.by_url else {
         return resolve_at(session, request, None);
@@ -116,9 +112,6 @@ pub fn resolve(session: &Session, request: &Request) -> Result<Rows> {
 
 /// Does the same, with a commit of the working tree in place of the current branch for a row that
 /// [`takes_worktree`]. Nothing is fetched then.
-///
-/// # Errors
-/// As [`resolve()`].
 pub fn resolve_at(session: &Session, request: &Request, uncommitted: Option<Oid>) -> Result<Rows> {
     let home = Home::here(session, &request.state);
     let (place, _) = request.state.place(&session.repo)?;

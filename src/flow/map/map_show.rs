@@ -6,9 +6,6 @@ use crate::model::Result;
 use crate::store::Session;
 
 /// Shows a map.
-///
-/// # Errors
-/// As [`show::show`]; those of the network for another repository.
 pub fn show(session: &Session, map: &MapOf) -> Result<MapShowReport> {
     map_home::look(session, map, |home| {
         Ok(MapShowReport { origin_url: home.url(), ..show::show(home.repo(), &home.state)? })

@@ -35,9 +35,6 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Finds the scopes that rows must not take.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`, `url-refused`, `manifest-invalid`.
     pub(super) fn by_others(session: &Session, request: &Request, rows: &Rows) -> Result<Taken> {
         let Some(map_of) = &rows.map_of else {
             return Ok(Taken::default());
@@ -73,9 +70,6 @@ impl Taken {
 
     /// Refuses a scope of another repository. A user who names the beginning of scope ids replaces
     /// those of a third one on purpose.
-    ///
-    /// # Errors
-    /// `invalid-value`.
     pub(super) fn refuse(&self, scope_id: &str) -> Result<()> {
         let known = self.own.get(scope_id);
         let from = match known.map(|record| (&record.map_of, record.is_of_no_map())) {

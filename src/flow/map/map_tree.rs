@@ -20,9 +20,6 @@ use crate::store::settings::MapSettings;
 use crate::text::tokenizer::Tokenizer;
 
 /// Returns the tree of a state.
-///
-/// # Errors
-/// `revision-not-found`, `object-missing`; those of the network for another repository.
 pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
     map_home::look(session, map, |home| {
         let (_, commit) = home.state.place(home.repo())?;
@@ -33,9 +30,6 @@ pub fn list(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport
 /// Returns the tree of a state, with the tokens of each file and each directory: as counted for
 /// the first scope that maps the file at this commit, else with the settings in effect. A file that
 /// no page can hold has none.
-///
-/// # Errors
-/// As [`list`]; `interrupted`, `cache-unusable`.
 pub fn tree(session: &Session, map: &MapOf, bounds: Bounds) -> Result<TreeReport> {
     map_home::look(session, map, |home| {
         let (_, commit) = home.state.place(home.repo())?;

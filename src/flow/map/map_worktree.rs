@@ -29,9 +29,6 @@ use crate::text::tokenizer::Tokenizer;
 pub(in crate::flow) const FOLLOWS: &str = "worktree:";
 
 /// Maps the rows that the current branch has, with the files of the working tree.
-///
-/// # Errors
-/// As [`super::map`]; `filter-failed` for a file that cannot be read as git would.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let found = uncommitted::look(session)?;
     let mut rows = map_rows::resolve_at(session, request, Some(found.commit))?;

@@ -82,9 +82,6 @@ pub struct MapReport {
 }
 
 /// Maps the rows.
-///
-/// # Errors
-/// As [`map_rows::resolve`]; `interrupted`, `cache-unusable`, `ref-moved`, `locked`, `no-space`, `io`.
 pub fn map(session: &Session, request: &Request) -> Result<MapReport> {
     let mut rows = map_rows::resolve(session, request)?;
     let dry_run = !session.repo.keeps_objects();

@@ -19,9 +19,6 @@ const MAX_BASE_BYTES: usize = 512;
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// Returns the beginning of scope ids: the same in every clone of a repository.
-///
-/// # Errors
-/// `invalid-value`, `manifest-invalid`, `object-missing`.
 pub(super) fn base_of(
     home: &Home<'_>,
     named: Option<&String>,
@@ -47,9 +44,6 @@ pub(super) fn base_of(
 }
 
 /// Returns the mapped scopes whose ids would change with this name of the colony.
-///
-/// # Errors
-/// `manifest-invalid`, `repository-broken`, `object-missing`.
 pub(in crate::flow) fn renamed_by(session: &Session, colony: &str) -> Result<Vec<String>> {
     let ids = scopes::recorded_ids(&session.repo)?;
     let Some(commit) = session.repo.head()?.commit().filter(|_| !ids.is_empty()) else {
@@ -77,9 +71,6 @@ fn first_commit(home: &Home<'_>, commit: Oid) -> Result<Oid> {
 }
 
 /// Refuses a text that cannot be the id of a scope, or the beginning of one.
-///
-/// # Errors
-/// `invalid-value`.
 pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
     if base.trim().is_empty() || base.len() > MAX_BASE_BYTES || base.contains(char::is_control) {
         let message = format!(
@@ -93,9 +84,6 @@ pub(in crate::flow) fn checked(base: &str, place: &str) -> Result<String> {
 }
 
 /// Reads the manifest of a commit.
-///
-/// # Errors
-/// `manifest-invalid`, `object-missing`.
 pub(in crate::flow) fn manifest_of(session: &Session, commit: Oid) -> Result<Option<Manifest>> {
     manifest_in(&session.repo, commit)
 }

@@ -26,10 +26,6 @@ pub enum Since {
 }
 
 /// Aborts an unpublished migration: every ref gets its old value. In a dry run, only plans that.
-///
-/// # Errors
-/// `nothing-to-resolve`; `branch-protected`, unless this clone followed the migration; `external-change` if there
-/// are commits since; `published-commits`.
 pub fn abort(session: &Session, since: Since) -> Result<MigrateReport> {
     let _lock = lock(session)?;
     let has_begun = was_cut_off(&session.repo)?;

@@ -34,9 +34,6 @@ pub(super) enum Goal<'a> {
 
 /// Refuses if anything prevents the migration; several findings become one error, with the others
 /// in its details.
-///
-/// # Errors
-/// `operation-in-progress`, `uncommitted-edits`, `unmerged-paths`, `left-behind`.
 pub(super) fn refuse(
     session: &Session,
     refs: &[FoundRef],
@@ -89,9 +86,6 @@ pub(super) fn refuse(
 }
 
 /// Refuses a repository without its complete history.
-///
-/// # Errors
-/// `unsupported`.
 pub(super) fn refuse_incomplete(repo: &Repo) -> Result<()> {
     let wanted = "cannot migrate to git-lfs: the history of this repository is incomplete";
     if repo.common_dir().join("shallow").exists() {

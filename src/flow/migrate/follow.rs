@@ -28,9 +28,6 @@ pub(super) struct Follows {
 
 /// Finds migrations that a remote has and this repository does not, and that branches here predate.
 /// Fetches their records; no ref of the user moves.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`, and network errors.
 pub(super) fn find(
     session: &Session,
     remote: &Remote<'_>,
@@ -70,9 +67,6 @@ fn is_on_old(repo: &Repo) -> Result<bool> {
 
 /// Finds, in a clone of ours, migrations that a checkout of a person has published in the hub, and
 /// that branches here predate.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`; `hub-missing`.
 pub(super) fn find_heard(session: &Session) -> Result<Option<Follows>> {
     let repo = &session.repo;
     gather::gather(session)?;
@@ -85,9 +79,6 @@ pub(super) fn find_heard(session: &Session) -> Result<Option<Follows>> {
 }
 
 /// Returns `true` if a branch here predates a migration.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub(super) fn has_old_branch(repo: &Repo, map: &ObjectMap) -> Result<bool> {
     for branch in repo.refs_below("refs/heads/")? {
         if migration::is_old(repo, map, branch.id)? {
@@ -98,9 +89,6 @@ pub(super) fn has_old_branch(repo: &Repo, map: &ObjectMap) -> Result<bool> {
 }
 
 /// Refuses to sync with a remote that does not have the new history yet.
-///
-/// # Errors
-/// `history-rewritten`, `repository-broken`.
 pub fn refuse_unpublished(session: &Session, remote: &Remote<'_>) -> Result<()> {
     let Some((journal, _)) = super::unfinished(&session.repo)? else {
         return Ok(());
@@ -143,9 +131,6 @@ pub(super) fn not_arrived(remote: &str) -> Error {
 
 /// Returns `true` if a ref of a remote would make this clone follow a migration; a ref that was not
 /// fetched yet may do so.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`, and network errors.
 pub fn would_follow(
     session: &Session,
     remote: &Remote<'_>,
@@ -163,17 +148,11 @@ pub fn would_follow(
 }
 
 /// Returns `true` if this clone followed a migration that was aborted, as far as it knows.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub fn would_give_up(session: &Session) -> Result<bool> {
     migration::was_undone(&session.repo)
 }
 
 /// Undoes a migration that this clone followed, if the checkout that made it has aborted it.
-///
-/// # Errors
-/// As [`super::abort()`].
 pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
     gather::gather(session)?;
     if !migration::was_undone(&session.repo)? {
@@ -183,9 +162,6 @@ pub fn give_up(session: &Session) -> Result<Option<super::MigrateReport>> {
 }
 
 /// Refuses to continue if the remote has a migration that branches here predate.
-///
-/// # Errors
-/// `history-rewritten`, and network errors.
 pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<Oid>) -> Result<()> {
     let name = RefName::from(ref_names::MIGRATIONS);
     let theirs: Vec<_> =
@@ -198,9 +174,6 @@ pub fn refuse_rewritten(session: &Session, remote: &Remote<'_>, theirs: Option<O
 
 /// Refuses to push histories from before a migration on the remote, known here or not. An
 /// unreachable remote stops nothing: the push itself fails then.
-///
-/// # Errors
-/// `history-rewritten`; `newer-format`, `repository-broken`.
 pub fn refuse_pushed(session: &Session, remote: &str, pushed: &[Oid]) -> Result<()> {
     let repo = &session.repo;
     let name = RefName::from(ref_names::MIGRATIONS);

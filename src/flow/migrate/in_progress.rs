@@ -49,9 +49,6 @@ const WAY_ON: &str = "git colony lfs migrate --continue";
 pub const WAY_BACK: &str = "git colony lfs migrate --abort";
 
 /// Finds a migration that has not ended.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub fn under_way(repo: &Repo) -> Result<Option<UnderWay>> {
     if migration::is_at_work(repo) {
         return Ok(Some(UnderWay {

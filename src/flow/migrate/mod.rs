@@ -97,11 +97,6 @@ pub enum Start {
 
 /// Moves committed large files to git-lfs, or continues a migration; in a dry run, lists the refs
 /// of the remote and only plans that.
-///
-/// # Errors
-/// `lfs-not-installed`, `hooks-in-the-way`, `no-lfs-patterns`, `left-behind`, `uncommitted-edits`,
-/// `unsupported`, `ref-moved`, `nothing-to-resolve`: then nothing has changed. If the remote is
-/// unreachable afterward, or refuses, that is not an error but part of the report.
 pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
     session.refuse_reader()?;
     require_git_lfs(session)?;
@@ -137,9 +132,6 @@ pub fn migrate(session: &Session, request: Request) -> Result<MigrateReport> {
 }
 
 /// Follows a published migration, if there is one to follow.
-///
-/// # Errors
-/// As [`migrate`].
 pub fn follow(session: &Session) -> Result<Option<MigrateReport>> {
     let of_remote = match Remote::find(&session.repo, &session.world, REMOTE) {
         Ok(remote) => {

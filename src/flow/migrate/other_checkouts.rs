@@ -15,9 +15,6 @@ use super::checks::is_within;
 
 /// Finds branches of other checkouts with commits that are not in the history to be rewritten, and
 /// not in an earlier rewritten one; one finding for each checkout.
-///
-/// # Errors
-/// `hub-missing`, `repository-broken`.
 pub(super) fn unpublished(session: &Session, refs: &[FoundRef]) -> Result<Vec<Error>> {
     let Some(member) = &session.membership else {
         return Ok(Vec::new());

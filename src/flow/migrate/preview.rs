@@ -26,9 +26,6 @@ pub enum Outlook {
 
 /// Refuses if a migration with more git-lfs patterns, those for these name endings, would fail.
 /// Changes nothing.
-///
-/// # Errors
-/// As [`super::migrate`], but for `no-lfs-patterns`.
 pub fn check(session: &Session, endings: &[String]) -> Result<Outlook> {
     require_git_lfs(session)?;
     if to_go_on_with(session, Start::Anywhere)?.is_some() {

@@ -30,9 +30,6 @@ pub(super) fn is_tag(name: &RefName) -> bool {
 }
 
 /// Lists the refs of the remote that a migration may move.
-///
-/// # Errors
-/// Network errors.
 pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
     let listed = remote.list(|name| {
         is_history(name)
@@ -45,9 +42,6 @@ pub(super) fn recorded(remote: &Remote<'_>) -> Result<Vec<RemoteRef>> {
 
 /// Lists the refs of a remote that were not there when history was rewritten: all of them must
 /// equal the local ones at that time.
-///
-/// # Errors
-/// `ref-moved` for any other; network errors.
 pub(super) fn as_before(
     session: &Session,
     remote: &Remote<'_>,
@@ -70,9 +64,6 @@ pub(super) fn as_before(
 
 /// Lists the refs to move on the remote: those that differ from the local ones, the branch that is
 /// checked out, and the map of the commits.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefChange>> {
     let repo = &session.repo;
     let mut wanted: BTreeMap<RefName, Option<Oid>> = BTreeMap::new();
@@ -100,9 +91,6 @@ pub(super) fn plan(session: &Session, before: &[RemoteRef]) -> Result<Vec<RefCha
 
 /// Publishes: first the large files, then every ref together; then the server is asked whether it
 /// has all large files. Objects that it has are not sent. Returns the refs that moved there.
-///
-/// # Errors
-/// `remote-moved` if another push has moved a ref since; `lfs-missing`; network errors.
 pub(super) fn publish(
     session: &Session,
     remote: &Remote<'_>,
@@ -210,9 +198,6 @@ fn agree(session: &Session, remote: &Remote<'_>, changes: &[RefChange]) -> Resul
 }
 
 /// Moves refs of ours.
-///
-/// # Errors
-/// `ref-moved`, `locked`.
 pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> {
     let who = session.record_signature();
     let why = ReflogReason { text: "colony: lfs migrate", who: &who, operation: "lfs-migrate" };

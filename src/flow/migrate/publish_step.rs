@@ -13,9 +13,6 @@ use super::report::MigrateReport;
 use super::{REMOTE, follow, publication, remote_side, unfinished};
 
 /// Refuses to publish protected branches, for an agent. A follower publishes nothing.
-///
-/// # Errors
-/// `branch-protected`; nothing has changed.
 pub(super) fn require_unprotected(session: &Session, journal: &Journal) -> Result<()> {
     if journal.is_followed {
         return Ok(());

@@ -124,9 +124,6 @@ pub(super) struct NewHistory<'a> {
 /// Refuses if the remote has a history from which the new one under that name was not made: it was
 /// not migrated elsewhere, it is another one. A local history under another name may be rewritten,
 /// and not published.
-///
-/// # Errors
-/// `left-behind`, `git-failed`.
 pub(super) fn refuse_ahead(
     session: &Session,
     new: &NewHistory<'_>,
@@ -183,9 +180,6 @@ pub(super) fn bring_along(remote: &str, name: &RefName, tip: Oid) -> String {
 
 /// Refuses to overwrite commits of a remote that were rewritten here under another name, and are
 /// not in the published history.
-///
-/// # Errors
-/// `left-behind`, `repository-broken`.
 pub(super) fn refuse_unmerged(
     session: &Session,
     remote: &str,
@@ -219,9 +213,6 @@ pub(super) fn refuse_unmerged(
 
 /// Refuses if a remote has branches from before a migration that is known here: another push
 /// restored them.
-///
-/// # Errors
-/// `history-rewritten`, `repository-broken`.
 pub fn refuse_come_back(
     session: &Session,
     remote: &Remote<'_>,
@@ -277,9 +268,6 @@ fn way_to_new(
 }
 
 /// Lists the remote branches, as last fetched, from before a migration.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn come_back(repo: &Repo) -> Result<Vec<(String, String)>> {
     let map = migration::known(repo)?;
     if map.is_empty() {

@@ -36,9 +36,6 @@ fn journal(repo: &Repo) -> Result<Option<Oid>> {
 
 impl Begun {
     /// Records the current configuration; after an interrupted migration, that before it.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub(super) fn note(session: &Session) -> Result<Begun> {
         if let Some(begun) = Begun::find(&session.repo)? {
             return Ok(begun);
@@ -62,9 +59,6 @@ impl Begun {
     }
 
     /// Records that the migration has ended.
-    ///
-    /// # Errors
-    /// `io`.
     pub(super) fn forget(repo: &Repo) -> Result<()> {
         atomic::remove_file(&path(repo))
     }

@@ -49,9 +49,6 @@ impl Look {
     }
 
     /// Examines everything, and refuses if anything prevents the migration.
-    ///
-    /// # Errors
-    /// As [`super::migrate`].
     pub(super) fn take(session: &Session) -> Result<Look> {
         let look = Look::at(session, &[])?;
         match look.no_patterns {
@@ -62,9 +59,6 @@ impl Look {
 
     /// Examines everything before more patterns are written, those for these name endings, and
     /// refuses in the same cases.
-    ///
-    /// # Errors
-    /// As [`super::migrate`], but for `no-lfs-patterns`.
     pub(super) fn before_patterns(session: &Session, endings: &[String]) -> Result<Look> {
         Look::at(session, endings)
     }
@@ -114,9 +108,6 @@ impl Look {
 
     /// Makes sure that git-lfs has processed everything: if one of its git processes is killed, it
     /// takes the partial output for all, and succeeds.
-    ///
-    /// # Errors
-    /// `git-failed`; `object-missing`, `interrupted`.
     pub(super) fn refuse_partial(
         &self,
         session: &Session,
@@ -136,9 +127,6 @@ impl Look {
     }
 
     /// Counts the files of HEAD that move to git-lfs.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub(super) fn files(&self, session: &Session) -> Result<usize> {
         let head = session.repo.head()?.commit();
         unconverted::count(session, session.repo.tree_of(head)?, &self.patterns)

@@ -19,9 +19,6 @@ pub(super) fn is_of_no_commit(repo: &Repo, id: Oid) -> bool {
 }
 
 /// Returns `true` if a ref of the remote, and the local one, cannot be moved by a migration.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn stays(repo: &Repo, name: &RefName, theirs: Oid) -> Result<bool> {
     if !is_history(name) {
         return Ok(false);
@@ -33,9 +30,6 @@ pub(super) fn stays(repo: &Repo, name: &RefName, theirs: Oid) -> Result<bool> {
 
 /// Fetches the unknown tags of the remote: their names do not show their objects. They get names of
 /// ours.
-///
-/// # Errors
-/// Network errors.
 pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRef]) -> Result<()> {
     let is_unknown =
         |found: &&RemoteRef| is_tag(&found.name) && repo.object_size(found.id).is_none();
@@ -49,9 +43,6 @@ pub(super) fn fetch_unknown(repo: &Repo, remote: &Remote<'_>, theirs: &[RemoteRe
 }
 
 /// Returns the note that lists the tags that stay; `None` if there are none.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn note(repo: &Repo, ours: &[FoundRef], theirs: &[RemoteRef]) -> Result<Option<String>> {
     let mut names = Vec::new();
     let of_remote = theirs.iter().map(|found| (&found.name, found.id));

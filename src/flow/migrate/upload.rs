@@ -22,9 +22,6 @@ pub(super) struct LargeFiles {
 
 impl LargeFiles {
     /// Finds those of the published refs.
-    ///
-    /// # Errors
-    /// `git-failed`, `interrupted`.
     pub(super) fn find(session: &Session, changes: &[RefChange]) -> Result<LargeFiles> {
         // Records have the commits they are about as parents, too.
         let tips: Vec<Oid> = changes.iter().filter_map(|change| change.new).collect();
@@ -40,9 +37,6 @@ impl LargeFiles {
     }
 
     /// Sends the missing ones to the server. Succeeds only if the server has all of them.
-    ///
-    /// # Errors
-    /// `lfs-missing`; network errors.
     pub(super) fn bring(&self, remote: &Remote<'_>) -> Result<()> {
         match &self.oids {
             Some(oids) => remote.upload_objects(oids),
@@ -51,9 +45,6 @@ impl LargeFiles {
     }
 
     /// Returns the remaining uploads for the git-lfs hook.
-    ///
-    /// # Errors
-    /// `git-failed`, `repository-broken`.
     pub(super) fn uploads(&self, session: &Session) -> Result<Uploads> {
         let is_spared = || hooks::push_only_uploads(&session.repo, &session.world);
         Ok(if self.oids.is_some() && is_spared()? { Uploads::Done } else { Uploads::ByHook })

@@ -60,9 +60,6 @@ pub(super) struct Opened {
 
 impl Opened {
     /// Finds a page of the scopes by its id or an abbreviation.
-    ///
-    /// # Errors
-    /// As [`listing::find`].
     pub(super) fn find(&self, id: &str) -> Result<(ScopeRow, Page)> {
         listing::find(&self.table, &self.scopes, id)
     }
@@ -110,9 +107,6 @@ fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
 }
 
 /// Marks scopes of this worktree as stale, with those of their uncommitted files.
-///
-/// # Errors
-/// `cache-unusable`, `locked`.
 pub(super) fn invalidate(session: &Session, scopes: &[String]) -> Result<()> {
     if !PageTable::exists(&session.repo) {
         return Ok(());
@@ -175,9 +169,6 @@ pub(super) fn open(session: &Session, wanted: Option<&str>) -> Result<Opened> {
 }
 
 /// Opens the page table for the scopes of a state of the files, or one of them. If there is none, returns why.
-///
-/// # Errors
-/// `scope-not-found`, `name-ambiguous`, `cache-unusable`.
 pub(super) fn open_wanted(
     session: &Session,
     scope: Option<&str>,
@@ -247,9 +238,6 @@ impl<'a> Freshness<'a> {
 }
 
 /// Lists pages.
-///
-/// # Errors
-/// `scope-not-found`, `cache-unusable`.
 pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
     let mut opened = delete_damaged(session, open(session, None))?;
     let nothing = retain_wanted(session, &mut opened.scopes, filter)?.or(retain_source(
@@ -283,9 +271,6 @@ pub fn list(session: &Session, filter: &Filter) -> Result<PagesReport> {
 }
 
 /// Deletes the pages of a scope; returns `true` if there were any.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn forget(session: &Session, scope_id: &str) -> Result<bool> {
     let Opened { mut table, worktree, scopes } = open_kept(session)?;
     if scopes.iter().all(|scope| scope.scope != scope_id) {

@@ -43,9 +43,6 @@ pub struct PageGraphReport {
 }
 
 /// Makes the graph of a scope, or of all of them, with at most `most` pages.
-///
-/// # Errors
-/// `scope-not-found`, `object-missing`, `interrupted`, `cache-unusable`.
 pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<PageGraphReport> {
     let opened = pages::open(session, scope)?;
     let mut graph = Graph::default();
@@ -77,9 +74,6 @@ pub fn graph(session: &Session, scope: Option<&str>, most: usize) -> Result<Page
 }
 
 /// Finds for each of some pages of a scope the few that are most related to it, the strongest first.
-///
-/// # Errors
-/// As [`graph`].
 pub(in crate::flow) fn neighbors(
     session: &Session,
     table: &PageTable,

@@ -17,9 +17,6 @@ const GENERATED: &str = "linguist-generated";
 
 /// Sets for each record whether its file is generated, from the tree of the mapped commit. If that
 /// commit is missing, the label stays unset.
-///
-/// # Errors
-/// If the repository cannot be opened; `place` is `None` for this one.
 pub(in crate::flow) fn label<'a>(
     session: &Session,
     place: Option<&Path>,
@@ -38,9 +35,6 @@ pub(in crate::flow) fn label<'a>(
 }
 
 /// Does the same for records of a scope.
-///
-/// # Errors
-/// As [`label`].
 pub(in crate::flow) fn label_of_scope<'a>(
     session: &Session,
     scope: &ScopeRow,

@@ -106,9 +106,6 @@ impl Found {
 }
 
 /// Reads pages.
-///
-/// # Errors
-/// `page-not-found`, `scope-not-found`, `object-missing`, `cache-unusable`.
 pub fn show(session: &Session, request: &ShowRequest) -> Result<ShownPages> {
     let mut opened = delete_damaged(session, open(session, None))?;
     let found = match &request.pages {

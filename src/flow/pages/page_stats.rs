@@ -54,9 +54,6 @@ pub struct PageStatsReport {
 }
 
 /// Counts the pages of a scope, or of all.
-///
-/// # Errors
-/// `scope-not-found`, `name-ambiguous`, `cache-unusable`.
 pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport> {
     let (opened, sizes) = sizes(session)?;
     let state = PageState::of(session);
@@ -97,9 +94,6 @@ pub fn stats(session: &Session, wanted: Option<&str>) -> Result<PageStatsReport>
 }
 
 /// Returns the totals of the scopes, which need no page to be read: without bytes, and without the state.
-///
-/// # Errors
-/// `cache-unusable`.
 pub(super) fn sizes(session: &Session) -> Result<(Opened, Vec<ScopeStats>)> {
     let opened = delete_damaged(session, open(session, None))?;
     delete_damaged(session, opened.adds_up())?;

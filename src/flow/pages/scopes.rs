@@ -119,9 +119,6 @@ fn page_facts(session: &Session, record: &ScopeRecord) -> Option<ScopeStats> {
 }
 
 /// Lists the scopes that are mapped.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn list(session: &Session) -> Result<ScopesReport> {
     shared::refresh(session);
     // Without readable pages their state is unknown.
@@ -154,27 +151,18 @@ pub(in crate::flow) fn mapped_ids(repo: &Repo) -> BTreeMap<String, String> {
 }
 
 /// Returns the ids of mapped scopes.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`: an unreadable record must not count as an unmapped scope.
 pub(in crate::flow) fn recorded_ids(repo: &Repo) -> Result<BTreeSet<String>> {
     let records = all_in(repo)?.into_iter();
     Ok(records.flat_map(|(scopes, _)| scopes.records.into_keys()).collect())
 }
 
 /// Returns the records of this worktree, and the shared ones.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(super) fn records(session: &Session) -> Result<Vec<ScopeRecord>> {
     let all = all(session)?.into_iter();
     Ok(all.flat_map(|(scopes, _)| scopes.records.into_values()).collect())
 }
 
 /// Returns the names of the sources of mapped scopes, by id: the row, the URL, the path of the submodule.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(super) fn sources(session: &Session) -> Result<BTreeMap<String, Vec<String>>> {
     let mut sources: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (scopes, _) in all(session)? {
@@ -217,9 +205,6 @@ pub(in crate::flow) fn row_name(names: &BTreeMap<String, String>, scope: &str) -
 
 /// Returns the scopes whose pages never leave a resident set: those that this worktree's mapping pins, and
 /// the shared ones.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(in crate::flow) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
     let records = all(session)?.into_iter().flat_map(|(scopes, _)| scopes.records);
     let pinned = records.filter(|(_, record)| record.config.pinned);
@@ -227,9 +212,6 @@ pub(in crate::flow) fn pinned(session: &Session) -> Result<BTreeSet<String>> {
 }
 
 /// Returns one scope, by its id, the name of its row, or a prefix of the id.
-///
-/// # Errors
-/// `scope-not-found`, `name-ambiguous`.
 pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
     shared::refresh(session);
     let (record, shared) = find(session, id)?;
@@ -255,9 +237,6 @@ pub fn show(session: &Session, id: &str) -> Result<ScopeReport> {
 
 /// Checks whether a scope is mapped. Only a full id counts, so that a script that asks for a scope
 /// gets no answer about another one; the answer adds the scopes that [`show`] would find.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn mapped(session: &Session, id: &str) -> Result<MappedReport> {
     shared::refresh(session);
     let ids = recorded_ids(&session.repo)?;
@@ -295,9 +274,6 @@ fn places_of_records(repo: &Repo) -> Result<Vec<(RefName, bool)>> {
 
 /// Keeps the ids of scopes that have a record, readable or not; `id` returns that of one. One tree is read for
 /// each place of records.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(super) fn retain_recorded<T>(
     repo: &Repo,
     scopes: &mut Vec<T>,

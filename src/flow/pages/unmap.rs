@@ -54,9 +54,6 @@ pub struct UnmapReport {
 
 /// Deletes a mapping, for this worktree and for all clones. The scope is named as for [`super::scopes::show`]; one
 /// with pages here counts, recorded or not.
-///
-/// # Errors
-/// `read-only-clone`, `name-ambiguous`, and those of [`scope_writing::record`].
 pub fn unmap(session: &Session, word: &str) -> Result<UnmapReport> {
     let dry_run = session.is_dry();
     session.refuse_reader()?;

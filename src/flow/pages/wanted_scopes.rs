@@ -9,9 +9,6 @@ use crate::store::Session;
 use crate::store::cache::page_table::ScopeRow;
 
 /// Keeps the scope that a word stands for.
-///
-/// # Errors
-/// `scope-not-found`, `name-ambiguous`.
 pub(super) fn retain_meant(
     session: &Session,
     scopes: &mut Vec<ScopeRow>,
@@ -29,9 +26,6 @@ pub(super) fn retain_meant(
 
 /// Keeps the wanted scopes: unless one is named in full, those of the commit or those of the
 /// working tree. Returns the reason if none is left.
-///
-/// # Errors
-/// As [`retain_meant`].
 pub(super) fn retain_wanted(
     session: &Session,
     scopes: &mut Vec<ScopeRow>,
@@ -68,9 +62,6 @@ pub(super) fn retain_wanted(
 }
 
 /// Keeps the scopes whose source contains a text, in any case. Returns the reason if none is left of some.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(super) fn retain_source(
     session: &Session,
     scopes: &mut Vec<ScopeRow>,

@@ -74,10 +74,6 @@ struct Line {
 /// Lists at most `limit` commits of a fork, branch or agent that the branch it goes to does not have, or of a range
 /// `A..B`; without a name, of the branch that is checked out. Of the target branch itself, and of a revision that
 /// is not a branch and has nothing beyond it, it lists the history.
-///
-/// # Errors
-/// `revision-not-found`, `name-ambiguous`, `checkpoint-ambiguous`, `object-missing`, `repository-broken`; for
-/// `NAME@` also as [`agent_state::find`].
 pub fn log(session: &Session, typed: Option<&str>, limit: usize) -> Result<LogReport> {
     let repo = &session.repo;
     let state = match typed {

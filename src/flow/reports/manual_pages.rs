@@ -34,10 +34,6 @@ pub struct ManualReport {
 }
 
 /// Writes the pages below `to`, or below the prefix of the program.
-///
-/// # Errors
-/// `invalid-value` if the program is not in a `bin`, `path-in-the-way` for a page of another program,
-/// `no-space`, `io`.
 pub fn install(
     world: &World,
     to: Option<&Path>,

@@ -110,9 +110,6 @@ pub struct KeptFile {
 }
 
 /// Lists the operations of this worktree, or of all.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn list(session: &Session, all_worktrees: bool) -> Result<OperationsReport> {
     let log = if all_worktrees {
         Log::read_all(&session.repo)?
@@ -126,9 +123,6 @@ pub fn list(session: &Session, all_worktrees: bool) -> Result<OperationsReport> 
 }
 
 /// Lists the operations of a removed clone, named by its agent or its id, from the hub.
-///
-/// # Errors
-/// `clone-not-found`, `hub-missing`, `repository-broken`.
 pub fn list_removed(session: &Session, name: &str) -> Result<OperationsReport> {
     let (hub, found) = removed(session, name)?;
     let mut log = Log::default();
@@ -157,9 +151,6 @@ fn report(log: &Log, removed: Vec<RemovedClone>) -> OperationsReport {
 }
 
 /// Shows one operation of this worktree.
-///
-/// # Errors
-/// `operation-not-found`.
 pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
     let not_found = || restore_target::not_found(id);
     let places = Places::find(&session.repo)?.ok_or_else(not_found)?;
@@ -168,9 +159,6 @@ pub fn show(session: &Session, id: OperationId) -> Result<OperationReport> {
 }
 
 /// Shows one operation of the newest removed clone with a name, of its main worktree first.
-///
-/// # Errors
-/// `operation-not-found`, and those of [`list_removed`].
 pub fn show_removed(session: &Session, name: &str, id: OperationId) -> Result<OperationReport> {
     let (hub, found) = removed(session, name)?;
     for found in found.iter().take(1) {

@@ -108,9 +108,6 @@ pub struct Health {
 }
 
 /// Examines everything, changes nothing.
-///
-/// # Errors
-/// `repository-broken`, `interrupted`.
 pub fn status(session: &Session) -> Result<StatusReport> {
     let repo = &session.repo;
     let scan = repo.scan(&session.world)?;

@@ -47,9 +47,6 @@ pub struct Branch {
 }
 
 /// Examines every local branch: one walk of the history, no process.
-///
-/// # Errors
-/// `repository-broken`.
 pub fn topology(session: &Session) -> Result<TopologyReport> {
     let repo = &session.repo;
     let found = repo.refs_below(HEADS)?;

@@ -55,9 +55,6 @@ pub(in crate::flow) fn forget_with_clone(inside: &Session, clone: &FoundClone) {
 }
 
 /// Warns where the pinned pages of this worktree, which never leave, take more than half of the budget.
-///
-/// # Errors
-/// `cache-unusable`, `repository-broken`, `object-missing`.
 pub fn warn_of_pins(session: &Session) -> Result<()> {
     let pinned = scopes::pinned(session)?;
     if pinned.is_empty() {
@@ -77,9 +74,6 @@ pub fn warn_of_pins(session: &Session) -> Result<()> {
 }
 
 /// Lists the locks that are held now.
-///
-/// # Errors
-/// When the state cannot be read.
 pub(in crate::flow) fn locks(session: &Session) -> std::result::Result<Vec<LockEntry>, Unusable> {
     let Some(mut state) = State::find(session)? else {
         return Ok(Vec::new());

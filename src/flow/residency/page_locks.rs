@@ -88,9 +88,6 @@ pub struct ExtendReport {
 }
 
 /// Locks pages for some seconds.
-///
-/// # Errors
-/// `cache-unusable`; `invalid-value` for the reason.
 pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> Result<LockReport> {
     check_reason(reason)?;
     let mut report = LockReport { dry_run: session.is_dry(), ..LockReport::default() };
@@ -145,9 +142,6 @@ impl LockReport {
 }
 
 /// Deletes one's own locks on pages.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn unlock(session: &Session, names: &[String]) -> Result<UnlockReport> {
     let mut report = UnlockReport { dry_run: session.is_dry(), ..UnlockReport::default() };
     let mut state = match State::open(session) {
@@ -195,9 +189,6 @@ impl UnlockReport {
 }
 
 /// Extends one's own lock on a page that is still held.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn extend(session: &Session, name: &str, seconds: f64) -> Result<ExtendReport> {
     let mut report = ExtendReport {
         page_id: name.to_owned(),

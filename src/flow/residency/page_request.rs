@@ -81,9 +81,6 @@ pub struct HeldPage {
 
 /// Makes pages resident, and lets others leave where the budget requires it. The fault becomes an event, in vain
 /// or not.
-///
-/// # Errors
-/// `cache-unusable`; `invalid-value` for the lock.
 pub fn request(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
     let report = load(session, request)?;
     if let Some(fault_id) = &report.fault_id {

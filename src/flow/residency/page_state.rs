@@ -91,9 +91,6 @@ impl PageState {
     }
 
     /// Returns the resident pages that the mapping no longer has.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(in crate::flow) fn stale(
         &self,
         session: &Session,

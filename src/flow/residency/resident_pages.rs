@@ -96,9 +96,6 @@ pub enum LeftOutReason {
 }
 
 /// Lists the resident pages of the agent that asks; with a rendering also their text.
-///
-/// # Errors
-/// `cache-unusable`; `state-unusable`.
 pub fn list(session: &Session, rendering: Option<Rendering>) -> Result<ResidentReport> {
     let budget_tokens = session.settings.context_budget_tokens;
     let mut report = ResidentReport {
@@ -231,9 +228,6 @@ fn files_of(page: &Page) -> BTreeSet<&RepoPath> {
 }
 
 /// Returns the pages of a scope that have files of a page that the mapping no longer has.
-///
-/// # Errors
-/// `cache-unusable`.
 pub(in crate::flow) fn successors_of(
     opened: &Opened,
     scope_id: &str,

@@ -110,9 +110,6 @@ impl<'a> Finder<'a> {
     }
 
     /// Finds pages, each once; the state is asked first, since it has the resident and the locked ones.
-    ///
-    /// # Errors
-    /// `cache-unusable`; `state-unusable` while another process holds the state.
     pub(super) fn find(
         &self,
         state: &mut State,
@@ -137,9 +134,6 @@ impl<'a> Finder<'a> {
     }
 
     /// Loads pages again that had been in the state.
-    ///
-    /// # Errors
-    /// As [`Finder::find`].
     pub(super) fn load(
         &self,
         state: &mut State,

@@ -78,9 +78,6 @@ pub(super) struct Candidate {
 }
 
 /// Opens the documents to search, and adds to the index those that it does not have.
-///
-/// # Errors
-/// As [`super::search`].
 pub(super) fn open<'a>(
     session: &'a Session,
     files: &SearchedFiles,
@@ -154,9 +151,6 @@ fn views_of(
 
 impl Searched<'_> {
     /// Ranks the passages that match. Returns at least the best `wanted`, in their order, and the number of all.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`, `object-missing`.
     pub(super) fn rank(&self, query: &Query, wanted: usize) -> Result<(Vec<Ranked>, usize)> {
         let find = |word: &str| self.places(word);
         let is_filtered =
@@ -190,9 +184,6 @@ impl Searched<'_> {
 
     /// Ranks the passages that define what documents use, the best first; those of the documents themselves are left
     /// out.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub(super) fn definitions(&self, documents: &BTreeSet<usize>) -> Result<Vec<Ranked>> {
         let mut used = BTreeSet::new();
         for &document in documents {
@@ -229,9 +220,6 @@ impl Searched<'_> {
     }
 
     /// Returns the positions of the documents at or below a path.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub(super) fn documents_below(&self, path: &RepoPath) -> Result<Vec<usize>> {
         let mut found = Vec::new();
         for position in self.view.positions() {
@@ -245,9 +233,6 @@ impl Searched<'_> {
     }
 
     /// Returns the pages that have a document, each with its scope.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub(super) fn pages_of(&self, document: usize) -> Result<BTreeSet<(usize, PageId)>> {
         let mut pages = BTreeSet::new();
         for passage in 0..self.passage_count(document) {
@@ -261,9 +246,6 @@ impl Searched<'_> {
     }
 
     /// Returns a ranked passage with its document.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn candidate(&self, ranked: &Ranked) -> Result<Candidate> {
         let id = self.id_of(ranked.document);
         let document = self.document(id)?;
@@ -284,9 +266,6 @@ impl Searched<'_> {
     }
 
     /// Returns the text of the document of a candidate.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn text(&self, candidate: &Candidate) -> Result<Rc<str>> {
         if let Some(text) = self.texts.borrow().get(&candidate.id) {
             return Ok(Rc::clone(text));
@@ -310,9 +289,6 @@ impl Searched<'_> {
     }
 
     /// Returns the pages of the directory of a candidate.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn pages_beside(&self, candidate: &Candidate) -> Result<Rc<[Page]>> {
         let folder = candidate.document.document.path.parent().unwrap_or_default();
         let key = (candidate.scope, folder);

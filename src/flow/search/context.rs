@@ -154,9 +154,6 @@ pub struct TaskContext {
 }
 
 /// Makes a context.
-///
-/// # Errors
-/// `path-not-found` for a path without a mapped file; as [`super::search`].
 pub fn context(session: &Session, request: &ContextRequest) -> Result<ContextReport> {
     indexing::again_if_unusable(session, |kept| context_once(session, request, kept))
 }

@@ -60,9 +60,6 @@ pub(super) struct StoredDocument {
 
 impl Document {
     /// Returns the name of the document in the index. The program that reads PDF is looked for only if it is one.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn key(&self, reader: &Literature<'_>) -> Result<IndexKey> {
         let mut hasher = blake3::Hasher::new();
         let kind = match self.kind {
@@ -82,9 +79,6 @@ impl Document {
     }
 
     /// Reads the text.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub(in crate::flow) fn text(
         &self,
         library: &Library<'_>,
@@ -105,9 +99,6 @@ impl Document {
     }
 
     /// Does the same, but a document that cannot be read any more has no text: its name is still found.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub(super) fn text_if_any(
         &self,
         library: &Library<'_>,
@@ -165,9 +156,6 @@ impl StoredDocument {
 }
 
 /// Lists the documents of a scope by path.
-///
-/// # Errors
-/// `cache-unusable`.
 pub(in crate::flow) fn of_scope(table: &PageTable, scope: &ScopeRow) -> Result<Vec<Document>> {
     let mut files = BTreeMap::new();
     let mut damage = None;

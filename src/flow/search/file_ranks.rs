@@ -35,9 +35,6 @@ pub(in crate::flow) struct FileRanks {
 }
 
 /// Ranks the passages of files. `text` returns the text of a file by its number; where it returns `None`, so does this.
-///
-/// # Errors
-/// Those of `text`; `cache-unusable`.
 pub(in crate::flow) fn rank<'t>(
     session: &Session,
     files: &[NamedContent<'_>],

@@ -42,9 +42,6 @@ impl FilePlace {
 
 impl Searched<'_> {
     /// Describes a candidate.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub(super) fn hit(&self, query: &Query, candidate: &Candidate) -> Result<Hit> {
         let text = self.text(candidate)?;
         let document = &candidate.document.document;
@@ -83,9 +80,6 @@ impl Searched<'_> {
     }
 
     /// Finds the position of a place of a text in its file.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `object-missing`.
     pub(super) fn place(&self, candidate: &Candidate, text: &str, at: usize) -> Result<FilePlace> {
         let passage = candidate.passage;
         let before = text.get(passage.range().start..at).unwrap_or_default();

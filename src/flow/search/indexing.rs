@@ -83,9 +83,6 @@ pub(super) enum IndexKept {
 
 /// Does some work; if the index is damaged, deletes it and does the work once more: it is derived data. If another
 /// process holds the index for long, the work is done with one of its own.
-///
-/// # Errors
-/// Those of the work.
 pub(super) fn again_if_unusable<T>(
     session: &Session,
     work: impl Fn(IndexKept) -> Result<T>,
@@ -114,9 +111,6 @@ pub(super) fn again_if_unusable<T>(
 
 impl<'a> Indexer<'a> {
     /// Opens the index; where no file can be used, one for this command only.
-    ///
-    /// # Errors
-    /// `locked`, `cache-unusable`.
     pub(super) fn open(session: &'a Session) -> Result<Indexer<'a>> {
         let hub = session.membership.as_ref().map(|member| member.hub.as_path());
         let mut opened = SearchIndex::open(&session.repo, hub);
@@ -141,17 +135,11 @@ impl<'a> Indexer<'a> {
     }
 
     /// Opens an index for this command only.
-    ///
-    /// # Errors
-    /// `cache-unusable` if there is not enough memory.
     pub(super) fn in_memory(session: &'a Session) -> Result<Indexer<'a>> {
         Ok(Indexer { session, index: SearchIndex::in_memory().map_err(unusable_index)?, added: 0 })
     }
 
     /// Deletes the index, and opens an empty one.
-    ///
-    /// # Errors
-    /// As [`Indexer::open`].
     pub(super) fn recreate(session: &'a Session) -> Result<Indexer<'a>> {
         let hub = session.membership.as_ref().map(|member| member.hub.as_path());
         // Where that cannot be done, opening it says why.
@@ -160,18 +148,12 @@ impl<'a> Indexer<'a> {
     }
 
     /// Returns `true` if the index has grown, and most of its documents are not those of the views.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn is_overgrown(&self, views: &[Rc<View>]) -> Result<bool> {
         let used = views.iter().map(|view| view.document_count()).sum();
         Ok(self.added > 0 && self.index.is_overgrown(used).map_err(unusable_index)?)
     }
 
     /// Returns the view of a scope; documents that the index does not have are added first.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `locked`, `interrupted`, `object-missing`.
     pub(super) fn view(&mut self, table: &PageTable, scope: &ScopeRow) -> Result<View> {
         let key = key_of(&format!("{} {:?}", scope.scope, view_state(scope)));
         if let Some(view) = self.find_view(key)? {
@@ -183,9 +165,6 @@ impl<'a> Indexer<'a> {
     }
 
     /// Returns the view of documents of the knowledge base.
-    ///
-    /// # Errors
-    /// As [`Indexer::view`].
     pub(super) fn view_of_knowledge(&mut self, known: &KnownDocuments) -> Result<View> {
         let key = key_of(&known.state);
         if let Some(view) = self.find_view(key)? {
@@ -196,9 +175,6 @@ impl<'a> Indexer<'a> {
     }
 
     /// Returns the documents of the knowledge base that are mapped with the same content: they are found once.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `interrupted`.
     pub(super) fn mapped_as_well(
         &self,
         known: &KnownDocuments,
@@ -228,9 +204,6 @@ impl<'a> Indexer<'a> {
     }
 
     /// Keeps a view for the next search.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `locked`.
     pub(super) fn put_view(&mut self, key: IndexKey, view: &View) -> Result<()> {
         let now = self.session.world.now().timestamp();
         let day = now.div_euclid(SECONDS_PER_DAY);
@@ -243,9 +216,6 @@ impl<'a> Indexer<'a> {
     }
 
     /// Returns a view that was kept; `None` if there is none that can be read.
-    ///
-    /// # Errors
-    /// `cache-unusable`, `locked`.
     pub(super) fn find_view(&self, key: IndexKey) -> Result<Option<View>> {
         let known = self.index.view(key).map_err(unusable_index)?;
         Ok(known.and_then(View::of_bytes))
@@ -304,9 +274,6 @@ impl<'a> Indexer<'a> {
     }
 
     /// Returns a document by its number.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub(super) fn document(&self, id: u32) -> Result<StoredDocument> {
         let bytes = self.index.document(id).map_err(unusable_index)?;
         stored(&bytes.unwrap_or_default())

@@ -20,9 +20,6 @@ pub(in crate::flow) struct KnownDocuments {
 }
 
 /// Lists the documents, of one kind or of all.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub(in crate::flow) fn list(session: &Session, data_type: Option<&str>) -> Result<KnownDocuments> {
     shared::refresh(session);
     let repo = &session.repo;
@@ -60,9 +57,6 @@ pub(super) struct JoinedChunks {
 
 impl JoinedChunks {
     /// Joins the chunks of a file.
-    ///
-    /// # Errors
-    /// `repository-broken` for one that cannot be read.
     pub(super) fn read(bytes: &[u8]) -> Result<JoinedChunks> {
         let chunks = parse_chunks(bytes).map_err(|problem| {
             let message = format!("cannot read the chunks of a document: {problem}");

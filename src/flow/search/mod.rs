@@ -147,9 +147,6 @@ pub struct SearchReport {
 }
 
 /// Maps files that have changed: those of HEAD, or of the working tree.
-///
-/// # Errors
-/// As [`map::map`].
 pub fn refresh(session: &Session, work: Work) -> Result<()> {
     let request =
         |state: MapState| map_rows::Request { ingest: true, ..map_rows::Request::offline(state) };
@@ -167,9 +164,6 @@ pub fn has_index(session: &Session) -> bool {
 }
 
 /// Searches mapped files.
-///
-/// # Errors
-/// `scope-not-found`, `invalid-value` for a glob, `cache-unusable`, `locked`, `object-missing`, `interrupted`.
 pub fn search(session: &Session, request: &SearchRequest) -> Result<SearchReport> {
     indexing::again_if_unusable(session, |kept| search_once(session, request, kept))
 }

@@ -26,9 +26,6 @@ pub(in crate::flow) struct ScopeMatch {
 }
 
 /// Finds the passages that match, the best first, at most `most`.
-///
-/// # Errors
-/// `scope-not-found`; as [`super::search`].
 pub(in crate::flow) fn of_scope(
     session: &Session,
     scope: &str,

@@ -18,9 +18,6 @@ const NANOSECONDS: i64 = 1_000_000_000;
 
 /// Deletes the sessions of this checkout whose last event is more than `keep_days` ago, and returns their ids; in a dry
 /// run, only lists them. One whose age is not certain stays, and so does one that git tracks or that is just written to.
-///
-/// # Errors
-/// `path-in-the-way`, `io`, `interrupted`.
 pub fn prune(session: &Session, keep_days: u64) -> Result<Vec<SessionId>> {
     let place = SessionPlace::find(&session.world, Some(session), session.is_dry())?;
     let mut expired: Vec<SessionId> = Vec::new();

@@ -46,9 +46,6 @@ pub struct KnownSession {
 
 impl<'a> SessionPlace<'a> {
     /// Finds the place of the sessions of a directory, or of a repository.
-    ///
-    /// # Errors
-    /// As [`Checkout::find`].
     pub fn find(
         world: &'a World,
         session: Option<&'a Session>,
@@ -79,9 +76,6 @@ impl<'a> SessionPlace<'a> {
     }
 
     /// Reads a session.
-    ///
-    /// # Errors
-    /// `session-not-found`, and those of [`SessionLogs::read`].
     pub fn read(&self, id: SessionId) -> Result<KnownSession> {
         let read = self.logs.read(&self.world.interrupt, &id)?;
         let log = read.ok_or_else(|| self.unknown(id.as_str()))?;
@@ -90,9 +84,6 @@ impl<'a> SessionPlace<'a> {
 
     /// Reads every session, by id, and keeps their sums without the events. A file that cannot be read is passed over
     /// with a warning.
-    ///
-    /// # Errors
-    /// Those of [`SessionLogs::ids`]; `interrupted`.
     pub fn read_all(&self) -> Result<Vec<KnownSession>> {
         let mut all = Vec::new();
         for id in self.logs.ids()? {
@@ -116,9 +107,6 @@ impl<'a> SessionPlace<'a> {
 
     /// Finds the session that is meant: by its id or a unique prefix of it; without a name the one that
     /// `COLONY_SESSION` names, else the only active one.
-    ///
-    /// # Errors
-    /// `session-not-found`, `name-ambiguous`.
     pub fn find_session(&self, name: Option<&str>) -> Result<KnownSession> {
         let of_variable = session_of(self.world);
         if let Some(name) = name.or(of_variable.as_ref().map(SessionId::as_str)) {
@@ -164,9 +152,6 @@ impl<'a> SessionPlace<'a> {
 
 impl KnownSession {
     /// Fails if the session was ended.
-    ///
-    /// # Errors
-    /// `session-ended`.
     pub fn require_open(&self) -> Result<()> {
         if !self.history.is_ended {
             return Ok(());

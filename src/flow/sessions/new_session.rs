@@ -61,10 +61,6 @@ pub enum Where {
 }
 
 /// Begins a session.
-///
-/// # Errors
-/// `plan-not-found`, `projects-invalid`, `too-many-sessions`, `other-repository`, `path-in-the-way`, `no-space`, `io`;
-/// `usage` for the clone without an agent, and those of [`agents::create`].
 pub fn begin(
     place: &SessionPlace<'_>,
     plan: Option<&str>,
@@ -122,9 +118,6 @@ fn begin_here(place: &SessionPlace<'_>, plan: Option<&str>) -> Result<NewSession
 }
 
 /// Creates the file of a session.
-///
-/// # Errors
-/// `too-many-sessions`, `path-in-the-way`, `no-space`, `io`.
 pub(super) fn create(
     place: &SessionPlace<'_>,
     id: &SessionId,
@@ -182,9 +175,6 @@ fn free_id(place: &SessionPlace<'_>, now: &Moment) -> Result<SessionId> {
 }
 
 /// Describes a session that begins here and now.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `git-failed`.
 pub(super) fn describe(
     place: &SessionPlace<'_>,
     id: SessionId,
@@ -249,9 +239,6 @@ pub(super) fn created(
 }
 
 /// Refuses one more active session than a checkout may have.
-///
-/// # Errors
-/// `too-many-sessions`.
 pub(super) fn refuse_many(place: &SessionPlace<'_>, now: &Moment) -> Result<()> {
     let all = place.read_all()?;
     let active = all.iter().filter(|one| one.history.state(now) == SessionState::Active);

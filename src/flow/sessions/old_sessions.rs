@@ -40,10 +40,6 @@ pub struct AdoptReport {
 }
 
 /// Takes the sessions of an earlier id over.
-///
-/// # Errors
-/// `invalid-value` for anything but an earlier id, `session-not-found` where it has no sessions, `other-repository`,
-/// `path-in-the-way`, `value-too-large`, `no-space`, `io`.
 pub fn adopt(place: &SessionPlace<'_>, from: &str) -> Result<AdoptReport> {
     place.world.refuse_named_root()?;
     require_other_id(place, from)?;
@@ -217,9 +213,6 @@ fn without_secrets(place: &SessionPlace<'_>, id: &SessionId, from: &RepoPath) ->
 }
 
 /// Returns the old folders with sessions of this checkout that were not copied yet.
-///
-/// # Errors
-/// `io`.
 pub fn not_copied(place: &SessionPlace<'_>) -> Result<Vec<RepoPath>> {
     let own =
         RepoPath::from(format!("{SESSIONS}/{}/{COPIED}", place.logs.repository_id()).as_str());
@@ -234,9 +227,6 @@ pub fn not_copied(place: &SessionPlace<'_>) -> Result<Vec<RepoPath>> {
 
 /// Copies the sessions of this checkout from the old places, once. What cannot be copied is reported, and stops
 /// nothing.
-///
-/// # Errors
-/// `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn copy_once(place: &SessionPlace<'_>) -> Result<()> {
     if place.is_dry || not_copied(place)?.is_empty() {
         return Ok(());

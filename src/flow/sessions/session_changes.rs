@@ -45,10 +45,6 @@ pub enum SessionChange {
 }
 
 /// Changes a session.
-///
-/// # Errors
-/// `session-not-found`, `name-ambiguous`, `session-ended` for a note, `too-many-sessions` for a session that goes on,
-/// `value-too-large`, `other-repository`, `path-in-the-way`, `no-space`, `io`.
 pub fn change(
     place: &SessionPlace<'_>,
     name: Option<&str>,

@@ -24,9 +24,6 @@ enum Moment {
 }
 
 /// Records an event of an agent. Where as many sessions are active as may be, none is begun.
-///
-/// # Errors
-/// `path-in-the-way`, `no-space`, `io`; the agent goes on.
 pub fn record(session: &Session, agent: Agent, payload: &Payload) -> Result<()> {
     let moment = match payload {
         _ if payload.begins_session() => Moment::Start,

@@ -68,9 +68,6 @@ pub enum Listed {
 }
 
 /// Lists the sessions.
-///
-/// # Errors
-/// `path-in-the-way`, `io`, `interrupted`.
 pub fn list(place: &SessionPlace<'_>, listed: Listed) -> Result<SessionsReport> {
     let now = place.world.now();
     let known = place.read_all()?;

@@ -30,9 +30,6 @@ pub struct SessionReport {
 }
 
 /// Shows a session: by id or unique prefix, else the one of this command.
-///
-/// # Errors
-/// `session-not-found`, `name-ambiguous`, and those of [`SessionWork::read`].
 pub fn show(
     place: &SessionPlace<'_>,
     name: Option<&str>,

@@ -51,9 +51,6 @@ pub struct SessionUndoReport {
 }
 
 /// Returns the steps that would undo all of a session's work.
-///
-/// # Errors
-/// `session-not-found`, `name-ambiguous`; `nothing-to-undo` if no operation of it can be undone.
 pub fn preview(session: &Session, name: &str) -> Result<SessionUndoReport> {
     let place = SessionPlace::find(&session.world, Some(session), true)?;
     let known = place.find_session(Some(name))?;

@@ -103,9 +103,6 @@ pub enum WithPatch {
 
 impl SessionWork {
     /// Reads the work of a session.
-    ///
-    /// # Errors
-    /// `repository-broken`, `git-failed`, `tree-too-large`, `interrupted`.
     pub fn read(
         session: &Session,
         id: &SessionId,

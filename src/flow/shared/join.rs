@@ -23,9 +23,6 @@ const MAX_DEPTH: usize = 8;
 /// Joins two commits of a record into one; `base` is the commit that both last agreed on, as far as it is noted. A
 /// side that has changed nothing since follows the other. Returns `None` if there are too many keys to read, or
 /// one of the two is missing.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`, `no-space`, `io`.
 pub(in crate::flow) fn join(
     repo: &Repo,
     name: &RefName,

@@ -65,9 +65,6 @@ pub fn refresh(session: &Session) -> Vec<ShareWarning> {
 
 /// Takes the lock under which a member of a hub compares and writes a key, so that of two clones that name the
 /// same version only one succeeds; `None` for a repository without a hub.
-///
-/// # Errors
-/// `locked`, `interrupted`, `io`.
 pub(in crate::flow) fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
     let member = session.membership.as_ref();
     let Some(member) = member.filter(|member| !session.is_dry() && member.hub.is_dir()) else {
@@ -81,9 +78,6 @@ pub(in crate::flow) fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
 
 /// Exchanges the shared records with the hub; returns those that stay apart because their name is taken. Without a
 /// change, it starts no process and writes nothing.
-///
-/// # Errors
-/// `hub-missing`, `repository-broken`, `object-missing`, `locked`, `ref-moved`, `git-failed`, `no-space`.
 fn exchange(session: &Session) -> Result<Vec<ShareWarning>> {
     let member = session.membership.as_ref();
     let Some(member) = member.filter(|_| !session.is_dry()) else {

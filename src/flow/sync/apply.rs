@@ -27,9 +27,6 @@ pub(super) struct Done {
 }
 
 /// Applies the steps.
-///
-/// # Errors
-/// Network errors; the steps done by then stay done, and the next sync finds them so.
 pub(super) fn act(
     session: &Session,
     remote: &Remote<'_>,

@@ -42,9 +42,6 @@ pub(super) struct Look {
 
 impl Look {
     /// Lists the refs of the remote and of this repository. Nothing is fetched.
-    ///
-    /// # Errors
-    /// `repository-broken`, and network errors.
     pub(super) fn take(session: &Session, remote: &Remote<'_>) -> Result<Look> {
         let repo = &session.repo;
         let asking = format!("list the refs of '{}'", remote.name());
@@ -100,9 +97,6 @@ impl Look {
 
     /// Refuses if history was rewritten on the remote and branches here have the old one: the two
     /// must not be mixed.
-    ///
-    /// # Errors
-    /// `history-rewritten`, and network errors.
     pub(super) fn refuse_rewritten(&self, session: &Session, remote: &Remote<'_>) -> Result<()> {
         let theirs = self.theirs.get(&RefName::from(ref_names::MIGRATIONS));
         migrate::refuse_rewritten(session, remote, theirs.copied())?;
@@ -110,9 +104,6 @@ impl Look {
     }
 
     /// Fetches the objects that must be compared.
-    ///
-    /// # Errors
-    /// `ref-moved` if the remote has changed meanwhile, and network errors.
     pub(super) fn fetch(&mut self, session: &Session, remote: &Remote<'_>) -> Result<()> {
         let known: BTreeSet<Oid> = self.ours.values().chain(self.notes.values()).copied().collect();
         let is_wanted = |(name, id): &(&RefName, &Oid)| {

@@ -51,9 +51,6 @@ pub(super) struct Leave {
 }
 
 /// Finds out whether publishing is permitted.
-///
-/// # Errors
-/// `approval-refused` if an agent asks to publish without consent; `url-refused`.
 pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<Leave> {
     let mut leave =
         Leave { consent: Consent::NotAsked, targets: Vec::new(), command: String::new() };
@@ -83,18 +80,12 @@ pub(super) fn find(session: &Session, remote: &Remote<'_>, way: Way) -> Result<L
 
 /// Returns `true` if a person has consented to publish to the remote of that name (`origin` if none is named), at
 /// its present URLs.
-///
-/// # Errors
-/// `remote-not-found`, `url-refused`.
 pub fn is_given(session: &Session, remote: Option<&str>) -> Result<bool> {
     let remote = Remote::find(&session.repo, &session.world, remote.unwrap_or("origin"))?;
     Ok(find(session, &remote, Way::Ask)?.consent == Consent::Given)
 }
 
 /// Records the consent of a person; the consents for other URLs of this remote are deleted.
-///
-/// # Errors
-/// `locked`, `git-failed`, `io`, `no-space`.
 pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
     let _lock = WorktreeLock::take_shared(world, repo, session.lock_timeout())?;
@@ -113,9 +104,6 @@ pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Res
 }
 
 /// Refuses a request that only a person may make.
-///
-/// # Errors
-/// `approval-refused`.
 pub(super) fn refuse_agent(session: &Session, leave: &Leave) -> Result<()> {
     let Some((agent, reason)) = acting_agent::of_session(session) else {
         return Ok(());

@@ -78,12 +78,6 @@ pub struct Request {
 }
 
 /// Syncs both sides; without consent, only this one.
-///
-/// # Errors
-/// `remote-not-found`, `read-only-clone` if a clone for reading is to push, `approval-refused` if
-/// an agent requests something that only a person may, `operation-in-progress` in a hook of our
-/// own, `locked`, `history-rewritten`, and network errors. A failure of a single ref is not an
-/// error.
 pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     session.world.refuse_named_root()?;
     if !session.is_dry() {

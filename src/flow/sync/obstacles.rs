@@ -25,9 +25,6 @@ enum Obstacle {
 
 /// Refuses the steps that would create a ref where another name is in the way, with the command that makes room.
 /// A fork stays as a whole: its record is useless without its branch.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn refuse(session: &Session, look: &Look, steps: &mut [Step], way: Way) -> Result<()> {
     let repo = &session.repo;
     let mut found: BTreeMap<RefName, Obstacle> = BTreeMap::new();

@@ -40,9 +40,6 @@ pub(super) struct Wish<'a> {
 }
 
 /// Decides about every ref that sync covers.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`, `git-failed`, `interrupted`, `no-space`.
 pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Vec<Step>> {
     let (repo, way) = (&session.repo, wish.way);
     let mut steps = Vec::new();

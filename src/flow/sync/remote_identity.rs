@@ -17,9 +17,6 @@ pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
 }
 
 /// Records the URL, without credentials.
-///
-/// # Errors
-/// `io`, `no-space`.
 pub(super) fn note(session: &Session, remote: &Remote<'_>) -> Result<()> {
     let (path, url) = (path(session, remote), remote.fetch_url());
     if plain_file::read(&path).is_ok_and(|noted| noted == url.as_bytes()) {

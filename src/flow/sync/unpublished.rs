@@ -111,9 +111,6 @@ impl BranchAhead {
 /// Compares the branch that is checked out with its branch on the remote. Returns `None` for a
 /// fork, which sync pushes itself, with a detached HEAD, and if the commits of the remote are not
 /// here.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub(super) fn branch_ahead(session: &Session, look: &Look) -> Result<Option<BranchAhead>> {
     let repo = &session.repo;
     let member = session.membership.as_ref();

@@ -16,9 +16,6 @@ use super::plan::Step;
 
 /// Withholds refs that would publish a likely secret; a fork stays as a whole, since its record is
 /// useless without its branch.
-///
-/// # Errors
-/// `object-missing`, `git-failed`, `interrupted`.
 pub(super) fn keep(
     session: &Session,
     look: &Look,

@@ -152,9 +152,6 @@ pub struct StoppedReport {
 
 /// Starts a watch: from now on, the process that watches this working tree does what it says. An equal one is
 /// not started twice.
-///
-/// # Errors
-/// `too-many-watches`; `usage` where there is no path, or the id is taken; `map-invalid`, `cache-unusable`.
 pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
     let most = session.settings.watch_max;
     let mut state = State::open(session).map_err(unusable)?;
@@ -181,9 +178,6 @@ pub fn add(session: &Session, request: &Request) -> Result<WatchReport> {
 }
 
 /// Lists the watches of this working tree.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn list(session: &Session) -> Result<WatchesReport> {
     let running = is_running(session);
     let found = match State::find(session).map_err(unusable)? {
@@ -196,9 +190,6 @@ pub fn list(session: &Session) -> Result<WatchesReport> {
 }
 
 /// Stops a watch. The process that watches ends with its last one.
-///
-/// # Errors
-/// `name-ambiguous`, `cache-unusable`.
 pub fn stop(session: &Session, word: &str) -> Result<StoppedReport> {
     let mut report =
         StoppedReport { watch_id: word.to_owned(), stopped: false, dry_run: session.is_dry() };

@@ -31,9 +31,6 @@ pub(super) enum Keeping {
 }
 
 /// Maps the rows of a watch again: HEAD and the working tree. Returns the scopes that have other pages now.
-///
-/// # Errors
-/// As [`map::map`].
 pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
     let names = Rows::read(session)?.names_for(watch);
     if names.is_empty() {
@@ -54,18 +51,12 @@ pub(super) fn reindex(session: &Session, watch: &Watch) -> Result<Vec<String>> {
 }
 
 /// Marks the pages of the scopes of a watch as stale, committed or not, until they are mapped again.
-///
-/// # Errors
-/// `cache-unusable`, `map-invalid`.
 pub(super) fn invalidate(session: &Session, watch: &Watch) -> Result<()> {
     let scopes = Rows::read(session)?.scopes_for(watch);
     pages::invalidate(session, &scopes)
 }
 
 /// Keeps the state beside the branch, unless git is in the middle of something.
-///
-/// # Errors
-/// As [`automatic::create`].
 pub(super) fn keep(session: &Session) -> Result<Keeping> {
     if !session.settings.auto_checkpoint {
         return Ok(Keeping::Unchanged);
@@ -83,9 +74,6 @@ pub(super) fn keep(session: &Session) -> Result<Keeping> {
 }
 
 /// Fetches the branches of the remote, and announces those that have moved. Returns their names.
-///
-/// # Errors
-/// Those of the network.
 pub(super) fn fetch(session: &Session) -> Result<Vec<String>> {
     let before = branches(session)?;
     Remote::find(&session.repo, &session.world, REMOTE)?.fetch_branches()?;

@@ -18,9 +18,6 @@ pub(super) struct Rows {
 
 impl Rows {
     /// Reads and resolves the map.
-    ///
-    /// # Errors
-    /// `map-invalid`, `manifest-invalid`, `revision-not-found`.
     pub(super) fn read(session: &Session) -> Result<Rows> {
         let request = map_rows::Request::offline(MapState::Worktree);
         let outcomes = map_rows::resolve(session, &request)?.outcomes;

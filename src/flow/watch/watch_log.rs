@@ -29,9 +29,6 @@ pub fn path_in(git_dir: &Path) -> PathBuf {
 }
 
 /// Opens the log for a process that appends to it.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn open(session: &Session) -> Result<File> {
     let path = path(session);
     if let Some(folder) = path.parent() {

@@ -9,9 +9,6 @@ use crate::store::Session;
 
 /// Returns the directories of tracked files and of those that `look` has, and those of git that change with HEAD
 /// and the index.
-///
-/// # Errors
-/// `repository-broken`.
 pub(super) fn directories(
     session: &Session,
     look: Option<&WorktreeLook>,

@@ -94,9 +94,6 @@ pub enum Go {
 
 /// Watches until the last watch is stopped, or a signal comes. Returns `false` if another process does so already.
 /// `report` is called several times a second, mostly with nothing.
-///
-/// # Errors
-/// As [`Session::open`], `io`. A watch that fails does not end the process.
 pub fn run(
     world: &World,
     flags: &Flags,

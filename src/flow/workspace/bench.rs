@@ -47,9 +47,6 @@ struct Row<'a> {
 
 /// Appends the row of a command to the file of the checkout of the current directory, and warns if that is another one
 /// than a session or a server is about. A checkout without files has no such file.
-///
-/// # Errors
-/// `path-in-the-way`, `no-space`, `io`, and those of [`Checkout::find`].
 pub fn record(world: &World, measured: &Measured) -> Result<()> {
     let checkout = Checkout::find(world)?;
     if checkout.has_git() && checkout.git_root.is_none() {

@@ -56,9 +56,6 @@ pub enum CatalogState {
 }
 
 /// Lists the repositories.
-///
-/// # Errors
-/// `catalog-missing`, `catalog-invalid`, `interrupted`.
 pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogReport> {
     let Workspace { world, checkout, .. } = workspace;
     let (loaded, manifest) = load::require(files(world, checkout))?;
@@ -85,9 +82,6 @@ pub fn list(workspace: Workspace<'_>, state: CatalogState) -> Result<CatalogRepo
 }
 
 /// Resolves the repositories and keeps the answer for [`CatalogState::Cached`].
-///
-/// # Errors
-/// As [`list`]; `read-only-clone`, `path-in-the-way`, `no-space`, `io`.
 pub fn refresh(workspace: Workspace<'_>) -> Result<CatalogReport> {
     let Workspace { world, checkout, .. } = workspace;
     refuse_reading_checkout(checkout)?;
@@ -195,9 +189,6 @@ pub struct CatalogCheckReport {
 }
 
 /// Reports every problem of the file, and each repository that cannot be resolved.
-///
-/// # Errors
-/// `catalog-missing`, `interrupted`.
 pub fn check(workspace: Workspace<'_>) -> Result<CatalogCheckReport> {
     let Workspace { world, checkout, .. } = workspace;
     let files = files(world, checkout);

@@ -88,10 +88,6 @@ pub struct CatalogChangeReport {
 }
 
 /// Changes the catalog of the checkout of a session.
-///
-/// # Errors
-/// `catalog-invalid`, `catalog-not-editable`, `catalog-row-exists`, `repository-not-found`, `name-ambiguous`,
-/// `not-a-repository`, `invalid-value`, `scope-violation`, and those of [`file_edit::write`].
 pub fn change(session: &Session, change: &Change) -> Result<CatalogChangeReport> {
     session.refuse_reader()?;
     scaffold::recover_first(session, Kind::Catalog)?;

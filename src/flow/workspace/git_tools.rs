@@ -74,9 +74,6 @@ pub struct GitLogReport {
 }
 
 /// Lists the newest commits of HEAD.
-///
-/// # Errors
-/// `not-a-repository`, `git-failed`, `interrupted`.
 pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Result<GitLogReport> {
     let repo = repository(checkout)?;
     let filter = LogFilter { contains: None, path: None, most_commits };
@@ -88,9 +85,6 @@ pub fn git_log(world: &World, checkout: &Checkout, most_commits: usize) -> Resul
 
 /// Asks git, for the part of its answer from a byte on. What [`query_file`](super::query::query_file) hides is hidden
 /// here as well.
-///
-/// # Errors
-/// `not-a-repository`, `path-not-found` for a hidden file, `git-failed` with git's message, `interrupted`.
 pub fn ask(
     world: &World,
     checkout: &Checkout,

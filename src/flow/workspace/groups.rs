@@ -67,9 +67,6 @@ pub struct GroupsReport {
 }
 
 /// Lists the groups, and finds those of paths.
-///
-/// # Errors
-/// `groups-invalid`.
 pub fn groups(
     world: &World,
     checkout: &Checkout,
@@ -110,9 +107,6 @@ pub fn groups(
 
 /// Adds who works in each group: the files that the forks of agents change, and the uncommitted files in their
 /// clones. A fork or clone that cannot be read is left out.
-///
-/// # Errors
-/// `repository-broken`, `git-failed`, `interrupted`.
 pub fn add_agents(session: &Session, groups: &Groups, report: &mut GroupsReport) -> Result<()> {
     let mut found: BTreeMap<Option<usize>, Vec<GroupAgent>> = BTreeMap::new();
     for (agent, paths) in changed_by_agents(session)? {

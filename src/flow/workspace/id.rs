@@ -50,9 +50,6 @@ pub struct IdReport {
 }
 
 /// Collects the identity of a checkout.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`, `io`.
 pub fn id(world: &World, checkout: &Checkout) -> Result<IdReport> {
     let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };
     let layout = layout::read(files, checkout.has_git());
@@ -86,9 +83,6 @@ fn first_commit_of(repo: &Repo, tip: Oid) -> Result<Oid> {
 }
 
 /// Returns the id of the checkout of a session.
-///
-/// # Errors
-/// As [`Checkout::find`].
 pub(in crate::flow) fn repository_id(session: &Session) -> Result<String> {
     Ok(Checkout::find(&session.world)?.repository_id())
 }

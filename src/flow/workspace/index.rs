@@ -65,9 +65,6 @@ pub struct IndexReport {
 }
 
 /// Returns the kept overview; if there is none, counts and keeps nothing.
-///
-/// # Errors
-/// `io`, `interrupted`.
 pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     let Some(kept) = KEPT.read::<IndexReport>(world, checkout) else {
         return count(world, checkout);
@@ -77,9 +74,6 @@ pub fn status(world: &World, checkout: &Checkout) -> Result<IndexReport> {
 }
 
 /// Counts the files and keeps the overview.
-///
-/// # Errors
-/// `read-only-clone`, `path-in-the-way`, `no-space`, `io`, `interrupted`.
 pub fn refresh(world: &World, checkout: &Checkout) -> Result<IndexReport> {
     refuse_reading_checkout(checkout)?;
     // Its folder is an entry of the root, which the state of the checkout is about.

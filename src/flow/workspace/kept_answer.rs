@@ -34,9 +34,6 @@ impl Kept {
     }
 
     /// Makes the folder.
-    ///
-    /// # Errors
-    /// As [`TreeFolder::of_repository`].
     pub(super) fn place<'a>(self, world: &'a World, checkout: &Checkout) -> Result<KeptPlace<'a>> {
         let id = checkout.repository_id();
         Ok(KeptPlace {
@@ -59,9 +56,6 @@ impl KeptPlace<'_> {
     }
 
     /// Replaces the answer.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub(super) fn write(&self, answer: &impl Serialize) -> Result<()> {
         let json = serde_json::to_vec_pretty(answer).map_err(|e| {
             Error::io(format!("cannot write '{}' as JSON", self.kept.name), e.into())

@@ -112,9 +112,6 @@ struct Memory<'a> {
 }
 
 /// Adds a note, and deletes the files of days that are past their time.
-///
-/// # Errors
-/// `read-only-clone`, `invalid-value` for an empty note, `value-too-large`, `path-in-the-way`, `no-space`, `io`.
 pub fn add(session: &Session, note: &str, place: NoteFor) -> Result<MemoryAddReport> {
     session.refuse_reader()?;
     let memory = Memory::of(session)?;
@@ -177,9 +174,6 @@ fn too_large(bytes: usize) -> Error {
 }
 
 /// Returns the notes of a day, or those that stay and those of the last two days that have any.
-///
-/// # Errors
-/// `io`, `interrupted`, `path-in-the-way` for anything but files.
 pub fn show(session: &Session, date: Option<NaiveDate>) -> Result<MemoryReport> {
     let memory = Memory::of(session)?;
     let dates = memory.dates();
@@ -205,9 +199,6 @@ pub fn show(session: &Session, date: Option<NaiveDate>) -> Result<MemoryReport> 
 }
 
 /// Returns where the notes are.
-///
-/// # Errors
-/// As [`crate::git::Checkout::find`].
 pub fn path(session: &Session) -> Result<MemoryPathReport> {
     let memory = Memory::of(session)?;
     Ok(MemoryPathReport {

@@ -89,9 +89,6 @@ pub struct PathsReport {
 /// Lists the places; `session` is that of the checkout if it has a working tree of git.
 ///
 /// Costs one `stat` per file in them.
-///
-/// # Errors
-/// `interrupted`.
 pub fn paths(world: &World, checkout: &Checkout, session: Option<&Session>) -> Result<PathsReport> {
     let mut places = of_tree(&checkout.root);
     places.extend(caches_in_tree(checkout));

@@ -66,10 +66,6 @@ pub struct ValidateReport {
 }
 
 /// Checks a file.
-///
-/// # Errors
-/// `path-not-found`, `path-outside` if a symlink leads out of the checkout, `invalid-value` for anything but a plain
-/// file within the limit, `interrupted`.
 pub fn validate(world: &World, checkout: &Checkout, path: &RepoPath) -> Result<ValidateReport> {
     let full = path.under(&checkout.root);
     let real = full.canonicalize().map_err(|error| match error.kind() {

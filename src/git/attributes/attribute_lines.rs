@@ -118,9 +118,6 @@ fn words(said: &[Said]) -> String {
 
 impl Repo {
     /// Lists the attributes files of a tree with their blobs, by path.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn attributes_files(&self, tree: Oid) -> Result<Vec<(RepoPath, Oid)>> {
         let files = self.list_tree(tree)?.into_iter();
         let named = |path: &RepoPath| {

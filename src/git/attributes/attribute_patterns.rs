@@ -21,9 +21,6 @@ pub struct AttributePatterns {
 impl AttributePatterns {
     /// Compiles patterns that include paths, and patterns that exclude paths whatever includes
     /// them.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn new(given: &[String], taken: &[String]) -> Result<AttributePatterns> {
         let mut text = String::new();
         for (patterns, sign) in [(given, ""), (taken, "-")] {

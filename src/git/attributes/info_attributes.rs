@@ -28,9 +28,6 @@ pub(super) struct InfoAttributes {
 
 impl InfoAttributes {
     /// Reads the file; `None` if there is none. `root` is the text of the attributes file of the root.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub(super) fn read(
         repo: &Repo,
         attribute: &str,

@@ -78,9 +78,6 @@ pub(in crate::git) struct AttributeLookup<'a> {
 
 impl AttributeLookup<'_> {
     /// Returns the line that decides about a path, whether or not the file exists.
-    ///
-    /// # Errors
-    /// `path-in-the-way`, `io`.
     pub(in crate::git) fn find(&mut self, path: &[u8], mode: Mode) -> Result<Option<Match<'_>>> {
         if let Some(rules) = &mut self.rules {
             rules.require(path)?;
@@ -123,9 +120,6 @@ impl Repo {
 
     /// Returns the value of an attribute of a path, whether or not the file exists; `None` if it is
     /// not set.
-    ///
-    /// # Errors
-    /// `repository-broken` when attributes cannot be read.
     pub fn attribute(
         &self,
         index: &Index,
@@ -141,9 +135,6 @@ impl Repo {
     }
 
     /// Prepares to look up an attribute of many paths.
-    ///
-    /// # Errors
-    /// `repository-broken` when attributes cannot be read; `path-in-the-way` for a file of rules that must not be read.
     pub(in crate::git) fn attribute_lookup(
         &self,
         index: &gix::index::State,
@@ -183,9 +174,6 @@ impl Repo {
     /// Lists the regular files of `index` at stage 0 with `filter=<filter>`, sorted by path.
     ///
     /// Reads the content of attributes files only.
-    ///
-    /// # Errors
-    /// `repository-broken` when attributes cannot be read.
     pub fn filtered_files(
         &self,
         index: &Index,
@@ -196,9 +184,6 @@ impl Repo {
     }
 
     /// Lists such files among the given paths; looks up the attributes of these paths only.
-    ///
-    /// # Errors
-    /// As [`Repo::filtered_files`].
     pub fn filtered_among(
         &self,
         index: &Index,

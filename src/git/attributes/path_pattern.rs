@@ -28,10 +28,6 @@ pub struct PathPattern {
 
 impl PathPattern {
     /// Parses a pattern.
-    ///
-    /// # Errors
-    /// The problem as text: an empty pattern, control characters, leading or trailing blanks, `.`,
-    /// `..` or nothing between slashes, an unclosed bracket, too long.
     pub fn parse(text: &str) -> Result<PathPattern, &'static str> {
         let body = text.strip_prefix('!').unwrap_or(text);
         check(text, body)?;

@@ -27,9 +27,6 @@ impl RuleFile {
 
 /// Refuses a rule file outside the working tree that gix must not open: git would wait for a pipe
 /// there, too, and take as much memory. Symlinks are followed, since only the user creates files there.
-///
-/// # Errors
-/// `path-in-the-way` for a pipe, a socket or a device, and for a file that is too large.
 pub(in crate::git) fn require_own(repo: &Repo, file: RuleFile) -> Result<()> {
     let (name, key) = match file {
         RuleFile::Attributes => ("attributes", "core.attributesFile"),
@@ -92,10 +89,6 @@ impl RuleFiles {
     }
 
     /// Refuses rule files that gix must not read on its way to a path.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for anything but a file, a symlink or a directory, and for a file that is
-    /// too large.
     pub(in crate::git) fn require(&mut self, path: &[u8]) -> Result<()> {
         let above = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
         let folder = path.get(..above).expect("the slash is in the path");

@@ -84,9 +84,6 @@ impl<'a> TreeAttribute<'a> {
     }
 
     /// Returns `true` if a file has the attribute, either set or as `=true`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn is_set(&mut self, path: &RepoPath) -> Result<bool> {
         self.is_in_state(path, |state| match state {
             StateRef::Set => true,
@@ -96,9 +93,6 @@ impl<'a> TreeAttribute<'a> {
     }
 
     /// Returns `true` if a file has the attribute with a value.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn has_value(&mut self, path: &RepoPath, wanted: &str) -> Result<bool> {
         self.is_in_state(
             path,

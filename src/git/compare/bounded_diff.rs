@@ -14,9 +14,6 @@ use super::tree_weight::{self, MAX_CHANGES, TooLarge};
 
 /// Lists the files that differ between two trees. The inner error is the reason not to list them: a
 /// few small trees can expand to any number of paths, and the limit is `most`.
-///
-/// # Errors
-/// `object-missing`.
 pub(in crate::git) fn changed_files(
     repository: &gix::Repository,
     (old, new): (Oid, Oid),

@@ -68,9 +68,6 @@ pub struct Comparison<'a> {
 
 impl Repo {
     /// Lists the differences between two trees, sorted by path. One process, none for equal trees.
-    ///
-    /// # Errors
-    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn compare(&self, world: &World, comparison: Comparison<'_>) -> Result<Vec<Compared>> {
         let Comparison { old, new, .. } = comparison;
         if old == new {
@@ -87,9 +84,6 @@ impl Repo {
 
     /// Returns the patch from one tree to another, of at most `limit` bytes, cut between two files.
     /// One process, none for equal trees.
-    ///
-    /// # Errors
-    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn patch(&self, world: &World, comparison: Comparison<'_>, limit: usize) -> Result<Patch> {
         let Comparison { old, new, .. } = comparison;
         let (mut text, mut truncated) = (Vec::new(), false);

@@ -26,9 +26,6 @@ impl Repo {
     /// Lists the paths that differ between two trees, sorted by path.
     ///
     /// Costs reading the trees that differ, and no blob.
-    ///
-    /// # Errors
-    /// `object-missing`, `tree-too-large`.
     pub fn diff_trees(&self, old: Oid, new: Oid) -> Result<Vec<TreeChange>> {
         if old == new {
             return Ok(Vec::new());
@@ -56,18 +53,12 @@ impl Repo {
     }
 
     /// Lists every path of a tree.
-    ///
-    /// # Errors
-    /// As [`Repo::diff_trees`].
     pub fn list_tree(&self, tree: Oid) -> Result<Vec<TreeChange>> {
         self.diff_trees(self.empty_tree(), tree)
     }
 
     /// Lists the files of a tree that have no counterpart in another. A pair of trees is compared
     /// once, even if it occurs in several places, so that a tree costs no more than its objects.
-    ///
-    /// # Errors
-    /// `object-missing`; `repository-broken` for a malformed entry.
     pub fn new_files(&self, old: Oid, new: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let mut found = Vec::new();
         let mut seen = HashSet::from([(old, new)]);

@@ -61,9 +61,6 @@ impl TooLarge {
 impl Repo {
     /// Refuses two trees whose difference exceeds the limits. Reads the trees that differ, each
     /// pair once.
-    ///
-    /// # Errors
-    /// `tree-too-large`, `object-missing`.
     pub fn require_comparable(&self, old: Oid, new: Oid) -> Result<()> {
         match weigh(&self.inner, (old, new), MAX_CHANGES)? {
             Ok(_) => Ok(()),
@@ -73,9 +70,6 @@ impl Repo {
 }
 
 /// Counts the paths that differ between two trees, and one for each directory.
-///
-/// # Errors
-/// `object-missing`. The inner error is the reason why they are not walked.
 pub(in crate::git) fn weigh(
     repo: &gix::Repository,
     (old, new): (Oid, Oid),

@@ -24,9 +24,6 @@ pub struct RecentCommit {
 impl Objects {
     /// Lists the newest commits that can be reached, without merges: at most `most`, none older than the
     /// tip by more than `seconds`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn recent_commits(&self, tip: Oid, most: usize, seconds: u64) -> Result<Vec<RecentCommit>> {
         let cannot = || format!("cannot walk the history of commit {tip}");
         let mut repo = self.gix().clone();
@@ -61,9 +58,6 @@ impl Objects {
     /// shallow history, and above `most` paths.
     ///
     /// Reads the trees that differ, no blobs.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn touched(&self, commit: Oid, most: usize) -> Result<Vec<RepoPath>> {
         let cannot = || format!("cannot list the paths that commit {commit} touched");
         let repo = self.gix();

@@ -31,9 +31,6 @@ impl Past {
 
 impl Repo {
     /// Reads a commit with author and message.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub fn read_past(&self, id: Oid) -> Result<Past> {
         let cannot = || format!("cannot read commit {id}");
         let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, cannot)?;
@@ -51,17 +48,11 @@ impl Repo {
 
     /// Returns every commit that is reachable from `tip` but not from `hidden`, newest first by
     /// committer date.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn history_beyond(&self, tip: Oid, hidden: &[Oid]) -> Result<Vec<Oid>> {
         self.newest_beyond(tip, hidden, usize::MAX)
     }
 
     /// Returns the newest commits of [`Repo::history_beyond`], at most `limit`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn newest_beyond(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
         let cannot = || "cannot walk the history";
         let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);

@@ -18,9 +18,6 @@ pub struct Keeping<'a> {
 impl Repo {
     /// Lists the commits of `commits` that nothing keeps, newest first. One process, none without
     /// commits.
-    ///
-    /// # Errors
-    /// `git-failed` for an incomplete history, `interrupted`.
     pub fn kept_by_nothing(
         &self,
         world: &World,

@@ -27,9 +27,6 @@ pub struct Lacking {
 impl Repo {
     /// Lists the commits that can be reached from `tips` and not from `hidden`, parents first. One process
     /// spawn, none without a tip.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn lacking(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<Vec<Lacking>> {
         let args = ["--topo-order", "--reverse", "--parents"];
         let listed = self.rev_list(world, &args, (tips, hidden), &[])?;
@@ -45,9 +42,6 @@ impl Repo {
 
     /// Returns `true` if everything reachable from `tips` is reachable from `hidden`. One process
     /// spawn at most.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn is_covered(&self, world: &World, tips: &[Oid], hidden: &[Oid]) -> Result<bool> {
         let known: HashSet<&Oid> = hidden.iter().collect();
         let new: Vec<Oid> = tips.iter().filter(|tip| !known.contains(tip)).copied().collect();
@@ -57,9 +51,6 @@ impl Repo {
 
     /// Returns which of some files were at their paths in a commit that is reachable from `tips`
     /// but not from `hidden`. Walks the whole history between, for these paths only.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn had_once(
         &self,
         world: &World,

@@ -12,9 +12,6 @@ use crate::model::{Code, Result, ResultExt as _};
 
 impl Repo {
     /// Builds the extension for an index that equals `tree`; reuses unchanged parts of `known`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub(in crate::git) fn cache_tree(&self, tree: Oid, known: Option<&Tree>) -> Result<Tree> {
         self.cache_directory(b"", tree, known)
     }

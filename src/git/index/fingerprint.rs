@@ -13,9 +13,6 @@ use super::{Index, MEANINGFUL, stat_of};
 
 impl Repo {
     /// Returns the fingerprint of the index on disk.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`.
     pub fn index_fingerprint(&self) -> Result<String> {
         Ok(fingerprint(&*self.shared_index()?))
     }

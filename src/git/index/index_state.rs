@@ -30,9 +30,6 @@ struct FlaggedPath {
 
 impl Repo {
     /// Writes the state of an index whose stage 0 is the tree `stage0`.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_index_state(&self, index: &Index, stage0: Oid) -> Result<Oid> {
         let mut parts = vec![(RepoPath::from(STAGE_0), Some(self.tree_entry(stage0)?))];
         for (name, stage) in [("1", Stage::Base), ("2", Stage::Ours), ("3", Stage::Theirs)] {
@@ -57,17 +54,11 @@ impl Repo {
     }
 
     /// Returns stage 0 of a state.
-    ///
-    /// # Errors
-    /// `repository-broken` when `state` is not one.
     pub fn state_tree(&self, state: Oid) -> Result<Oid> {
         self.entry_in(state, STAGE_0)?.ok_or_else(|| object::not_a_record(state))
     }
 
     /// Rebuilds an index from a state; takes the stat data of unchanged entries from `before`.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn index_of_state(&self, state: Oid, before: &Index) -> Result<Index> {
         let mut file = self.plain_index_of_tree(self.state_tree(state)?)?;
         for (name, stage) in [("1", Stage::Base), ("2", Stage::Ours), ("3", Stage::Theirs)] {

@@ -63,9 +63,6 @@ impl Index {
 
 impl Repo {
     /// Reads the index from disk, or returns an empty one.
-    ///
-    /// # Errors
-    /// `repository-broken`, `unsupported`.
     pub fn load_index(&self) -> Result<Index> {
         Ok(Index::new((*self.shared_index()?).clone()))
     }
@@ -73,9 +70,6 @@ impl Repo {
     /// Reads the index as the base of a newer one that is written without checking the files.
     /// Clears the stat data of entries that are too young to trust: the newer index would vouch for
     /// them.
-    ///
-    /// # Errors
-    /// As [`Repo::load_index`].
     pub fn load_trusted_index(&self) -> Result<Index> {
         let mut index = self.load_index()?;
         let written = index.file.timestamp();
@@ -110,9 +104,6 @@ impl Repo {
     }
 
     /// Returns every path of the index.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn paths_of_index(&self) -> Result<std::collections::HashSet<RepoPath>> {
         let index = self.shared_index()?;
         let paths = index.path_backing();
@@ -130,9 +121,6 @@ impl Repo {
     }
 
     /// Reads an index file at another path.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn load_index_at(&self, path: &Path) -> Result<Index> {
         let file = gix::index::File::at(
             path,
@@ -146,9 +134,6 @@ impl Repo {
 
     /// Has git write stage 0 of an index file as a tree; other programs may have added entries to
     /// it.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn write_tree_of(&self, world: &World, path: &Path) -> Result<Oid> {
         let mut git = self.git(world);
         git.env("GIT_INDEX_FILE", path).arg("write-tree");
@@ -163,10 +148,6 @@ impl Repo {
     }
 
     /// Builds the index of a tree; takes flags and stat data of unchanged entries from `before`.
-    ///
-    /// # Errors
-    /// `object-missing`, `tree-too-large`; `unsupported` for names that a working tree must not
-    /// contain.
     pub fn index_of_tree(&self, tree: Oid, before: &Index) -> Result<Index> {
         let mut file = self.plain_index_of_tree(tree)?;
         carry(&mut file, &before.file, Carry::StatAndFlags);
@@ -248,9 +229,6 @@ impl Index {
 
     /// Records that the index equals `tree`, so that readers need not compare; takes unchanged
     /// directories from the older index `before`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn set_tree(&mut self, repo: &Repo, tree: Oid, before: &Index) -> Result<()> {
         let cache = repo.cache_tree(tree, before.file.tree())?;
         // Trees do not contain intent-to-add entries and conflicts.
@@ -290,9 +268,6 @@ impl Index {
 
     /// Writes the index into `file` from its start and sets its time to `read_at`, the moment
     /// before the working tree was read.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_into(&self, file: &mut File, read_at: SystemTime) -> Result<()> {
         let cannot = |e| Error::io("cannot write the index", e);
         let mut bytes = Vec::with_capacity(128 * self.file.entries().len() + 1024);

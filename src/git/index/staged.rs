@@ -11,9 +11,6 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 impl Repo {
     /// Lists the paths in which an index differs from a tree, sorted by path; a path in conflict is
     /// one of them. `None` is the repository's own index. One process.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn staged_against(
         &self,
         world: &World,

@@ -59,9 +59,6 @@ impl ExemptLines {
 
     /// Returns the lines with their markers; `above` holds the lines that give the attributes their
     /// earlier values.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn block(&self, above: &[u8]) -> Result<Vec<u8>> {
         let mut values = Values::of(above)?;
         let mut lines: Vec<Vec<u8>> = Vec::new();

@@ -17,9 +17,6 @@ pub struct Filters(Values);
 
 impl Filters {
     /// Reads the attributes file of the root.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn of(bytes: &[u8]) -> Result<Filters> {
         Values::of(bytes).map(Filters)
     }
@@ -39,9 +36,6 @@ pub(super) struct Values {
 
 impl Values {
     /// Reads an attributes file.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub(super) fn of(text: &[u8]) -> Result<Values> {
         let (mut search, mut names) = (Search::default(), MetadataCollection::default());
         for text in [BUILT_IN, text] {

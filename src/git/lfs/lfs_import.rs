@@ -83,9 +83,6 @@ impl Import<'_> {
 
 impl Repo {
     /// Rewrites histories. Does not change this repository.
-    ///
-    /// # Errors
-    /// `git-failed` with git-lfs's message, `no-space`, `io`, `interrupted`.
     pub fn import_for_lfs(&self, world: &World, import: &Import<'_>) -> Result<Imported> {
         self.make_private(world, import)?;
         let mut maps = Vec::new();

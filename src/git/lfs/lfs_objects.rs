@@ -66,9 +66,6 @@ impl LfsObjects {
     }
 
     /// Copies an object into a file and verifies its id; returns `false` if the content is another.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn copy(&self, pointer: &Pointer, mut into: File) -> Result<bool> {
         let cannot = |e| Error::io("cannot copy a large file", e);
         let Some(mut from) = self.find(pointer).and_then(|path| File::open(path).ok()) else {
@@ -100,17 +97,11 @@ impl LfsObjects {
 
     /// Hard-links every object into another store that lacks it; copies it if hard links are not
     /// possible.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn link_all_into(&self, other: &Path) -> Result<()> {
         self.link_from_into(self, other)
     }
 
     /// Like [`LfsObjects::link_all_into`], but prefers the file that `first` has of an object.
-    ///
-    /// # Errors
-    /// As [`LfsObjects::link_all_into`].
     pub fn link_from_into(&self, first: &LfsObjects, other: &Path) -> Result<()> {
         for file in self.files() {
             let Ok(rest) = file.strip_prefix(&self.folder) else {
@@ -137,9 +128,6 @@ impl LfsObjects {
     }
 
     /// Hard-links one object into another store; returns `true` if it exists there now.
-    ///
-    /// # Errors
-    /// As [`LfsObjects::link_all_into`].
     pub fn link_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
         let Some(file) = self.find(pointer) else {
             return Ok(pointer.size_bytes == 0);
@@ -150,9 +138,6 @@ impl LfsObjects {
 
     /// Copies one object into another store if its content matches its id; returns `true` if it
     /// does.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn copy_into(&self, pointer: &Pointer, other: &Path) -> Result<bool> {
         let Some(file) = self.find(pointer) else {
             return Ok(false);

@@ -39,9 +39,6 @@ pub(in crate::git) fn report_commits(git: &mut Git, world: &World) {
 }
 
 /// Calls `upload` with a git-lfs command, and reports the progress of its transfers meanwhile.
-///
-/// # Errors
-/// Those of `upload`; `io` if the file cannot be created.
 pub(in crate::git) fn report_transfers<N, T>(
     world: &World,
     network: &mut N,

@@ -10,9 +10,6 @@ use super::lfs_pointer::{MAX_BYTES, Pointer};
 impl Repo {
     /// Lists the pointers in the histories of some commits and tags, each large file once, sorted
     /// by oid. Starts one process and reads every small object.
-    ///
-    /// # Errors
-    /// `git-failed` for an incomplete history, `interrupted`.
     pub fn pointers_below(&self, world: &World, tips: &[Oid]) -> Result<Vec<Pointer>> {
         let mut lines = String::new();
         for tip in tips {

@@ -29,9 +29,6 @@ const EXCLUDED: &[u8] = b" !text -filter -merge -diff";
 
 /// Returns the final commits for a map of rewritten ones. `lines` are the attributes lines that
 /// exclude files; `exempt` says how to treat git-colony's lines.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`, `no-space`, `io`, `interrupted`.
 pub(in crate::git) fn mend(
     world: &World,
     repo: &BareRepo,

@@ -13,9 +13,6 @@ use crate::model::{Error, Result, World};
 
 impl Repo {
     /// Returns a configuration file as `git lfs install --local --skip-repo` would change it.
-    ///
-    /// # Errors
-    /// `git-failed` with git-lfs's message; `no-space`, `io`.
     pub fn configuration_with_large_files(
         &self,
         world: &World,

@@ -33,9 +33,6 @@ pub enum Uploads {
 impl Remote<'_> {
     /// Has git-lfs upload local objects that its server lacks. Succeeds only if the server has all
     /// of them.
-    ///
-    /// # Errors
-    /// `lfs-missing` for an object that is not here; those of the network.
     pub fn upload_objects(&self, oids: &[LfsOid]) -> Result<()> {
         for some in oids.chunks(NAMED_AT_ONCE) {
             let mut network = self.network(Direction::Push)?;
@@ -49,9 +46,6 @@ impl Remote<'_> {
 
     /// Uploads every object in the histories of `refs`, whether it is here or on the server;
     /// git-lfs walks each history.
-    ///
-    /// # Errors
-    /// As [`Remote::upload_objects`].
     pub fn upload_large_files(&self, refs: &[RefName]) -> Result<()> {
         for some in refs.chunks(PUSHED_AT_ONCE) {
             let mut network = self.network(Direction::Push)?;

@@ -36,18 +36,12 @@ impl SideNames<'_> {
 impl Repo {
     /// Returns the same repository with new objects held in memory, until
     /// [`Repo::keep_objects_from`].
-    ///
-    /// # Errors
-    /// `unsupported`.
     pub fn in_memory(&self) -> Result<Repo> {
         let inner = self.inner.clone().with_object_memory();
         Repo::from_inner(inner, ObjectWrites::InMemory, &self.interrupt)
     }
 
     /// Stores the objects that were written to [`Repo::in_memory`].
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn keep_objects_from(&self, mut scratch: Repo) -> Result<()> {
         use gix::objs::Write as _;
         let Some(objects) = scratch.inner.objects.take_object_memory() else {
@@ -61,9 +55,6 @@ impl Repo {
     }
 
     /// Merges the tree `theirs` into `ours`, from the tree `base`.
-    ///
-    /// # Errors
-    /// `object-missing`, `tree-too-large`, `no-space`, `io`.
     pub fn merge_on_trees(
         &self,
         base: Oid,

@@ -18,9 +18,6 @@ pub struct Label {
 
 impl Repo {
     /// Returns the name that git gives a commit in the markers of a pick: its id and subject.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn name_for_markers(&self, commit: Oid) -> Result<String> {
         let subject = self.read_commit(commit)?.subject;
         let plain = subject.chars().map(|c| if c.is_control() { ' ' } else { c });
@@ -29,9 +26,6 @@ impl Repo {
     }
 
     /// Replaces ids by names in the markers of conflicted files; returns the new tree.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn label_markers(
         &self,
         tree: Oid,

@@ -11,9 +11,6 @@ const MAX_CROSSINGS: usize = 16;
 
 impl Repo {
     /// Lists the best common ancestors of two commits; none for unrelated histories.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn merge_bases(&self, one: Oid, other: Oid) -> Result<Vec<Oid>> {
         let bases = self
             .inner
@@ -23,9 +20,6 @@ impl Repo {
     }
 
     /// Lists the best common ancestors of each of many pairs; reads each commit once.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn merge_bases_of(&self, pairs: &[(Oid, Oid)]) -> Result<Vec<Vec<Oid>>> {
         let cannot = || "cannot find a common ancestor";
         let cache = self.inner.commit_graph_if_enabled().or_code(Code::RepositoryBroken, cannot)?;
@@ -46,9 +40,6 @@ impl Repo {
     }
 
     /// Refuses to merge two commits whose changes since their merge bases exceed the limits.
-    ///
-    /// # Errors
-    /// `tree-too-large`, `object-missing`.
     pub fn require_mergeable(&self, ours: Oid, theirs: Oid) -> Result<()> {
         let mut crossing = (ours, theirs);
         for _ in 0..MAX_CROSSINGS {
@@ -66,9 +57,6 @@ impl Repo {
     }
 
     /// Refuses to merge two commits whose changes since a third exceed the limits.
-    ///
-    /// # Errors
-    /// `tree-too-large`, `object-missing`.
     pub fn require_mergeable_from(&self, base: Oid, (ours, theirs): (Oid, Oid)) -> Result<()> {
         let tree = |commit| self.tree_of(Some(commit));
         self.require_mergeable_trees(tree(base)?, (tree(ours)?, tree(theirs)?))

@@ -6,9 +6,6 @@ use crate::model::{Code, Error, Result, World};
 
 impl Repo {
     /// Merges two versions of a file; keeps the lines of both sides of each conflict.
-    ///
-    /// # Errors
-    /// `invalid-value` for a binary file; `git-failed`, `object-missing`.
     pub fn merge_union(
         &self,
         world: &World,

@@ -115,9 +115,6 @@ pub struct MergeCase {
 impl Repo {
     /// Merges `theirs` into `ours` as trees. The new objects are temporary until
     /// [`Repo::keep_objects_of`].
-    ///
-    /// # Errors
-    /// `git-failed`, `object-missing`, `tree-too-large`.
     pub fn merge_commits(
         &self,
         world: &World,
@@ -135,9 +132,6 @@ impl Repo {
     }
 
     /// Stores the objects that a merge created.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn keep_objects_of(&self, merged: &Merged) -> Result<()> {
         match &merged.objects {
             Some(objects) => objects.keep_in(self),
@@ -147,9 +141,6 @@ impl Repo {
 
     /// Returns the conflicts that merging each pair would have, or why the pair cannot be merged;
     /// stores no objects. One git process, none if every merge is certain.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn preview_pairs(&self, world: &World, pairs: &[Pair]) -> Result<Vec<Result<Preview>>> {
         let mut merges = self.certain_merges(world);
         let mut open = Vec::new();
@@ -181,9 +172,6 @@ impl Repo {
     }
 
     /// Merges many pairs in one process and stores no objects: for questions only.
-    ///
-    /// # Errors
-    /// `git-failed`, `object-missing`; unrelated histories.
     pub fn preview_merges(&self, world: &World, pairs: &[(Oid, Oid)]) -> Result<Vec<Merged>> {
         if pairs.is_empty() {
             return Ok(Vec::new());
@@ -213,9 +201,6 @@ impl Repo {
 
     /// Merges as [`Repo::merge_commits`] does, from a given base. git also sees the objects
     /// that are in memory.
-    ///
-    /// # Errors
-    /// `git-failed`, `tree-too-large`, `no-space`, `io`.
     pub fn merge_from(
         &self,
         world: &World,
@@ -236,9 +221,6 @@ impl Repo {
 
     /// Asks git whether it merges each of `cases` cleanly to the expected tree; returns the first
     /// case where it does not. git also sees the objects that are in memory.
-    ///
-    /// # Errors
-    /// `git-failed`, `tree-too-large`.
     pub fn first_disagreement(&self, world: &World, cases: &[MergeCase]) -> Result<Option<usize>> {
         if cases.is_empty() {
             return Ok(None);

@@ -56,9 +56,6 @@ impl Certain {
     }
 
     /// Lists the changes that a clean merge makes to our tree; writes nothing.
-    ///
-    /// # Errors
-    /// `repository-broken` when a file looks like an attack on SHA-1.
     pub fn changes(&self, repo: &Repo) -> Result<Vec<TreeChange>> {
         let mut changes = self.edits.clone();
         for text in &self.texts {
@@ -82,9 +79,6 @@ impl Certain {
     }
 
     /// Writes the tree of a clean merge, based on our tree.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn write(self, repo: &Repo, ours: Oid) -> Result<Merged> {
         let mut texts = Vec::new();
         for text in self.texts {

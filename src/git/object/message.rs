@@ -7,9 +7,6 @@ use crate::model::{Code, Result, ResultExt as _};
 
 impl Repo {
     /// Reads the message of a commit; bytes that are not UTF-8 are replaced.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn message_of(&self, commit: Oid) -> Result<String> {
         let missing = || format!("cannot read commit {commit}");
         let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, missing)?;

@@ -210,18 +210,12 @@ impl Repo {
     }
 
     /// Writes a blob unless it exists.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
         let id = self.inner.write_blob(bytes).or_code(Code::Io, || "cannot write a blob")?;
         Ok(id.detach().into())
     }
 
     /// Reads a whole blob.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn read_blob(&self, id: Oid) -> Result<Vec<u8>> {
         let mut blob = self
             .inner
@@ -259,9 +253,6 @@ impl Repo {
     }
 
     /// Hashes bytes as a blob without writing them.
-    ///
-    /// # Errors
-    /// `repository-broken` when the bytes look like an attack on SHA-1.
     pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
         gix::objs::compute_hash(self.inner.object_hash(), gix::objs::Kind::Blob, bytes)
             .map(Oid)
@@ -269,9 +260,6 @@ impl Repo {
     }
 
     /// Writes a commit that no ref points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_commit(&self, commit: NewCommit<'_>) -> Result<Oid> {
         let message = with_newline(commit.message);
         let signature = commit.signature.to_gix();
@@ -295,9 +283,6 @@ impl Repo {
     }
 
     /// Reads a commit.
-    ///
-    /// # Errors
-    /// `object-missing` when it does not exist or is not a commit.
     pub fn read_commit(&self, id: Oid) -> Result<Commit> {
         let missing = || format!("cannot read commit {id}");
         let commit = self.inner.find_commit(id.0).or_code(Code::ObjectMissing, missing)?;

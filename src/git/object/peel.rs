@@ -51,18 +51,12 @@ impl Repo {
     }
 
     /// Follows tags to a commit.
-    ///
-    /// # Errors
-    /// The reason why they do not lead to one.
     pub fn peel(&self, id: Oid) -> std::result::Result<Oid, NoCommit> {
         peel(&self.inner, id)
     }
 
     /// Resolves a revision to a commit. In addition to git's syntax, `checkpoint/<id>` names the
     /// checkpoint with that id, and git's suffixes may follow it.
-    ///
-    /// # Errors
-    /// `revision-not-found`; `repository-broken` for a tag without a target.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
         let not_found = || {
             let message = format!("no commit is named '{revision}'");

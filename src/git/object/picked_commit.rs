@@ -41,9 +41,6 @@ pub enum Signed {
 impl Repo {
     /// Writes a picked commit that no ref points to yet; a line at the end of its message names the
     /// original.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `signing-failed`.
     pub fn write_pick(&self, world: &World, pick: &Pick<'_>, signed: Signed) -> Result<Oid> {
         let missing = || format!("cannot read commit {}", pick.original);
         let original =

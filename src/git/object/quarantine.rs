@@ -59,9 +59,6 @@ impl Quarantine {
 
 impl Repo {
     /// Writes the objects in memory into a quarantine, which is empty if there are none.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn quarantine(&self, world: &World) -> Result<Quarantine> {
         let quarantine = Quarantine::new(world)?;
         let store = quarantine.store(self);
@@ -75,9 +72,6 @@ impl Repo {
 
     /// Has git create the blob of a file, and reads it into memory; `run` runs `hash-object` and
     /// reads its answer.
-    ///
-    /// # Errors
-    /// `no-space`, `io`, and those of `run`.
     pub(in crate::git) fn store_in_memory(
         &self,
         world: &World,

@@ -46,9 +46,6 @@ impl Objects {
     }
 
     /// Returns the tree of a commit.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn tree_of(&self, commit: Oid) -> Result<Oid> {
         let cannot = || format!("cannot read commit {commit}");
         let found = self.inner.find_commit(commit.0).or_code(Code::ObjectMissing, cannot)?;
@@ -56,9 +53,6 @@ impl Objects {
     }
 
     /// Lists the entries of a tree, in git's order.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn list(&self, tree: Oid) -> Result<Vec<NamedEntry>> {
         let cannot = || format!("cannot read tree {tree}");
         if tree.0.is_empty_tree() {
@@ -78,9 +72,6 @@ impl Objects {
     }
 
     /// Returns the entry at `path` in a tree; the root for an empty path.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn at(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
         if path.as_bytes().is_empty() {
             return Ok(Some(TreeEntry::directory(tree)));
@@ -89,9 +80,6 @@ impl Objects {
     }
 
     /// Reads a blob.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn blob(&self, id: Oid) -> Result<Vec<u8>> {
         let cannot = || format!("cannot read blob {id}");
         let mut blob = self.inner.find_blob(id.0).or_code(Code::ObjectMissing, cannot)?;

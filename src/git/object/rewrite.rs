@@ -16,9 +16,6 @@ pub struct Again<'a> {
 
 impl Repo {
     /// Rewrites a commit; `message` computes its message from the old one.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn write_commit_again(
         &self,
         again: &Again<'_>,
@@ -44,9 +41,6 @@ impl Repo {
 
     /// Rewrites an annotated tag for another target of the same kind; `message` computes its
     /// message from the old one, which is passed without its signature.
-    ///
-    /// # Errors
-    /// `repository-broken` if `id` is not an annotated tag, `no-space`, `io`.
     pub fn write_tag_again(
         &self,
         id: Oid,

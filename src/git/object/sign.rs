@@ -30,17 +30,11 @@ const SETTINGS: [&str; 9] = [
 
 impl Repo {
     /// Returns `true` if the user wants signed commits.
-    ///
-    /// # Errors
-    /// `invalid-value` when `commit.gpgSign` is not a boolean.
     pub fn signs_commits(&self) -> Result<bool> {
         Ok(self.require_config_bool("commit.gpgSign")? == Some(true))
     }
 
     /// Returns `true` if the user wants signed annotated tags.
-    ///
-    /// # Errors
-    /// `invalid-value` when one of the two settings is not a boolean.
     pub fn signs_tags(&self) -> Result<bool> {
         let all = self.require_config_bool("tag.gpgSign")?;
         let annotated = self.require_config_bool("tag.forceSignAnnotated")?;
@@ -48,9 +42,6 @@ impl Repo {
     }
 
     /// Writes a signed commit that no ref points to yet. One or two processes.
-    ///
-    /// # Errors
-    /// `signing-failed` with git's message.
     pub fn write_signed_commit(&self, world: &World, commit: NewCommit<'_>) -> Result<Oid> {
         let mut git = self.git(world);
         // git would record another encoding in the commit, though the message is UTF-8.
@@ -86,10 +77,6 @@ impl Repo {
 
     /// Writes a signed tag object that no ref points to yet; `scratch` is an unused path for a
     /// temporary repository. Four processes and their children.
-    ///
-    /// # Errors
-    /// `signing-failed` with git's message, `git-failed` if the scratch repository cannot be
-    /// created.
     pub fn write_signed_tag(&self, world: &World, scratch: &Path, tag: NewTag<'_>) -> Result<Oid> {
         let scratch = Scratch::make(self, world, scratch)?;
         let mut git = scratch.git(self, world);

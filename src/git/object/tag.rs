@@ -29,9 +29,6 @@ pub struct Tag {
 
 impl Repo {
     /// Writes an annotated tag object that no ref points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_tag(&self, tag: NewTag<'_>) -> Result<Oid> {
         let object = gix::objs::Tag {
             target: tag.target.0,
@@ -51,9 +48,6 @@ impl Repo {
     }
 
     /// Writes raw bytes back as a tag object.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_raw_tag(&self, bytes: &[u8]) -> Result<Oid> {
         use gix::objs::Write as _;
         let written = self.inner.objects.write_buf(gix::objs::Kind::Tag, bytes);

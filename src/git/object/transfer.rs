@@ -63,9 +63,6 @@ pub enum Linked {
 }
 
 /// Links `tips` and everything below them into the other store.
-///
-/// # Errors
-/// `object-missing` if the source itself is incomplete; `no-space`, `io`.
 pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Result<Linked> {
     let mut transfer = Transfer { from, to, linked: HashSet::new() };
     for tip in tips {
@@ -78,9 +75,6 @@ pub fn link_objects(from: &ObjectStore, to: &ObjectStore, tips: &[Oid]) -> Resul
 
 /// Has git copy what `tips` need and `known` does not have: one repository makes a pack and the
 /// other writes it.
-///
-/// # Errors
-/// `git-failed` with git's message, `interrupted`.
 pub fn send_pack(
     mut from: process::Git,
     mut to: process::Git,

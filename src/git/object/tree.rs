@@ -9,17 +9,11 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _};
 
 impl Repo {
     /// Returns the tree of a commit, or the empty tree for `None`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn tree_of(&self, commit: Option<Oid>) -> Result<Oid> {
         commit.map_or(Ok(self.empty_tree()), |commit| Ok(self.read_commit(commit)?.tree))
     }
 
     /// Writes the tree that `base` becomes with each path set or removed (`None`).
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn edit_tree<'a>(
         &self,
         base: Oid,
@@ -55,27 +49,18 @@ impl Repo {
     }
 
     /// Returns the blob or tree named `path` in `tree`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn entry_in(&self, tree: Oid, path: impl AsRef<Path>) -> Result<Option<Oid>> {
         let entry = entry_at(&self.inner, tree, path.as_ref())?;
         Ok(entry.map(|entry| entry.id))
     }
 
     /// Returns the file, symlink or submodule at `path` in `tree`; `None` for a directory too.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn leaf_in(&self, tree: Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
         let entry = entry_at(&self.inner, tree, path.as_path())?;
         Ok(entry.filter(|entry| !entry.is_directory()))
     }
 
     /// Returns the directory named `path` in `tree`; `None` for anything else.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn tree_in(&self, tree: Oid, path: &str) -> Result<Option<Oid>> {
         let entry = entry_at(&self.inner, tree, Path::new(path))?;
         let directory = entry.filter(TreeEntry::is_directory);
@@ -83,9 +68,6 @@ impl Repo {
     }
 
     /// Lists the direct entries of a tree, in git's order.
-    ///
-    /// # Errors
-    /// `object-missing`; `repository-broken` for a malformed entry.
     pub fn entries_of(&self, tree: Oid) -> Result<Vec<(RepoPath, TreeEntry)>> {
         let cannot = || format!("cannot read tree {tree}");
         if tree == self.empty_tree() {
@@ -103,26 +85,17 @@ impl Repo {
     }
 
     /// Returns `true` if a branch at `now` has commits that it did not have at `then`.
-    ///
-    /// # Errors
-    /// `object-missing`.
     pub fn has_more(&self, now: Oid, then: Oid) -> Result<bool> {
         Ok(!self.commits_between(now, &[then], 1)?.is_empty())
     }
 
     /// Returns the root commit on the first-parent chain of `tip`. The walk ends early at the
     /// commit `known.0`, for which `known.1` was found before.
-    ///
-    /// # Errors
-    /// `object-missing`; `revision-not-found` when the walk cannot start.
     pub fn first_commit(&self, tip: Oid, known: Option<(Oid, Oid)>) -> Result<FirstCommit> {
         first_commit(&self.inner, tip, known)
     }
 
     /// Counts commits reachable from `tip` and not from `hidden`, up to `limit`, newest first.
-    ///
-    /// # Errors
-    /// `object-missing`; `revision-not-found` when the walk cannot start.
     pub fn commits_between(&self, tip: Oid, hidden: &[Oid], limit: usize) -> Result<Vec<Oid>> {
         let cannot = || "cannot walk the history";
         let walk = self
@@ -138,9 +111,6 @@ impl Repo {
 }
 
 /// Returns the entry at `path` in a tree.
-///
-/// # Errors
-/// `object-missing`.
 pub(super) fn entry_at(
     repo: &gix::Repository,
     tree: Oid,

@@ -78,9 +78,6 @@ pub fn on_path(world: &World, name: &str) -> Option<PathBuf> {
 
 /// Runs a program, named by its absolute path, to its end or its limits; `None` if it cannot be
 /// started.
-///
-/// # Errors
-/// `interrupted` when a signal ended this process.
 pub fn run(
     world: &World,
     program: &Path,
@@ -94,9 +91,6 @@ pub fn run(
 
 /// Runs a shell command of the user in an empty directory, which is deleted afterwards; `None` if
 /// no shell can be started.
-///
-/// # Errors
-/// `interrupted` when a signal ended this process; `no-space`, `io`.
 pub fn run_command(
     world: &World,
     text: &str,

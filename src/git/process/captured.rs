@@ -41,9 +41,6 @@ pub struct Captured {
 }
 
 /// Runs a program in the world's directory, to its end or its limits.
-///
-/// # Errors
-/// `interrupted`; `io` if it cannot be started; those of the settings that name tokens.
 pub fn run_captured(
     world: &World,
     program: &Path,

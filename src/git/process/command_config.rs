@@ -34,9 +34,6 @@ impl CommandConfig {
     }
 
     /// Returns the variables to set; none if nothing was added.
-    ///
-    /// # Errors
-    /// `invalid-value` if the caller's count is not a number: git would refuse it, too.
     pub(in crate::git) fn variables(&self) -> Result<Vec<(String, OsString)>> {
         if self.added.is_empty() {
             return Ok(Vec::new());

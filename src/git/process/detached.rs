@@ -9,9 +9,6 @@ use crate::model::{Error, Result, World};
 
 /// Starts this program with arguments, in the environment of the caller and without its streams; what it reports goes
 /// to `log`. Ctrl-C in the terminal of the caller does not reach it.
-///
-/// # Errors
-/// `io`.
 #[expect(clippy::disallowed_methods, reason = "this is a gate for processes")]
 pub fn start(world: &World, args: &[impl AsRef<OsStr>], log: Option<File>) -> Result<()> {
     let mut command = Command::new(&world.program);

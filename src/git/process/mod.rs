@@ -208,9 +208,6 @@ impl Git {
 
     /// Has it and all its children keep a file open, with the locks on it; not together with input.
     /// In a conversation its standard error is then merged into standard output.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn keep_open(&mut self, file: &File) -> Result<&mut Self> {
         let file = file.try_clone();
         self.kept_open = Some(file.map_err(|e| Error::io("cannot hand a lock on", e))?);
@@ -231,9 +228,6 @@ impl Git {
     }
 
     /// Runs it to its end and collects both streams.
-    ///
-    /// # Errors
-    /// `git-failed` when git cannot be started, `interrupted` when a signal ended this process.
     pub fn run(&mut self) -> Result<Output> {
         self.interrupt.check()?;
         let traced = self.trace.begin(&self.command);
@@ -269,9 +263,6 @@ impl Git {
     }
 
     /// Runs it and returns its output, or git's message as the error.
-    ///
-    /// # Errors
-    /// `git-failed` with git's message.
     pub fn run_checked(&mut self, wanted: &str) -> Result<Vec<u8>> {
         let output = self.run()?;
         if output.success() {
@@ -281,9 +272,6 @@ impl Git {
     }
 
     /// Starts it with all three streams piped, for a conversation.
-    ///
-    /// # Errors
-    /// `git-failed` when git cannot be started.
     pub fn converse(&mut self) -> Result<Child> {
         if let Some(traced) = self.trace.begin(&self.command) {
             traced.goes_on();

@@ -63,9 +63,6 @@ pub struct PagerStreams<'a> {
 }
 
 /// Shows a text in a pager and waits until that has ended. Returns `false` where it cannot be started.
-///
-/// # Errors
-/// `interrupted`, where a signal but that of the keyboard asked us to end: then the pager is ended, too.
 pub fn show(world: &World, command: &str, text: &str, terminal: &PagerStreams<'_>) -> Result<bool> {
     let Some(mut child) = start(world, command, terminal) else {
         return Ok(false);

@@ -17,9 +17,6 @@ pub struct CommitHook<'a> {
 }
 
 /// Runs a hook for a new commit, if the repository has it; the user sees its output.
-///
-/// # Errors
-/// `git-failed` when git cannot be started.
 pub fn run_commit_hook(
     repo: &crate::git::Repo,
     world: &World,
@@ -41,9 +38,6 @@ pub fn run_commit_hook(
 /// Runs a hook of the repository as git would, if there is one.
 ///
 /// The user sees its output; its exit code is returned, not judged.
-///
-/// # Errors
-/// `git-failed` when git cannot be started.
 pub fn run_hook(
     repo: &crate::git::Repo,
     world: &World,

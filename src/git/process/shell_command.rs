@@ -34,9 +34,6 @@ pub enum Ending {
 /// Runs a command by `sh -c` in the world's directory; the user sees its output, line by line.
 ///
 /// Nothing that it started in its process group outlives it.
-///
-/// # Errors
-/// `interrupted`; `io` when no shell can be started; those of [`credentials::sources`].
 pub fn run_shell(world: &World, command: &str, limit: Option<Duration>) -> Result<Ending> {
     world.interrupt.check()?;
     let cannot = |e| Error::io("cannot start a shell", e);

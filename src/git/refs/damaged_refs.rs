@@ -74,9 +74,6 @@ impl Repo {
     }
 
     /// Does the same as [`Repo::find_ref`], but a damaged ref counts as none, as in lists of refs.
-    ///
-    /// # Errors
-    /// `repository-broken` when it cannot be read for another reason.
     pub fn find_listed_ref(&self, name: &RefName) -> Result<Option<Oid>> {
         match self.find_ref(name) {
             Err(_) if find(&self.inner, name.clone()).is_some() => Ok(None),
@@ -87,9 +84,6 @@ impl Repo {
     /// Removes a damaged ref as it was found; returns `false` if the file has changed.
     ///
     /// It is first renamed into a folder of git-colony, so that a newer file is never removed.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn remove_damaged_ref(&self, damaged: &DamagedRef) -> Result<bool> {
         let cannot = |e| Error::io(format!("cannot remove ref '{}'", damaged.name), e);
         let path = damaged.name.under(self.common_dir());

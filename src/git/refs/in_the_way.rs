@@ -29,9 +29,6 @@ pub enum RefContent {
 
 impl Repo {
     /// Finds the ref that is in the way of a new one. A ref of the new name that holds an object is not: it only moves.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn find_in_the_way(&self, new: &RefName) -> Result<Option<InTheWay>> {
         in_the_way(&self.inner, new)
     }
@@ -44,9 +41,6 @@ impl Repo {
 
 impl BareRepo {
     /// Does the same as [`Repo::find_in_the_way`].
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn find_in_the_way(&self, new: &RefName) -> Result<Option<InTheWay>> {
         in_the_way(self.inner(), new)
     }

@@ -8,9 +8,6 @@ const MAX_ATTEMPTS: usize = 20;
 
 /// Runs `attempt`, which reads refs and then moves them, again while another process moves or locks one of
 /// them in between.
-///
-/// # Errors
-/// Those of `attempt`, after the last one also `ref-moved` and `locked`.
 pub fn retried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..MAX_ATTEMPTS {
         match attempt() {

@@ -107,9 +107,6 @@ pub struct FoundRef {
 
 impl Repo {
     /// Returns the current unpeeled target of a ref; `None` when it does not exist.
-    ///
-    /// # Errors
-    /// `repository-broken` when it cannot be read.
     pub fn find_ref(&self, name: &RefName) -> Result<Option<Oid>> {
         if name.as_bytes() == b"HEAD" {
             return Ok(self.head()?.commit());
@@ -123,17 +120,11 @@ impl Repo {
     }
 
     /// Lists the refs below a prefix that ends with `/`, sorted by name.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<FoundRef>> {
         refs_below(&self.inner, prefix)
     }
 
     /// Creates a ref below `refs/colony-local/` by one atomic `link`, then makes it durable.
-    ///
-    /// # Errors
-    /// `ref-moved` when it exists already; `io`.
     pub fn create_private_ref(&self, name: &RefName, id: Oid) -> Result<()> {
         let path = name.under(self.common_dir());
         let cannot = |e| Error::io(format!("cannot create ref '{name}'"), e);
@@ -171,9 +162,6 @@ impl Repo {
     }
 
     /// Starts a transaction over refs and locks them.
-    ///
-    /// # Errors
-    /// `ref-moved` when a ref is not at its old value or is locked.
     pub fn prepare_refs(
         &self,
         world: &World,
@@ -186,9 +174,6 @@ impl Repo {
 
     /// Like [`Repo::prepare_refs`], for refs that only git-colony moves: runs no hook, and git
     /// keeps `lock` open while it runs.
-    ///
-    /// # Errors
-    /// As [`Repo::prepare_refs`].
     pub fn prepare_own_refs(
         &self,
         world: &World,
@@ -218,9 +203,6 @@ impl Repo {
 
     /// Points HEAD to a branch, or detaches it at `commit` if `name` is `HEAD`. Changes nothing
     /// else.
-    ///
-    /// # Errors
-    /// `locked`, `git-failed`.
     pub fn point_head(
         &self,
         world: &World,

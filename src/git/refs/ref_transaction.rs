@@ -40,9 +40,6 @@ impl PreparedRefs {
     }
 
     /// Moves the refs.
-    ///
-    /// # Errors
-    /// `ref-moved` with git's message; some refs may have moved then.
     pub fn commit(mut self) -> Result<()> {
         let sent = self.send(b"commit\0");
         if sent.is_ok() && self.expect("commit: ok") {

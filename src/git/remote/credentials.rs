@@ -49,9 +49,6 @@ impl TokenSource {
     ///
     /// Once the host has refused the token, a file appears in `notes` and the helper no longer
     /// answers: git-lfs would ask again forever.
-    ///
-    /// # Errors
-    /// `invalid-value` when the variable cannot hold a token; its value is not shown.
     pub fn arrange(&self, git: &mut Git, world: &World, notes: &Path) -> Result<()> {
         self.token(world)?;
         let key = format!("credential.https://{}.helper", self.host);
@@ -77,9 +74,6 @@ impl TokenSource {
     /// ends the conversation.
     ///
     /// Answers only for this host, over https, and for this user name.
-    ///
-    /// # Errors
-    /// As [`TokenSource::arrange`].
     pub fn answer(&self, world: &World, question: &[u8], refused: &Path) -> Result<Vec<u8>> {
         let Some(token) = self.token(world)?.filter(|_| self.is_asked(question)) else {
             return Ok(Vec::new());
@@ -95,9 +89,6 @@ impl TokenSource {
     }
 
     /// Records that the host refused the token, by an empty file.
-    ///
-    /// # Errors
-    /// As [`TokenSource::arrange`], `io`.
     pub fn note_refusal(&self, world: &World, question: &[u8], refused: &Path) -> Result<()> {
         let password = value_of(question, "password=");
         let token = self.token(world)?.map(OsStrExt::as_bytes);
@@ -174,9 +165,6 @@ pub(in crate::git) fn ask_for(variable: &str) -> String {
 }
 
 /// Returns all token sources, set or not, one per host.
-///
-/// # Errors
-/// `git-failed`; `invalid-value` for a setting without a valid host or variable.
 pub fn sources(world: &World) -> Result<Vec<TokenSource>> {
     let mut git = Git::new(world);
     git.args(["config", "--show-scope", "-z", "--get-regexp"]);

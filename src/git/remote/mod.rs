@@ -40,9 +40,6 @@ pub struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     /// Finds a remote.
-    ///
-    /// # Errors
-    /// `remote-not-found` for a name that is not configured, `url-refused`.
     pub fn find(repo: &'a Repo, world: &'a World, name: &str) -> Result<Remote<'a>> {
         let is_name = RefName::from(format!("refs/remotes/{name}/x").as_str()).is_valid();
         let plain = is_name && !name.starts_with('-') && !name.contains(char::is_control);
@@ -88,9 +85,6 @@ impl<'a> Remote<'a> {
 
     /// Asks git for all URLs of a push: a remote may have several, and the configuration may
     /// rewrite them. One process.
-    ///
-    /// # Errors
-    /// `url-refused`, `git-failed`.
     pub fn push_targets(&self) -> Result<Vec<RemoteUrl>> {
         let mut git = self.repo.git(self.world);
         git.args(["remote", "get-url", "--push", "--all", "--", &self.name]);
@@ -103,9 +97,6 @@ impl<'a> Remote<'a> {
     }
 
     /// Lists its refs that git and `wanted` accept, by name. One process, one connection.
-    ///
-    /// # Errors
-    /// Those of the network.
     pub fn list(&self, wanted: impl Fn(&RefName) -> bool) -> Result<BTreeMap<RefName, Oid>> {
         let mut network = self.network(Direction::Fetch)?;
         let git = network.git();
@@ -123,9 +114,6 @@ impl<'a> Remote<'a> {
 
     /// Updates `refs/remotes/` as `git fetch` is configured to, without tags: git would restore
     /// tags that the user deleted here. Does nothing without a configured refspec.
-    ///
-    /// # Errors
-    /// Those of the network.
     pub fn fetch_branches(&self) -> Result<()> {
         let key = format!("remote.{}.fetch", self.name);
         if self.repo.config(&key).is_none() {
@@ -156,9 +144,6 @@ impl<'a> Remote<'a> {
 
     /// Fetches refs as `<into><number>`, counted from 0 in the order of `names`; returns their
     /// targets. Overwrites existing refs of these names.
-    ///
-    /// # Errors
-    /// `ref-moved` if the remote no longer has a ref; those of the network.
     pub fn fetch_refs(&self, names: &[RefName], into: &str) -> Result<Vec<FoundRef>> {
         if names.is_empty() {
             return Ok(Vec::new());

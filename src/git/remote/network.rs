@@ -49,9 +49,6 @@ impl Network {
     ///
     /// A URL that contains credentials is used as it is, and so is ssh. One process spawn, to read
     /// the user's settings.
-    ///
-    /// # Errors
-    /// `invalid-value` for an invalid setting or token, `git-failed`.
     pub fn new(world: &World, mut git: Git, url: Option<&RemoteUrl>) -> Result<Network> {
         let sources = credentials::sources(world)?;
         let own = url.filter(|url| url.has_credentials()).and_then(RemoteUrl::host);
@@ -99,9 +96,6 @@ impl Network {
 
     /// Runs it, and up to twice more if the remote cannot be reached. Its standard error is
     /// returned without credentials.
-    ///
-    /// # Errors
-    /// `git-failed` when git cannot be started, `interrupted`.
     pub fn run(&mut self) -> Result<Output> {
         let mut pauses = self.pauses.iter();
         loop {
@@ -117,9 +111,6 @@ impl Network {
     }
 
     /// Runs it and returns its output, or a typed error.
-    ///
-    /// # Errors
-    /// As [`Network::failure`], and those of [`Network::run`].
     pub fn run_checked(&mut self, wanted: &str) -> Result<Vec<u8>> {
         let output = self.run()?;
         if output.success() {
@@ -216,9 +207,6 @@ pub enum Direction {
 
 impl Repo {
     /// Returns the configured URL of a remote; `None` if there is no such remote.
-    ///
-    /// # Errors
-    /// `url-refused`.
     pub fn remote_url(&self, remote: &str, direction: Direction) -> Result<Option<RemoteUrl>> {
         let push = self
             .config(&format!("remote.{remote}.pushUrl"))

@@ -40,9 +40,6 @@ pub struct PushResult {
 impl Remote<'_> {
     /// Pushes refs, each from its old value to its new one or not at all; returns the result for
     /// each.
-    ///
-    /// # Errors
-    /// Those of the network, if git reports nothing about a single ref.
     pub fn push(&self, changes: &[RefChange]) -> Result<BTreeMap<RefName, Pushed>> {
         let mut pushed = BTreeMap::new();
         for some in changes.chunks(PUSHED_AT_ONCE) {
@@ -53,9 +50,6 @@ impl Remote<'_> {
 
     /// Pushes refs, all of them or none, each only from its old value; returns the result for each,
     /// and the server's messages. In a failed push, none is [`Pushed::Done`].
-    ///
-    /// # Errors
-    /// Those of the network, if git reports nothing about a single ref.
     pub fn push_together(&self, changes: &[RefChange], uploads: Uploads) -> Result<PushResult> {
         if changes.is_empty() {
             return Ok(PushResult::default());

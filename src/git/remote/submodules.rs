@@ -95,10 +95,6 @@ impl Repo {
     /// Reads the submodules of a tree; relative URLs start at `base`, the remote of the tree.
     ///
     /// One process spawn if there is a `.gitmodules`.
-    ///
-    /// # Errors
-    /// `repository-broken` if `.gitmodules` is not a regular file, is too long, or cannot be
-    /// parsed; `object-missing`, `git-failed`.
     pub fn submodules(
         &self,
         world: &World,
@@ -208,9 +204,6 @@ impl Repo {
 
     /// Returns the URL that the user's configuration has for a submodule, as `git submodule init`
     /// records it.
-    ///
-    /// # Errors
-    /// `url-refused`.
     pub fn submodule_url(&self, name: &str) -> Result<Option<RemoteUrl>> {
         let configured =
             self.config(&format!("submodule.{name}.url")).filter(|url| !url.is_empty());

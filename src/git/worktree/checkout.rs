@@ -82,10 +82,6 @@ impl Repo {
     /// Writes the files `wanted` of `tree` below `folder`, which must be empty or absent.
     ///
     /// Submodules are not written. Attributes are those of `tree`.
-    ///
-    /// # Errors
-    /// `filter-failed`, `object-missing`, `path-collision`, `no-space`, `interrupted`; then the
-    /// folder may hold some of the files.
     pub fn stage_files(
         &self,
         world: &World,
@@ -174,9 +170,6 @@ impl Repo {
     }
 
     /// Lists the pointers among `wanted` whose object is not in the store of git-lfs.
-    ///
-    /// # Errors
-    /// `object-missing` when the tree cannot be read.
     pub fn missing_large_files(
         &self,
         tree: Oid,

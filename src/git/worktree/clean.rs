@@ -6,9 +6,6 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 impl Repo {
     /// Stores the blob that `git add` would store for a file of these bytes at a path. One process.
     /// If objects are kept in memory, the bytes are stored unfiltered, since filters leave traces.
-    ///
-    /// # Errors
-    /// `filter-failed`, `no-space`.
     pub fn write_cleaned(&self, world: &World, path: &RepoPath, bytes: &[u8]) -> Result<Oid> {
         if !self.keeps_objects() {
             return self.write_blob(bytes);

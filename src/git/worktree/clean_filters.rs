@@ -28,9 +28,6 @@ impl Repo {
 
     /// Has git-lfs store a file of the working tree; returns the id of its pointer's blob, which is
     /// not written. One process.
-    ///
-    /// # Errors
-    /// When git cannot be started.
     pub fn store_large_file(&self, world: &World, path: &RepoPath) -> Result<Option<Oid>> {
         let mut git = self.git(world);
         self.direct_large_files(&mut git);

@@ -54,9 +54,6 @@ pub struct OwnConfig {
 
 impl Repo {
     /// Returns the configuration with which this repository reads other working trees.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn own_config(&self) -> Result<OwnConfig> {
         let snapshot = self.inner.config_snapshot();
         let mut text = Vec::new();
@@ -77,9 +74,6 @@ impl Repo {
 
     /// Opens another user's repository with `folder` as its working tree. Anything but a regular
     /// file in place of git's files is refused without opening it: reading a pipe would block.
-    ///
-    /// # Errors
-    /// As [`Repo::open`]; `repository-broken`.
     pub fn open_foreign(world: &World, folder: &Path) -> Result<Repo> {
         let git_dir = folder.join(".git");
         git_directory::require(&git_dir)?;
@@ -88,9 +82,6 @@ impl Repo {
 
     /// Copies the objects that `tips` need and this repository lacks from `from`, each after those
     /// that it needs: this repository stays complete, even if the copy is interrupted.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`, `tree-too-large`, `no-space`, `io`, `interrupted`.
     pub fn take_over(&self, from: &Repo, tips: &[Oid]) -> Result<()> {
         let mut open: Vec<(Oid, Children)> =
             tips.iter().map(|id| (*id, Children::ToCome)).collect();
@@ -150,9 +141,6 @@ enum Children {
 
 impl OwnConfig {
     /// Opens the working tree of another repository for reading.
-    ///
-    /// # Errors
-    /// `repository-broken`, `no-space`, `io`.
     pub fn look_into(&self, world: &World, other: &Repo) -> Result<Repo> {
         let scratch = Scratch::new(world)?;
         let folder = scratch.path();

@@ -14,9 +14,6 @@ use super::scan::Scan;
 impl Repo {
     /// Lists those of the wanted ones that are stored in git, not in git-lfs, and differ from the
     /// index.
-    ///
-    /// # Errors
-    /// `io`, `interrupted`.
     pub fn hidden_edits(
         &self,
         world: &World,
@@ -38,9 +35,6 @@ impl Repo {
 
     /// Has git check files whose times differ from the index, and record the times of those that
     /// are unchanged. If git cannot do that now, a later git command does.
-    ///
-    /// # Errors
-    /// `interrupted`, and the reason why git cannot be started.
     pub fn refresh_index(&self, world: &World) -> Result<()> {
         let mut git = self.git(world);
         git.args(["-c", "core.fsmonitor=false", "update-index", "-q"]);
@@ -49,9 +43,6 @@ impl Repo {
 
     /// Has git check every hidden file that exists; returns how many were hidden. For a clone that
     /// is being removed: the flags are lost.
-    ///
-    /// # Errors
-    /// `repository-broken`, `git-failed`.
     pub fn look_at_hidden_files(&self, world: &World) -> Result<usize> {
         let index = self.read_index()?;
         let hidden = hidden(&index).map(|(path, _)| path);

@@ -21,18 +21,12 @@ const MAX_READ: usize = 5_000;
 
 impl Repo {
     /// Lists the ignored paths, sorted; an ignored directory is listed without its contents.
-    ///
-    /// # Errors
-    /// `io` for a directory that cannot be read; `interrupted`.
     pub fn ignored(&self, world: &World, scan: &Scan) -> Result<Vec<RepoPath>> {
         untracked::ignored(world, self, &scan.index)
     }
 
     /// Lists the paths that are ignored now but not by the ignore files of `tree`, sorted; a
     /// directory that becomes visible as a whole is listed without its contents.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`, `io`, `interrupted`.
     pub fn unignored_by(&self, world: &World, scan: &Scan, tree: Oid) -> Result<Vec<RepoPath>> {
         let ignored = untracked::ignored(world, self, &scan.index)?;
         let index = self.plain_index_of_tree(tree)?;
@@ -50,9 +44,6 @@ impl Repo {
     }
 
     /// Keeps those of `paths` that the ignore files of `tree` do not ignore.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`.
     pub fn retain_visible(
         &self,
         world: &World,

@@ -15,9 +15,6 @@ use super::untracked;
 
 impl Repo {
     /// Lists these files, sorted by path. A tracked one may be gone from the disk.
-    ///
-    /// # Errors
-    /// `unsupported` for a sparse index, `repository-broken`, `path-in-the-way`, `io`, `interrupted`.
     pub fn listed_files(&self, world: &World) -> Result<Vec<RepoPath>> {
         let index = self.read_index()?;
         let backing = index.path_backing();
@@ -38,18 +35,12 @@ impl Repo {
     }
 
     /// Returns `true` if the index has a file at this path.
-    ///
-    /// # Errors
-    /// `unsupported` for a sparse index, `repository-broken`.
     pub fn tracks(&self, path: &RepoPath) -> Result<bool> {
         let name = BStr::new(path.as_bytes());
         Ok(self.read_index()?.entry_range(name).is_some())
     }
 
     /// Returns `true` if [`Repo::listed_files`] would list a file at this path.
-    ///
-    /// # Errors
-    /// `unsupported`, `repository-broken`; `path-in-the-way` for an ignore file that must not be read.
     pub fn lists_file(&self, path: &RepoPath) -> Result<bool> {
         let index = self.read_index()?;
         let name = BStr::new(path.as_bytes());

@@ -36,9 +36,6 @@ pub struct WalkedFiles {
 }
 
 /// Lists the regular files below a directory. A directory that cannot be read counts as empty.
-///
-/// # Errors
-/// `io` if the root cannot be read; `interrupted`.
 pub fn files_below(
     interrupt: &Interrupt,
     root: &Path,
@@ -54,9 +51,6 @@ pub fn files_below(
 
 /// Calls a function with the directory and the name of each of these files, in the same order. Returns `true` if there
 /// are more than the maximum number.
-///
-/// # Errors
-/// As [`files_below`].
 pub fn each_file_below(
     interrupt: &Interrupt,
     root: &Path,

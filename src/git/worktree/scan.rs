@@ -109,9 +109,6 @@ impl Repo {
     /// Cost: one `lstat` per tracked file and one walk of the directories, in parallel; content is
     /// read and filters run only for files whose stat data changed or that are as young as the
     /// index.
-    ///
-    /// # Errors
-    /// `unsupported` for a sparse index, `repository-broken`, `io`, `interrupted`.
     pub fn scan(&self, world: &World) -> Result<Scan> {
         let head = self.head()?;
         let head_tree = self.tree_of(head.commit())?;
@@ -151,17 +148,11 @@ impl Repo {
     }
 
     /// Writes stage 0 of the index as a tree, without checking any file.
-    ///
-    /// # Errors
-    /// `no-space`, `io`, `unsupported` for a sparse index.
     pub fn write_tree_of_index(&self) -> Result<Oid> {
         Ok(self.look_at_index()?.tree)
     }
 
     /// Reads HEAD and the index, and writes stage 0 as a tree; checks no files.
-    ///
-    /// # Errors
-    /// As [`Repo::write_tree_of_index`].
     pub fn look_at_index(&self) -> Result<IndexLook> {
         let head = self.head()?;
         let head_tree = self.tree_of(head.commit())?;
@@ -215,9 +206,6 @@ impl Repo {
     }
 
     /// Reads the index, or an empty one where there is none.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`, `unsupported` for a sparse index.
     pub(in crate::git) fn read_index(&self) -> Result<Arc<gix::index::File>> {
         let index = self.shared_index()?;
         if index.is_sparse() {

@@ -52,9 +52,6 @@ pub struct WorktreeFile {
 
 impl Repo {
     /// Writes stage 0 of the index as a tree; a path in conflict has none.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write_index_tree(&self, scan: &Scan) -> Result<Oid> {
         let staged = scan.staged.iter().map(|change| (&change.path, change.new));
         let conflicts = scan.conflicts.iter().map(|path| (path, None));
@@ -62,9 +59,6 @@ impl Repo {
     }
 
     /// Writes every changed file and each of `untracked` as blobs, and the trees that hold them.
-    ///
-    /// # Errors
-    /// `filter-failed`, `no-space`, `io`, `interrupted`.
     pub fn write_snapshot(
         &self,
         world: &World,
@@ -117,9 +111,6 @@ impl Repo {
 impl Repo {
     /// Returns the files of `unclear` whose content, cleaned as git would store it, differs from
     /// the index.
-    ///
-    /// # Errors
-    /// `filter-failed`, `io`, `interrupted`.
     pub(in crate::git) fn changed_by_content(
         &self,
         world: &World,

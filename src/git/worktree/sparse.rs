@@ -12,10 +12,6 @@ use crate::model::{Code, Error, RepoPath, Result, World};
 
 impl Repo {
     /// Checks the directories of a cone as typed, from the root of the working tree.
-    ///
-    /// # Errors
-    /// `path-outside` for anything but a plain path below the root, `path-not-found` if it is not a
-    /// directory of `tree`.
     pub fn cone_of(&self, tree: Oid, typed: &[String]) -> Result<()> {
         for name in typed {
             let path = cone_path(name)?;
@@ -32,9 +28,6 @@ impl Repo {
 
     /// Makes the checkout sparse: the files at the root, and the given directories with everything
     /// below. The working tree is still empty. One process.
-    ///
-    /// # Errors
-    /// `path-outside`, `git-failed`.
     pub fn set_cone(&self, world: &World, typed: &[String]) -> Result<()> {
         let mut lines = Vec::new();
         for name in typed {
@@ -49,9 +42,6 @@ impl Repo {
 
     /// Keeps those of `paths` that sparse checkout leaves out of the working tree. One process if
     /// the checkout is sparse.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn outside_sparse_checkout(
         &self,
         world: &World,
@@ -75,9 +65,6 @@ impl Repo {
 impl Repo {
     /// Lists the directories of the cone, which the index may represent as one entry each; empty
     /// without a sparse checkout. One process if it is sparse.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn cone(&self, world: &World) -> Result<Vec<String>> {
         if self.config_bool("core.sparseCheckout") != Some(true) {
             return Ok(Vec::new());

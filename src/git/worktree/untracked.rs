@@ -28,10 +28,6 @@ use super::{is_private, safe_open};
 const MAX_LINK_BYTES: u64 = 8 * 1024;
 
 /// Lists untracked files and nested repositories, sorted by path.
-///
-/// # Errors
-/// `io` when the root cannot be read; `path-in-the-way` for an ignore file that must not be read;
-/// `interrupted`.
 pub(in crate::git) fn find(
     world: &World,
     repo: &Repo,
@@ -44,9 +40,6 @@ pub(in crate::git) fn find(
 }
 
 /// Lists the ignored paths, sorted; does not enter ignored directories.
-///
-/// # Errors
-/// As [`find`].
 pub(in crate::git) fn ignored(
     world: &World,
     repo: &Repo,

@@ -71,9 +71,6 @@ impl<'a> Files<'a> {
 }
 
 /// Plans the change of a map, given as its text.
-///
-/// # Errors
-/// `map-invalid`; inside, the reason why the map cannot be changed this way.
 pub fn change(
     text: &str,
     map: &RepoMap,

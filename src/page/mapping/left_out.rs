@@ -78,9 +78,6 @@ impl LeftOutReason {
 }
 
 /// Lists the files of a scope that should have a record but do not, sorted by their directories.
-///
-/// # Errors
-/// `cache-unusable`.
 pub fn left_out(table: &PageTable, scope: &ScopeRow) -> Result<Vec<UnmappedFile>> {
     let mut all = Vec::new();
     for noted in table.left_out(scope).map_err(unusable)? {

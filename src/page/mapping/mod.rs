@@ -79,9 +79,6 @@ impl Job<'_> {
     }
 
     /// Returns a digest of everything that determines the pages, except the tree.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn recipe(&self) -> Result<Vec<u8>> {
         let Selection { start_dir, include, exclude, binary, gitignore } = self.selection;
         let texts = |globs: &Globs| globs.texts().to_vec();
@@ -101,10 +98,6 @@ impl Job<'_> {
 
 /// Maps a tree. `known` holds the page table's data of the scope, if it was made by the same
 /// recipe.
-///
-/// # Errors
-/// `object-missing` for a tree, `tree-too-large`, `interrupted`; `cache-unusable` if the table
-/// cannot be read.
 pub fn map(
     job: &Job<'_>,
     table: &PageTable,
@@ -283,9 +276,6 @@ impl Mapper<'_, '_> {
 }
 
 /// Reads the pages of a directory.
-///
-/// # Errors
-/// `cache-unusable` if they are damaged.
 pub fn read_pages(row: &DirectoryRow) -> Result<Vec<Page>> {
     let pages = serde_json::from_slice::<Vec<Page>>(&row.packed).ok();
     let sound = pages.filter(|pages| totals(pages) == row.totals);

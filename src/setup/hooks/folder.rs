@@ -54,9 +54,6 @@ fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::E
 
 impl HooksFolder {
     /// Finds the folder in effect in this worktree. Starts git once or twice.
-    ///
-    /// # Errors
-    /// `git-failed`, `repository-broken` if our record is malformed.
     pub fn find(repo: &Repo, world: &World) -> Result<HooksFolder> {
         let Some((scope, value)) = configured(repo, world)? else {
             let path = repo.common_dir().join("hooks");

@@ -88,9 +88,6 @@ impl InstallReport {
 }
 
 /// Installs or uninstalls; in a dry run, only plans that. A repeated run does only the missing steps.
-///
-/// # Errors
-/// `locked`, `operation-in-progress` inside an operation of our own, `agent-config-refused`, `io`.
 pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport> {
     let lock = (!session.is_dry()).then(|| take_lock(session)).transpose()?;
     let mut report = match target {

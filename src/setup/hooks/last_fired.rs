@@ -8,9 +8,6 @@ use crate::store::files::atomic;
 use crate::store::files::places::HookPlaces;
 
 /// Records that a hook runs now. `name` is one of ours, never one from outside.
-///
-/// # Errors
-/// `io`, `no-space`.
 pub fn note(repo: &Repo, world: &World, name: &'static str) -> Result<()> {
     let folder = HookPlaces::of(repo).fired();
     atomic::make_directory(&folder)?;
@@ -26,9 +23,6 @@ pub fn last(repo: &Repo, name: &str) -> Option<String> {
 }
 
 /// Deletes the records of when hooks were last run.
-///
-/// # Errors
-/// `io`.
 pub(super) fn forget(repo: &Repo, names: &[&str]) -> Result<()> {
     let folder = HookPlaces::of(repo).fired();
     for name in names {

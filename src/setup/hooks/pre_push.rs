@@ -12,9 +12,6 @@ use super::script::{Content, HookName, classify};
 
 /// Returns `true` if the hook that git runs before a push only lets git-lfs upload, or does not exist. A
 /// script that does more may push elsewhere, and would pass on its input.
-///
-/// # Errors
-/// Those of [`HooksFolder::find`].
 pub fn push_only_uploads(repo: &Repo, world: &World) -> Result<bool> {
     let folder = HooksFolder::find(repo, world)?;
     if !folder.is_inside_git_dir() {

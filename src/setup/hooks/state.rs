@@ -30,9 +30,6 @@ pub struct HooksStatusReport {
 }
 
 /// Reads the status of every hook, and changes nothing.
-///
-/// # Errors
-/// `git-failed`, `repository-broken`, `io`.
 pub fn status(session: &Session) -> Result<HooksStatusReport> {
     let folder = HooksFolder::find(&session.repo, &session.world)?;
     let mut hooks = of_git(session, &folder)?;
@@ -133,9 +130,6 @@ pub struct GitHooksState {
 }
 
 /// Reads the hooks that git-lfs needs, and changes nothing.
-///
-/// # Errors
-/// `git-failed`, `repository-broken`, `io`.
 pub fn git_hooks_state(repo: &Repo, world: &World) -> Result<GitHooksState> {
     let folder = HooksFolder::find(repo, world)?;
     let known = Known::read(repo, &folder)?;

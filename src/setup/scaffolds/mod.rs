@@ -127,9 +127,6 @@ impl Template {
 }
 
 /// Returns the files of a new tool by their paths in the repository, sorted.
-///
-/// # Errors
-/// `invalid-value` if a given file and one of the template exclude each other.
 pub fn render(spec: &ToolSpec, uuid: &str) -> Result<Vec<(RepoPath, Vec<u8>)>> {
     let parts = spec.template().parts().iter();
     let template = parts

@@ -14,9 +14,6 @@ const DOMAIN: &str = "agent.colony.local";
 
 /// Returns the identity of an agent: `agent:<id>:<role> <id@colony.domain>` with the colony and the domain of the
 /// manifest, and the role of its file in `.colony/agents`; without a manifest that of [`Identity::of_agent`].
-///
-/// # Errors
-/// `invalid-value` for a name that no agent can have.
 pub fn of(world: &World, repo: &Repo, agent: &str) -> Result<Identity> {
     let plain = Identity::of_agent(agent)?;
     // A default branch that cannot be read stops no commit: it decides only how the agent is named.

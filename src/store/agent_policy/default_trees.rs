@@ -39,9 +39,6 @@ impl DefaultTrees {
     /// the branches that people have checked out; without any, of the branch that is checked out. So no name that an
     /// agent can choose takes another one out. Several checkouts of people may have published different trees of one
     /// branch.
-    ///
-    /// # Errors
-    /// `repository-broken`, `object-missing`, also for a hub that cannot be read.
     pub fn find(world: &World, repo: &Repo) -> Result<DefaultTrees> {
         let member = Membership::find(repo)?.filter(|member| member.role == Role::Agent);
         let hub = member.map(|member| BareRepo::open(&member.hub)?.to_read()).transpose()?;

@@ -143,9 +143,6 @@ fn problem(message: String) -> SettingsProblem {
 }
 
 /// Refuses to move protected branches, for an agent; a person moves any.
-///
-/// # Errors
-/// `branch-protected`; nothing has changed.
 pub fn require<'a>(session: &Session, names: impl IntoIterator<Item = &'a RefName>) -> Result<()> {
     match refused(session, names) {
         Some(error) => Err(error),

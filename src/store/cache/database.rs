@@ -107,17 +107,11 @@ impl std::fmt::Display for Unusable {
 impl Database {
     /// Opens or creates the file and its tables. A file that is not a database is moved out
     /// of the way and created again, once.
-    ///
-    /// # Errors
-    /// When it cannot be used: no rights, no space, a file system without locks.
     pub fn open(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         Database::open_within(path, schema, BUSY_TIMEOUT)
     }
 
     /// Does the same as [`Database::open`], and waits for other processes at most this long each time.
-    ///
-    /// # Errors
-    /// As [`Database::open`].
     pub fn open_within(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
         for _ in 1..MAX_ATTEMPTS {
             match Database::open_once(path, schema, wait) {
@@ -184,9 +178,6 @@ impl Database {
 
     /// Deletes the file, whatever it holds, and creates it again. Anything but a plain file is not ours and
     /// stays.
-    ///
-    /// # Errors
-    /// As [`Database::open`].
     pub fn recreate(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         require_plain(path)?;
         for name in names(path) {
@@ -201,9 +192,6 @@ impl Database {
 
     /// Opens the file for transactions that are rolled back; where it cannot be used, opens an empty database
     /// in memory.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn rehearse(path: &Path, schema: Schema) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
         let opened = is_there.then(|| Database::try_open(path, schema, BUSY_TIMEOUT).ok());
@@ -214,9 +202,6 @@ impl Database {
     }
 
     /// Opens a database that only this process sees, where no file can be used.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn in_memory(schema: Schema) -> Result<Database, Unusable> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(schema.tables)?;
@@ -257,10 +242,6 @@ impl Database {
     }
 
     /// Runs one transaction.
-    ///
-    /// # Errors
-    /// The errors of `work`; an error when the file was deleted or replaced meanwhile, since the rest would
-    /// go into another file.
     pub(in crate::store) fn transaction<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
@@ -294,9 +275,6 @@ impl Database {
     }
 
     /// Sets how long to wait while another process holds the database.
-    ///
-    /// # Errors
-    /// Those of `SQLite`.
     pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
         Ok(self.connection.busy_timeout(time)?)
     }

@@ -12,9 +12,6 @@ pub const FILE: &str = "first-commit-2.json";
 const MANY: usize = 100;
 
 /// Returns the root commit on the first-parent chain of `tip`, and caches that of a long one: history only grows.
-///
-/// # Errors
-/// `object-missing`; `revision-not-found` when the walk cannot start.
 pub fn find(repo: &Repo, tip: Oid, cache: &Cache) -> Result<Oid> {
     // The end of a shallow history is not its root, and moves.
     if repo.is_shallow() {

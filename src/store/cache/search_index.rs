@@ -66,9 +66,6 @@ pub struct SearchIndex {
 impl SearchIndex {
     /// Opens the index that a repository shares with the clones of its hub, if it has one. In a dry run, nothing that is
     /// written stays.
-    ///
-    /// # Errors
-    /// When `SQLite` cannot use the file.
     pub fn open(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
         let path = place(repo, hub);
         let database = if repo.keeps_objects() {
@@ -80,9 +77,6 @@ impl SearchIndex {
     }
 
     /// Deletes the index and creates it again.
-    ///
-    /// # Errors
-    /// When `SQLite` cannot use the file.
     pub fn recreate(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
         if !repo.keeps_objects() {
             return SearchIndex::in_memory();
@@ -96,17 +90,11 @@ impl SearchIndex {
     }
 
     /// Opens an index for this run only.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn in_memory() -> Result<SearchIndex, Unusable> {
         Ok(SearchIndex { database: Database::in_memory(SCHEMA)? })
     }
 
     /// Finds a document by its key: its number and its passages.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn find(&self, key: IndexKey) -> Result<Option<(u32, Vec<u8>)>, Unusable> {
         let sql = "SELECT id, passages FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -115,9 +103,6 @@ impl SearchIndex {
     }
 
     /// Returns the number of a document.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn id(&self, key: IndexKey) -> Result<Option<u32>, Unusable> {
         let sql = "SELECT id FROM documents WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -126,9 +111,6 @@ impl SearchIndex {
     }
 
     /// Returns the passages of a document by its number.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn document(&self, id: u32) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT passages FROM documents WHERE id = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -137,9 +119,6 @@ impl SearchIndex {
     }
 
     /// Returns the places of a word, by segment.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn places(&self, word: &str) -> Result<Vec<WordPlaces>, Unusable> {
         let sql = "SELECT base, rowid FROM words WHERE word = ?1 ORDER BY base";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -153,9 +132,6 @@ impl SearchIndex {
     }
 
     /// Adds a segment. Returns `false`, and adds nothing, if another process has added one of its documents meanwhile.
-    ///
-    /// # Errors
-    /// When the index cannot be written.
     pub fn add(&mut self, segment: &NewSegment) -> Result<bool, Unusable> {
         self.database.transaction(|connection| {
             let next = "SELECT coalesce(max(id), -1) + 1 FROM documents";
@@ -183,9 +159,6 @@ impl SearchIndex {
     }
 
     /// Returns a view.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn view(&self, key: IndexKey) -> Result<Option<Vec<u8>>, Unusable> {
         let sql = "SELECT rowid FROM views WHERE key = ?1";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -207,9 +180,6 @@ impl SearchIndex {
     }
 
     /// Stores a view, and deletes those that were not used for long.
-    ///
-    /// # Errors
-    /// When the index cannot be written.
     pub fn put_view(&mut self, key: IndexKey, documents: &[u8], day: i64) -> Result<(), Unusable> {
         self.database.transaction(|connection| {
             connection.execute("DELETE FROM views WHERE day < ?1", [day - VIEW_DAYS])?;
@@ -220,9 +190,6 @@ impl SearchIndex {
     }
 
     /// Returns `true` if the index has far more documents than a search uses.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
     pub fn is_overgrown(&self, used: usize) -> Result<bool, Unusable> {
         let sql = "SELECT count(*) FROM documents";
         let all: i64 = self.database.reader().query_row(sql, [], |row| row.get(0))?;

@@ -7,9 +7,6 @@ use crate::model::text::Position;
 use crate::store::yaml::Fault;
 
 /// Parses a text.
-///
-/// # Errors
-/// The problem, on one line, with its position if it is known.
 pub(in crate::store) fn open(text: &str) -> Result<Spanned<DeTable<'_>>, Fault> {
     DeTable::parse(text).map_err(|error| Fault {
         position: error.span().map(|span| Position::of(text.as_bytes(), span.start)),

@@ -8,9 +8,6 @@ use crate::store::yaml::Fault;
 use super::toml_text;
 
 /// Parses a text into a map. Numbers and times are null: no reader of ours needs them.
-///
-/// # Errors
-/// The problem, on one line.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     let table = toml_text::open(text).map_err(|fault| fault.message)?;
     Ok(map_of(table.get_ref()))

@@ -9,9 +9,6 @@ use crate::git::shared_access;
 use crate::model::{Error, Result};
 
 /// Writes a file of ours. A reader sees all of it or the old content, and it survives a power cut.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
     write_durably_from(path.parent().unwrap_or(Path::new("/")), path, bytes)
 }
@@ -20,9 +17,6 @@ pub fn write_durably(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// For a place outside of our own folders: the leftovers of a dead process are then in a folder that is
 /// swept.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -39,9 +33,6 @@ pub fn write_durably_from(stage: &Path, path: &Path, bytes: &[u8]) -> Result<()>
 }
 
 /// Writes a file of ours that is not needed after a power cut.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write_plainly(path: &Path, bytes: &[u8]) -> Result<()> {
     let write = || {
         let mut file = File::create(path)?;
@@ -52,9 +43,6 @@ pub fn write_plainly(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Makes the names in a directory durable.
-///
-/// # Errors
-/// `io`.
 pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
@@ -62,9 +50,6 @@ pub fn sync_directory(path: &Path) -> Result<()> {
 }
 
 /// Makes everything written to the file system of `path` durable: one call for many files.
-///
-/// # Errors
-/// `io`.
 pub fn sync_file_system(path: &Path) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot sync the file system of '{}'", path.display()), e);
     let directory = File::open(path).map_err(cannot)?;
@@ -76,18 +61,12 @@ pub fn sync_file_system(path: &Path) -> Result<()> {
 }
 
 /// Creates a directory and its parents.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn make_directory(path: &Path) -> Result<()> {
     shared_access::make_all_directories(path)
         .map_err(|e| Error::io(format!("cannot make directory '{}'", path.display()), e))
 }
 
 /// Creates a directory in an existing parent; an existing directory is fine.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn make_last_directory(path: &Path) -> Result<()> {
     match shared_access::make_directory(path) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => {
@@ -98,9 +77,6 @@ pub fn make_last_directory(path: &Path) -> Result<()> {
 }
 
 /// Renames within one of our own folders, or moves our lock into place.
-///
-/// # Errors
-/// `io`.
 #[expect(clippy::disallowed_methods, reason = "this is the gate for renames")]
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to)
@@ -108,9 +84,6 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Renames unless the destination exists; returns `true` if it renamed.
-///
-/// # Errors
-/// `io`.
 pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
     use super::exclusive_move::{Moved, rename_exclusively};
     let here = rustix::fs::CWD;
@@ -123,18 +96,12 @@ pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool> {
 }
 
 /// Writes a file of ours. A reader sees all of it or the old content; a power cut may lose it.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
     write_quickly_by(path, bytes, ("tmp-", ""))
 }
 
 /// Does the same through a file with this beginning and end of its name, which a sweep of the folder leaves
 /// alone while it is being written.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -151,9 +118,6 @@ pub fn write_quickly_by(path: &Path, bytes: &[u8], (begin, end): (&str, &str)) -
 }
 
 /// Creates a file that must not exist yet.
-///
-/// # Errors
-/// What the file system says.
 pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
     let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     shared_access::share(&file, path.parent().unwrap_or(Path::new("/")))?;
@@ -161,9 +125,6 @@ pub fn create_new(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 /// Removes an empty folder; returns `true` if the folder is gone.
-///
-/// # Errors
-/// `io`.
 pub fn remove_empty_folder(path: &Path) -> Result<bool> {
     match fs::remove_dir(path) {
         Ok(()) => Ok(true),
@@ -174,9 +135,6 @@ pub fn remove_empty_folder(path: &Path) -> Result<bool> {
 }
 
 /// Removes a file of ours; a missing file is fine.
-///
-/// # Errors
-/// `io`.
 pub fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
@@ -187,9 +145,6 @@ pub fn remove_file(path: &Path) -> Result<()> {
 }
 
 /// Removes a folder of ours with everything in it; a missing folder is fine.
-///
-/// # Errors
-/// `io`.
 pub fn remove_folder(path: &Path) -> Result<()> {
     /// The child of a dead owner may write there until it finds its folder gone.
     const MAX_ATTEMPTS: usize = 100;
@@ -208,9 +163,6 @@ pub fn remove_folder(path: &Path) -> Result<()> {
 
 /// Removes a file or folder of ours, but at most `budget` files, which counts down; returns `true` if it is
 /// gone. Symlinks are not followed.
-///
-/// # Errors
-/// `io`.
 pub fn remove_some(path: &Path, budget: &mut usize) -> Result<bool> {
     let cannot = |e| Error::io(format!("cannot remove '{}'", path.display()), e);
     let found = match fs::symlink_metadata(path) {

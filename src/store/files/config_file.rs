@@ -39,9 +39,6 @@ impl ConfigFile {
     }
 
     /// Reads the file; a missing file is empty.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn read(&self) -> Result<Vec<u8>> {
         let cannot = |e| Error::io(format!("cannot read '{}'", self.path.display()), e);
         let found = plain_file::find_own(&self.path).map_err(cannot)?;
@@ -49,9 +46,6 @@ impl ConfigFile {
     }
 
     /// Returns every value of `key` in `bytes`, as written.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn values(repo: &Repo, world: &World, bytes: &[u8], key: &str) -> Result<Vec<Vec<u8>>> {
         let mut git = repo.git(world);
         git.args(["config", "--file", "-", "-z", "--get-all", key]);
@@ -64,9 +58,6 @@ impl ConfigFile {
     }
 
     /// Returns `bytes` after `git config ARGS`.
-    ///
-    /// # Errors
-    /// `git-failed`.
     pub fn edited(repo: &Repo, world: &World, bytes: &[u8], args: &[OsString]) -> Result<Vec<u8>> {
         let copy = copy_of(repo, bytes)?;
         let mut git = repo.git(world);
@@ -77,9 +68,6 @@ impl ConfigFile {
 
     /// Changes the file as `git config ARGS` would. The caller holds the lock of the worktree. It proves that
     /// a lock of git which a kill leaves on the file is ours.
-    ///
-    /// # Errors
-    /// `git-failed`, and as [`ConfigFile::replace`].
     pub fn change(&self, repo: &Repo, world: &World, args: &[&str]) -> Result<()> {
         let before = self.read()?;
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
@@ -92,9 +80,6 @@ impl ConfigFile {
 
     /// Deletes what a dead process of ours left while it changed a configuration of this worktree. The caller
     /// holds the lock of the worktree.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn sweep(repo: &Repo) -> Result<()> {
         let worktree = ConfigFile::of_worktree(repo);
         let shared = ConfigFile::of_repository(repo);
@@ -114,9 +99,6 @@ impl ConfigFile {
 
     /// Fails while another process holds git's lock of the file. The caller holds the lock of the worktree,
     /// so a lock on the file that is ours was left by a dead process and is deleted.
-    ///
-    /// # Errors
-    /// `locked`, `io`.
     pub fn refuse_locked(&self) -> Result<()> {
         let lock = lock_of(&self.target());
         self.clear(&lock)?;
@@ -128,9 +110,6 @@ impl ConfigFile {
 
     /// Replaces the file if it still holds `expected`. The caller holds the lock of the worktree, so
     /// a lock on the file that is ours was left by a dead process.
-    ///
-    /// # Errors
-    /// `locked` when another process is changing it or has changed it; `io`, `no-space`.
     pub fn replace(&self, expected: &[u8], bytes: &[u8]) -> Result<()> {
         let path = self.target();
         let cannot = |e| Error::io(format!("cannot write '{}'", path.display()), e);

@@ -44,9 +44,6 @@ pub(in crate::store) fn rename_exclusively(
 }
 
 /// Moves an entry between two places of ours if the destination is free; a file also to another file system.
-///
-/// # Errors
-/// The error of the file system; `CrossesDevices` for a directory.
 pub(in crate::store) fn move_to_free(source: &Path, destination: &Path) -> io::Result<Moved> {
     let cwd = rustix::fs::CWD;
     match rename_exclusively(cwd, source.as_os_str(), cwd, destination.as_os_str()) {

@@ -69,9 +69,6 @@ pub fn size_of(folder: &Path) -> u64 {
 
 /// Moves `from` to `to` with everything in it. Existing files stay; a file of the same name gets another
 /// name. It may be interrupted anywhere and repeated.
-///
-/// # Errors
-/// `io`, `no-space`; then the moved files are at `to` and the others at `from`.
 pub fn move_all(from: &Path, to: &Path) -> Result<()> {
     let cannot = |e| Error::io(format!("cannot move '{}'", from.display()), e);
     let is_folder = fs::symlink_metadata(from).is_ok_and(|metadata| metadata.is_dir());

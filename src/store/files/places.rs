@@ -84,9 +84,6 @@ pub fn stale_page_graphs(repo: &Repo) -> PathBuf {
 
 impl Places {
     /// Returns the folders of the worktree; `None` if no command of ours has changed it yet.
-    ///
-    /// # Errors
-    /// `repository-broken` when the key is damaged.
     pub fn find(repo: &Repo) -> Result<Option<Places>> {
         let colony = repo.git_dir().join("colony");
         let Some(key) = Places::key_of(repo.git_dir())? else {
@@ -97,9 +94,6 @@ impl Places {
     }
 
     /// Returns the folders; on first use, gives the worktree its key. The caller holds the lock.
-    ///
-    /// # Errors
-    /// `io`, `repository-broken`.
     pub fn require(repo: &Repo, world: &World) -> Result<Places> {
         if let Some(places) = Places::find(repo)? {
             return Ok(places);
@@ -114,9 +108,6 @@ impl Places {
     }
 
     /// Returns the folders for a plan; a worktree without a key gets none, and nothing is in its folders.
-    ///
-    /// # Errors
-    /// `repository-broken` when the key is damaged.
     pub fn planned(repo: &Repo) -> Result<Places> {
         let places = Places::find(repo)?;
         Ok(places.unwrap_or_else(|| {
@@ -128,9 +119,6 @@ impl Places {
     }
 
     /// Reads the key of the worktree with this git directory; `None` if it has none.
-    ///
-    /// # Errors
-    /// `io`; `repository-broken` when the key is damaged.
     pub fn key_of(git_dir: &Path) -> Result<Option<WorktreeKey>> {
         let path = key_in(git_dir);
         let bytes = match plain_file::find_own(&path) {
@@ -146,9 +134,6 @@ impl Places {
     }
 
     /// Gives a worktree without a key this one, so that it continues the operation log of that key.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn give_key(git_dir: &Path, key: &WorktreeKey) -> Result<()> {
         atomic::make_directory(&git_dir.join("colony"))?;
         let text = format!("{}\n", key.as_str());

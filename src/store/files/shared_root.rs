@@ -11,9 +11,6 @@ pub struct SharedRoot(PathBuf);
 
 impl SharedRoot {
     /// Finds the folder, which need not exist.
-    ///
-    /// # Errors
-    /// `invalid-value` where neither a variable nor a home directory determines it.
     pub fn of(world: &World) -> Result<SharedRoot> {
         let named = world.variable("COLONY_SHARED_ROOT").map(PathBuf::from);
         let data = || {

@@ -38,9 +38,6 @@ pub enum PathState {
 
 impl WorktreeFiles {
     /// Opens the root.
-    ///
-    /// # Errors
-    /// The error of the file system.
     pub fn open(root: &Path) -> io::Result<WorktreeFiles> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
@@ -48,9 +45,6 @@ impl WorktreeFiles {
     }
 
     /// Returns the kind of entry at a path. No symlink on the way is followed.
-    ///
-    /// # Errors
-    /// The error of the file system, except for a missing path.
     pub fn look(&self, path: &RepoPath) -> io::Result<PathState> {
         self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
@@ -66,9 +60,6 @@ impl WorktreeFiles {
     }
 
     /// Returns the time of the last change to a file's content or metadata; `None` for a missing file.
-    ///
-    /// # Errors
-    /// The error of the file system, except for a missing path.
     pub fn changed_at(&self, path: &RepoPath) -> io::Result<Option<SystemTime>> {
         let found = self.in_parent(path, |parent| {
             match rustix::fs::statat(parent, name_of(path), AtFlags::SYMLINK_NOFOLLOW) {
@@ -86,9 +77,6 @@ impl WorktreeFiles {
     }
 
     /// Moves a path of the working tree to `destination`, a free path in a folder of ours.
-    ///
-    /// # Errors
-    /// The error of the file system.
     pub fn move_out(&self, path: &RepoPath, destination: &Path) -> io::Result<Moved> {
         let moved = self.in_parent(path, |parent| {
             let to = rustix::fs::CWD;
@@ -105,9 +93,6 @@ impl WorktreeFiles {
 
     /// Moves `source`, a file in a folder of ours, to a path of the working tree; missing parents are
     /// created.
-    ///
-    /// # Errors
-    /// The error of the file system. A parent that is not a directory counts as [`Moved::Occupied`].
     pub fn move_in(&self, source: &Path, path: &RepoPath) -> io::Result<Moved> {
         let put = || {
             self.in_parent(path, |parent| {
@@ -135,9 +120,6 @@ impl WorktreeFiles {
     }
 
     /// Creates a directory with the given permission bits; an existing one keeps its own.
-    ///
-    /// # Errors
-    /// The error of the file system.
     pub fn make_directory(&self, path: &RepoPath, mode: Option<u32>) -> io::Result<()> {
         if !self.make_parents(path)? {
             return Ok(());
@@ -159,9 +141,6 @@ impl WorktreeFiles {
     }
 
     /// Removes a directory if it is empty; anything else stays.
-    ///
-    /// # Errors
-    /// The error of the file system, except for a missing or non-empty directory.
     pub fn remove_empty_directory(&self, path: &RepoPath) -> io::Result<()> {
         self.opened.borrow_mut().clear();
         self.in_parent(path, |parent| {
@@ -178,9 +157,6 @@ impl WorktreeFiles {
 
     /// Lists everything below a directory: files and links in order, then directories with their permission
     /// bits, deepest first. Symlinks are not followed.
-    ///
-    /// # Errors
-    /// The error of the file system.
     pub fn walk(&self, directory: &RepoPath) -> io::Result<Walk> {
         let mut walk = Walk::default();
         self.walk_into(directory, &mut walk)?;

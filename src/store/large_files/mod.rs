@@ -68,9 +68,6 @@ pub fn end(session: &Session) {
 ///
 /// A large file that was never here is not fetched: a clone need not have all of them. `moves` are paths
 /// whose files in the working tree are about to be replaced.
-///
-/// # Errors
-/// `object-missing` for a file of the working tree that can no longer be stored with the same content.
 pub fn guard(
     session: &Session,
     folder: &Path,
@@ -130,9 +127,6 @@ pub(super) fn all_in(folder: &Path) -> [LfsObjects; 2] {
 }
 
 /// Copies objects of a folder that the store lacks into the store.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn restore_objects(session: &Session, folder: &Path) -> Result<()> {
     let store = LfsObjects::of(&session.repo);
     cleaned(folder).link_all_into(store.folder())?;
@@ -141,9 +135,6 @@ pub fn restore_objects(session: &Session, folder: &Path) -> Result<()> {
 
 /// Removes the folder of an operation that did not happen. What its filters stored is still in the files they
 /// read; what the store had is still there.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn discard(session: &Session, folder: &Path) -> Result<()> {
     staged(folder).link_all_into(LfsObjects::of(&session.repo).folder())?;
     atomic::remove_folder(folder)
@@ -151,9 +142,6 @@ pub fn discard(session: &Session, folder: &Path) -> Result<()> {
 
 /// Removes the folder of an operation that has happened. While a prune runs that may have scanned before, it
 /// waits for the end of the prune; after the timeout, the next command removes the folder.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn release(session: &Session, folder: &Path) -> Result<()> {
     let mut waited = Duration::ZERO;
     while folder.exists() && waited < PRUNE_TIMEOUT && is_being_pruned(&session.repo) {
@@ -167,9 +155,6 @@ pub fn release(session: &Session, folder: &Path) -> Result<()> {
 }
 
 /// Does the same without waiting.
-///
-/// # Errors
-/// As [`release`].
 pub fn settle(session: &Session, folder: &Path) -> Result<()> {
     if !folder.exists() {
         return Ok(());

@@ -27,9 +27,6 @@ use crate::store::{Session, large_files};
 
 /// Keeps what was stored for the automatic checkpoint with the id `name`, and removes the folder it was
 /// stored in.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
     let folder = places.new_large_files();
     if !folder.exists() {
@@ -48,9 +45,6 @@ pub fn keep(session: &Session, places: &Places, name: &str) -> Result<()> {
 /// the folder that the clean filters stored in; large files that were never here are not fetched.
 ///
 /// Costs a comparison with the tree that was held last.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn hold(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()> {
     if session.repo.has_filter("lfs") {
         hold_always(session, made, trees)?;
@@ -60,9 +54,6 @@ pub fn hold(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()>
 
 /// Does the same as [`hold`] for existing checkpoints, given their tags or commits: for their files and for
 /// the index that was kept with them.
-///
-/// # Errors
-/// As [`hold`].
 pub fn hold_checkpoints(session: &Session, tags: &[Oid]) -> Result<()> {
     if !session.repo.has_filter("lfs") {
         return Ok(());
@@ -74,9 +65,6 @@ pub fn hold_checkpoints(session: &Session, tags: &[Oid]) -> Result<()> {
 }
 
 /// Does the same as [`hold`], also before git-lfs is set up.
-///
-/// # Errors
-/// As [`hold`].
 pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()> {
     let repo = &session.repo;
     let pool = pool_of(repo);
@@ -141,9 +129,6 @@ pub fn pool_in(common_dir: &Path) -> PathBuf {
 }
 
 /// Removes the hard links of deleted automatic checkpoints, in all worktrees.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed, `io`.
 pub fn forget_unheld(session: &Session) -> Result<()> {
     let held: BTreeSet<RefName> = session
         .repo
@@ -167,9 +152,6 @@ pub fn forget_unheld(session: &Session) -> Result<()> {
 
 /// Deletes large files that no named checkpoint holds, nor one that an undo could restore; in a dry run, only
 /// counts them. Returns the number of bytes this frees where nothing else links to the files.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed, `object-missing`, `io`.
 pub fn forget_unheld_named(session: &Session) -> Result<u64> {
     let repo = &session.repo;
     let pool = pool_of(repo);
@@ -232,9 +214,6 @@ fn known_tags(repo: &Repo) -> Result<Option<Vec<Oid>>> {
 }
 
 /// Returns the trees of a checkpoint: of its files, and of its index where that was kept too.
-///
-/// # Errors
-/// `repository-broken`, `object-missing`.
 pub fn trees_of(repo: &Repo, tag: Oid) -> Result<Vec<Oid>> {
     let Some(commit) = repo.peel_to_commit(tag) else {
         return Ok(Vec::new());
@@ -266,9 +245,6 @@ fn folders(session: &Session, kind: &str) -> Vec<PathBuf> {
 
 /// Writes files like [`crate::git::Repo::stage_files`], after linking the large files that the git-lfs store
 /// lacks from where they are kept.
-///
-/// # Errors
-/// As [`crate::git::Repo::stage_files`].
 pub fn stage(
     session: &Session,
     tree: Oid,
@@ -282,9 +258,6 @@ pub fn stage(
 
 /// Links large files of a restored index into the git-lfs store from where they are kept, for pointers that
 /// the files do not have.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn link_for_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
     let changes = session.repo.diff_trees(files, index)?;
     let paths = changes.into_iter().filter(|change| change.new.is_some());
@@ -293,9 +266,6 @@ pub fn link_for_index(session: &Session, files: Oid, index: Oid) -> Result<()> {
 
 /// Links one large file into the git-lfs store from where it is kept, even in a clone that was created
 /// without large files; returns `true` if the store has it now.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn link_one(session: &Session, pointer: &Pointer) -> Result<bool> {
     let store = LfsObjects::of(&session.repo);
     let sources = sources(session).into_iter().chain(of_hub(session));

@@ -74,9 +74,6 @@ enum Standing {
 }
 
 /// Takes or renews the lease of the clone that a changing command runs in.
-///
-/// # Errors
-/// `agent-busy` if another holder works there; other problems are ignored.
 pub fn require(session: &Session) -> Result<()> {
     match take(session, Me::of(&session.world), Yielding::IdleGivesWay) {
         Err(error) if error.code() == Code::AgentBusy => Err(error),
@@ -100,9 +97,6 @@ pub fn renew(session: &Session, told: Option<&SessionId>) {
 }
 
 /// Releases the lease of a session that has ended.
-///
-/// # Errors
-/// `locked`, `no-space`, `io`.
 pub fn release(session: &Session, ended: &SessionId) -> Result<()> {
     let path = path_in(session.repo.common_dir());
     if !Lease::read(&path).is_of(ended) {
@@ -119,9 +113,6 @@ pub fn release(session: &Session, ended: &SessionId) -> Result<()> {
 
 /// Gives the lease of the clone below `git_dir` to the current command, and records the takeover. Returns the
 /// old holder, unless that has ended or is the same.
-///
-/// # Errors
-/// `locked`, `no-space`, `io`.
 pub fn take_over(world: &World, git_dir: &Path, dry_run: bool) -> Result<Option<HeldBy>> {
     let path = path_in(git_dir);
     let me = Me::of(world);
@@ -166,9 +157,6 @@ pub fn own_session(world: &World, git_dir: &Path) -> Option<SessionId> {
 }
 
 /// Fails if taking a clone away would stop another holder that works in it.
-///
-/// # Errors
-/// `agent-busy`.
 pub fn refuse_busy(world: &World, git_dir: &Path, agent: &str) -> Result<()> {
     let lease = Lease::read(&path_in(git_dir));
     match lease.standing(Me::of(world).as_ref(), &world.now()) {

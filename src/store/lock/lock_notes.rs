@@ -58,17 +58,11 @@ impl WantedLock {
 }
 
 /// Records the locks that git is about to take; those that exist already belong to others.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub(in crate::store) fn announce(note: &Path, wanted: &[WantedLock]) -> Result<()> {
     announce_in(note, &[], wanted)
 }
 
 /// Records the folders of refs in which git may take any lock, and the other locks it may take.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub(in crate::store) fn announce_in(
     note: &Path,
     folders: &[PathBuf],
@@ -90,26 +84,17 @@ pub(in crate::store) fn announce_in(
 }
 
 /// Records that git holds the locks.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub(in crate::store) fn identify(note: &Path, held: Vec<WantedLock>) -> Result<()> {
     let found = held.into_iter().filter_map(|lock| Noted::of(lock.path));
     write(note, &found.collect::<Vec<_>>())
 }
 
 /// Deletes the note of locks that git has released.
-///
-/// # Errors
-/// `io`.
 pub fn forget(note: &Path) -> Result<()> {
     atomic::remove_file(note)
 }
 
 /// Deletes the locks that a killed git left and that are proven ours, and then the note.
-///
-/// # Errors
-/// `io`.
 pub fn clear(repo: &Repo, note: &Path) -> Result<()> {
     let own = [repo.workdir(), repo.git_dir(), repo.common_dir()];
     let within = [repo.git_dir(), repo.common_dir()];

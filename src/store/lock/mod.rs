@@ -51,19 +51,12 @@ pub struct WorktreeLock(File);
 
 impl WorktreeLock {
     /// Takes the lock. Waits up to `timeout`, with a message.
-    ///
-    /// # Errors
-    /// `other-repository` where only a variable names the repository; `locked` with the path and the owner's age;
-    /// `interrupted`; `io`.
     pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
         world.refuse_named_root()?;
         WorktreeLock::take_at(world, &Places::lock_of(repo), timeout, IN_THIS_WORKTREE)
     }
 
     /// Takes the lock of the main worktree, for data that all worktrees share.
-    ///
-    /// # Errors
-    /// As [`WorktreeLock::take`].
     pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
         world.refuse_named_root()?;
         let path = repo.common_dir().join("colony").join("lock");
@@ -71,9 +64,6 @@ impl WorktreeLock {
     }
 
     /// Takes a lock on something else than a worktree; `message` is for the wait.
-    ///
-    /// # Errors
-    /// As [`WorktreeLock::take`].
     pub fn take_at(
         world: &World,
         path: &Path,
@@ -86,9 +76,6 @@ impl WorktreeLock {
 
     /// Takes such a lock, exclusive or shared. Only the last of its folders is created: a lock must not
     /// create a deleted folder again.
-    ///
-    /// # Errors
-    /// As [`WorktreeLock::take`].
     pub fn take_as(
         world: &World,
         path: &Path,
@@ -207,9 +194,6 @@ impl IndexLock {
     }
 
     /// Creates the file that will become the index, not yet linked to `index.lock`.
-    ///
-    /// # Errors
-    /// `io`, `no-space`.
     pub fn make(repo: &Repo, ours: &Path) -> Result<IndexLock> {
         let cannot = |e| Error::io(format!("cannot create '{}'", ours.display()), e);
         atomic::remove_file(ours)?;
@@ -229,9 +213,6 @@ impl IndexLock {
     }
 
     /// Links the file to `index.lock`, waiting up to `timeout`.
-    ///
-    /// # Errors
-    /// `locked` with path and age of a lock that is not ours.
     pub fn take(&self, world: &World, ours: &Path, timeout: Duration) -> Result<()> {
         let mut wait = Wait::new(timeout);
         loop {

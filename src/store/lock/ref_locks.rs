@@ -22,9 +22,6 @@ use super::lock_notes::{self, PACKED, WantedLock};
 const NAMED: usize = 3;
 
 /// Locks refs in one transaction and records the locks in `note`.
-///
-/// # Errors
-/// `ref-moved`, `locked` naming every lock in the way, `io`.
 pub fn prepare(
     session: &Session,
     note: &Path,
@@ -111,9 +108,6 @@ fn name_locks(world: &World, error: Error, locks: &[PathBuf]) -> Error {
 }
 
 /// Moves refs in one transaction without holding it open; records the locks and deletes the note afterwards.
-///
-/// # Errors
-/// As [`prepare`].
 pub fn move_refs(
     session: &Session,
     note: &Path,
@@ -136,9 +130,6 @@ fn settle(session: &Session, note: &Path, moved: Result<()>) -> Result<()> {
 
 /// Does the same as [`move_refs`] for refs that only we move: no hook runs, and git keeps `lock` open until
 /// it ends.
-///
-/// # Errors
-/// As [`prepare`].
 pub fn move_own_refs(
     session: &Session,
     note: &Path,
@@ -157,9 +148,6 @@ pub fn move_own_refs(
 
 /// Points HEAD at a branch, or at `commit` itself if `name` is `HEAD`; records the lock and deletes the note
 /// afterwards.
-///
-/// # Errors
-/// As [`Repo::point_head`]; `locked` naming the lock in the way.
 pub fn point_head(
     session: &Session,
     note: &Path,

@@ -34,9 +34,6 @@ pub struct Children {
 
 impl Children {
     /// Starts; the caller holds the lock of the migrations and has called [`settle`] since.
-    ///
-    /// # Errors
-    /// `io`, `no-space`.
     pub fn begin(repo: &Repo) -> Result<Children> {
         let path = path(repo);
         let cannot = |e| Error::io(format!("cannot create '{}'", path.display()), e);
@@ -51,9 +48,6 @@ impl Children {
     }
 
     /// Returns the file that a command must keep open.
-    ///
-    /// # Errors
-    /// `io`, which the type cannot rule out.
     pub fn file(&self) -> Result<&File> {
         let gone = || Error::io("cannot pass a lock to a process", ErrorKind::NotFound.into());
         self.file.as_ref().ok_or_else(gone)
@@ -84,9 +78,6 @@ pub fn are_left(repo: &Repo) -> bool {
 
 /// Ends the processes that a dead migration left, or waits for them up to `timeout`. The caller holds the
 /// lock of the migrations.
-///
-/// # Errors
-/// `locked` with the processes and the command that ends them; `interrupted`, `io`.
 pub fn settle(session: &Session, timeout: Duration) -> Result<()> {
     let path = path(&session.repo);
     let Some(file) = open(&path)? else {

@@ -58,9 +58,6 @@ pub struct RemoteRef {
 
 impl Journal {
     /// Writes the journal as a commit that no ref points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write(&self, repo: &Repo, who: &Signature) -> Result<Oid> {
         let json = pretty(self, "cannot write the journal of a migration")?;
         let path = RepoPath::from(JOURNAL);
@@ -74,9 +71,6 @@ impl Journal {
     }
 
     /// Reads the journal of this repository with its commit; `None` without a migration.
-    ///
-    /// # Errors
-    /// `newer-format`, `repository-broken`, `object-missing`.
     pub fn find(repo: &Repo) -> Result<Option<(Journal, Oid)>> {
         let Some(commit) = repo.find_ref(&RefName::from(ref_names::MIGRATION_JOURNAL))? else {
             return Ok(None);

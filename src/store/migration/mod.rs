@@ -52,9 +52,6 @@ pub fn folder(repo: &Repo) -> PathBuf {
 }
 
 /// Takes the lock that a migration holds from its first scan to its last push, waiting up to `timeout`.
-///
-/// # Errors
-/// `locked`, `interrupted`, `io`.
 pub fn lock(session: &Session, timeout: Duration) -> Result<WorktreeLock> {
     let path = folder(&session.repo).with_file_name(LOCK);
     let waiting = "waiting for another migration in this repository";
@@ -67,9 +64,6 @@ pub fn is_at_work(repo: &Repo) -> bool {
 }
 
 /// Removes the folder that a dead migration left.
-///
-/// # Errors
-/// `io`.
 pub(super) fn sweep(session: &Session) -> Result<()> {
     match lock(session, Duration::ZERO) {
         Ok(_lock) if !migration_children::are_left(&session.repo) => {
@@ -116,9 +110,6 @@ pub struct MigrationNotice<'a> {
 }
 
 /// Writes the commit of `refs/colony/migrations` with one more migration; no ref points to it yet.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn add(
     repo: &Repo,
     name: &str,
@@ -163,9 +154,6 @@ pub struct Recorded {
 
 /// Reads the migrations that one commit of `refs/colony/migrations` holds and another, if any, does not,
 /// oldest first.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`, `object-missing`.
 pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorded>> {
     let broken = || "cannot read the record of a migration".to_owned();
     let known = repo.tree_of(known)?;
@@ -195,9 +183,6 @@ pub fn since(repo: &Repo, commit: Oid, known: Option<Oid>) -> Result<Vec<Recorde
 }
 
 /// Returns `true` if a history is from before a migration: its commits have other ids now.
-///
-/// # Errors
-/// `object-missing`.
 pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     if map.is_empty() {
         return Ok(false);
@@ -219,9 +204,6 @@ pub fn is_old(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
 }
 
 /// Returns `true` if a migration has made this history.
-///
-/// # Errors
-/// `object-missing`.
 pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
     let new: HashSet<Oid> = map.new_ids().collect();
     let (mut open, mut seen) = (vec![tip], HashSet::from([tip]));
@@ -240,9 +222,6 @@ pub fn is_new(repo: &Repo, map: &ObjectMap, tip: Oid) -> Result<bool> {
 }
 
 /// Fails for a history from before a migration.
-///
-/// # Errors
-/// `history-rewritten`; `object-missing`, `repository-broken`.
 pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
     if !is_old(repo, &known(repo)?, tip)? {
         return Ok(());
@@ -256,9 +235,6 @@ pub fn refuse_old(repo: &Repo, tip: Oid, what: &str) -> Result<()> {
 
 /// Reads every migration that a commit of `refs/colony/migrations` holds, as one map. Unreadable ones are
 /// left out.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub fn load(repo: &Repo, commit: Oid) -> Result<ObjectMap> {
     let mut all = ObjectMap::new(HashMap::new(), repo);
     for (_, entry) in repo.entries_of(repo.tree_of(Some(commit))?)? {
@@ -280,9 +256,6 @@ fn read_map(repo: &Repo, folder: Oid, into: &mut ObjectMap) -> Result<()> {
 
 /// Returns the first flaw in the migrations at a commit that others wrote; `None` if they are well formed.
 /// Only the form of the maps is checked, for their content cannot be.
-///
-/// # Errors
-/// `object-missing`, `repository-broken`.
 pub fn flaw(repo: &Repo, commit: Oid) -> Result<Option<String>> {
     let entries = repo.entries_of(repo.tree_of(Some(commit))?)?;
     if entries.is_empty() {
@@ -327,9 +300,6 @@ fn is_map(text: &[u8], hex_len: usize) -> bool {
 }
 
 /// Reads the migrations that this repository knows; empty where it knows none, or where git has removed them.
-///
-/// # Errors
-/// As [`load`].
 pub fn known(repo: &Repo) -> Result<ObjectMap> {
     let tip = repo.find_ref(&RefName::from(ref_names::MIGRATIONS))?;
     match tip.filter(|commit| !repo.is_gone(*commit)) {
@@ -340,9 +310,6 @@ pub fn known(repo: &Repo) -> Result<ObjectMap> {
 
 /// Resolves a revision that was recorded at some time, for example in a file: a commit from before a
 /// migration resolves to its rewritten one.
-///
-/// # Errors
-/// `revision-not-found`; as [`load`].
 pub fn resolve(repo: &Repo, revision: &str) -> Result<Oid> {
     let found = repo.resolve_commit(revision);
     let map = known(repo)?;

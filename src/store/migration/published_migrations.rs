@@ -10,9 +10,6 @@ use super::{is_old, load};
 
 /// Returns the migrations that checkouts of the user have published in the hub, for a clone of ours: for the
 /// clone, the checkout decides which history is valid.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub fn published_by_desks(repo: &Repo) -> Result<Vec<Oid>> {
     let is_clone = |member: Membership| member.role != Role::Desk;
     if !Membership::find(repo)?.is_some_and(is_clone) {
@@ -42,9 +39,6 @@ fn published(repo: &Repo) -> Result<Vec<Oid>> {
 
 /// Returns `true` if this clone followed a migration that no checkout publishes any more: it never reached a
 /// remote, and the checkout that made it has undone it.
-///
-/// # Errors
-/// `newer-format`, `repository-broken`.
 pub fn was_undone(repo: &Repo) -> Result<bool> {
     let journal = Journal::find(repo)?.map(|(journal, _)| journal);
     if !journal.is_some_and(|journal| journal.is_followed && journal.published_at.is_none()) {

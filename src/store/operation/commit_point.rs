@@ -79,10 +79,6 @@ pub struct Operation<'a> {
 impl<'a> Operation<'a> {
     /// Takes the locks; in a dry run, none. First, an operation whose owner died is completed or canceled, and
     /// changes that plain git made since the newest operation are recorded as an operation.
-    ///
-    /// # Errors
-    /// `agent-busy` in an agent's clone where another holder works, `locked`, `recovery-needed`,
-    /// `operation-in-progress` inside a hook of our own, `io`.
     pub fn begin(session: &'a Session, intent: Intent) -> Result<Operation<'a>> {
         Operation::begin_after(session, intent, |places, tail| {
             let Some(settled) = &tail.settled else {
@@ -97,9 +93,6 @@ impl<'a> Operation<'a> {
 
     /// Takes the locks like [`Operation::begin`]; `record` may record an external operation as the next one
     /// and returns it.
-    ///
-    /// # Errors
-    /// As [`Operation::begin`], and those of `record`.
     pub fn begin_after(
         session: &'a Session,
         intent: Intent,
@@ -204,18 +197,11 @@ impl<'a> Operation<'a> {
     }
 
     /// Gives the store of git-lfs what clean filters have stored so far: smudge filters look for it there.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn share_large_files(&self) -> Result<()> {
         large_files::restore_objects(self.session, &self.places.large_files(self.id))
     }
 
     /// Commits the plan and carries it out. In a dry run, returns what would be done.
-    ///
-    /// # Errors
-    /// Before the commit point, an error leaves everything unchanged. After it, the operation is undone
-    /// before the error is reported, or `recovery-needed` names the remaining changes.
     pub fn commit(mut self, plan: Plan) -> Result<Done> {
         let (session, world) = (self.session, &self.session.world);
         world.interrupt.check()?;
@@ -371,9 +357,6 @@ impl Drop for Operation<'_> {
 }
 
 /// Refuses to change anything inside an operation of our own.
-///
-/// # Errors
-/// `operation-in-progress`.
 pub fn refuse_nested(session: &Session) -> Result<()> {
     match session.world.text_variable(crate::git::process::OPERATION_VARIABLE) {
         None => Ok(()),

@@ -44,9 +44,6 @@ pub struct Unrecorded<'a> {
 ///
 /// `ended` is the state that git still reports although it has ended, as in some of its hooks. Without a
 /// change, it costs reading HEAD and the index.
-///
-/// # Errors
-/// `repository-broken`, `unsupported`.
 pub fn find<'a>(
     session: &Session,
     since: &'a Record,
@@ -83,9 +80,6 @@ pub fn find<'a>(
 }
 
 /// Records the change as operation `id`. The caller holds the worktree lock.
-///
-/// # Errors
-/// `no-space`, `io`; `object-missing` where git has removed some of it meanwhile: then nothing is recorded.
 pub fn record(
     session: &Session,
     places: &Places,
@@ -103,9 +97,6 @@ pub fn record(
 }
 
 /// Writes the objects of the record; nothing refers to them yet.
-///
-/// # Errors
-/// `no-space`, `io`, `object-missing`.
 pub fn write(
     session: &Session,
     places: &Places,
@@ -334,9 +325,6 @@ fn short(name: &str) -> String {
 
 impl Record {
     /// Returns stage 0 of the index after the operation.
-    ///
-    /// # Errors
-    /// `repository-broken`.
     pub fn index_tree_after(&self, repo: &Repo) -> Result<Oid> {
         match &self.index {
             Some(IndexTarget::Tree { tree }) => Ok(*tree),

@@ -32,9 +32,6 @@ pub struct Finish<'a> {
 impl Finish<'_> {
     /// Carries the operation out in the process that committed it; if that fails, undoes it. Returns the
     /// files that were written meanwhile.
-    ///
-    /// # Errors
-    /// The failure, after everything is restored; `recovery-needed` if restoring failed too.
     pub fn living(
         &self,
         prepared: Option<PreparedRefs>,
@@ -110,9 +107,6 @@ impl Finish<'_> {
     }
 
     /// Carries the operation out again after its owner died: completed steps are skipped.
-    ///
-    /// # Errors
-    /// `ref-moved`, `recovery-needed`, `io`.
     pub fn again(&self, index_lock: Option<FileIdentity>) -> Result<()> {
         // git's locks of the dead process stand in the way of ours; the notes prove whose they are.
         lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
@@ -148,9 +142,6 @@ impl Finish<'_> {
     }
 
     /// Undoes the operation: files first, then refs, then its record.
-    ///
-    /// # Errors
-    /// `recovery-needed` naming a file that could not be moved back; `io`.
     pub fn cancel(&self) -> Result<()> {
         lock_notes::clear(&self.session.repo, &self.places.ref_locks(self.record.op))?;
         // These are the steps of the operation in reverse. The record is deleted last, because it makes each
@@ -244,9 +235,6 @@ impl Finish<'_> {
     }
 
     /// Returns `true` if every step except the release has been done.
-    ///
-    /// # Errors
-    /// `repository-broken` when a ref cannot be read.
     pub fn is_done(&self, index_lock: Option<FileIdentity>) -> Result<bool> {
         let before = &self.record.before.index;
         let index_open = index_lock.is_some()

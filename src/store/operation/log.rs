@@ -32,17 +32,11 @@ pub struct Log {
 
 impl Log {
     /// Reads the operations of this worktree. One that cannot be read is left out.
-    ///
-    /// # Errors
-    /// `repository-broken` when refs cannot be listed.
     pub fn read(repo: &Repo, places: &Places) -> Result<Log> {
         Log::read_below(repo, &ref_names::operations_of(&places.key))
     }
 
     /// Reads the operations of every worktree.
-    ///
-    /// # Errors
-    /// `repository-broken` when refs cannot be listed.
     pub fn read_all(repo: &Repo) -> Result<Log> {
         Log::read_below(repo, ref_names::OPERATIONS)
     }
@@ -243,9 +237,6 @@ pub struct Tail {
 
 impl Tail {
     /// Lists the operations and reads the newest; usually that is one record.
-    ///
-    /// # Errors
-    /// `repository-broken` when refs cannot be listed.
     pub fn read(repo: &Repo, places: &Places) -> Result<Tail> {
         let refs = repo.refs_below(&ref_names::operations_of(&places.key))?;
         let mut tail = Tail { newest: None, settled: None, next: next_id(repo, places) };

@@ -30,9 +30,6 @@ pub enum Emptied<'a> {
 /// Plans the moves after which the working tree holds `wants`; other paths stay as they are.
 ///
 /// `cwd` is the caller's directory in the working tree; it and its parents are not removed.
-///
-/// # Errors
-/// `nested-repository-in-the-way` if a repository is in the place of a file; `io`.
 pub fn plan(
     files: &WorktreeFiles,
     wants: &BTreeMap<RepoPath, Want>,
@@ -65,9 +62,6 @@ pub fn plan(
 
 /// Plans the moves that undo an operation, and moves for `further` paths that it did not touch. Late files
 /// are restored as well, in place of the files that the operation had moved aside there before.
-///
-/// # Errors
-/// As [`plan`].
 pub fn plan_inverse(
     files: &WorktreeFiles,
     record: &Record,

@@ -41,9 +41,6 @@ pub struct Written<'a> {
 
 impl Written<'_> {
     /// Returns the objects of an operation, whose record is in `commit`.
-    ///
-    /// # Errors
-    /// `object-missing` when HEAD has no tree.
     pub fn of_record<'a>(repo: &Repo, commit: Oid, record: &'a Record) -> Result<Written<'a>> {
         let is_record = |name: &RefName| {
             let places = [ref_names::PUBLISHED, ref_names::LOCAL_SCOPES];
@@ -69,9 +66,6 @@ impl Written<'_> {
 }
 
 /// Creates a private ref for objects that were just written; deletes it again if some of them are gone.
-///
-/// # Errors
-/// `object-missing` naming a path or another missing object; `ref-moved` if the ref exists; `io`.
 pub fn create_ref(
     session: &Session,
     places: &Places,
@@ -87,9 +81,6 @@ pub fn create_ref(
 }
 
 /// Moves a ref of ours to objects that were just written; moves it back if some of them are gone.
-///
-/// # Errors
-/// `object-missing` as [`create_ref`]; `ref-moved`, `locked`, `git-failed`.
 pub fn move_ref(
     session: &Session,
     change: &RefChange,
@@ -105,9 +96,6 @@ pub fn move_ref(
 
 /// Checks that everything exists. In a partial clone, which never has everything, checks only the named
 /// objects.
-///
-/// # Errors
-/// `object-missing` naming a path or another missing object; nothing is undone yet.
 pub fn require(session: &Session, written: &Written<'_>) -> Result<()> {
     wait_for_gc(session);
     let mut walk = Walk {

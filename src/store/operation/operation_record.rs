@@ -204,17 +204,11 @@ impl Record {
     }
 
     /// Returns `true` if the state files of a merge or pick in progress are as the operation left them.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn state_files_match(&self, repo: &Repo) -> Result<bool> {
         state_files::match_record(repo, &self.state_files)
     }
 
     /// Writes the record as a commit that no ref points to yet.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write(&self, repo: &Repo, signature: &Signature) -> Result<Oid> {
         let json = serde_json::to_vec(self).or_code(Code::Io, || "cannot write an operation")?;
         let mut parts = vec![
@@ -245,9 +239,6 @@ impl Record {
     }
 
     /// Reads the record in `commit`.
-    ///
-    /// # Errors
-    /// `newer-format`, `repository-broken`, `object-missing`.
     pub fn read(repo: &Repo, commit: Oid) -> Result<Record> {
         let tree = repo.read_commit(commit)?.tree;
         let blob = repo.entry_in(tree, "op.json")?.ok_or_else(|| object::not_a_record(commit))?;
@@ -260,9 +251,6 @@ impl Record {
     }
 
     /// Writes the tag objects of the record again, in case they were pruned.
-    ///
-    /// # Errors
-    /// `no-space`, `io`, `object-missing`.
     pub fn revive_tags(&self, repo: &Repo, commit: Oid) -> Result<()> {
         let tree = repo.read_commit(commit)?.tree;
         let count = self.refs.len() * 2;

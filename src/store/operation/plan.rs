@@ -48,9 +48,6 @@ pub struct Plan {
 
 impl Plan {
     /// Plans an operation that moves refs and nothing else, on HEAD and the index as they are.
-    ///
-    /// # Errors
-    /// `repository-broken`, `unsupported` for a sparse index, `no-space`, `io`.
     pub fn of_refs(session: &Session, summary: String, refs: Vec<RefChange>) -> Result<Plan> {
         let now = session.repo.look_at_index()?;
         Ok(Plan {

@@ -30,9 +30,6 @@ pub fn expired<'a>(log: &'a Log, now: &Moment, keep_days: u64, keep: u64) -> Vec
 }
 
 /// Lists the backups of refs that the migrations to git-lfs among the operations made.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
 pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>> {
     let mut found = Vec::new();
     let is_migration = |entry: &&&LogEntry| entry.record.kind == Kind::LfsMigrate;
@@ -45,9 +42,6 @@ pub fn backups(repo: &Repo, entries: &[&LogEntry]) -> Result<Vec<(RefName, Oid)>
 
 /// Deletes operations: their refs in one transaction, with the backups of migrations, then the files they
 /// kept.
-///
-/// # Errors
-/// `ref-moved`, `git-failed`, `io`.
 pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Result<()> {
     if entries.is_empty() {
         return Ok(());
@@ -61,9 +55,6 @@ pub fn remove(session: &Session, places: &Places, entries: &[&LogEntry]) -> Resu
 }
 
 /// Records the newest id, so that it is never used again: new checkpoints would sort before old ones.
-///
-/// # Errors
-/// `no-space`, `io`.
 pub fn remember_last(session: &Session, places: &Places) -> Result<()> {
     let last = log::next_id(&session.repo, places).0.saturating_sub(1);
     atomic::write_durably(&places.sequence(), OperationId(last).to_string().as_bytes())
@@ -71,9 +62,6 @@ pub fn remember_last(session: &Session, places: &Places) -> Result<()> {
 
 /// Returns old folders of kept files without an operation: left by an interrupted prune, or by a canceled
 /// operation that could not move everything back.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
 pub fn orphans(
     session: &Session,
     places: &Places,

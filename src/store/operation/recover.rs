@@ -28,9 +28,6 @@ const LEFT: &str = "left-";
 const MAX_DELETED: usize = 3_000;
 
 /// Reads the operation that is in progress or was left by a dead owner; `None` without one.
-///
-/// # Errors
-/// `newer-format`; `io` if it cannot be read: a new operation would replace it.
 pub fn pending(places: &Places) -> Result<Option<Pending>> {
     let bytes = match plain_file::find_own(places.pending()) {
         Ok(Some(bytes)) => bytes,
@@ -56,9 +53,6 @@ pub fn pending(places: &Places) -> Result<Option<Pending>> {
 }
 
 /// Finishes or cancels the operation of a dead owner. The caller holds the worktree lock.
-///
-/// # Errors
-/// `recovery-needed` if neither is possible; then everything stays as found.
 pub fn recover(session: &Session, places: &Places) -> Result<()> {
     if let Some(pending) = pending(places)? {
         finish_or_cancel(session, places, &pending)?;
@@ -153,9 +147,6 @@ fn may_go_forward(session: &Session, record: &Record, pending: &Pending) -> Resu
 }
 
 /// Deletes the leftovers of an operation that did not happen from our own folders; nothing the user can see.
-///
-/// # Errors
-/// `io`.
 pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     atomic::remove_file(&places.kept_index(id))?;
     large_files::discard(session, &places.large_files(id))?;
@@ -165,9 +156,6 @@ pub fn discard(session: &Session, places: &Places, id: OperationId) -> Result<()
 }
 
 /// Deletes the traces of a completed operation, its pending record first: without it, the operation is over.
-///
-/// # Errors
-/// `io`.
 pub fn release(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     let recorded = pending(places)?.and_then(|pending| pending.index_lock);
     // First, so that a successor does not repeat an operation whose staged files are half deleted.
@@ -191,9 +179,6 @@ fn remove_index_lock(session: &Session, ours: FileIdentity) -> Result<()> {
 }
 
 /// Deletes the ref of an operation that did not happen.
-///
-/// # Errors
-/// `ref-moved`, `git-failed`.
 pub fn drop_operation_ref(session: &Session, places: &Places, id: OperationId) -> Result<()> {
     let name = ref_names::operation(&places.key, id);
     let Some(old) = session.repo.find_ref(&name)? else {
@@ -203,9 +188,6 @@ pub fn drop_operation_ref(session: &Session, places: &Places, id: OperationId) -
 }
 
 /// Deletes refs of ours in one transaction.
-///
-/// # Errors
-/// `ref-moved`, `git-failed`.
 pub fn delete_refs(
     session: &Session,
     places: &Places,

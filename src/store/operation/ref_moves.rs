@@ -11,9 +11,6 @@ use crate::store::lock::ref_locks;
 use super::operation_record::{HeadRecord, Record};
 
 /// Returns the refs that are at this side of their change now.
-///
-/// # Errors
-/// `repository-broken` when a ref cannot be read.
 pub(super) fn refs_at(
     session: &Session,
     record: &Record,
@@ -29,9 +26,6 @@ pub(super) fn refs_at(
 }
 
 /// Moves refs to complete an operation or to undo it.
-///
-/// # Errors
-/// `ref-moved`, `locked`.
 pub(super) fn move_refs(
     session: &Session,
     places: &Places,
@@ -44,17 +38,11 @@ pub(super) fn move_refs(
 }
 
 /// Returns `true` if HEAD is on the same branch as `side`, or detached as there; the commit does not matter.
-///
-/// # Errors
-/// `repository-broken` when HEAD cannot be read.
 pub(super) fn head_is_on(session: &Session, side: &HeadRecord) -> Result<bool> {
     Ok(session.repo.head()?.moving_ref() == side.name)
 }
 
 /// Moves HEAD from one branch to the other if it is on the first; another HEAD stays as it is.
-///
-/// # Errors
-/// `locked`, `git-failed`.
 pub(super) fn switch_head(
     session: &Session,
     places: &Places,

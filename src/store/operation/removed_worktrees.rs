@@ -28,9 +28,6 @@ pub struct Expired {
 }
 
 /// Finds the operations of removed worktrees that are older than this many days.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
 pub fn expired(session: &Session, now: &Moment, keep_days: u64) -> Result<Vec<Expired>> {
     let repo = &session.repo;
     let Some(living) = living(repo) else {
@@ -89,9 +86,6 @@ impl Expired {
 
     /// Deletes the operations, then their files. The caller holds the lock of its own worktree, whose folders are
     /// `own`.
-    ///
-    /// # Errors
-    /// `ref-moved`, `git-failed`, `io`.
     pub fn remove(&self, session: &Session, own: &Places) -> Result<()> {
         let name = |entry: &LogEntry| ref_names::operation(&entry.worktree, entry.record.op);
         let refs: Vec<(RefName, Oid)> =

@@ -59,9 +59,6 @@ impl StateName {
     }
 
     /// Reads the file; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn read(self, repo: &Repo) -> Result<Option<Vec<u8>>> {
         let path = self.path(repo);
         let cannot = |e| Error::io(format!("cannot read '{}'", path.display()), e);
@@ -82,9 +79,6 @@ pub struct StateFile {
 
 impl StateFile {
     /// Plans the change of a file to `after`, from its current content.
-    ///
-    /// # Errors
-    /// `io`, `no-space`.
     pub fn becoming(repo: &Repo, name: StateName, after: Option<&[u8]>) -> Result<StateFile> {
         let blob = |bytes: &[u8]| repo.write_blob(bytes);
         Ok(StateFile {
@@ -117,9 +111,6 @@ impl StateFile {
     }
 
     /// Returns `true` if the file matches this side.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn is_at(&self, repo: &Repo, side: Option<Oid>) -> Result<bool> {
         let now = self.name.read(repo)?.map(|bytes| repo.hash_blob(&bytes)).transpose()?;
         Ok(now == side)
@@ -133,9 +124,6 @@ pub(super) fn opens(files: &[StateFile]) -> bool {
 }
 
 /// Returns `true` if a file is still to be written.
-///
-/// # Errors
-/// `io`.
 pub(super) fn is_any_waiting(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     for file in files {
         if file.before != file.after && file.is_at(repo, file.before)? {
@@ -147,9 +135,6 @@ pub(super) fn is_any_waiting(repo: &Repo, files: &[StateFile]) -> Result<bool> {
 
 /// Returns `true` if the merge or pick that the operation left is still in progress. The message may have
 /// been edited since.
-///
-/// # Errors
-/// `io`.
 pub(super) fn match_record(repo: &Repo, files: &[StateFile]) -> Result<bool> {
     for file in files.iter().filter(|file| file.name.is_in_the_middle()) {
         if !file.is_at(repo, file.after)? {
@@ -160,9 +145,6 @@ pub(super) fn match_record(repo: &Repo, files: &[StateFile]) -> Result<bool> {
 }
 
 /// Writes the state of every file after the operation.
-///
-/// # Errors
-/// `io`, `object-missing`, `no-space`.
 pub(super) fn write(repo: &Repo, files: &[StateFile]) -> Result<()> {
     for file in files {
         file.turn(repo, file.before, file.after)?;
@@ -171,9 +153,6 @@ pub(super) fn write(repo: &Repo, files: &[StateFile]) -> Result<()> {
 }
 
 /// Writes the state of every file before the operation, the last one first.
-///
-/// # Errors
-/// `io`, `object-missing`, `no-space`.
 pub(super) fn write_back(repo: &Repo, files: &[StateFile]) -> Result<()> {
     for file in files.iter().rev() {
         file.turn(repo, file.after, file.before)?;

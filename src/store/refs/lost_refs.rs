@@ -48,9 +48,6 @@ pub fn find_damaged(repo: &Repo) -> Damaged {
 /// Finds the refs of ours whose object is gone, sorted by name: checkpoints, operations, records and copies.
 ///
 /// Costs one look-up per ref, and two more for a tag; files and histories are not checked.
-///
-/// # Errors
-/// `repository-broken` when refs cannot be listed.
 pub fn find(repo: &Repo) -> Result<Vec<LostRef>> {
     let is_partial = repo.is_partial();
     let mut lost = Vec::new();

@@ -40,9 +40,6 @@ pub(in crate::store) const NOTE_END: &str = ".locks";
 
 /// Calls `act`, which moves refs of a hub with gits that keep its file open; deletes leftovers of dead
 /// processes that are in the way.
-///
-/// # Errors
-/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn in_hub<T>(world: &World, hub: &Path, act: impl Fn(&File) -> Result<T>) -> Result<T> {
     RefsPlace::of_hub(world, hub).act(act)
 }
@@ -57,9 +54,6 @@ fn held_by_another(left: &[PathBuf]) -> Error {
 }
 
 /// Moves refs of a clone that only we move. No hook runs.
-///
-/// # Errors
-/// As [`ref_locks::prepare`]; `locked` while another process moves refs for long, `interrupted`.
 pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<'_>) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
@@ -71,9 +65,6 @@ pub fn move_copies(session: &Session, changes: &[RefChange], why: &ReflogReason<
 }
 
 /// Moves refs of a clone outside of any operation.
-///
-/// # Errors
-/// As [`move_copies`].
 pub fn move_refs(session: &Session, changes: &[RefChange], why: &ReflogReason<'_>) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
@@ -82,18 +73,12 @@ pub fn move_refs(session: &Session, changes: &[RefChange], why: &ReflogReason<'_
 }
 
 /// Calls `act`, which fetches into refs of a clone that only we move.
-///
-/// # Errors
-/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn fetch<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     in_clone(session, |_| act())
 }
 
 /// Calls `act`, which runs a git in a clone that talks to a remote as the user would, and moves the
 /// remote-tracking refs.
-///
-/// # Errors
-/// Those of `act`; `locked` while another process moves refs for long, `interrupted`, `io`.
 pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     let common = session.repo.common_dir();
     let others = [
@@ -105,9 +90,6 @@ pub fn talk<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
 }
 
 /// Calls `act`, which runs a git in a clone that checks out a branch as the user would.
-///
-/// # Errors
-/// As [`talk`].
 pub fn check_out<T>(session: &Session, act: impl Fn() -> Result<T>) -> Result<T> {
     let heads = session.repo.common_dir().join("refs/heads");
     let others = [("index.lock", Some(INDEX)), ("HEAD.lock", Some(IDS))];
@@ -140,9 +122,6 @@ fn noted<T>(
 
 /// Deletes the leftovers of processes that were killed while they moved refs of a clone, or of its hub;
 /// nothing while another process moves some.
-///
-/// # Errors
-/// `locked`, `interrupted`, `io`.
 pub fn sweep(session: &Session) -> Result<()> {
     if let Some(member) = &session.membership {
         // A failure to clean the hub is reported by the next command that moves refs there.

@@ -42,9 +42,6 @@ fn is_blackboard(name: &RefName) -> bool {
 
 /// Returns the keys of a record at a commit; none for `None`. Those of the knowledge base are one level down, below
 /// directories named by their first two digits: it has many, and a commit would rewrite them all.
-///
-/// # Errors
-/// `object-missing`; `repository-broken`, also for a knowledge base with too many keys.
 pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
     let entries = repo.entries_of(repo.tree_of(commit)?)?;
     if name.as_bytes() != ref_names::KNOWLEDGE.as_bytes() {
@@ -68,9 +65,6 @@ pub fn keys(repo: &Repo, name: &RefName, commit: Option<Oid>) -> Result<Keys> {
 
 /// Writes a new version of a record as an unreferenced commit. That of a blackboard counts the commits of its
 /// history, and has no parent once these are too many.
-///
-/// # Errors
-/// `object-missing`, `no-space`, `io`.
 pub fn write(repo: &Repo, name: &RefName, mut commit: NewCommit<'_>) -> Result<Oid> {
     if is_blackboard(name) {
         let mut longest = 0;
@@ -109,9 +103,6 @@ pub struct TakenBack {
 impl TakenBack {
     /// Gives the keys that differ between the two versions of `back` the entries of the second one, on top of
     /// `now`. A key that has changed since the first is given it, too, and named.
-    ///
-    /// # Errors
-    /// `object-missing`, `repository-broken`.
     pub fn plan(repo: &Repo, back: &RefChange, now: Option<Oid>) -> Result<TakenBack> {
         let keys = |commit| keys(repo, &back.name, commit);
         let (from, to) = (keys(back.old)?, keys(back.new)?);
@@ -137,9 +128,6 @@ impl TakenBack {
 
     /// Writes it as a commit on top, and returns the move of the ref; old and new are the same if nothing has
     /// to change.
-    ///
-    /// # Errors
-    /// `object-missing`, `no-space`, `io`.
     pub fn write(self, repo: &Repo, who: &Signature) -> Result<RefChange> {
         let mut new = self.now;
         if self.joined != self.current {

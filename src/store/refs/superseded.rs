@@ -15,9 +15,6 @@ const FOLDER: &str = "superseded";
 const MAX_ENTRIES: usize = 1000;
 
 /// Lists the records that the record in a tree has replaced.
-///
-/// # Errors
-/// `object-missing`; `repository-broken` for an entry that makes no sense.
 pub fn beside(repo: &Repo, record: Oid) -> Result<BTreeSet<Oid>> {
     let Some(folder) = repo.tree_in(record, FOLDER)? else {
         return Ok(BTreeSet::new());
@@ -32,9 +29,6 @@ pub fn place_of(record: Oid) -> RepoPath {
 }
 
 /// Writes the tree of a record with the records it has replaced.
-///
-/// # Errors
-/// As [`beside`]; `no-space`, `io`.
 pub fn write(repo: &Repo, record: Oid, superseded: &BTreeSet<Oid>) -> Result<Oid> {
     let mut files = repo.entries_of(record)?;
     files.retain(|(_, entry)| entry.is_plain_file());

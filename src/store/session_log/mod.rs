@@ -78,17 +78,11 @@ impl SessionLogs {
     }
 
     /// Opens the folder, or creates it.
-    ///
-    /// # Errors
-    /// `path-in-the-way`, `no-space`, `io`.
     pub fn folder(&self) -> Result<TreeFolder> {
         TreeFolder::of_sessions(&self.root, &self.repository_id)
     }
 
     /// Lists the ids, sorted.
-    ///
-    /// # Errors
-    /// `path-in-the-way` where the folder is a symlink; `io`.
     pub fn ids(&self) -> Result<Vec<SessionId>> {
         self.refuse_symlink()?;
         ids_in(&self.root, &sessions_of(&self.repository_id))
@@ -111,9 +105,6 @@ impl SessionLogs {
     }
 
     /// Reads a session; `None` if there is none of that id.
-    ///
-    /// # Errors
-    /// `value-too-large`, `path-in-the-way`, `io`, `interrupted`.
     pub fn read(&self, interrupt: &Interrupt, id: &SessionId) -> Result<Option<SessionLog>> {
         let path = self.path_below(id);
         let read = safe_open::read_below(interrupt, &self.root, &path, MAX_FILE_BYTES);
@@ -122,9 +113,6 @@ impl SessionLogs {
     }
 
     /// Returns `true` if a session has a file.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for anything but a plain file, or a folder that is not one; `io`.
     pub fn has_file(&self, id: &SessionId) -> Result<bool> {
         self.refuse_symlink()?;
         let path = self.path_below(id);
@@ -138,9 +126,6 @@ impl SessionLogs {
 
     /// Appends an event to a session; returns `false` if there is none of that id. A tracked file is not private: the
     /// next commit would publish the event.
-    ///
-    /// # Errors
-    /// `value-too-large`, `path-in-the-way`, `no-space`, `io`.
     pub fn append(
         &self,
         repo: Option<&Repo>,
@@ -186,9 +171,6 @@ pub fn file_name(id: &SessionId) -> String {
 }
 
 /// Lists the ids of the sessions in a folder below a root, sorted.
-///
-/// # Errors
-/// `io`.
 pub fn ids_in(root: &Path, folder: &RepoPath) -> Result<Vec<SessionId>> {
     let entries = safe_open::entries_below(root, folder)
         .map_err(|error| Error::io(format!("cannot list '{folder}'"), error))?;
@@ -201,9 +183,6 @@ pub fn ids_in(root: &Path, folder: &RepoPath) -> Result<Vec<SessionId>> {
 }
 
 /// Refuses a line that is longer than every reader takes.
-///
-/// # Errors
-/// `value-too-large`.
 pub fn refuse_long(line: &[u8]) -> Result<()> {
     if line.len() <= MAX_LINE_BYTES {
         return Ok(());

@@ -34,10 +34,6 @@ pub struct GroupFault {
 }
 
 /// Reads the rows of a text; `None` if it does not have the key.
-///
-/// # Errors
-/// The first problem: the text is not TOML, the key is not an array of tables, a row has no name, no patterns or
-/// a value of another type, or two rows have the same name.
 pub fn rows(text: &str) -> Result<Option<Vec<GroupRow>>, GroupFault> {
     let table = toml_text::open(text)
         .map_err(|fault| GroupFault { position: fault.position, message: fault.message })?;

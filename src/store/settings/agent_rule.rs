@@ -30,10 +30,6 @@ pub struct AgentRule {
 
 impl AgentRule {
     /// Finds the rule of an agent in a tree; `None` where the tree has none.
-    ///
-    /// # Errors
-    /// `scope-invalid` for one that cannot be read, or whose name differs in case only; `invalid-value` for
-    /// an invalid name of an agent; `object-missing`.
     pub fn find(repo: &Repo, tree: Oid, agent: &str) -> Result<Option<AgentRule>> {
         // Letters and digits only: a name cannot lead out of the folder.
         Identity::of_agent(agent)?;

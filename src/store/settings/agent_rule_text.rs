@@ -10,9 +10,6 @@ use crate::store::yaml::{self, Fault, Node, Placed};
 const MAX_PATTERNS: usize = 1000;
 
 /// Reads the patterns of a whole file; positions count from its beginning.
-///
-/// # Errors
-/// A fault with its position.
 pub(super) fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
     let front = front_matter(text)?;
     let mut found = scope_of(front).map_err(|mut fault| {
@@ -27,9 +24,6 @@ pub(super) fn patterns_of(text: &str) -> Result<Vec<PathPattern>, Fault> {
 }
 
 /// Returns the YAML between the dashes at the beginning of the file.
-///
-/// # Errors
-/// A fault with its position.
 pub(super) fn front_matter(text: &str) -> Result<&str, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_end = |line: &str| line.trim_end() == "---";

@@ -37,9 +37,6 @@ pub enum NamedBy {
 
 /// Returns the commands for a clone: those of the environment, else of the file as `tree` has it, else of
 /// git's configuration of `repo`.
-///
-/// # Errors
-/// `invalid-value`.
 pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Commands> {
     let flags = Flags::default();
     let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);
@@ -74,9 +71,6 @@ impl Approvals {
     }
 
     /// Records the approval of exactly this text.
-    ///
-    /// # Errors
-    /// `io`, `no-space`.
     pub fn add(&self, text: &str) -> Result<()> {
         atomic::make_directory(&self.0)?;
         atomic::write_durably(&self.0.join(id_of(text)), text.as_bytes())

@@ -12,9 +12,6 @@ pub const KEY: &str = "colony.clone.sparse";
 
 /// Returns the directories: those of the environment, else of the file in `tree`, else of git's configuration
 /// of `repo`. Each is a plain path below the top; the tree need not have it.
-///
-/// # Errors
-/// `invalid-value` for a value that the user has set. An unusable value of the repository is ignored.
 pub fn find(world: &World, repo: &Repo, of_tree: &Repo, tree: Oid) -> Result<Vec<String>> {
     let flags = Flags::default();
     let layers = Layers::of_tree(world, repo, &flags, of_tree, tree);

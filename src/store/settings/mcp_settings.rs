@@ -45,9 +45,6 @@ const CALL_TIME: &str = "colony.mcp.callTime";
 
 impl McpSettings {
     /// Reads them.
-    ///
-    /// # Errors
-    /// `invalid-value` naming the key and the origin of the value.
     pub(super) fn of(layers: &Layers<'_>) -> Result<McpSettings> {
         let range = |key| {
             let found = layers.require(key)?;

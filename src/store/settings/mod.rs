@@ -172,9 +172,6 @@ fn truth(layers: &Layers<'_>, key: &'static str) -> Result<bool> {
 
 impl Settings {
     /// Returns the settings in effect, typed.
-    ///
-    /// # Errors
-    /// `invalid-value` naming the key and the origin of the value.
     pub fn of(layers: &Layers<'_>) -> Result<Settings> {
         let number = |key| {
             let found = layers.require(key)?;

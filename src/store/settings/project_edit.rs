@@ -31,9 +31,6 @@ pub enum ProjectEdit<'a> {
 }
 
 /// Changes a text.
-///
-/// # Errors
-/// Why the text cannot be changed in this way.
 pub fn edit(text: &str, edit: &ProjectEdit<'_>) -> Result<String, String> {
     let mut wanted = toml_values::parse(text)?;
     change_value(&mut wanted, edit)?;

@@ -15,10 +15,6 @@ use crate::store::data_tree::toml_text;
 const MAX_ROWS: usize = 256;
 
 /// Reads the tables of a text.
-///
-/// # Errors
-/// The first problem: the text is not TOML, a name is not one, a value has another type, a key is unknown, or a
-/// project has two resources of one id.
 pub fn read(text: &str) -> Result<ProjectTables, ProjectFault> {
     let table = toml_text::open(text)
         .map_err(|fault| ProjectFault { position: fault.position, message: fault.message })?;

@@ -56,9 +56,6 @@ impl<'a> Layers<'a> {
     }
 
     /// Finds one setting by key, in any case.
-    ///
-    /// # Errors
-    /// `unknown-setting`.
     pub fn effective_of(&self, key: &str) -> Result<Effective> {
         Ok(self.require(key)?.effective())
     }

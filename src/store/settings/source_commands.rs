@@ -37,9 +37,6 @@ pub fn key(name: &str, value: &str) -> String {
 }
 
 /// Reads the commands of all types.
-///
-/// # Errors
-/// `invalid-value` for a timeout that is not a number of seconds above 0.
 pub(super) fn all(repo: &Repo) -> Result<BTreeMap<String, SourceCommand>> {
     let mut commands = BTreeMap::new();
     for name in repo.config_subsections(SECTION, PREFIX) {

@@ -15,9 +15,6 @@ use crate::model::{Code, Error, Result};
 const SECTION: &str = "colony";
 
 /// Reads the projects and plans of the user, by name.
-///
-/// # Errors
-/// `projects-invalid`.
 pub fn read(repo: &Repo) -> Result<ProjectTables> {
     let projects = repo.config_subsections(SECTION, "project.").into_iter();
     let plans = repo.config_subsections(SECTION, "plan.").into_iter();

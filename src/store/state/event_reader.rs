@@ -96,9 +96,6 @@ impl EventReader {
     }
 
     /// Reads the events after a position that are wanted, the oldest first.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
     pub fn read(
         &mut self,
         since: &Position,
@@ -109,9 +106,6 @@ impl EventReader {
     }
 
     /// Reads the newest events that are wanted, the oldest of them first.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
     pub fn newest(
         &mut self,
         limit: usize,

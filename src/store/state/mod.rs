@@ -122,9 +122,6 @@ enum Mode {
 impl State {
     /// Opens or creates the state of a repository's colony. In a dry run, nothing that is written stays. Another
     /// process that holds it is waited for as long as the user allows.
-    ///
-    /// # Errors
-    /// When `SQLite` cannot use the file.
     pub fn open(session: &Session) -> Result<State, Unusable> {
         let mode = if session.is_dry() { Mode::Dry } else { Mode::Kept };
         let state = State::open_at(&path(session), mode)?;
@@ -135,9 +132,6 @@ impl State {
     }
 
     /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.
-    ///
-    /// # Errors
-    /// As [`State::open`].
     pub fn find(session: &Session) -> Result<Option<State>, Unusable> {
         let path = path(session);
         let is_missing = std::fs::symlink_metadata(&path)
@@ -157,9 +151,6 @@ impl State {
     }
 
     /// Sets how long to wait while another process holds the state.
-    ///
-    /// # Errors
-    /// Those of `SQLite`.
     pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
         self.database.wait_at_most(time)
     }
@@ -204,9 +195,6 @@ impl State {
     }
 
     /// Forgets an agent: its resident set, its locks, its counters, its watches and its tiers.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn forget(&mut self, agent: &str) -> Result<(), Unusable> {
         self.update(|connection| {
             let tables =

@@ -48,9 +48,6 @@ pub enum Extended {
 impl State {
     /// Locks pages; a page that is locked by the same owner keeps the later end. Returns the end of each lock,
     /// or `None` for a page that has left meanwhile and is not locked.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn lock(
         &mut self,
         owner: &str,
@@ -75,9 +72,6 @@ impl State {
     }
 
     /// Deletes an owner's locks on pages.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn unlock(
         &mut self,
         owner: &str,
@@ -103,9 +97,6 @@ impl State {
     }
 
     /// Moves the end of an owner's lock on a page by some milliseconds.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn extend(
         &mut self,
         owner: &str,
@@ -126,9 +117,6 @@ impl State {
     }
 
     /// Lists the locks that are held at a time, by page and owner.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn locks(&mut self, now: i64) -> Result<Vec<PageLock>, Unusable> {
         self.read(|connection| {
             let sql = format!("{COLUMNS} WHERE until > ?1 ORDER BY page, agent");

@@ -152,9 +152,6 @@ impl<'a> ReadingCursor<'a> {
 
 impl State {
     /// Returns the files of a resource as they were read last.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn readings(&mut self, of: ReadingsOf<'_>) -> Result<Readings, Unusable> {
         self.read(|connection| {
             let sql = "SELECT files FROM readings
@@ -167,9 +164,6 @@ impl State {
     }
 
     /// Stores the files of a resource in place of the earlier ones.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn put_readings(
         &mut self,
         of: ReadingsOf<'_>,

@@ -128,26 +128,17 @@ pub struct Counters {
 impl State {
     /// Makes pages resident, and lets others leave where the budget requires it: those of the lowest priority
     /// first, of these the least recently used.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn request(&mut self, request: &Request<'_>) -> Result<Requested, Unusable> {
         self.update(|connection| run(connection, request))
     }
 
     /// Lists the resident pages of an agent in the order in which they were loaded: what stays longest is
     /// first, so that a prompt made of them keeps its beginning.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn residents(&mut self, agent: &str) -> Result<Vec<Resident>, Unusable> {
         self.read(|connection| residents(connection, agent))
     }
 
     /// Returns the counters of an agent, by scope.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn counters(&mut self, agent: &str) -> Result<BTreeMap<String, Counters>, Unusable> {
         self.read(|connection| {
             let sql = "SELECT scope, hits, faults, evictions FROM counters WHERE agent = ?1";

@@ -25,17 +25,11 @@ pub struct StoredPage {
 
 impl State {
     /// Returns the pages with these ids that an agent has or that are locked.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn pages(&mut self, ids: &[PageKey]) -> Result<Vec<StoredPage>, Unusable> {
         self.read(|connection| find_all(connection, ids))
     }
 
     /// Returns those of some ids of pages that an agent has or that are locked. Their content is not read.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn known(&mut self, ids: &[PageKey]) -> Result<BTreeSet<PageKey>, Unusable> {
         self.read(|connection| {
             // One look at the file for all of them.
@@ -52,9 +46,6 @@ impl State {
     }
 
     /// Returns the pages that an agent has or that are locked whose ids are in a range.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn pages_between(
         &mut self,
         from: PageKey,

@@ -50,9 +50,6 @@ pub enum TierStep<'a> {
 impl State {
     /// Does a step in the tiers of a project: first what time alone has changed, and then the limits of the tiers. An
     /// access returns at least the fragments that it names and those that moved, the other steps all.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn tier_step(
         &mut self,
         owner: TierOwner<'_>,
@@ -88,18 +85,12 @@ impl State {
     }
 
     /// Lists the fragments of a project, by name, as they were left, also those that are in no tier.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn fragments(&mut self, owner: TierOwner<'_>) -> Result<Vec<Fragment>, Unusable> {
         self.read(|connection| fragments(connection, owner, Which::All))
     }
 
     /// Lists the fragments in the tiers of a project as they are by now, from the first tier to `last`; nothing is
     /// written.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn aged_fragments(
         &mut self,
         owner: TierOwner<'_>,
@@ -121,9 +112,6 @@ impl State {
     }
 
     /// Lists the projects of a checkout and agent that have fragments.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn hydrated_projects(
         &mut self,
         repository: &str,
@@ -139,9 +127,6 @@ impl State {
     }
 
     /// Returns the counters of a project.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn tier_counters(&mut self, owner: TierOwner<'_>) -> Result<TierCounters, Unusable> {
         self.read(|connection| {
             let sql = "SELECT hits, promotions, demotions, evictions FROM tier_counters
@@ -162,9 +147,6 @@ impl State {
     }
 
     /// Deletes the fragments and counters of a project; returns the number of fragments that were in a tier.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn flush_tiers(&mut self, owner: TierOwner<'_>) -> Result<usize, Unusable> {
         self.update(|connection| {
             let all: usize = totals(connection, owner)?.iter().map(|it| it.count).sum();

@@ -54,9 +54,6 @@ pub enum Added {
 
 impl State {
     /// Adds a watch, if its working tree has fewer than `most`.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn add_watch(&mut self, watch: &Watch, most: u64) -> Result<Added, Unusable> {
         self.update(|connection| {
             forget_removed(connection)?;
@@ -90,17 +87,11 @@ impl State {
     }
 
     /// Lists the watches of a working tree, the oldest first.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn watches(&mut self, worktree: &Path) -> Result<Vec<Watch>, Unusable> {
         self.read(|connection| of_worktree(connection, worktree))
     }
 
     /// Counts a firing of a watch; returns `false` if it was stopped meanwhile.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn note_fired(&mut self, watch: &Watch, now: i64) -> Result<bool, Unusable> {
         let worktree = watch.worktree.as_os_str().as_bytes();
         self.update(|connection| {
@@ -112,9 +103,6 @@ impl State {
 
     /// Stops a watch of a working tree; returns `false` if there is none with this id. Its process learns from a
     /// note that the watch was stopped, and not lost with the database.
-    ///
-    /// # Errors
-    /// When the state cannot be written.
     pub fn stop_watch(&mut self, worktree: &Path, id: &str, now: i64) -> Result<bool, Unusable> {
         let worktree = worktree.as_os_str().as_bytes();
         self.update(|connection| {
@@ -127,9 +115,6 @@ impl State {
     }
 
     /// Returns `true` if a watch was stopped within the last day.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
     pub fn was_stopped(&mut self, watch: &Watch) -> Result<bool, Unusable> {
         let worktree = watch.worktree.as_os_str().as_bytes();
         self.read(|connection| {

@@ -48,9 +48,6 @@ pub enum SizeFault {
 impl ChunkSize {
     /// Creates a size from the maximum number of tokens of a chunk, and the approximate number that
     /// repeat the previous one.
-    ///
-    /// # Errors
-    /// The target is too small, or the overlap is not less than it.
     pub fn new(target: usize, overlap: usize) -> Result<ChunkSize, SizeFault> {
         if target < MIN_TARGET_TOKENS {
             return Err(SizeFault::TargetTooSmall);

@@ -195,9 +195,6 @@ pub struct Section {
 }
 
 /// Reads a text file: every format but PDF, for which see `pdf`.
-///
-/// # Errors
-/// `Binary` for a file that contains a NUL or is a PDF, `TooLarge`.
 pub fn read_text(format: Format, bytes: &[u8]) -> Result<Document, ReadFault> {
     if bytes.len() as u64 > MAX_TEXT_BYTES {
         return Err(ReadFault::TooLarge { most_bytes: MAX_TEXT_BYTES });

@@ -33,9 +33,6 @@ impl Default for Lines {
 
 /// Reads a notebook: its text, and a section for each cell that has some. The heading of a cell is the last one in a
 /// cell of prose up to it.
-///
-/// # Errors
-/// `Broken` if it is not a notebook.
 pub(super) fn read(json: &str) -> Result<(String, Vec<Section>), ReadFault> {
     let notebook: Notebook = serde_json::from_str(json).map_err(|error| ReadFault::Broken {
         reason: format!("it is not a notebook: {error}"),

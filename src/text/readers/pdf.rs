@@ -3,9 +3,6 @@
 use super::{Document, Encoding, Format, ReadFault, Section};
 
 /// Makes a document of the text of its pages: a section for each page with text.
-///
-/// # Errors
-/// `Scanned` if no page has text.
 pub fn document(pages: &[String]) -> Result<Document, ReadFault> {
     let mut text = String::new();
     let mut sections = Vec::new();

@@ -42,9 +42,6 @@ enum Kind {
 
 impl Extractor {
     /// Finds the program; starts it once to read its version.
-    ///
-    /// # Errors
-    /// `interrupted`.
     pub fn find(world: &World) -> Result<Option<Extractor>> {
         let beside = world.program.parent().map(|folder| folder.join(OWN));
         let own = beside.filter(|path| path.is_absolute() && path.is_file());
@@ -90,9 +87,6 @@ impl Extractor {
     }
 
     /// Extracts the text of a document, page by page; a page may be empty.
-    ///
-    /// # Errors
-    /// `interrupted`; the inner error is the reason why there is no text.
     pub fn pages(
         &self,
         world: &World,

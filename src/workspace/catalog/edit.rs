@@ -39,10 +39,6 @@ pub enum Edit {
 }
 
 /// Returns the text of a file with an edit; an empty text is a file that does not exist.
-///
-/// # Errors
-/// `catalog-not-editable` if the file is written in a way that is not edited; `invalid-value` for a row that the
-/// catalog would refuse.
 pub fn apply(path: &RepoPath, text: &str, edit: &Edit) -> Result<String> {
     let is_new = text.is_empty();
     let before = if is_new { "schema_version: 1\nrepositories: []\n" } else { text };

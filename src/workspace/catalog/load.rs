@@ -45,9 +45,6 @@ pub fn find(files: RootFiles<'_>) -> Option<Loaded> {
 }
 
 /// Reads the catalog of a workspace.
-///
-/// # Errors
-/// `catalog-missing`, `catalog-invalid`.
 pub fn require(files: RootFiles<'_>) -> Result<(Loaded, Manifest)> {
     let Some(loaded) = find(files) else {
         let path = files.root.join(PLACES[0]);
@@ -67,9 +64,6 @@ pub fn require(files: RootFiles<'_>) -> Result<(Loaded, Manifest)> {
 
 impl Loaded {
     /// Returns what the file says.
-    ///
-    /// # Errors
-    /// `catalog-invalid` with the position of each problem.
     pub fn manifest(&self) -> Result<Manifest> {
         self.read.clone().map_err(|problems| {
             let first = problems.first();

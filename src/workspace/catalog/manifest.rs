@@ -36,9 +36,6 @@ impl Manifest {
 }
 
 /// Parses a file.
-///
-/// # Errors
-/// The problems, in the order of the file.
 pub fn read(text: &str) -> Result<Manifest, Vec<YamlProblem>> {
     let top = yaml::read_plain(text).map_err(|fault| {
         let at = fault.position.unwrap_or(Position { line: 1, column: 1 });

@@ -109,9 +109,6 @@ fn not_found(status: ResolutionStatus, error: impl Into<String>) -> NotFound {
 /// Resolves every row, in order.
 ///
 /// Opens each local repository; reads nothing of its files.
-///
-/// # Errors
-/// `interrupted`.
 pub fn resolve(workspace: Workspace<'_>, manifest: &Manifest) -> Result<Vec<CatalogRepository>> {
     let mut found: Vec<CatalogRepository> = Vec::new();
     for row in &manifest.repositories {

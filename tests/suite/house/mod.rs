@@ -231,30 +231,6 @@ fn names_of_tests_are_short() {
     assert!(long.is_empty(), "over {MAX_TEST_NAME} characters: {long:#?}");
 }
 
-/// Clippy asks for this of exported functions only, and the modules are private.
-#[test]
-fn every_public_fallible_function_documents_its_errors() {
-    for (path, text) in sources() {
-        let lines: Vec<_> = text.lines().map(str::trim_start).collect();
-        for (at, line) in lines.iter().enumerate() {
-            if !line.starts_with("pub fn ") {
-                continue;
-            }
-            let signature = lines[at..].join(" ");
-            let is_fallible = signature
-                .split('{')
-                .next()
-                .is_some_and(|signature| signature.contains("-> Result<"));
-            let mut above = lines[..at]
-                .iter()
-                .rev()
-                .take_while(|above| above.starts_with("///") || above.starts_with("#["));
-            let is_documented = above.any(|above| above.contains("# Errors"));
-            assert!(!is_fallible || is_documented, "{}: {line}", path.display());
-        }
-    }
-}
-
 #[test]
 fn only_the_support_of_tests_prepares_environments() {
     let clears = concat!(".env_", "clear()");

@@ -61,10 +61,6 @@ pub struct MapRepoReport {
 }
 
 /// Maps a repository.
-///
-/// # Errors
-/// `url-refused`, `path-not-found`, `not-a-repository`, `revision-not-found`, `offline`;
-/// `invalid-value` for a scope that the map of this repository has; those of [`map::map`].
 pub fn map(session: &Session, request: &Request) -> Result<MapRepoReport> {
     let found = match &request.origin {
         Origin::Url(url) => find_repository::at_remote(session, request, url)?,

@@ -63,10 +63,6 @@ pub struct Mapper<'a> {
 }
 
 /// Runs `work` with the job of a row.
-///
-/// # Errors
-/// `object-missing`, `repository-broken` if its repository cannot be read; `map-invalid`, and the
-/// errors of `work`.
 pub fn with_job<T>(
     how: How<'_>,
     row: &ResolvedRow,
@@ -109,9 +105,6 @@ pub fn with_job<T>(
 
 impl<'a> Mapper<'a> {
     /// Opens the page table; a dry run leaves nothing behind.
-    ///
-    /// # Errors
-    /// `cache-unusable`.
     pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let table = match PageTable::open(&how.session.repo) {
             Err(why) if !why.is_busy() => {
@@ -124,9 +117,6 @@ impl<'a> Mapper<'a> {
     }
 
     /// Does the same with a table for this run only.
-    ///
-    /// # Errors
-    /// `cache-unusable` if there is not enough memory.
     pub(in crate::flow) fn in_memory(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
         let mapper = Mapper::with(how, worktree, PageTable::in_memory())?;
         Ok(Mapper { lasts: false, ..mapper })
@@ -156,18 +146,11 @@ impl<'a> Mapper<'a> {
     }
 
     /// Maps a row; `follows` is the revision it comes from, if that may move.
-    ///
-    /// # Errors
-    /// `interrupted`; `object-missing`, `repository-broken` if its repository cannot be read;
-    /// `cache-unusable`, `busy` if others keep mapping the same scope.
     pub fn map(&mut self, row: &ResolvedRow, follows: Option<&str>) -> Result<MapResult> {
         self.map_as(row, &row.scope_id, follows)
     }
 
     /// Maps a row under another name: its pages have the ids that they have in the scope of the row.
-    ///
-    /// # Errors
-    /// As [`Mapper::map`].
     pub fn map_as(
         &mut self,
         row: &ResolvedRow,
@@ -306,9 +289,6 @@ impl<'a> How<'a> {
 }
 
 /// Returns the size of the chunks of a row: at most what a page has room for.
-///
-/// # Errors
-/// `map-invalid` if a page has no room for any.
 pub(in crate::flow) fn chunk_size(row: &ResolvedRow) -> Result<ChunkSize> {
     let room = row.limits.tokens.saturating_sub(CHUNK_FRAME) as usize;
     let target = (row.chunk.target as usize).min(room);

@@ -106,10 +106,6 @@ fn refuse_without_leave(request: &CargoRequest) -> Result<()> {
 }
 
 /// Runs cargo; a failing build or test is an answer, not an error.
-///
-/// # Errors
-/// `cargo-not-allowed`, `not-a-cargo-package`, `invalid-value` for an unknown package, `tool-missing`, `io`,
-/// `interrupted`.
 pub fn run(world: &World, checkout: &Checkout, request: &CargoRequest) -> Result<CargoReport> {
     refuse_without_leave(request)?;
     let files = RootFiles { root: &checkout.root, interrupt: &world.interrupt };

@@ -35,9 +35,6 @@ pub(super) struct Mirrored {
 }
 
 /// Finds a revision of a repository that is elsewhere; without one, that of its row, else the default branch.
-///
-/// # Errors
-/// `url-refused`, `offline` without a mirror, `revision-not-found`, and those of the network.
 pub(super) fn find(
     world: &World,
     repository: &CatalogRepository,

@@ -177,9 +177,6 @@ pub(super) struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Chooses the repositories to ask.
-    ///
-    /// # Errors
-    /// `catalog-invalid`, `repository-not-found`, `interrupted`.
     fn begin(workspace: Workspace<'a>, asked: &Asked, kind: QueryKind) -> Result<Query<'a>> {
         let world = workspace.world;
         let started = world.now();

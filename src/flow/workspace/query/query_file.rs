@@ -49,9 +49,6 @@ pub struct QueryFileReport {
 }
 
 /// Reads a file of repositories.
-///
-/// # Errors
-/// `path-outside` for a path that is in no repository; `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_file(workspace: Workspace<'_>, request: &FileRequest) -> Result<QueryFileReport> {
     let world = workspace.world;
     let typed = RepoPath::from(request.path.trim_start_matches("./"));

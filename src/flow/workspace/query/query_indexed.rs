@@ -27,9 +27,6 @@ pub struct IndexedRequest {
 }
 
 /// Finds passages by the search indexes of repositories.
-///
-/// # Errors
-/// `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_indexed(
     workspace: Workspace<'_>,
     request: &IndexedRequest,

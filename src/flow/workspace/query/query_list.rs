@@ -46,9 +46,6 @@ pub struct QueryListReport {
 }
 
 /// Lists the files of repositories.
-///
-/// # Errors
-/// `path-outside`, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_list(workspace: Workspace<'_>, request: &ListRequest) -> Result<QueryListReport> {
     let world = workspace.world;
     let typed = request.below.as_deref().unwrap_or_default();

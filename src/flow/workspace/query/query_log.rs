@@ -93,9 +93,6 @@ pub struct QueryLogReport {
 }
 
 /// Finds commits of repositories.
-///
-/// # Errors
-/// `path-outside`, `invalid-value`, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_log(workspace: Workspace<'_>, request: &LogRequest) -> Result<QueryLogReport> {
     let world = workspace.world;
     let path = request.path.as_deref().map(|path| RepoPath::from(path.trim_start_matches("./")));
@@ -137,9 +134,6 @@ fn log_of(world: &World, target: &Target, filter: LogFilter<'_>) -> Result<Vec<L
 }
 
 /// Lists commits of a history, else of that of HEAD, newest first, one more than wanted.
-///
-/// # Errors
-/// `revision-not-found` if there is no commit; `invalid-value` for too many; `git-failed`, `interrupted`.
 pub fn log(
     world: &World,
     repo: &Repo,

@@ -132,9 +132,6 @@ struct FoundIn {
 }
 
 /// Finds lines in the files of repositories.
-///
-/// # Errors
-/// `invalid-value` for a query that cannot be used, `catalog-invalid`, `repository-not-found`, `interrupted`.
 pub fn query_text(workspace: Workspace<'_>, request: &TextRequest) -> Result<QueryTextReport> {
     let world = workspace.world;
     let lines = LineQuery::parse(&request.query, request.reading, request.case).map_err(|why| {

@@ -35,9 +35,6 @@ enum State {
 
 impl Target {
     /// Finds the state of a repository that a query is about.
-    ///
-    /// # Errors
-    /// The reason why it cannot be asked; `interrupted`.
     pub(super) fn find(
         world: &World,
         repository: &CatalogRepository,
@@ -83,9 +80,6 @@ impl Target {
     }
 
     /// Opens its history.
-    ///
-    /// # Errors
-    /// `not-a-repository`, `unsupported`, `repository-broken`.
     pub(super) fn history(&self, world: &World) -> Result<Repo> {
         match &self.state {
             State::Mirror(mirrored) => BareRepo::open(&mirrored.path)?.to_read(),
@@ -96,9 +90,6 @@ impl Target {
     }
 
     /// Opens its files.
-    ///
-    /// # Errors
-    /// As [`Target::history`]; `object-missing`.
     pub(super) fn content(&self, world: &World) -> Result<Content> {
         let Some(commit) = self.commit() else {
             let checkout = checkout_at(world, self.root.as_ref())?;
@@ -144,9 +135,6 @@ pub(super) struct Listed {
 
 impl Content {
     /// Lists its files, sorted by path, at most this many.
-    ///
-    /// # Errors
-    /// As [`listing::files_of`]; `object-missing`.
     pub(super) fn list(&self, world: &World, most_files: usize) -> Result<Listed> {
         match self {
             Content::WorkingTree(checkout) => {
@@ -185,9 +173,6 @@ impl Content {
     }
 
     /// Reads the beginning of the file at a path.
-    ///
-    /// # Errors
-    /// The reason why it is not read.
     pub(super) fn beginning(
         &self,
         world: &World,
@@ -236,9 +221,6 @@ pub(super) enum Reader {
 
 impl Reader {
     /// Reads a file; `None` if it is gone.
-    ///
-    /// # Errors
-    /// The reason why it is not read.
     pub(super) fn read(
         &self,
         interrupt: &Interrupt,

@@ -60,9 +60,6 @@ pub(super) struct WebLogin {
 
 impl RemoteUrl {
     /// Parses a URL; a relative path starts at `base`.
-    ///
-    /// # Errors
-    /// `url-refused`; the message contains no credentials.
     pub fn parse(text: &str, provenance: Provenance, base: &Path) -> Result<RemoteUrl> {
         let refused = |why: &str| refusal(text, why);
         address::check_bytes(text).map_err(refused)?;
@@ -84,9 +81,6 @@ impl RemoteUrl {
 
     /// Resolves a relative URL of `.gitmodules` (`./x`, `../x`) against this URL of the
     /// superproject: it stays on the same host, below its root.
-    ///
-    /// # Errors
-    /// `url-refused`; always if this is a local path, which repository content must not name.
     pub fn resolve(&self, relative: &str) -> Result<RemoteUrl> {
         let refused = |why: &str| refusal(relative, why);
         let Some(place) = self.place() else {

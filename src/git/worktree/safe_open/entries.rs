@@ -49,9 +49,6 @@ pub struct FileStat {
 }
 
 /// Describes the entry at a path below a folder; `None` if there is none.
-///
-/// # Errors
-/// The reason why it cannot be reached.
 pub fn stat_below(folder: &Path, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
     match Parent::of(folder, path)? {
         Some(parent) => stat_in(&parent),
@@ -96,9 +93,6 @@ fn type_below(folder: &Path, path: &RepoPath) -> Option<FileType> {
 
 /// Lists the directories in a directory below a folder, sorted; symlinks are not among them. An empty path is the
 /// folder itself.
-///
-/// # Errors
-/// Those of the system; nothing is found behind a symlink.
 pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<RepoPath>> {
     let mut entries = entries_below(folder, path)?;
     entries.retain(|(_, kind)| *kind == EntryKind::Directory);
@@ -106,9 +100,6 @@ pub fn directories_below(folder: &Path, path: &RepoPath) -> std::io::Result<Vec<
 }
 
 /// Lists the entries of a directory below a folder, sorted. An empty path is the folder itself.
-///
-/// # Errors
-/// As [`directories_below`].
 pub fn entries_below(
     folder: &Path,
     path: &RepoPath,

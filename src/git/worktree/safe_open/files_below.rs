@@ -29,9 +29,6 @@ impl FilesBelow {
     }
 
     /// Does the same as [`super::stat_below`].
-    ///
-    /// # Errors
-    /// The reason why it cannot be reached.
     pub fn stat(&self, path: &RepoPath) -> Result<Option<FileStat>, Fault> {
         match self.parent_of(path)? {
             Some(parent) => stat_in(&parent),
@@ -40,9 +37,6 @@ impl FilesBelow {
     }
 
     /// Does the same as [`super::read_below`].
-    ///
-    /// # Errors
-    /// The reason why it is not read.
     pub fn read(
         &self,
         interrupt: &Interrupt,

@@ -60,17 +60,11 @@ pub fn look_at(path: &RepoPath) -> String {
 
 impl Repo {
     /// Reads a file of the working tree; `None` if there is none.
-    ///
-    /// # Errors
-    /// The reason why it is not read.
     pub fn read_file(&self, path: &RepoPath, limit_bytes: u64) -> Result<Option<Vec<u8>>, Fault> {
         read_below(&self.interrupt, self.workdir(), path, limit_bytes)
     }
 
     /// Reads the first `most_bytes` of a file of the working tree; `None` if there is none.
-    ///
-    /// # Errors
-    /// The reason why it is not read; never its size.
     pub fn read_beginning(
         &self,
         path: &RepoPath,
@@ -87,9 +81,6 @@ impl Repo {
 }
 
 /// Reads a file below a folder, which need not be a working tree of git; `None` if there is none.
-///
-/// # Errors
-/// The reason why it is not read.
 pub fn read_below(
     interrupt: &Interrupt,
     folder: &Path,
@@ -119,9 +110,6 @@ fn read_in(
 }
 
 /// Reads the first `most_bytes` of a file below a folder; `None` if there is none.
-///
-/// # Errors
-/// The reason why it is not read; never its size.
 pub fn beginning(
     interrupt: &Interrupt,
     folder: &Path,
@@ -146,9 +134,6 @@ fn read(interrupt: &Interrupt, file: File, most_bytes: u64) -> Result<Vec<u8>, F
 }
 
 /// Opens a file for reading; `None` if it does not exist, or only behind a symlink.
-///
-/// # Errors
-/// Those of the system.
 pub(in crate::git) fn open_file(workdir: &Path, path: &RepoPath) -> std::io::Result<Option<File>> {
     match open(workdir, path, u64::MAX) {
         Ok(file) => Ok(file),
@@ -164,9 +149,6 @@ pub(in crate::git) fn forbidden(workdir: &Path, path: &RepoPath) -> Option<std::
 }
 
 /// Reads the target of a symlink; `None` if it does not exist, or only behind another one.
-///
-/// # Errors
-/// Those of the system.
 pub(in crate::git) fn read_link(
     workdir: &Path,
     path: &RepoPath,

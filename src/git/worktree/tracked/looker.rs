@@ -40,9 +40,6 @@ const LOOK_IN: OFlags =
 
 impl Looker {
     /// Opens the working tree.
-    ///
-    /// # Errors
-    /// `io`.
     pub(super) fn open(workdir: &Path) -> Result<Looker> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(workdir, flags, FileMode::empty())
@@ -51,9 +48,6 @@ impl Looker {
     }
 
     /// Returns `true` if there is certainly nothing at a path, and no file or symlink above it.
-    ///
-    /// # Errors
-    /// `io`.
     pub(super) fn is_free(&mut self, path: &RepoPath) -> Result<bool> {
         for above in path.ancestors() {
             match self.look(BStr::new(above.as_bytes()))? {
@@ -68,9 +62,6 @@ impl Looker {
     }
 
     /// Reads the stat data of a path without following symlinks.
-    ///
-    /// # Errors
-    /// `io`.
     pub(super) fn look(&mut self, path: &BStr) -> Result<Look> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (
@@ -101,9 +92,6 @@ impl Looker {
 }
 
 /// Opens a directory without following symlinks.
-///
-/// # Errors
-/// `io`, unless the directory is missing or may not be searched.
 fn open_below(root: &OwnedFd, directory: &[u8]) -> Result<Opened> {
     let mut current: Option<OwnedFd> = None;
     let mut above = 0;

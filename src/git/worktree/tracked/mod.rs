@@ -56,9 +56,6 @@ impl Rules {
 }
 
 /// Checks every tracked file once.
-///
-/// # Errors
-/// `io` when the working tree cannot be opened; `interrupted`.
 pub(in crate::git) fn look(
     world: &World,
     workdir: &Path,
@@ -105,9 +102,6 @@ impl Repo {
     /// stat data, or no file. Returns `false` if that is not certain, as for submodules.
     ///
     /// Costs reading the index and one `lstat` per change.
-    ///
-    /// # Errors
-    /// `repository-broken`, `io`, `unsupported` for a sparse index.
     pub fn are_surely_clean(&self, head_tree: Oid, changes: &[TreeChange]) -> Result<bool> {
         let index = self.read_index()?;
         let known = index.tree().filter(|tree| tree.num_entries.is_some());
@@ -153,9 +147,6 @@ impl Repo {
 impl Repo {
     /// Clears skip-worktree for entries that a sparse checkout leaves out but whose files exist, as
     /// git does whenever it reads an index: another program has written them.
-    ///
-    /// # Errors
-    /// `io`.
     pub(in crate::git) fn count_what_is_there(&self, index: &mut gix::index::File) -> Result<()> {
         let is_set = |key| self.config_bool(key) == Some(true);
         if !is_set("core.sparseCheckout") || is_set("sparse.expectFilesOutsideOfPatterns") {

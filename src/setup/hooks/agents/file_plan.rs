@@ -19,9 +19,6 @@ pub(super) struct FilePlan<'a> {
 
 impl<'a> FilePlan<'a> {
     /// Plans to add or remove our entries; changes nothing.
-    ///
-    /// # Errors
-    /// `agent-config-refused` with the lines to add by hand; `io`.
     pub(super) fn make(session: &'a Session, part: Part, act: Act) -> Result<FilePlan<'a>> {
         let file = part.file(&session.repo);
         let before = match file.read() {

@@ -35,9 +35,6 @@ pub(super) struct AgentPlan<'a> {
 
 impl<'a> AgentPlan<'a> {
     /// Plans to add or remove our entries; changes nothing.
-    ///
-    /// # Errors
-    /// `agent-config-refused` with the lines to add by hand; `io`.
     pub(super) fn make(session: &'a Session, agent: Agent, act: Act) -> Result<AgentPlan<'a>> {
         let mut parts = Part::all(agent);
         if act == Act::Uninstall {

@@ -53,9 +53,6 @@ pub(super) fn whole(agent: Agent) -> Value {
 }
 
 /// Finds the entry of our name.
-///
-/// # Errors
-/// The reason why the text cannot be edited.
 pub(super) fn find(agent: Agent, text: Option<&str>) -> Result<ServerEntry, String> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Ok(ServerEntry::Absent);
@@ -101,9 +98,6 @@ fn is_our_server(entry: &Value) -> bool {
 }
 
 /// Adds our entry to the text, unless one of our name exists.
-///
-/// # Errors
-/// The reason why the text cannot be edited.
 pub(super) fn put_in(agent: Agent, text: Option<&str>) -> Result<String, String> {
     let before = text.unwrap_or_default();
     if find(agent, text)? != ServerEntry::Absent {
@@ -139,9 +133,6 @@ fn with_table(before: &str) -> Result<String, String> {
 }
 
 /// Removes our entry from the text; any other stays.
-///
-/// # Errors
-/// The reason why the text cannot be edited.
 pub(super) fn take_out(agent: Agent, text: &str) -> Result<String, String> {
     if find(agent, Some(text))? != ServerEntry::Ours {
         return Ok(text.to_owned());

@@ -21,9 +21,6 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Adds the line that sets `COLONY_SESSION`, unless it is the last of its kind already. Does nothing if no
 /// file is named.
-///
-/// # Errors
-/// `io`, `no-space`; also if the path is a symlink or not a plain file.
 pub fn add_line(world: &World, session: &SessionId) -> Result<()> {
     let Some(path) = world.variable(FILE_VARIABLE).map(Path::new) else {
         return Ok(());

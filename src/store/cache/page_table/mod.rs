@@ -159,9 +159,6 @@ pub struct Mapped<'a> {
 
 impl PageTable {
     /// Opens the page table of a repository. In a dry run, nothing that is written stays.
-    ///
-    /// # Errors
-    /// When `SQLite` cannot use the file.
     pub fn open(repo: &Repo) -> Result<PageTable, Unusable> {
         let database = if repo.keeps_objects() {
             Database::open(&place(repo), SCHEMA)
@@ -172,9 +169,6 @@ impl PageTable {
     }
 
     /// Deletes the page table of a repository and creates it again; in a dry run it stays.
-    ///
-    /// # Errors
-    /// When `SQLite` cannot use the file.
     pub fn recreate(repo: &Repo) -> Result<PageTable, Unusable> {
         if !repo.keeps_objects() {
             return PageTable::in_memory();
@@ -190,25 +184,16 @@ impl PageTable {
     }
 
     /// Opens a page table for this run only.
-    ///
-    /// # Errors
-    /// When there is no memory.
     pub fn in_memory() -> Result<PageTable, Unusable> {
         Ok(PageTable { database: Database::in_memory(SCHEMA)? })
     }
 
     /// Finds a scope of a worktree.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn find(&self, worktree: &str, scope: &str) -> Result<Option<ScopeRow>, Unusable> {
         find(self.database.reader(), worktree, scope)
     }
 
     /// Lists the scopes of a worktree, by name.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn scopes(&self, worktree: &str) -> Result<Vec<ScopeRow>, Unusable> {
         let sql = format!("{SCOPE_COLUMNS} WHERE worktree = ?1 ORDER BY scope");
         let mut statement = self.database.reader().prepare_cached(&sql)?;
@@ -218,9 +203,6 @@ impl PageTable {
 
     /// Returns `true` if the totals of a scope are the sum of those of its directories. One statement reads both, since
     /// another process may be mapping the scope, or delete it.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn adds_up(&self, scope: &ScopeRow) -> Result<bool, Unusable> {
         let sql = "SELECT scopes.pages = coalesce(sum(below.pages), 0)
                 AND scopes.records = coalesce(sum(below.records), 0)
@@ -233,9 +215,6 @@ impl PageTable {
     }
 
     /// Finds a directory of a scope.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn directory(
         &self,
         scope: &ScopeRow,
@@ -248,9 +227,6 @@ impl PageTable {
     }
 
     /// Lists the directories of a scope that are directly below one, by path.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn below(&self, scope: &ScopeRow, path: &RepoPath) -> Result<Vec<RepoPath>, Unusable> {
         let sql = "SELECT path FROM directories WHERE scope = ?1 AND parent = ?2 ORDER BY path";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -261,9 +237,6 @@ impl PageTable {
     }
 
     /// Returns the first directory of a scope; `None` where the scope is empty.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn start(&self, scope: &ScopeRow) -> Result<Option<RepoPath>, Unusable> {
         let sql = "SELECT path FROM directories WHERE scope = ?1 AND parent IS NULL";
         let mut statement = self.database.reader().prepare_cached(sql)?;
@@ -272,9 +245,6 @@ impl PageTable {
     }
 
     /// Passes each directory of a scope, by path, to `each` until that returns `false`.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn each_directory(
         &self,
         scope: &ScopeRow,
@@ -292,9 +262,6 @@ impl PageTable {
     }
 
     /// Lists what the directories of a scope record about files without a record, by path.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn left_out(&self, scope: &ScopeRow) -> Result<Vec<Vec<u8>>, Unusable> {
         let sql = "SELECT left_out FROM directories
             WHERE scope = ?1 AND left_out IS NOT NULL ORDER BY path";
@@ -304,9 +271,6 @@ impl PageTable {
     }
 
     /// Finds the pages of some scopes by the beginning of their ids.
-    ///
-    /// # Errors
-    /// When the table cannot be read.
     pub fn find_pages(
         &self,
         scopes: &[ScopeRow],
@@ -333,9 +297,6 @@ impl PageTable {
     }
 
     /// Records a mapping, if the scope is still `before`; returns the scope otherwise.
-    ///
-    /// # Errors
-    /// When the table cannot be written.
     pub fn write(
         &mut self,
         before: Option<&ScopeRow>,
@@ -364,9 +325,6 @@ impl PageTable {
     }
 
     /// Marks a scope: its pages stay, and are stale until the next mapping.
-    ///
-    /// # Errors
-    /// When the table cannot be written.
     pub fn invalidate(&mut self, worktree: &str, scope: &str) -> Result<(), Unusable> {
         self.database.transaction(|connection| {
             let Some(row) = find(connection, worktree, scope)? else {
@@ -379,9 +337,6 @@ impl PageTable {
     }
 
     /// Deletes a scope; returns `true` if it existed.
-    ///
-    /// # Errors
-    /// When the table cannot be written.
     pub fn forget(&mut self, worktree: &str, scope: &str) -> Result<bool, Unusable> {
         self.database.transaction(|connection| {
             let Some(row) = find(connection, worktree, scope)? else {

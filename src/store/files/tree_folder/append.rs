@@ -53,9 +53,6 @@ pub enum Keeping<'a> {
 
 impl TreeFolder {
     /// Appends a line, with its newline; returns `false` if a private file is missing.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for a file that is not the expected one; `value-too-large` for a full file; `no-space`, `io`.
     pub fn append(&self, to: Growing<'_>, line: &[u8]) -> Result<bool> {
         let cannot = |error| self.cannot_write(to.name, error);
         let (file, is_locked) = loop {
@@ -104,9 +101,6 @@ impl TreeFolder {
 
     /// Deletes a private file, if `is_wanted` says so while no other process appends to it. Returns `false` if it stays,
     /// as it does without the lock, or is gone.
-    ///
-    /// # Errors
-    /// Those of `is_wanted`; `path-in-the-way`, `io`.
     pub fn remove_growing(
         &self,
         name: &str,

@@ -44,9 +44,6 @@ pub struct TreeFolder {
 
 impl TreeFolder {
     /// Creates the folder of this checkout's caches below a root, or opens it; deletes what killed commands left there.
-    ///
-    /// # Errors
-    /// `path-in-the-way` for anything but a directory on the way; `no-space`, `io`.
     pub fn of_repository(world: &World, root: &Path, repository_id: &str) -> Result<TreeFolder> {
         let cache = TreeFolder::hidden(root, CACHE)?;
         let folder = TreeFolder::make(root, &folder_of(repository_id))?;
@@ -57,9 +54,6 @@ impl TreeFolder {
     }
 
     /// Creates the folder of this checkout's sessions below a root, or opens it.
-    ///
-    /// # Errors
-    /// As [`TreeFolder::of_repository`].
     pub fn of_sessions(root: &Path, repository_id: &str) -> Result<TreeFolder> {
         TreeFolder::hidden(root, SESSIONS)?;
         TreeFolder::make(root, &sessions_of(repository_id))
@@ -156,9 +150,6 @@ impl TreeFolder {
 
     /// Replaces a file. A reader sees all of it or the old content; a power cut may lose it. `nonce` names the
     /// temporary file.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn write(&self, name: &str, bytes: &[u8], nonce: &str) -> Result<()> {
         let temporary = format!("tmp-{nonce}");
         if !self.create(&temporary, bytes, 0o666)? {
@@ -169,9 +160,6 @@ impl TreeFolder {
 
     /// Creates a file that only its owner can read, with all of its content; returns `false` if it exists. It survives
     /// a power cut. `nonce` names the temporary file.
-    ///
-    /// # Errors
-    /// `no-space`, `io`.
     pub fn create_private(&self, name: &str, bytes: &[u8], nonce: &str) -> Result<bool> {
         let temporary = format!("tmp-{nonce}");
         if !self.create(&temporary, bytes, 0o600)? {
@@ -193,9 +181,6 @@ impl TreeFolder {
 
     /// Moves a file of the same name here from another folder; returns `false` if there is one already, or the other
     /// is gone. It survives a power cut.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn take_over(&self, from: &TreeFolder, name: &str) -> Result<bool> {
         let moved = rename_exclusively(&from.folder, name.as_ref(), &self.folder, name.as_ref())
             .map_err(|error| self.cannot_write(name, error))?;
@@ -206,9 +191,6 @@ impl TreeFolder {
 
     /// Takes the lock of the folder, which is held as long as the result exists: for changes that depend on which files
     /// it has. `None` if another process holds it for long, or the file system has no locks.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn lock(&self) -> Result<Option<File>> {
         let cannot = |error| Error::io(format!("cannot lock '{}'", self.path), error);
         let file = self.open_to_sync().map_err(cannot)?;
@@ -216,9 +198,6 @@ impl TreeFolder {
     }
 
     /// Deletes the temporary files of processes that have died. The caller holds the lock.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn delete_leftovers(&self) -> Result<()> {
         let cannot = |error| Error::io(format!("cannot list '{}'", self.path), error);
         let file = self.open_to_sync().map_err(cannot)?;
@@ -266,17 +245,11 @@ impl TreeFolder {
     }
 
     /// Creates a folder in this one, which is below a root, or opens it.
-    ///
-    /// # Errors
-    /// As [`TreeFolder::of_repository`].
     pub fn below(&self, root: &Path, name: &str) -> Result<TreeFolder> {
         TreeFolder::make(root, &self.path.join(&RepoPath::from(name)))
     }
 
     /// Deletes a file; a missing one is fine.
-    ///
-    /// # Errors
-    /// `io`.
     pub fn remove(&self, name: &str) -> Result<()> {
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             Err(error) if error != Errno::NOENT => {
