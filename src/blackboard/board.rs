@@ -80,7 +80,7 @@ impl Board {
             match Entry::read(repo, &self.scope, name, entry)? {
                 Ok(entry) => drop(entries.insert(entry.key.clone(), entry)),
                 Err(reason) => {
-                    unreadable.push(UnreadableKey { name: stored_name::shown(name), reason })
+                    unreadable.push(UnreadableKey { name: stored_name::shown(name), reason });
                 }
             }
         }

@@ -246,7 +246,8 @@ impl Scopes {
             match read(repo, &component, &entry)? {
                 Ok(record) => drop(scopes.records.insert(record.scope_id.clone(), record)),
                 Err(reason) => {
-                    scopes.unreadable.push(UnreadableRecord { name: component.to_string(), reason })
+                    let name = component.to_string();
+                    scopes.unreadable.push(UnreadableRecord { name, reason });
                 }
             }
         }

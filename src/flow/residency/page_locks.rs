@@ -113,7 +113,7 @@ pub fn lock(session: &Session, names: &[String], seconds: f64, reason: &str) -> 
         state.lock(&owner, &wanted, new, now).and_then(|ends| Ok((ends, state.residents(&owner)?)));
     match locked {
         Ok((ends, residents)) => {
-            wanted.iter().zip(ends).for_each(|(page, end)| report.add(page, end, &residents))
+            wanted.iter().zip(ends).for_each(|(page, end)| report.add(page, end, &residents));
         }
         Err(why) => {
             let pages = wanted.iter().map(|page| PageId(page.id).to_string());

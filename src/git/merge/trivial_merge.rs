@@ -185,7 +185,7 @@ impl CertainMerges<'_> {
         let read = |entry: TreeEntry| self.repo.read_blob(entry.id).ok();
         match trivial_lines::merge(&read(base)?, &read(ours)?, &read(theirs)?)? {
             Meeting::Clean(bytes) => {
-                certain.texts.push(MergedText { path: path.clone(), ours, bytes })
+                certain.texts.push(MergedText { path: path.clone(), ours, bytes });
             }
             Meeting::Conflict => {
                 let stages = [Some(base), Some(ours), Some(theirs)];
