@@ -241,6 +241,9 @@ impl EventsReport {
 }
 
 fn unusable(why: &Unusable) -> Error {
+    if let Some(waited) = why.waited("the event log") {
+        return waited;
+    }
     let message = format!("cannot read the event log: {why}");
     Error::new(Code::CacheUnusable, message).unchanged()
 }

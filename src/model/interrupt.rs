@@ -135,7 +135,7 @@ impl Interrupt {
 }
 
 /// Locks a value that a panic elsewhere leaves valid.
-pub(super) fn unpoisoned<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub fn unpoisoned<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     value.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

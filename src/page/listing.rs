@@ -251,9 +251,8 @@ pub fn find(table: &PageTable, scopes: &[ScopeRow], id: &str) -> Result<(ScopeRo
 /// Returns the error for an unusable page table.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub fn unusable(error: Unusable) -> Error {
-    if error.is_busy() {
-        let message = "another process holds the page table";
-        return Error::new(Code::Locked, message).unchanged().hint("git colony map");
+    if let Some(waited) = error.waited("the page table") {
+        return waited;
     }
     Error::new(
         Code::CacheUnusable,

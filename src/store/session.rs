@@ -9,9 +9,13 @@ use crate::model::{Code, Error, Result, World};
 
 use super::agent_policy::agent_identity;
 use super::lease::lease_holder::session_of;
+use super::lock::wait::WaitLimit;
 use super::membership::{self, Membership, Role};
 use super::settings::setting_layers::Layers;
 use super::settings::{Flags, Settings};
+
+/// How long to wait for git's lock on the index.
+const INDEX_LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The first parameter of every use case.
 pub struct Session {
@@ -88,14 +92,14 @@ impl Session {
         }
     }
 
-    /// Returns how long to wait for our own lock.
-    pub fn lock_timeout(&self) -> Duration {
-        self.settings.timeout.unwrap_or(Duration::from_secs(10))
+    /// Returns how long to wait for a lock of ours.
+    pub fn wait_limit(&self) -> WaitLimit {
+        WaitLimit::for_lock(self.settings.timeout)
     }
 
-    /// Returns how long to wait for git's `index.lock`.
-    pub fn index_lock_timeout(&self) -> Duration {
-        self.settings.timeout.unwrap_or(Duration::from_secs(2))
+    /// Returns how long to wait for git's `index.lock`, which stays when its git dies.
+    pub fn index_lock_limit(&self) -> WaitLimit {
+        WaitLimit::AtMost(self.settings.timeout.unwrap_or(INDEX_LOCK_TIMEOUT))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::model::{Code, Error, Result, World};
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 
 /// The colony that is used where none is named.
 pub const DEFAULT: &str = "default";
@@ -89,8 +90,7 @@ pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
     atomic::make_directory(root.path())?;
     let waiting = "waiting for another git-colony that records a colony";
     let lock = root.path().join("colonies.lock");
-    let timeout = std::time::Duration::from_secs(10);
-    let _lock = WorktreeLock::take_at(world, &lock, timeout, waiting)?;
+    let _lock = WorktreeLock::take_at(world, &lock, WaitLimit::for_lock(None), waiting)?;
     let mut all = list(world, root)?;
     all.retain(|known| known.name != colony.name);
     all.push(colony.clone());

@@ -9,9 +9,10 @@ use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 
 /// How long to wait while another process creates the hub, which may copy the whole history.
-const LOCK_TIMEOUT: Duration = Duration::from_mins(10);
+const CREATION_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// The extension of a hub's folder that is moved aside before it is deleted.
 pub(in crate::clones) const MOVED_ASIDE: &str = "gone";
@@ -44,8 +45,8 @@ impl HubPlace {
 
     fn lock(&self, world: &World, timeout: Option<Duration>) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that makes the hub of this repository";
-        let timeout = timeout.unwrap_or(LOCK_TIMEOUT);
-        WorktreeLock::take_at(world, &self.lock, timeout, waiting)
+        let limit = timeout.map_or(WaitLimit::Turn(CREATION_TIMEOUT), WaitLimit::AtMost);
+        WorktreeLock::take_at(world, &self.lock, limit, waiting)
     }
 
     /// Restores a hub that a dead process moved aside. The caller holds its lock.

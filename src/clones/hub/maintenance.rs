@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::git::BareRepo;
 use crate::model::{Result, World};
 use crate::store::files::atomic;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::lock::{Hold, WorktreeLock};
 
 /// A hub with this many packs is compacted.
@@ -29,7 +30,9 @@ pub fn maintain_if_due(world: &World, hub: &BareRepo) -> Result<()> {
         return Ok(());
     }
     let lock = hub.path().join("colony-maintenance.lock");
-    let Ok(lock) = WorktreeLock::take_as(world, &lock, Hold::Alone, Duration::ZERO, "") else {
+    let Ok(lock) =
+        WorktreeLock::take_as(world, &lock, Hold::Alone, WaitLimit::AtMost(Duration::ZERO), "")
+    else {
         return Ok(());
     };
     // Every git below holds the lock, so these locks are of a killed one.

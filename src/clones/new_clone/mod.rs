@@ -7,7 +7,6 @@ mod staged;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use crate::git::identity::Identity;
 use crate::git::new_repository::{ConfigEntry, NewRepository};
@@ -19,6 +18,7 @@ use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::key;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::membership::{Membership, Role};
 use crate::store::refs::ref_names;
 
@@ -28,9 +28,6 @@ use super::hub::publish::{large_objects_of, of_team};
 use clone_large_files::{LargeFiles, Store};
 pub use staged::Staged;
 use staged::{refuse_taken, sweep};
-
-/// How long to wait while another process deletes leftovers of dead ones.
-const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The branch and commit that a clone starts at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,7 +127,7 @@ impl WantedClone<'_> {
         atomic::make_directory(&staging)?;
         let waiting = "waiting for another git-colony that creates a clone";
         let turn_path = self.root.path().join("staging.lock");
-        let turn = WorktreeLock::take_at(world, &turn_path, LOCK_TIMEOUT, waiting)?;
+        let turn = WorktreeLock::take_at(world, &turn_path, WaitLimit::for_lock(None), waiting)?;
         sweep(&staging);
         let nonce = format!("{:016x}", (world.entropy)());
         let folder = staging.join(&nonce);

@@ -2,16 +2,13 @@
 //! the clone.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::model::{Result, World};
 use crate::store::files::atomic;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::membership::Membership;
-
-/// How long to wait for another process that removes the same clone.
-const TURN: Duration = Duration::from_mins(1);
 
 /// Keeps other processes from removing the same clone while it exists.
 #[derive(Debug)]
@@ -33,6 +30,6 @@ pub fn take_turn(world: &World, member: &Membership) -> Result<Turn> {
     let root = SharedRoot::of(world)?;
     let path = root.leaving().join(format!("{}.turn.lock", member.id));
     let waiting = "waiting for another git-colony that removes this clone";
-    let lock = WorktreeLock::take_at(world, &path, TURN, waiting)?;
+    let lock = WorktreeLock::take_at(world, &path, WaitLimit::for_lock(None), waiting)?;
     Ok(Turn { path, _lock: lock })
 }

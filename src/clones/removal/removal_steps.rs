@@ -24,6 +24,7 @@ use crate::store::files::places::Places;
 use crate::store::files::shared_root::SharedRoot;
 use crate::store::lease::processes::{self, Process};
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::membership::{self, Membership, Role};
 
 use super::kept_refs::{keep_beside, keep_published};
@@ -330,7 +331,7 @@ fn stamp_in(clone: &Path) -> PathBuf {
 /// Locks a clone that is being removed, without waiting.
 fn lock(world: &World, folder: &Path) -> Result<(PathBuf, WorktreeLock)> {
     let path = folder.with_extension("lock");
-    let lock = WorktreeLock::take_at(world, &path, Duration::ZERO, "")?;
+    let lock = WorktreeLock::take_at(world, &path, WaitLimit::AtMost(Duration::ZERO), "")?;
     Ok((path, lock))
 }
 

@@ -14,6 +14,7 @@ use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::large_files::{self, retained_objects};
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::operation::object_check::{self, Written};
 use crate::store::operation::{Kind, log, recover};
 use crate::store::refs::ref_names;
@@ -47,11 +48,12 @@ pub fn create_for(
         return preview(session, &request);
     }
     let inside = session.world.variable(process::OPERATION_VARIABLE).is_some();
-    let lock = match WorktreeLock::take(&session.world, &session.repo, LOCK_TIMEOUT) {
-        Ok(lock) if !inside => lock,
-        Err(error) if error.code() != Code::Locked => return Err(error),
-        _ => return Ok(nothing_to_do(session, &request, "busy")),
-    };
+    let lock =
+        match WorktreeLock::take(&session.world, &session.repo, WaitLimit::AtMost(LOCK_TIMEOUT)) {
+            Ok(lock) if !inside => lock,
+            Err(error) if error.code() != Code::Locked => return Err(error),
+            _ => return Ok(nothing_to_do(session, &request, "busy")),
+        };
     let places = Places::require(&session.repo, &session.world)?;
     recover::recover(session, &places)?;
     large_files::begin(session, &places.new_large_files());

@@ -75,10 +75,9 @@ pub enum Scope {
 
 /// Deletes expired operations, kept files and automatic checkpoints; in a dry run, only lists them.
 pub fn prune(session: &Session, scope: Scope, keep_days: Option<u64>) -> Result<PruneReport> {
-    let timeout = session.lock_timeout();
     let dry_run = session.is_dry();
     let lock = (!dry_run)
-        .then(|| WorktreeLock::take(&session.world, &session.repo, timeout))
+        .then(|| WorktreeLock::take(&session.world, &session.repo, session.wait_limit()))
         .transpose()?;
     let (lost, damaged, takes_automatic) = match scope {
         Scope::Everything { lost, damaged } => (lost, damaged, true),

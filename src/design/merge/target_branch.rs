@@ -1,6 +1,6 @@
 //! The target branch of a merge or pick, checked out here or not.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::design::fork::names;
 use crate::design::worktree::refuse_in_progress;
@@ -17,6 +17,9 @@ use crate::store::operation::{Kind, Operation};
 /// The minimum number of attempts before a result is given up because its target keeps moving.
 const MIN_ATTEMPTS: usize = 5;
 
+/// How long to try again where no timeout is set.
+const RACE_TIMEOUT: Duration = Duration::from_mins(1);
+
 /// Runs `attempt` again while other processes move the branch between reading it and taking the
 /// lock, for as long as a lock is waited for. Whenever one process has to try again, another one
 /// has succeeded. Those that try again do so one after the other, so that each of many loses few
@@ -32,7 +35,9 @@ pub(in crate::design) fn retried<T>(
         session.world.interrupt.check()?;
         match attempt() {
             Err(error) if error.code() == Code::RefMoved && is_lost_race(&error) => {
-                if tries >= MIN_ATTEMPTS && began.elapsed() >= session.lock_timeout() {
+                if tries >= MIN_ATTEMPTS
+                    && began.elapsed() >= session.settings.timeout.unwrap_or(RACE_TIMEOUT)
+                {
                     return Err(keeps_moving(tries, error));
                 }
                 tries += 1;
@@ -48,7 +53,7 @@ pub(in crate::design) fn retried<T>(
 fn take_turn(session: &Session) -> Option<WorktreeLock> {
     let waiting = "waiting for other git-colony commands that move a branch here";
     let turn = Places::turn_of(&session.repo);
-    WorktreeLock::take_at(&session.world, &turn, session.lock_timeout(), waiting).ok()
+    WorktreeLock::take_at(&session.world, &turn, session.wait_limit(), waiting).ok()
 }
 
 fn keeps_moving(tries: usize, cause: Error) -> Error {

@@ -145,7 +145,7 @@ fn complete(session: &Session, direction: Direction) -> Result<Option<UndoReport
     refuse_nested(session)?;
     session.refuse_reader()?;
     lease::require(session)?;
-    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     // A living process completes its own.
     let is_left = recover::pending(&places)?.is_some_and(|left| left.op == pending.op);
     if !is_left {

@@ -16,6 +16,7 @@ use crate::model::{Code, Error, RepoPath, Result, text};
 use crate::store::Session;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::operation::external_changes::{self, Unrecorded};
 use crate::store::operation::operation_record::{ExternalChange, HeadRecord};
 use crate::store::operation::{FileMoves, Kind, Log, LogEntry, Record, Tail, recover};
@@ -61,7 +62,7 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
         return None;
     }
     let places = Places::find(&session.repo).ok()??;
-    let _lock = WorktreeLock::take(world, &session.repo, LOCK_TIMEOUT).ok()?;
+    let _lock = WorktreeLock::take(world, &session.repo, WaitLimit::AtMost(LOCK_TIMEOUT)).ok()?;
     if recover::pending(&places).ok()?.is_some() {
         return None;
     }

@@ -50,7 +50,7 @@ fn recover_in(session: &Session) -> Result<()> {
     let Some(places) = Places::find(&session.repo)? else {
         return Ok(());
     };
-    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     recover::recover(session, &places)
 }
 

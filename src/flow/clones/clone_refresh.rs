@@ -246,7 +246,7 @@ fn follow_origin(session: Option<&Session>, clone: &FoundClone) -> Result<Option
     }
     let set = |(key, value): (&str, &str)| {
         // The lock of that worktree proves that a leftover of a killed process is stale.
-        let _lock = WorktreeLock::take(&desk.world, &inside, desk.lock_timeout())?;
+        let _lock = WorktreeLock::take(&desk.world, &inside, desk.wait_limit())?;
         let args = ["--replace-all", key, value];
         ConfigFile::of_repository(&inside).change(&inside, &desk.world, &args)
     };

@@ -24,7 +24,7 @@ pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<()> {
         return Ok(());
     }
     // The lock of the worktree proves that a leftover of a killed process is stale.
-    let _lock = WorktreeLock::take(world, repo, inside.lock_timeout())?;
+    let _lock = WorktreeLock::take(world, repo, inside.wait_limit())?;
     let file = ConfigFile::of_repository(repo);
     for (key, value) in [("user.name", &wanted.name), ("user.email", &wanted.email)] {
         file.change(repo, world, &["--replace-all", key, value])?;

@@ -81,7 +81,7 @@ pub(in crate::flow) fn follow_manifest(inside: &Session) -> Result<Option<String
         Store::Separate(url) => Some(url),
         Store::Remote | Store::Git | Store::ByAttributes => None,
     };
-    let _lock = WorktreeLock::take(world, repo, inside.lock_timeout())?;
+    let _lock = WorktreeLock::take(world, repo, inside.wait_limit())?;
     let has_changed = store_url::follow(inside, wanted.as_deref())?;
     Ok(has_changed.then(|| wanted.unwrap_or_default()))
 }

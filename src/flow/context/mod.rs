@@ -53,6 +53,9 @@ fn now(session: &Session) -> i64 {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn unusable(why: Unusable) -> Error {
+    if let Some(waited) = why.waited("the state of the colony") {
+        return waited;
+    }
     let message = format!("cannot use the state of the colony: {why}");
     Error::new(Code::StateUnusable, message).hint("git colony doctor")
 }

@@ -74,7 +74,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     if before.report.needs_force {
         return Err(refuse_kept_files(before.kept_files));
     }
-    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     ConfigFile::of_repository(&session.repo).refuse_locked()?;
     if before.lfs_goes {
         uninstall::uninstall_filters(session)?;
@@ -85,7 +85,7 @@ pub fn deinit(session: &Session, request: Request) -> Result<DeinitReport> {
     for (target, _) in &before.hooks {
         left.extend(hooks::install::run(session, Act::Uninstall, *target)?.left);
     }
-    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     if let Some(places) = Places::find(&session.repo)? {
         recover::recover(session, &places)?;
     }
@@ -160,7 +160,7 @@ fn recover_first(session: &Session) -> Result<()> {
             )));
         }
     }
-    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     match Places::find(&session.repo)? {
         Some(places) => recover::recover(session, &places),
         None => Ok(()),

@@ -38,7 +38,7 @@ impl BeforeInit {
         }
         // An interrupted user waits for this; without the lock it is tried nevertheless.
         let undisturbed = session.world.undisturbed();
-        let lock = WorktreeLock::take(&undisturbed, &session.repo, session.lock_timeout()).ok();
+        let lock = WorktreeLock::take(&undisturbed, &session.repo, session.wait_limit()).ok();
         let lines = if self.has_lines { Ok(()) } else { info_attributes::remove(&session.repo) };
         let drivers = if self.has_drivers { Ok(()) } else { merge_drivers::remove(session) };
         let lfs = self.lfs.restore(session);

@@ -190,7 +190,7 @@ fn set_up(
     if let Way::Chained(_) = plan.way {
         hooks::install::run(session, Act::Install, Target::Git)?;
     }
-    let lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     install::install(session, plan.way)?;
     store_url::follow(session, plan.store_url.as_deref())?;
     if plan.attributes.merge_lines == MergeLines::InInfo {

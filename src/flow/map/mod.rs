@@ -183,7 +183,7 @@ pub(super) fn places(session: &Session, dry_run: bool) -> Result<Option<Places>>
     if dry_run {
         return Ok(None);
     }
-    let _lock = WorktreeLock::take(&session.world, &session.repo, session.lock_timeout())?;
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     Places::require(&session.repo, &session.world).map(Some)
 }
 

@@ -23,8 +23,6 @@ mod stashes;
 mod tags_of_no_commit;
 mod upload;
 
-use std::time::Duration;
-
 use crate::design::migration::{self, Beside};
 use crate::git::lfs::lfs_import::{Import, Imported};
 use crate::git::refs::FoundRef;
@@ -64,9 +62,6 @@ const REMOTE: &str = "origin";
 /// The hint that makes room for the git-lfs hooks beside existing ones.
 const HOOKS_HINT: &str =
     "git colony hooks install   # keeps and calls the existing hooks; then run the command again";
-
-/// How long to wait for another migration in this repository.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The options of a migration.
 #[derive(Clone, Copy, Debug)]
@@ -180,9 +175,8 @@ fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
         return Ok(None);
     }
     refuse_nested(session)?;
-    let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
-    let lock = store::migration::lock(session, timeout)?;
-    migration_children::settle(session, timeout)?;
+    let lock = store::migration::lock(session, session.wait_limit())?;
+    migration_children::settle(session)?;
     Ok(Some(lock))
 }
 
@@ -192,8 +186,7 @@ fn settle(session: &Session) -> Result<()> {
         return Ok(());
     }
     if let Some(places) = Places::find(&session.repo)? {
-        let timeout = session.lock_timeout();
-        let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+        let _lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
         recover::recover(session, &places)?;
     }
     Ok(())

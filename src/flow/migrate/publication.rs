@@ -202,8 +202,7 @@ pub(super) fn move_refs(session: &Session, changes: &[RefChange]) -> Result<()> 
     let who = session.record_signature();
     let why = ReflogReason { text: "colony: lfs migrate", who: &who, operation: "lfs-migrate" };
     // The holder of the worktree lock deletes the recorded state.
-    let timeout = session.lock_timeout();
-    let _lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+    let _lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
     let places = Places::require(&session.repo, &session.world)?;
     let note = places.colony.join("migration.locks");
     ref_locks::move_refs(session, &note, changes, &why)

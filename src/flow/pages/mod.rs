@@ -88,7 +88,7 @@ fn delete_damaged<T>(session: &Session, result: Result<T>) -> Result<T> {
         && error.code() == Code::CacheUnusable
     {
         // Where that cannot be done either, the error says enough.
-        drop(PageTable::recreate(&session.repo));
+        drop(PageTable::recreate(session));
     }
     result
 }
@@ -99,11 +99,7 @@ fn worktree_key(session: &Session) -> Result<String> {
 }
 
 fn table(session: &Session) -> std::result::Result<PageTable, Unusable> {
-    if PageTable::exists(&session.repo) {
-        PageTable::open(&session.repo)
-    } else {
-        PageTable::in_memory()
-    }
+    if PageTable::exists(&session.repo) { PageTable::open(session) } else { PageTable::in_memory() }
 }
 
 /// Marks scopes of this worktree as stale, with those of their uncommitted files.
@@ -112,7 +108,7 @@ pub(super) fn invalidate(session: &Session, scopes: &[String]) -> Result<()> {
         return Ok(());
     }
     let worktree = worktree_key(session)?;
-    let mut table = PageTable::open(&session.repo).map_err(unusable)?;
+    let mut table = PageTable::open(session).map_err(unusable)?;
     for scope in scopes {
         for scope in [scope, &scope_record::of_worktree(scope)] {
             table.invalidate(&worktree, scope).map_err(unusable)?;

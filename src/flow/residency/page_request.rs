@@ -123,11 +123,10 @@ fn load(session: &Session, request: &PageRequest) -> Result<PageRequestReport> {
         return Ok(report);
     }
     report.fault_id = Some(format!("fault_{:012x}", (session.world.entropy)() >> 16));
-    let mut state = match State::open(session) {
+    let mut state = match State::open_within(session, request.timeout) {
         Ok(state) => state,
         Err(why) => return Ok(report.failed(&why, request.timeout)),
     };
-    drop(state.wait_at_most(request.timeout));
     let filled = |report: PageRequestReport, done| {
         report.filled(done, lock_time.map(|time| now(session) + time))
     };

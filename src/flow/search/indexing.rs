@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use super::documents::{self, Document, DocumentKind, StoredDocument};
 use super::known_documents::{self, KnownDocuments};
@@ -28,9 +27,6 @@ use crate::text::tokenizer::Tokenizer;
 
 /// How often to index the same scope while other processes do so, too.
 pub(super) const MAX_ATTEMPTS: usize = 8;
-
-/// How long to wait before the index is opened again.
-const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The maximum number of threads: more would wait for memory.
 const MAX_THREADS: usize = 8;
@@ -112,17 +108,7 @@ pub(super) fn again_if_unusable<T>(
 impl<'a> Indexer<'a> {
     /// Opens the index; where no file can be used, one for this command only.
     pub(super) fn open(session: &'a Session) -> Result<Indexer<'a>> {
-        let hub = session.membership.as_ref().map(|member| member.hub.as_path());
-        let mut opened = SearchIndex::open(&session.repo, hub);
-        for _ in 1..MAX_ATTEMPTS {
-            // Others may be creating it, for which SQLite does not wait.
-            if !opened.as_ref().is_err_and(Unusable::is_busy) {
-                break;
-            }
-            std::thread::sleep(RETRY_INTERVAL);
-            opened = SearchIndex::open(&session.repo, hub);
-        }
-        let index = match opened {
+        let index = match SearchIndex::open(session) {
             Err(why) => {
                 (session.world.narrate)(&format!(
                     "warning: cannot use the index: {why}; it is made for this command only"
@@ -141,9 +127,8 @@ impl<'a> Indexer<'a> {
 
     /// Deletes the index, and opens an empty one.
     pub(super) fn recreate(session: &'a Session) -> Result<Indexer<'a>> {
-        let hub = session.membership.as_ref().map(|member| member.hub.as_path());
         // Where that cannot be done, opening it says why.
-        drop(SearchIndex::recreate(&session.repo, hub));
+        drop(SearchIndex::recreate(session));
         Indexer::open(session)
     }
 
@@ -293,9 +278,8 @@ fn stored(bytes: &[u8]) -> Result<StoredDocument> {
 /// Makes the error for an index that cannot be used.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 pub(super) fn unusable_index(error: Unusable) -> Error {
-    if error.is_busy() {
-        return Error::new(Code::Locked, "another process holds the index of 'git colony search'")
-            .unchanged();
+    if let Some(waited) = error.waited("the index of 'git colony search'") {
+        return waited;
     }
     Error::new(Code::CacheUnusable, format!("cannot use the index of 'git colony search': {error}"))
         .hint(

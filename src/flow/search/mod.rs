@@ -159,8 +159,7 @@ pub fn refresh(session: &Session, work: Work) -> Result<()> {
 
 /// Returns `true` if a repository has an index. Looking for one does not create it.
 pub fn has_index(session: &Session) -> bool {
-    let member = session.membership.as_ref();
-    SearchIndex::exists(&session.repo, member.map(|member| member.hub.as_path()))
+    SearchIndex::exists(session)
 }
 
 /// Searches mapped files.

@@ -72,7 +72,7 @@ pub(in crate::flow) fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
     };
     let path = member.hub.join("colony").join("shared-lock");
     let waiting = "waiting for another clone that writes a shared record";
-    let lock = WorktreeLock::take_at(&session.world, &path, session.lock_timeout(), waiting)?;
+    let lock = WorktreeLock::take_at(&session.world, &path, session.wait_limit(), waiting)?;
     Ok(Some(lock))
 }
 

@@ -88,7 +88,7 @@ pub fn is_given(session: &Session, remote: Option<&str>) -> Result<bool> {
 /// Records the consent of a person; the consents for other URLs of this remote are deleted.
 pub(super) fn give(session: &Session, remote: &Remote<'_>, leave: &Leave) -> Result<()> {
     let (repo, world) = (&session.repo, &session.world);
-    let _lock = WorktreeLock::take_shared(world, repo, session.lock_timeout())?;
+    let _lock = WorktreeLock::take_shared(world, repo, session.wait_limit())?;
     let file = ConfigFile::of_repository(repo);
     let before = file.read()?;
     let (key, mut how, mut after) = (key_of(remote), "--replace-all", before.clone());

@@ -49,9 +49,6 @@ const MAX_ROUNDS: usize = 5;
 /// do not collide again.
 const WAIT_MILLISECONDS: std::ops::RangeInclusive<u64> = 20..=200;
 
-/// How long to wait for another sync in this repository.
-const LOCK_TIMEOUT: Duration = Duration::from_mins(2);
-
 /// The direction in which refs may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -91,9 +88,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
         return plan.outlook(session, &remote);
     }
     let path = repo.common_dir().join("colony").join("sync-lock");
-    let timeout = session.settings.timeout.unwrap_or(LOCK_TIMEOUT);
     let waiting = "waiting for another 'git colony sync' in this repository";
-    let _lock = WorktreeLock::take_at(world, &path, timeout, waiting)?;
+    let _lock = WorktreeLock::take_at(world, &path, session.wait_limit(), waiting)?;
     migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {

@@ -359,6 +359,9 @@ fn milliseconds(seconds: f64) -> i64 {
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn unusable(why: Unusable) -> Error {
+    if let Some(waited) = why.waited("the state of the colony") {
+        return waited;
+    }
     let message = format!("cannot use the state of the colony: {why}");
     let error = Error::new(Code::CacheUnusable, message);
     error.unchanged().hint("git colony doctor")

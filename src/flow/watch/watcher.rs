@@ -25,6 +25,7 @@ use crate::model::warned::Warned;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::settings::Flags;
 use crate::store::state::{State, Watch, event_log};
 
@@ -106,7 +107,12 @@ pub fn run(
     let noted = InPlace::of(own);
     let mut watcher = Watcher::new(world, flags, options, &session)?;
     let message = "another process watches this working tree";
-    let taken = WorktreeLock::take_at(world, &lock_path(&session), START_TIMEOUT, message);
+    let taken = WorktreeLock::take_at(
+        world,
+        &lock_path(&session),
+        WaitLimit::AtMost(START_TIMEOUT),
+        message,
+    );
     let lock = match taken {
         Err(error) if error.code() == Code::Locked => return Ok(false),
         taken => taken?,

@@ -114,7 +114,7 @@ pub fn run(session: &Session, act: Act, target: Target) -> Result<InstallReport>
 
 fn take_lock(session: &Session) -> Result<WorktreeLock> {
     refuse_nested(session)?;
-    WorktreeLock::take_shared(&session.world, &session.repo, session.lock_timeout())
+    WorktreeLock::take_shared(&session.world, &session.repo, session.wait_limit())
 }
 
 /// Lists the programs whose hooks stay when git's are uninstalled.

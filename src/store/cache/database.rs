@@ -8,16 +8,16 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use crate::model::{Code, Error};
 use crate::store::files::atomic;
 
+use super::database_wait::{self, Waiter, Waiting};
 use super::schema::{Journal, Schema};
-
-/// How long to wait while another process holds the database.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pragma of a number that `SQLite` keeps in the file for us.
 const MARK: &str = "user_version";
@@ -38,6 +38,7 @@ pub struct Database {
     /// Device and inode of the file that is open.
     file: (u64, u64),
     lasting: Lasting,
+    waiting: Arc<Waiting>,
 }
 
 /// Whether transactions are committed or rolled back.
@@ -59,6 +60,8 @@ pub struct Unusable {
 enum Cause {
     /// Wait for another process.
     Busy,
+    /// End: a signal came while it waited for another process.
+    Interrupted,
     /// Create the file again.
     Damaged,
     /// Open the file again: it was deleted or replaced.
@@ -75,7 +78,21 @@ impl Unusable {
 
     /// Returns `true` if the only problem is that another process has held the database for long.
     pub fn is_busy(&self) -> bool {
-        self.cause == Cause::Busy
+        matches!(self.cause, Cause::Busy | Cause::Interrupted)
+    }
+
+    /// Returns the error of a command that has waited for another process: `locked`, or `interrupted`; `None` where
+    /// something else is wrong. `what` names the database.
+    pub fn waited(&self, what: &str) -> Option<Error> {
+        match self.cause {
+            Cause::Busy => Some(
+                Error::new(Code::Locked, format!("another process holds {what}"))
+                    .unchanged()
+                    .hint("run the command again, or give it more time with --timeout SECONDS"),
+            ),
+            Cause::Interrupted => database_wait::interruption(),
+            Cause::Damaged | Cause::Replaced | Cause::Other => None,
+        }
     }
 
     /// Returns `true` if the file can be created again, or was.
@@ -86,13 +103,14 @@ impl Unusable {
 
 impl From<rusqlite::Error> for Unusable {
     fn from(error: rusqlite::Error) -> Self {
-        let cause = match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
-                Cause::Busy
-            }
-            _ if is_damage(&error) => Cause::Damaged,
-            _ if is_moved(&error) => Cause::Replaced,
-            _ => Cause::Other,
+        let cause = if is_busy(&error) {
+            if database_wait::interruption().is_some() { Cause::Interrupted } else { Cause::Busy }
+        } else if is_damage(&error) {
+            Cause::Damaged
+        } else if is_moved(&error) {
+            Cause::Replaced
+        } else {
+            Cause::Other
         };
         Unusable { why: error.to_string(), cause }
     }
@@ -107,24 +125,19 @@ impl std::fmt::Display for Unusable {
 impl Database {
     /// Opens or creates the file and its tables. A file that is not a database is moved out
     /// of the way and created again, once.
-    pub fn open(path: &Path, schema: Schema) -> Result<Database, Unusable> {
-        Database::open_within(path, schema, BUSY_TIMEOUT)
-    }
-
-    /// Does the same as [`Database::open`], and waits for other processes at most this long each time.
-    pub fn open_within(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
+    pub fn open(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         for _ in 1..MAX_ATTEMPTS {
-            match Database::open_once(path, schema, wait) {
+            match Database::open_once(path, schema, waiter) {
                 // Another process deleted or replaced it while it was being opened.
                 Err(_) if std::fs::symlink_metadata(path).is_err() => {}
                 Err(error) if error.cause == Cause::Replaced => {}
                 opened => return opened,
             }
         }
-        Database::open_once(path, schema, wait)
+        Database::open_once(path, schema, waiter)
     }
 
-    fn open_once(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
+    fn open_once(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         if std::fs::symlink_metadata(path).is_err()
             && let Some(folder) = path.parent()
         {
@@ -132,29 +145,26 @@ impl Database {
             made.map_err(|error| Unusable::because(format!("{}: {error}", folder.display())))?;
         }
         require_plain(path)?;
-        match Database::try_open(path, schema, wait) {
+        match Database::try_open(path, schema, waiter) {
             Ok(database) => Ok(database),
-            Err(error) if is_damage(&error) => {
-                let created = Database::recreate(path, schema)?;
-                created.wait_at_most(wait)?;
-                Ok(created)
-            }
+            Err(error) if is_damage(&error) => Database::recreate(path, schema, waiter),
             Err(error) => match Unusable::from(error) {
                 // Others are creating it: it is not one that cannot be written.
                 busy if busy.is_busy() => Err(busy),
-                why => Database::try_read_only(path, schema, wait).map_err(|_| why),
+                why => Database::try_read_only(path, schema, waiter).map_err(|_| why),
             },
         }
     }
 
     /// Opens a file that cannot be written; a transaction fails later.
-    fn try_read_only(path: &Path, schema: Schema, wait: Duration) -> Result<Database, Unusable> {
+    fn try_read_only(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
+        let waiting = Arc::new(Waiting::new(waiter, path, names(path).collect()));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = |name: &Path, flags| -> Result<Connection, rusqlite::Error> {
-            let connection = Connection::open_with_flags(name, flags)?;
-            connection.busy_timeout(wait)?;
+            let mut connection = Connection::open_with_flags(name, flags)?;
+            waiting.attend(&mut connection)?;
             connection.execute_batch(schema.tables)?;
             Ok(connection)
         };
@@ -173,17 +183,18 @@ impl Database {
             path: path.to_owned(),
             file: identity(path).unwrap_or_default(),
             lasting: Lasting::Kept,
+            waiting: Arc::clone(&waiting),
         })
     }
 
     /// Deletes the file, whatever it holds, and creates it again. Anything but a plain file is not ours and
     /// stays.
-    pub fn recreate(path: &Path, schema: Schema) -> Result<Database, Unusable> {
+    pub fn recreate(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         require_plain(path)?;
         for name in names(path) {
             drop(std::fs::remove_file(name));
         }
-        let database = Database::try_open(path, schema, BUSY_TIMEOUT)?;
+        let database = Database::try_open(path, schema, waiter)?;
         if database.connection.is_readonly("main")? {
             return Err(Unusable::because("it can neither be written nor deleted"));
         }
@@ -192,9 +203,9 @@ impl Database {
 
     /// Opens the file for transactions that are rolled back; where it cannot be used, opens an empty database
     /// in memory.
-    pub fn rehearse(path: &Path, schema: Schema) -> Result<Database, Unusable> {
+    pub fn rehearse(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
-        let opened = is_there.then(|| Database::try_open(path, schema, BUSY_TIMEOUT).ok());
+        let opened = is_there.then(|| Database::try_open(path, schema, waiter).ok());
         match opened.flatten() {
             Some(database) => Ok(Database { lasting: Lasting::RolledBack, ..database }),
             None => Database::in_memory(schema),
@@ -205,10 +216,32 @@ impl Database {
     pub fn in_memory(schema: Schema) -> Result<Database, Unusable> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(schema.tables)?;
-        Ok(Database { connection, path: PathBuf::new(), file: (0, 0), lasting: Lasting::Kept })
+        let waiter = Waiter::hasty(Duration::ZERO);
+        Ok(Database {
+            connection,
+            path: PathBuf::new(),
+            file: (0, 0),
+            lasting: Lasting::Kept,
+            waiting: Arc::new(Waiting::new(&waiter, Path::new(""), Vec::new())),
+        })
     }
 
-    fn try_open(path: &Path, schema: Schema, wait: Duration) -> Result<Database, rusqlite::Error> {
+    /// Opens the file, again and again while others have it: where they create it, `SQLite` itself does not wait.
+    fn try_open(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, rusqlite::Error> {
+        let waiting = Arc::new(Waiting::new(waiter, path, names(path).collect()));
+        loop {
+            match Database::try_open_once(path, schema, &waiting) {
+                Err(error) if is_busy(&error) && waiting.longer() => {}
+                opened => return opened,
+            }
+        }
+    }
+
+    fn try_open_once(
+        path: &Path,
+        schema: Schema,
+        waiting: &Arc<Waiting>,
+    ) -> Result<Database, rusqlite::Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -217,8 +250,8 @@ impl Database {
         if !path.exists() {
             drop(atomic::create_new(path));
         }
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(wait)?;
+        let mut connection = Connection::open_with_flags(path, flags)?;
+        waiting.attend(&mut connection)?;
         // Derived data: what a power cut loses is computed again.
         connection.pragma_update(None, "synchronous", "OFF")?;
         let mark = schema.mark();
@@ -233,11 +266,18 @@ impl Database {
             connection.execute_batch(&all)?;
         }
         let file = identity(path).unwrap_or_default();
-        Ok(Database { connection, path: path.to_owned(), file, lasting: Lasting::Kept })
+        Ok(Database {
+            connection,
+            path: path.to_owned(),
+            file,
+            lasting: Lasting::Kept,
+            waiting: Arc::clone(waiting),
+        })
     }
 
     /// Returns the connection for reading.
     pub(in crate::store) fn reader(&self) -> &Connection {
+        self.waiting.use_here();
         &self.connection
     }
 
@@ -259,6 +299,7 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Unusable>,
     ) -> Result<T, Unusable> {
+        self.waiting.use_here();
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&transaction)?;
@@ -272,11 +313,6 @@ impl Database {
     /// Returns `true` if the file at the path is still the one that is open.
     pub fn is_in_place(&self) -> bool {
         self.file == (0, 0) || identity(&self.path) == Some(self.file)
-    }
-
-    /// Sets how long to wait while another process holds the database.
-    pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
-        Ok(self.connection.busy_timeout(time)?)
     }
 }
 
@@ -316,6 +352,11 @@ fn require_plain(path: &Path) -> Result<(), Unusable> {
 fn identity(path: &Path) -> Option<(u64, u64)> {
     let metadata = std::fs::symlink_metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+    matches!(error.sqlite_error_code(), Some(DatabaseBusy | DatabaseLocked))
 }
 
 /// Returns `true` if `SQLite` has noticed that its file is no longer at its path.

@@ -1,6 +1,7 @@
 //! Derived data in files of ours. They may be deleted at any time, and no process waits for them.
 
 pub mod database;
+pub mod database_wait;
 pub mod first_commit;
 pub mod page_table;
 pub mod relation_cache;

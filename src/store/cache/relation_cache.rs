@@ -1,12 +1,18 @@
 //! Caches expensive facts about files of a repository. The keys are the blobs and commits that the facts
 //! depend on, so an entry never becomes wrong. Derived data, beside the page table.
 
+use std::time::Duration;
+
 use rusqlite::OptionalExtension as _;
 
 use crate::git::Repo;
 
 use super::database::Database;
+use super::database_wait::Waiter;
 use super::page_table;
+
+/// How long to wait while another process holds the file: without it, facts are computed again.
+const CACHE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// With more entries than this, all are deleted.
 const MAX_ENTRIES: i64 = 500_000;
@@ -20,8 +26,9 @@ pub struct RelationCache {
 impl RelationCache {
     /// Opens or creates the cache.
     pub fn open(repo: &Repo) -> RelationCache {
+        let waiter = Waiter::hasty(CACHE_TIMEOUT);
         RelationCache {
-            database: Database::open(&page_table::place(repo), page_table::SCHEMA).ok(),
+            database: Database::open(&page_table::place(repo), page_table::SCHEMA, &waiter).ok(),
             is_written: repo.keeps_objects(),
         }
     }

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 
 use rusqlite::{OptionalExtension as _, Row, params};
 
-use crate::git::Repo;
+use crate::store::session::Session;
 
 use super::database::{Database, Unusable};
+use super::database_wait::Waiter;
 use super::schema::{Journal, Schema};
 
 /// The version of the schema, which is in the name of the file.
@@ -66,27 +67,24 @@ pub struct SearchIndex {
 impl SearchIndex {
     /// Opens the index that a repository shares with the clones of its hub, if it has one. In a dry run, nothing that is
     /// written stays.
-    pub fn open(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
-        let path = place(repo, hub);
-        let database = if repo.keeps_objects() {
-            Database::open(&path, SCHEMA)
-        } else {
-            Database::rehearse(&path, SCHEMA)
-        };
-        Ok(SearchIndex { database: database? })
+    pub fn open(session: &Session) -> Result<SearchIndex, Unusable> {
+        let open = if session.is_dry() { Database::rehearse } else { Database::open };
+        let database = open(&place_of(session), SCHEMA, &Waiter::of(session))?;
+        Ok(SearchIndex { database })
     }
 
     /// Deletes the index and creates it again.
-    pub fn recreate(repo: &Repo, hub: Option<&std::path::Path>) -> Result<SearchIndex, Unusable> {
-        if !repo.keeps_objects() {
+    pub fn recreate(session: &Session) -> Result<SearchIndex, Unusable> {
+        if session.is_dry() {
             return SearchIndex::in_memory();
         }
-        Ok(SearchIndex { database: Database::recreate(&place(repo, hub), SCHEMA)? })
+        let database = Database::recreate(&place_of(session), SCHEMA, &Waiter::of(session))?;
+        Ok(SearchIndex { database })
     }
 
     /// Returns `true` if there is an index. Looking for one does not create it.
-    pub fn exists(repo: &Repo, hub: Option<&std::path::Path>) -> bool {
-        place(repo, hub).exists()
+    pub fn exists(session: &Session) -> bool {
+        place_of(session).exists()
     }
 
     /// Opens an index for this run only.
@@ -219,9 +217,10 @@ fn digest(value: &[u8]) -> [u8; DIGEST] {
     digest
 }
 
-fn place(repo: &Repo, hub: Option<&std::path::Path>) -> PathBuf {
+fn place_of(session: &Session) -> PathBuf {
+    let hub = session.membership.as_ref().map(|member| member.hub.as_path());
     let file = format!("colony/cache/search-{SCHEMA_VERSION}.db");
-    hub.unwrap_or_else(|| repo.common_dir()).join(file)
+    hub.unwrap_or_else(|| session.repo.common_dir()).join(file)
 }
 
 #[cfg(test)]

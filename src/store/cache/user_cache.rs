@@ -3,12 +3,14 @@
 
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rusqlite::OptionalExtension as _;
 
 use crate::model::World;
 
 use super::database::{Database, Unusable};
+use super::database_wait::Waiter;
 use super::schema::{Journal, Schema};
 
 /// The table has the name of the first kind in all files.
@@ -20,6 +22,9 @@ const SCHEMA: Schema = Schema {
     key BLOB PRIMARY KEY, day INTEGER NOT NULL, value BLOB NOT NULL)",
     journal: Journal::Ahead,
 };
+
+/// How long to wait while another process holds the cache: without it, the work is done again.
+const CACHE_TIMEOUT: Duration = Duration::from_secs(5);
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -80,7 +85,7 @@ impl UserCache {
             let mut private = std::fs::DirBuilder::new();
             private.recursive(true).mode(0o700);
             private.create(path.parent()?).ok()?;
-            Database::open(&path, SCHEMA).ok()
+            Database::open(&path, SCHEMA, &Waiter::hasty(CACHE_TIMEOUT)).ok()
         };
         UserCache {
             database: path(world, kind).and_then(open),
@@ -91,7 +96,8 @@ impl UserCache {
 
     /// Opens the cache for a dry run: entries are read, none is added.
     pub fn rehearse(world: &World, kind: UserCacheKind) -> UserCache {
-        let rehearse = |path: PathBuf| Database::rehearse(&path, SCHEMA).ok();
+        let waiter = Waiter::hasty(CACHE_TIMEOUT);
+        let rehearse = |path: PathBuf| Database::rehearse(&path, SCHEMA, &waiter).ok();
         UserCache {
             database: path(world, kind).and_then(rehearse),
             day: 0,
@@ -175,7 +181,11 @@ mod tests {
     use super::*;
 
     fn cache(day: i64, most_bytes: i64, path: &std::path::Path) -> UserCache {
-        UserCache { database: Database::open(path, SCHEMA).ok(), day, most_bytes }
+        UserCache {
+            database: Database::open(path, SCHEMA, &Waiter::hasty(CACHE_TIMEOUT)).ok(),
+            day,
+            most_bytes,
+        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ pub mod process_tree;
 pub mod processes;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +26,7 @@ use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::membership::Role;
+use crate::store::lock::wait::WaitLimit;
 use lease_holder::{HeldBy, Holder, IDLE_SECONDS, Me, age, session_of};
 
 /// The format that this version writes, and the newest that it reads.
@@ -37,9 +37,6 @@ const RENEWAL_SECONDS: i64 = 30;
 
 /// The number of takeovers that are remembered.
 const MAX_TAKEOVERS: usize = 20;
-
-/// How long to wait for another process that writes the record.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A lease that was taken from a holder that had not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -218,7 +215,8 @@ fn path_in(git_dir: &Path) -> PathBuf {
 
 fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
     let waiting = "waiting for another git-colony that records who works in this clone";
-    WorktreeLock::take_at(world, &path.with_file_name("lease-lock"), LOCK_TIMEOUT, waiting)
+    let path = path.with_file_name("lease-lock");
+    WorktreeLock::take_at(world, &path, WaitLimit::for_lock(None), waiting)
 }
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {

@@ -3,8 +3,10 @@
 //! Ours is an advisory lock on a file that is never deleted, so the death of its owner releases it.
 //! `index.lock` is a hard link to a file of ours: later, its inode proves whose it is.
 
+pub mod lock_holders;
 pub mod lock_notes;
 pub mod ref_locks;
+pub mod wait;
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::MetadataExt as _;
@@ -18,6 +20,7 @@ use crate::model::{Code, Error, Result, World, text};
 
 use super::files::atomic;
 use super::files::places::Places;
+use wait::{Wait, WaitLimit};
 
 const IN_THIS_WORKTREE: &str = "waiting for another git-colony command in this worktree";
 
@@ -50,28 +53,28 @@ impl From<&std::fs::Metadata> for FileIdentity {
 pub struct WorktreeLock(File);
 
 impl WorktreeLock {
-    /// Takes the lock. Waits up to `timeout`, with a message.
-    pub fn take(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+    /// Takes the lock. Waits with a message.
+    pub fn take(world: &World, repo: &Repo, limit: WaitLimit) -> Result<WorktreeLock> {
         world.refuse_named_root()?;
-        WorktreeLock::take_at(world, &Places::lock_of(repo), timeout, IN_THIS_WORKTREE)
+        WorktreeLock::take_at(world, &Places::lock_of(repo), limit, IN_THIS_WORKTREE)
     }
 
     /// Takes the lock of the main worktree, for data that all worktrees share.
-    pub fn take_shared(world: &World, repo: &Repo, timeout: Duration) -> Result<WorktreeLock> {
+    pub fn take_shared(world: &World, repo: &Repo, limit: WaitLimit) -> Result<WorktreeLock> {
         world.refuse_named_root()?;
         let path = repo.common_dir().join("colony").join("lock");
-        WorktreeLock::take_at(world, &path, timeout, IN_THIS_WORKTREE)
+        WorktreeLock::take_at(world, &path, limit, IN_THIS_WORKTREE)
     }
 
     /// Takes a lock on something else than a worktree; `message` is for the wait.
     pub fn take_at(
         world: &World,
         path: &Path,
-        timeout: Duration,
+        limit: WaitLimit,
         message: &str,
     ) -> Result<WorktreeLock> {
         let manner = Manner { hold: Hold::Alone, make_folder: atomic::make_directory };
-        WorktreeLock::take_in(world, path, manner, timeout, message)
+        WorktreeLock::take_in(world, path, manner, limit, message)
     }
 
     /// Takes such a lock, exclusive or shared. Only the last of its folders is created: a lock must not
@@ -80,18 +83,18 @@ impl WorktreeLock {
         world: &World,
         path: &Path,
         hold: Hold,
-        timeout: Duration,
+        limit: WaitLimit,
         message: &str,
     ) -> Result<WorktreeLock> {
         let manner = Manner { hold, make_folder: atomic::make_last_directory };
-        WorktreeLock::take_in(world, path, manner, timeout, message)
+        WorktreeLock::take_in(world, path, manner, limit, message)
     }
 
     fn take_in(
         world: &World,
         path: &Path,
         manner: Manner,
-        timeout: Duration,
+        limit: WaitLimit,
         message: &str,
     ) -> Result<WorktreeLock> {
         path.parent().map_or(Ok(()), manner.make_folder)?;
@@ -105,7 +108,7 @@ impl WorktreeLock {
                 Ok(file)
             })
             .map_err(|e| Error::io(format!("cannot open '{}'", path.display()), e))?;
-        let mut wait = Wait::new(timeout);
+        let mut wait = Wait::new(limit, path);
         loop {
             let tried = match manner.hold {
                 Hold::Alone => file.try_lock(),
@@ -114,7 +117,7 @@ impl WorktreeLock {
             match tried {
                 // 'deinit' deleted the file while we waited: our lock is on a file that is no longer in use.
                 Ok(()) if !is_at(&file, path) => {
-                    return WorktreeLock::take_in(world, path, manner, timeout, message);
+                    return WorktreeLock::take_in(world, path, manner, limit, message);
                 }
                 Ok(()) => return Ok(WorktreeLock(file)),
                 Err(std::fs::TryLockError::WouldBlock) => {}
@@ -212,9 +215,9 @@ impl IndexLock {
         Ok(IndexLock { file, identity, path: IndexLock::path_in(repo) })
     }
 
-    /// Links the file to `index.lock`, waiting up to `timeout`.
-    pub fn take(&self, world: &World, ours: &Path, timeout: Duration) -> Result<()> {
-        let mut wait = Wait::new(timeout);
+    /// Links the file to `index.lock`.
+    pub fn take(&self, world: &World, ours: &Path, limit: WaitLimit) -> Result<()> {
+        let mut wait = Wait::new(limit, &self.path);
         loop {
             match std::fs::hard_link(ours, &self.path) {
                 Ok(()) => return Ok(()),
@@ -247,36 +250,4 @@ fn locked(world: &World, holder: &str, path: &Path) -> Error {
         .detail("path", path.display().to_string())
         .detail("age_seconds", age_seconds)
         .hint("run the command again, or give it more time with --timeout SECONDS")
-}
-
-/// Waits with growing intervals that end on a signal.
-pub(super) struct Wait {
-    left: Duration,
-    pause: Duration,
-    waited: Duration,
-    told: bool,
-}
-
-impl Wait {
-    pub(super) fn new(timeout: Duration) -> Wait {
-        Wait { left: timeout, pause: Duration::from_millis(1), waited: Duration::ZERO, told: false }
-    }
-
-    /// Sleeps for a moment; `Err(None)` after the timeout, `Err(Some(_))` on a signal.
-    pub(super) fn longer(&mut self, world: &World, message: &str) -> Result<(), Option<Error>> {
-        world.interrupt.check().map_err(Some)?;
-        if self.left.is_zero() {
-            return Err(None);
-        }
-        let pause = self.pause.min(self.left);
-        std::thread::sleep(pause);
-        self.left -= pause;
-        self.waited += pause;
-        self.pause = (self.pause * 2).min(Duration::from_millis(25));
-        if !self.told && self.waited > Duration::from_millis(500) {
-            self.told = true;
-            (world.narrate)(message);
-        }
-        Ok(())
-    }
 }

@@ -18,7 +18,8 @@ use crate::model::text::shell_word;
 use crate::model::{Code, Error, Result};
 use crate::store::files::atomic;
 use crate::store::lease::processes::{self, GitWork, Process};
-use crate::store::lock::{FileIdentity, Wait};
+use crate::store::lock::FileIdentity;
+use crate::store::lock::wait::Wait;
 use crate::store::{Session, migration};
 
 /// How long git-lfs may take to end after it was asked to.
@@ -76,16 +77,16 @@ pub fn are_left(repo: &Repo) -> bool {
     }
 }
 
-/// Ends the processes that a dead migration left, or waits for them up to `timeout`. The caller holds the
+/// Ends the processes that a dead migration left, or waits for them. The caller holds the
 /// lock of the migrations.
-pub fn settle(session: &Session, timeout: Duration) -> Result<()> {
+pub fn settle(session: &Session) -> Result<()> {
     let path = path(&session.repo);
     let Some(file) = open(&path)? else {
         return Ok(());
     };
     let cannot = |e| Error::io(format!("cannot read the state of '{}'", path.display()), e);
     let identity = FileIdentity::from(&file.metadata().map_err(cannot)?);
-    let (mut wait, began) = (Wait::new(timeout), Instant::now());
+    let (mut wait, began) = (Wait::new(session.wait_limit(), &path), Instant::now());
     while is_held(&file) {
         let left = Left::look(identity);
         // One process may have started another and ended during the scan.

@@ -23,6 +23,7 @@ use super::Session;
 use super::files::atomic;
 use super::lock::WorktreeLock;
 use super::refs::ref_names;
+use crate::store::lock::wait::WaitLimit;
 
 pub use object_map::ObjectMap;
 pub use published_migrations::{explain, published_by_desks, was_undone};
@@ -51,11 +52,11 @@ pub fn folder(repo: &Repo) -> PathBuf {
     repo.common_dir().join("colony").join(FOLDER)
 }
 
-/// Takes the lock that a migration holds from its first scan to its last push, waiting up to `timeout`.
-pub fn lock(session: &Session, timeout: Duration) -> Result<WorktreeLock> {
+/// Takes the lock that a migration holds from its first scan to its last push.
+pub fn lock(session: &Session, limit: WaitLimit) -> Result<WorktreeLock> {
     let path = folder(&session.repo).with_file_name(LOCK);
     let waiting = "waiting for another migration in this repository";
-    WorktreeLock::take_at(&session.world, &path, timeout, waiting)
+    WorktreeLock::take_at(&session.world, &path, limit, waiting)
 }
 
 /// Returns `true` if a process holds that lock; does not create it.
@@ -65,7 +66,7 @@ pub fn is_at_work(repo: &Repo) -> bool {
 
 /// Removes the folder that a dead migration left.
 pub(super) fn sweep(session: &Session) -> Result<()> {
-    match lock(session, Duration::ZERO) {
+    match lock(session, WaitLimit::AtMost(Duration::ZERO)) {
         Ok(_lock) if !migration_children::are_left(&session.repo) => {
             atomic::remove_folder(&folder(&session.repo))
         }

@@ -105,8 +105,7 @@ impl<'a> Operation<'a> {
         session.refuse_reader()?;
         lease::require(session)?;
         // One operation at a time in a worktree: everything below may rely on what it has read.
-        let timeout = session.lock_timeout();
-        let lock = WorktreeLock::take(&session.world, &session.repo, timeout)?;
+        let lock = WorktreeLock::take(&session.world, &session.repo, session.wait_limit())?;
         let places = Places::require(&session.repo, &session.world)?;
         // The plan of this operation must not be made on a state that is half changed.
         recover::recover(session, &places)?;
@@ -184,7 +183,7 @@ impl<'a> Operation<'a> {
         atomic::write_durably(&self.places.pending(), &json)?;
         world.reach("pending")?;
         if touches_index {
-            lock.take(world, &ours, session.index_lock_timeout())?;
+            lock.take(world, &ours, session.index_lock_limit())?;
             self.index_lock = Some(lock);
             world.reach("index-locked")?;
         }

@@ -21,12 +21,10 @@ use crate::store::Session;
 use crate::store::files::atomic;
 use crate::store::lease::processes::{self, GitWork};
 use crate::store::lock::lock_notes::{self, IDS, INDEX, PACKED, WantedLock};
+use crate::store::lock::wait::WaitLimit;
 use crate::store::lock::{FileIdentity, Hold, WorktreeLock, ref_locks};
 
 use super::ref_names;
-
-/// How long to wait in a hub for commands that move refs or delete leftovers.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The files that git may leave at the top of a hub.
 const AT_THE_TOP: [&str; 5] =
@@ -156,10 +154,13 @@ fn new_note(session: &Session) -> Result<PathBuf> {
     note.keep().map_err(|e| cannot(e.error))
 }
 
+/// How long to wait before looking whether only a daemon of git, which lives on, holds the lock.
+const DAEMON_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// A place where refs are moved, and how leftovers of dead processes are deleted there.
 struct RefsPlace<'a> {
     world: &'a World,
-    timeout: Duration,
+    limit: WaitLimit,
     lock: PathBuf,
     /// Returns `true` if there may be leftovers; a cheap check.
     is_littered: Box<dyn Fn() -> bool + 'a>,
@@ -171,7 +172,7 @@ impl<'a> RefsPlace<'a> {
     fn of_hub(world: &'a World, hub: &'a Path) -> RefsPlace<'a> {
         RefsPlace {
             world,
-            timeout: LOCK_TIMEOUT,
+            limit: WaitLimit::for_lock(None),
             lock: lock_in(hub),
             is_littered: Box::new(|| !left_at_the_top(hub).is_empty()),
             left: Box::new(|| left_in_hub(hub)),
@@ -189,7 +190,7 @@ impl<'a> RefsPlace<'a> {
         let (world, repo) = (&session.world, &session.repo);
         RefsPlace {
             world,
-            timeout: session.lock_timeout(),
+            limit: session.wait_limit(),
             lock: lock_in(repo.common_dir()),
             is_littered: Box::new(|| !notes(repo).is_empty()),
             left: Box::new(|| [notes(repo), left_on_copies(repo)].concat()),
@@ -212,10 +213,11 @@ impl<'a> RefsPlace<'a> {
                 return Ok(done);
             }
         }
-        let lock = match self.take(Hold::Alone) {
+        let lock = match self.take_within(Hold::Alone, self.limit.at_most(DAEMON_TIMEOUT)) {
             Err(error) if error.code() == Code::Locked && self.only_daemons_hold() => {
                 self.take(Hold::WithOthers)?
             }
+            Err(error) if error.code() == Code::Locked => self.take(Hold::Alone)?,
             taken => taken?,
         };
         (self.clear)()?;
@@ -227,7 +229,7 @@ impl<'a> RefsPlace<'a> {
         if !(self.is_littered)() {
             return Ok(());
         }
-        let at_once = Duration::ZERO;
+        let at_once = WaitLimit::AtMost(Duration::ZERO);
         match WorktreeLock::take_as(self.world, &self.lock, Hold::Alone, at_once, "") {
             Ok(_lock) => match (self.clear)() {
                 // It may belong to another git and is not in the way yet.
@@ -253,8 +255,12 @@ impl<'a> RefsPlace<'a> {
     }
 
     fn take(&self, hold: Hold) -> Result<WorktreeLock> {
+        self.take_within(hold, self.limit)
+    }
+
+    fn take_within(&self, hold: Hold, limit: WaitLimit) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that moves refs here";
-        WorktreeLock::take_as(self.world, &self.lock, hold, self.timeout, waiting)
+        WorktreeLock::take_as(self.world, &self.lock, hold, limit, waiting)
     }
 }
 

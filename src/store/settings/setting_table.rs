@@ -62,7 +62,7 @@ pub const TABLE: &[Setting] = &[
         kind: Kind::Seconds,
         set_by: SetBy::User,
         default: "",
-        help: "seconds to wait for a lock; empty means 10 for ours and 2 for git's",
+        help: "seconds to wait for another process; empty means 60 for each holder of a lock, 2 for git's index, and for a database as long as it is held",
     },
     Setting {
         key: "colony.maxNewFileSize",

@@ -2,12 +2,12 @@
 //!
 //! Members of a hub write and read one log. It is bounded: a reader whose position is gone reads from the oldest
 //! event on, and is informed. A position names the log that it is of, so a log that was deleted and created
-//! again is noticed, too. Writing is best effort: it waits for a moment only, and its failure is a warning.
+//! again is noticed, too. Writing is best effort: its failure is a warning.
 //! The log has a file of its own, since a request for pages may hold the other one for longer than that.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -16,14 +16,12 @@ use super::place;
 use crate::model::time;
 use crate::model::world::Announcement;
 use crate::store::cache::database::{Database, Unusable};
+use crate::store::cache::database_wait::Waiter;
 use crate::store::cache::schema::{Journal, Schema};
 use crate::store::session::Session;
 
 /// How long a command waits for other processes that write.
-const WRITE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How long it pauses before it tries again.
-const RETRY_INTERVAL: Duration = Duration::from_millis(1);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum events of the log.
 const MAX_EVENTS: i64 = 100_000;
@@ -121,13 +119,14 @@ fn event_of(session: &Session, key: String, mut value: Value) -> Option<Announce
 }
 
 fn write_all(world: &crate::model::World, events: Vec<Announcement>) {
+    let waiter = Waiter::in_world(world).at_most(WRITE_TIMEOUT);
     let mut logs: BTreeMap<PathBuf, Vec<Announcement>> = BTreeMap::new();
     // A hub may have gone with its last clone: its log does not bring it back.
     for event in events.into_iter().filter(|event| event.home.exists()) {
         logs.entry(event.log.clone()).or_default().push(event);
     }
     for (log, events) in logs {
-        if let Err(why) = write(&log, &events) {
+        if let Err(why) = write(&log, &events, &waiter) {
             (world.narrate)(&format!("warning: cannot write the event log: {why}"));
         }
     }
@@ -143,18 +142,13 @@ pub(super) fn path_in(folder: &Path) -> PathBuf {
     folder.join(format!("events-{SCHEMA_VERSION}.db"))
 }
 
-/// Writes events in one transaction. While others write, it tries again and again: a writer that sleeps for longer each
-/// time, as `SQLite` lets it, is overtaken by those that come later.
-pub(super) fn write(log: &Path, events: &[Announcement]) -> Result<(), Unusable> {
-    let begun = Instant::now();
-    let mut database = patiently(begun, || Database::open_within(log, SCHEMA, Duration::ZERO))?;
+/// Writes events in one transaction.
+pub(super) fn write(log: &Path, events: &[Announcement], waiter: &Waiter) -> Result<(), Unusable> {
+    let mut database = Database::open(log, SCHEMA, waiter)?;
     for _ in 1..ATTEMPTS {
-        let written =
-            patiently(begun, || database.transaction(|connection| append(connection, events)));
-        match written {
+        match database.transaction(|connection| append(connection, events)) {
             Err(error) if error.can_be_opened_again() => {
-                database = patiently(begun, || open_again(&database, log))?;
-                database.wait_at_most(Duration::ZERO)?;
+                database = open_again(&database, log, waiter)?;
             }
             done => return done,
         }
@@ -162,27 +156,16 @@ pub(super) fn write(log: &Path, events: &[Announcement]) -> Result<(), Unusable>
     database.transaction(|connection| append(connection, events))
 }
 
-/// Tries something until no other process is in its way, or the time is up.
-fn patiently<T>(
-    begun: Instant,
-    mut attempt: impl FnMut() -> Result<T, Unusable>,
-) -> Result<T, Unusable> {
-    loop {
-        match attempt() {
-            Err(error) if error.is_busy() && begun.elapsed() < WRITE_TIMEOUT => {
-                std::thread::sleep(RETRY_INTERVAL);
-            }
-            done => return done,
-        }
-    }
-}
-
 /// Another process may have created it again already; that one stays.
-pub(super) fn open_again(database: &Database, log: &Path) -> Result<Database, Unusable> {
+pub(super) fn open_again(
+    database: &Database,
+    log: &Path,
+    waiter: &Waiter,
+) -> Result<Database, Unusable> {
     if database.is_in_place() {
-        Database::recreate(log, SCHEMA)
+        Database::recreate(log, SCHEMA, waiter)
     } else {
-        Database::open_within(log, SCHEMA, WRITE_TIMEOUT)
+        Database::open(log, SCHEMA, waiter)
     }
 }
 

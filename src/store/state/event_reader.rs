@@ -10,6 +10,7 @@ use super::event_log::{self, ATTEMPTS, SCHEMA};
 use super::event_position::Position;
 use super::place;
 use crate::store::cache::database::{Database, Unusable};
+use crate::store::cache::database_wait::Waiter;
 use crate::store::membership::Membership;
 use crate::store::session::Session;
 
@@ -51,6 +52,7 @@ pub struct Batch {
 /// Reads the log of a colony, again and again.
 pub struct EventReader {
     path: PathBuf,
+    waiter: Waiter,
     database: Option<Database>,
     /// What `SQLite` said of changes by others when it was last read.
     version: Option<i64>,
@@ -66,18 +68,18 @@ type Look = [Option<(u64, i64, i64, u64)>; 2];
 impl EventReader {
     /// Returns a reader of the log of a repository's colony, which need not exist.
     pub fn of(session: &Session) -> EventReader {
-        EventReader::at(event_log::path(session))
+        EventReader::at(event_log::path(session), Waiter::of(session))
     }
 
     /// Returns a reader of another log, if the repository has joined a hub since, or left it.
     pub fn elsewhere(&self, session: &Session) -> Option<EventReader> {
         let membership = Membership::find(&session.repo).ok()?;
         let path = event_log::path_in(&place::folder_of(session, membership.as_ref()));
-        (path != self.path).then(|| EventReader::at(path))
+        (path != self.path).then(|| EventReader::at(path, self.waiter.clone()))
     }
 
-    pub(super) fn at(path: PathBuf) -> EventReader {
-        EventReader { path, database: None, version: None, look: Look::default(), looks: 0 }
+    pub(super) fn at(path: PathBuf, waiter: Waiter) -> EventReader {
+        EventReader { path, waiter, database: None, version: None, look: Look::default(), looks: 0 }
     }
 
     /// Returns `true` if there may be something new since the log was last read. Mostly costs two system calls;
@@ -133,7 +135,7 @@ impl EventReader {
             }
             let database = match self.database.take() {
                 Some(open) => open,
-                None => Database::open(&self.path, SCHEMA)?,
+                None => Database::open(&self.path, SCHEMA, &self.waiter)?,
             };
             let version = version(database.reader());
             match version.and_then(|version| Ok((version, OpenLog::read(&database, &read)?))) {
@@ -143,7 +145,8 @@ impl EventReader {
                     return Ok(batch);
                 }
                 Err(error) if error.can_be_opened_again() => {
-                    self.database = Some(event_log::open_again(&database, &self.path)?);
+                    self.database =
+                        Some(event_log::open_again(&database, &self.path, &self.waiter)?);
                 }
                 Err(error) => return Err(error),
             }

@@ -10,6 +10,7 @@ use super::event_log::write;
 use super::{Batch, Event, EventReader, Position};
 use crate::model::time::Moment;
 use crate::model::world::Announcement;
+use crate::store::cache::database_wait::waiter_of_tests;
 
 fn moment(seconds: i64) -> Moment {
     chrono::DateTime::from_timestamp(1_800_000_000 + seconds, 0).unwrap().fixed_offset()
@@ -28,7 +29,7 @@ fn event(log: &Path, key: &str, seconds: i64) -> Announcement {
 }
 
 fn emit(log: &Path, key: &str, seconds: i64) {
-    write(log, &[event(log, key, seconds)]).unwrap();
+    write(log, &[event(log, key, seconds)], &waiter_of_tests()).unwrap();
 }
 
 fn all(reader: &mut EventReader, since: &Position) -> Batch {
@@ -48,7 +49,7 @@ fn place() -> (tempfile::TempDir, std::path::PathBuf) {
 #[test]
 fn looking_at_a_missing_log_creates_nothing() {
     let (folder, log) = place();
-    let mut reader = EventReader::at(log);
+    let mut reader = EventReader::at(log, waiter_of_tests());
     assert!(!reader.has_news());
     let batch = all(&mut reader, &Position::FIRST);
     assert_eq!((batch.has_gap, batch.position), (false, Position::FIRST));
@@ -58,7 +59,7 @@ fn looking_at_a_missing_log_creates_nothing() {
 #[test]
 fn a_reader_continues_where_it_ended() {
     let (_folder, log) = place();
-    let mut reader = EventReader::at(log.clone());
+    let mut reader = EventReader::at(log.clone(), waiter_of_tests());
     emit(&log, "mapped:a:b:c", 0);
     assert!(reader.has_news());
     let first = all(&mut reader, &Position::FIRST);
@@ -80,7 +81,7 @@ fn unwanted_events_are_passed_over_only_once() {
     for number in 0..6 {
         emit(&log, &format!("k:{number}"), 0);
     }
-    let mut reader = EventReader::at(log.clone());
+    let mut reader = EventReader::at(log.clone(), waiter_of_tests());
     let odd = |event: &Event| event.position.number.is_multiple_of(2);
     let first = reader.read(&Position::FIRST, 2, &odd).unwrap();
     assert_eq!((keys(&first), first.has_more), (vec!["k:1", "k:3"], true));
@@ -95,7 +96,7 @@ fn unwanted_events_are_passed_over_only_once() {
 fn the_log_keeps_a_hundred_thousand_events() {
     let (_folder, log) = place();
     emit(&log, "k:first", 0);
-    let mut reader = EventReader::at(log.clone());
+    let mut reader = EventReader::at(log.clone(), waiter_of_tests());
     let start = all(&mut reader, &Position::FIRST).position;
     let many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO events (at, namespace, agent, key, value)
@@ -120,7 +121,7 @@ fn events_of_ninety_days_stay() {
     emit(&log, "k:old", 0);
     emit(&log, "k:young", 2 * DAY);
     emit(&log, "k:new", 91 * DAY);
-    let mut reader = EventReader::at(log.clone());
+    let mut reader = EventReader::at(log.clone(), waiter_of_tests());
     let batch = all(&mut reader, &Position::FIRST);
     assert_eq!((keys(&batch), batch.has_gap), (vec!["k:young", "k:new"], true));
     // A clock that was wrong for a moment takes no later event with it.
@@ -138,7 +139,7 @@ fn a_clock_far_ahead_leaves_the_newest_events() {
     }
     emit(&log, "k:ahead", 91 * DAY);
     emit(&log, "k:now", 5);
-    let mut reader = EventReader::at(log.clone());
+    let mut reader = EventReader::at(log.clone(), waiter_of_tests());
     let batch = all(&mut reader, &Position::FIRST);
     assert_eq!(keys(&batch), ["k:3", "k:ahead", "k:now"]);
 }
@@ -152,7 +153,7 @@ fn quiescences_come_at_most_once_a_second() {
     for number in 0..3 {
         emit(&log, &format!("convergence:quiescence:b{number}"), 2);
     }
-    let batch = all(&mut EventReader::at(log.clone()), &Position::FIRST);
+    let batch = all(&mut EventReader::at(log.clone(), waiter_of_tests()), &Position::FIRST);
     let names = ["a0", "a1", "a2", "a3", "b0", "b1"];
     let wanted: Vec<_> = names.map(|name| format!("convergence:quiescence:{name}")).into();
     assert_eq!(keys(&batch), wanted);
@@ -164,8 +165,8 @@ fn long_lists_of_a_value_are_cut() {
     let mut long = event(&log, "watch_fired:w", 0);
     let paths: Vec<String> = (0..10_000).map(|number| format!("dir/{number}")).collect();
     long.value = json!({"watch_id": "w", "paths": paths});
-    write(&log, &[long]).unwrap();
-    let batch = all(&mut EventReader::at(log.clone()), &Position::FIRST);
+    write(&log, &[long], &waiter_of_tests()).unwrap();
+    let batch = all(&mut EventReader::at(log.clone(), waiter_of_tests()), &Position::FIRST);
     let value = &batch.events[0].value;
     assert_eq!(value["paths"].as_array().unwrap().len(), 32);
     assert_eq!((&value["watch_id"], &value["truncated"]), (&json!("w"), &json!(true)));
@@ -210,7 +211,7 @@ proptest! {
     #[test]
     fn no_event_is_lost_in_silence(steps in proptest::collection::vec(step(), 1..24)) {
         let (_folder, log) = place();
-        let mut reader = EventReader::at(log.clone());
+        let mut reader = EventReader::at(log.clone(), waiter_of_tests());
         let (mut since, mut pending, mut count) = (Position::FIRST, Pending::default(), 0);
         for step in steps {
             match step {
@@ -262,7 +263,7 @@ fn a_reader_that_takes_long_keeps_no_event_out() {
     let slow = rusqlite::Connection::open(&log).unwrap();
     slow.execute_batch("BEGIN; SELECT count(*) FROM events").unwrap();
     emit(&log, "second", 1);
-    let batch = all(&mut EventReader::at(log), &Position::FIRST);
+    let batch = all(&mut EventReader::at(log, waiter_of_tests()), &Position::FIRST);
     assert_eq!(keys(&batch), ["first", "second"]);
 }
 
@@ -274,7 +275,7 @@ fn sixteen_writers_that_hurry_lose_no_event() {
             scope.spawn(|| (0..10).for_each(|_| emit(&log, "k", 0)));
         }
     });
-    let batch = all(&mut EventReader::at(log.clone()), &Position::FIRST);
+    let batch = all(&mut EventReader::at(log.clone(), waiter_of_tests()), &Position::FIRST);
     assert_eq!(batch.events.len(), 160);
     let numbers = batch.events.iter().map(|event| event.position.number);
     assert!(numbers.eq(1..=160));

@@ -29,6 +29,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::cache::database::{Database, Unusable};
+use super::cache::database_wait::Waiter;
 use super::cache::schema::{Journal, Schema};
 use super::session::Session;
 
@@ -109,6 +110,7 @@ pub struct State {
     database: Database,
     path: PathBuf,
     mode: Mode,
+    waiter: Waiter,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,11 +126,13 @@ impl State {
     /// process that holds it is waited for as long as the user allows.
     pub fn open(session: &Session) -> Result<State, Unusable> {
         let mode = if session.is_dry() { Mode::Dry } else { Mode::Kept };
-        let state = State::open_at(&path(session), mode)?;
-        if let Some(time) = session.settings.timeout {
-            state.wait_at_most(time)?;
-        }
-        Ok(state)
+        State::open_at(&path(session), mode, Waiter::of(session))
+    }
+
+    /// Does the same, and waits for another process at most this long.
+    pub fn open_within(session: &Session, timeout: Duration) -> Result<State, Unusable> {
+        let mode = if session.is_dry() { Mode::Dry } else { Mode::Kept };
+        State::open_at(&path(session), mode, Waiter::of(session).at_most(timeout))
     }
 
     /// Opens the state for reading; `None` where there is none yet. Looking creates nothing.
@@ -139,20 +143,15 @@ impl State {
         if is_missing {
             return Ok(None);
         }
-        State::open_at(&path, Mode::Kept).map(Some)
+        State::open_at(&path, Mode::Kept, Waiter::of(session)).map(Some)
     }
 
-    fn open_at(path: &Path, mode: Mode) -> Result<State, Unusable> {
+    fn open_at(path: &Path, mode: Mode, waiter: Waiter) -> Result<State, Unusable> {
         let database = match mode {
-            Mode::Kept => Database::open(path, SCHEMA),
-            Mode::Dry => Database::rehearse(path, SCHEMA),
+            Mode::Kept => Database::open(path, SCHEMA, &waiter),
+            Mode::Dry => Database::rehearse(path, SCHEMA, &waiter),
         };
-        Ok(State { database: database?, path: path.to_owned(), mode })
-    }
-
-    /// Sets how long to wait while another process holds the state.
-    pub fn wait_at_most(&self, time: Duration) -> Result<(), Unusable> {
-        self.database.wait_at_most(time)
+        Ok(State { database: database?, path: path.to_owned(), mode, waiter })
     }
 
     /// Runs a transaction. Where the file was deleted or is damaged, it is opened or created again, and the
@@ -187,8 +186,10 @@ impl State {
     fn open_again(&mut self) -> Result<(), Unusable> {
         // Another process may have created it again already; that one stays.
         self.database = match self.mode {
-            Mode::Kept if self.database.is_in_place() => Database::recreate(&self.path, SCHEMA)?,
-            Mode::Kept => Database::open(&self.path, SCHEMA)?,
+            Mode::Kept if self.database.is_in_place() => {
+                Database::recreate(&self.path, SCHEMA, &self.waiter)?
+            }
+            Mode::Kept => Database::open(&self.path, SCHEMA, &self.waiter)?,
             Mode::Dry => Database::in_memory(SCHEMA)?,
         };
         Ok(())

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
+use crate::store::cache::database_wait::waiter_of_tests;
 use crate::store::files::atomic;
 
 const AGENTS: [&str; 2] = ["ada", ""];
@@ -259,7 +260,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..40),
     ) {
         let folder = tempfile::tempdir().unwrap();
-        let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
+        let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept, waiter_of_tests()).unwrap();
         let mut model = Model { now: 1_000, ..Model::default() };
         for step in &steps {
             run(&mut state, &mut model, step);
@@ -285,8 +286,8 @@ fn ask(state: &mut State, page: u8) -> Requested {
 fn a_deleted_or_damaged_file_is_made_again_under_use() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.db");
-    let mut state = State::open_at(&path, Mode::Kept).unwrap();
-    let mut other = State::open_at(&path, Mode::Kept).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
+    let mut other = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     ask(&mut state, 1);
     std::fs::remove_file(&path).unwrap();
     ask(&mut state, 2);
@@ -294,7 +295,7 @@ fn a_deleted_or_damaged_file_is_made_again_under_use() {
     assert_eq!(other.residents("ada").unwrap().len(), 2);
     drop((state, other));
     atomic::write_quickly(&path, &[b'x'; 5_000]).unwrap();
-    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     ask(&mut state, 1);
     assert_eq!(state.residents("ada").unwrap().len(), 1);
 }
@@ -303,7 +304,7 @@ fn a_deleted_or_damaged_file_is_made_again_under_use() {
 fn a_file_that_is_deleted_during_a_transaction_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.db");
-    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     ask(&mut state, 1);
     let is_deleted = std::cell::Cell::new(false);
     let request = Request {
@@ -330,10 +331,10 @@ fn a_file_that_is_deleted_during_a_transaction_is_made_again() {
 fn a_file_that_cannot_be_written_grants_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.db");
-    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     ask(&mut state, 1);
     drop(state);
-    let mut dry = State::open_at(&path, Mode::Dry).unwrap();
+    let mut dry = State::open_at(&path, Mode::Dry, waiter_of_tests()).unwrap();
     let new = NewLock { until: 100, reason: "" };
     dry.lock("ada", &[wanted(1)], new, 1).unwrap();
     assert_eq!(dry.locks(1).unwrap(), []);

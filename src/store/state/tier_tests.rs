@@ -9,6 +9,7 @@ use super::{
     Fragment, FragmentName, Mode, NewFragment, State, Tier, TierLimits, TierOwner, TierStep,
 };
 use crate::model::RepoPath;
+use crate::store::cache::database_wait::waiter_of_tests;
 
 const OWNER: TierOwner<'_> =
     TierOwner { repository: "0123456789abcdef", agent: "ada", project: "app" };
@@ -200,7 +201,7 @@ proptest! {
     #[test]
     fn tiers_are_those_of_a_simple_model(steps in proptest::collection::vec(step(), 1..40)) {
         let folder = tempfile::tempdir().unwrap();
-        let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
+        let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept, waiter_of_tests()).unwrap();
         let mut model = Model { now: 1_000, ..Model::default() };
         for step in &steps {
             if let Step::Wait(time) = step {
@@ -229,7 +230,8 @@ proptest! {
 #[test]
 fn nothing_is_lost_where_much_is_hydrated() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
+    let mut state =
+        State::open_at(&folder.path().join("1.db"), Mode::Kept, waiter_of_tests()).unwrap();
     let files: Vec<NewFragment> = (0..1_000_u32)
         .map(|number| NewFragment {
             name: FragmentName {
@@ -261,7 +263,8 @@ fn nothing_is_lost_where_much_is_hydrated() {
 #[test]
 fn a_file_that_has_no_room_is_not_taken_in_again() {
     let folder = tempfile::tempdir().unwrap();
-    let mut state = State::open_at(&folder.path().join("1.db"), Mode::Kept).unwrap();
+    let mut state =
+        State::open_at(&folder.path().join("1.db"), Mode::Kept, waiter_of_tests()).unwrap();
     let files: Vec<NewFragment> = (0..10).map(|name| file(name, 0)).collect();
     let mut step = |files: &[NewFragment], now| {
         let limits = TierLimits { hot_tokens: 0, ..LIMITS };
@@ -283,7 +286,7 @@ fn a_file_that_has_no_room_is_not_taken_in_again() {
 fn a_value_of_a_wrong_type_has_the_file_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("1.db");
-    let mut state = State::open_at(&path, Mode::Kept).unwrap();
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     let files = [file(0, 0)];
     let step = TierStep::Hydrate(&files);
     let (whole, _) = state.tier_step(OWNER, step, LIMITS, 1_000).unwrap();

@@ -14,3 +14,4 @@ mod paths_outside;
 mod recovery;
 mod shared_repository;
 mod tree_bombs;
+mod waiting;

@@ -176,7 +176,7 @@ fn below_the_faces_nothing_prints() {
 /// Who opens a path as it is, links followed and to any size: for a lock, a copy or the end of a long file,
 /// and `/proc`. Every other file is read by `plain_file`, those of the working tree by `Repo::read_file`,
 /// whatever stands there.
-const READERS: [&str; 13] = [
+const READERS: [&str; 14] = [
     "clones/new_clone/build_files.rs",
     "clones/new_clone/staged.rs",
     "clones/removal/removal_steps.rs",
@@ -187,6 +187,7 @@ const READERS: [&str; 13] = [
     "store/files/atomic.rs",
     "store/files/exclusive_move.rs",
     "store/lease/processes.rs",
+    "store/lock/lock_holders.rs",
     "store/lock/mod.rs",
     "store/migration/migration_children.rs",
     "store/operation/finish.rs",

@@ -161,7 +161,7 @@ fn a_search_needs_no_index_that_another_process_holds() {
     sandbox.git(&["commit", "-qm", "new"]);
     let held = rusqlite::Connection::open(sandbox.path(INDEX)).unwrap();
     held.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let run = sandbox.run(&["search", "merge base", "--refresh"]);
+    let run = sandbox.run(&["--timeout", "0.2", "search", "merge base", "--refresh"]);
     assert!(run.stderr.contains("another process holds the index"), "{}", output(&run));
     held.execute_batch("ROLLBACK").unwrap();
     assert_eq!(sandbox.run(&["search", "merge base"]).stdout, run.stdout);

@@ -322,8 +322,9 @@ impl View {
     ) -> Run {
         assert!(self.outside.exists(), "the sandbox is gone");
         let (stdout, stderr) = (Captured::default(), Captured::default());
-        let narration = stderr.clone();
+        let (narration, heard) = (stderr.clone(), Arc::clone(&world.narrate));
         world.narrate = Arc::new(move |line| {
+            heard(line);
             writeln!(narration.clone(), "{}", git_colony::testing::escape::line(line)).unwrap();
         });
         let mut env = Env {

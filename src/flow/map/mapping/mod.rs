@@ -106,7 +106,7 @@ pub fn with_job<T>(
 impl<'a> Mapper<'a> {
     /// Opens the page table; a dry run leaves nothing behind.
     pub fn open(how: How<'a>, worktree: &'a str) -> Result<Mapper<'a>> {
-        let table = match PageTable::open(&how.session.repo) {
+        let table = match PageTable::open(how.session) {
             Err(why) if !why.is_busy() => {
                 warn_unusable(how.session, &why);
                 PageTable::in_memory()
@@ -243,11 +243,11 @@ impl<'a> Mapper<'a> {
     /// Another process may still be deleting its files.
     fn open_again(&mut self, tries: usize) {
         std::thread::sleep(RETRY_INTERVAL * u32::try_from(tries * tries).unwrap_or(1));
-        let repo = &self.how.session.repo;
+        let session = self.how.session;
         let opened = match tries {
-            1 => PageTable::open(repo),
-            _ => PageTable::recreate(repo).or_else(|why| {
-                warn_unusable(self.how.session, &why);
+            1 => PageTable::open(session),
+            _ => PageTable::recreate(session).or_else(|why| {
+                warn_unusable(session, &why);
                 PageTable::in_memory()
             }),
         };

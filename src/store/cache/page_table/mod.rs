@@ -14,8 +14,10 @@ use rusqlite::{OptionalExtension as _, params};
 
 use crate::git::Repo;
 use crate::model::RepoPath;
+use crate::store::session::Session;
 
 use super::database::{Database, Unusable};
+use super::database_wait::Waiter;
 use super::schema::{Journal, Schema};
 use rows::{
     DIRECTORY_COLUMNS, SCOPE_COLUMNS, directory_row, find, insert, remove_all, remove_below,
@@ -159,21 +161,19 @@ pub struct Mapped<'a> {
 
 impl PageTable {
     /// Opens the page table of a repository. In a dry run, nothing that is written stays.
-    pub fn open(repo: &Repo) -> Result<PageTable, Unusable> {
-        let database = if repo.keeps_objects() {
-            Database::open(&place(repo), SCHEMA)
-        } else {
-            Database::rehearse(&place(repo), SCHEMA)
-        };
-        Ok(PageTable { database: database? })
+    pub fn open(session: &Session) -> Result<PageTable, Unusable> {
+        let open = if session.is_dry() { Database::rehearse } else { Database::open };
+        let database = open(&place(&session.repo), SCHEMA, &Waiter::of(session))?;
+        Ok(PageTable { database })
     }
 
     /// Deletes the page table of a repository and creates it again; in a dry run it stays.
-    pub fn recreate(repo: &Repo) -> Result<PageTable, Unusable> {
-        if !repo.keeps_objects() {
+    pub fn recreate(session: &Session) -> Result<PageTable, Unusable> {
+        if session.is_dry() {
             return PageTable::in_memory();
         }
-        Ok(PageTable { database: Database::recreate(&place(repo), SCHEMA)? })
+        let database = Database::recreate(&place(&session.repo), SCHEMA, &Waiter::of(session))?;
+        Ok(PageTable { database })
     }
 
     /// Returns `true` if a repository has a page table, or anything else at its path. Looking something up

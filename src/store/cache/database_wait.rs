@@ -1,0 +1,129 @@
+//! How a command waits for a database that another process holds.
+//!
+//! `SQLite` asks a function without arguments of ours whether to try again, on the thread that uses the connection. So
+//! the thread keeps whose connection it uses at the moment.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::model::interrupt::{Interrupt, unpoisoned};
+use crate::model::{Error, World};
+use crate::store::lock::wait::{Wait, WaitLimit};
+use crate::store::session::Session;
+
+thread_local! {
+    static IN_USE: RefCell<Option<Arc<Waiting>>> = const { RefCell::new(None) };
+}
+
+/// Who waits for a database, and how long.
+#[derive(Clone)]
+pub struct Waiter {
+    interrupt: Interrupt,
+    narrate: Arc<dyn Fn(&str) + Send + Sync>,
+    limit: WaitLimit,
+}
+
+impl Waiter {
+    /// A command that cannot answer without the database.
+    pub fn of(session: &Session) -> Waiter {
+        Waiter {
+            limit: WaitLimit::for_database(session.settings.timeout),
+            ..Waiter::in_world(&session.world)
+        }
+    }
+
+    /// The same, where no setting is known.
+    pub fn in_world(world: &World) -> Waiter {
+        Waiter {
+            interrupt: world.interrupt.clone(),
+            narrate: Arc::clone(&world.narrate),
+            limit: WaitLimit::WhileHeld,
+        }
+    }
+
+    /// One that works without the database after this time, in silence.
+    pub fn hasty(limit: Duration) -> Waiter {
+        Waiter {
+            interrupt: Interrupt::default(),
+            narrate: Arc::new(|_| {}),
+            limit: WaitLimit::AtMost(limit),
+        }
+    }
+
+    /// The same with another limit.
+    pub fn at_most(self, limit: Duration) -> Waiter {
+        Waiter { limit: WaitLimit::AtMost(limit), ..self }
+    }
+}
+
+/// The wait for one database.
+pub(super) struct Waiting {
+    waiter: Waiter,
+    files: Vec<PathBuf>,
+    message: String,
+    wait: Mutex<Wait>,
+}
+
+impl Waiting {
+    pub(super) fn new(waiter: &Waiter, path: &Path, files: Vec<PathBuf>) -> Waiting {
+        Waiting {
+            waiter: waiter.clone(),
+            message: format!("waiting for another process that uses '{}'", path.display()),
+            wait: Mutex::new(Wait::for_files(waiter.limit, files.clone())),
+            files,
+        }
+    }
+
+    /// Lets a connection of this thread wait, from now on until another one is used.
+    pub(super) fn attend(self: &Arc<Waiting>, connection: &mut Connection) -> rusqlite::Result<()> {
+        self.use_here();
+        connection.busy_handler(Some(is_tried_again))
+    }
+
+    /// Notes that this thread uses the database.
+    pub(super) fn use_here(self: &Arc<Waiting>) {
+        IN_USE.with_borrow_mut(|in_use| {
+            if !in_use.as_ref().is_some_and(|current| Arc::ptr_eq(current, self)) {
+                *in_use = Some(Arc::clone(self));
+            }
+        });
+    }
+
+    /// Begins a wait.
+    pub(super) fn begin(&self) {
+        *unpoisoned(&self.wait) = Wait::for_files(self.waiter.limit, self.files.clone());
+    }
+
+    /// Sleeps for a moment; returns `false` when the time is up or a signal came.
+    pub(super) fn longer(&self) -> bool {
+        let Waiter { interrupt, narrate, .. } = &self.waiter;
+        unpoisoned(&self.wait).pause(interrupt, &**narrate, &self.message).is_ok()
+    }
+}
+
+/// Returns the error of the signal that ended the last wait of this thread.
+pub(super) fn interruption() -> Option<Error> {
+    let in_use = IN_USE.with_borrow(Clone::clone);
+    in_use.and_then(|waiting| waiting.waiter.interrupt.check().err())
+}
+
+/// Answers `SQLite`, which has been in vain `count` times.
+fn is_tried_again(count: i32) -> bool {
+    let in_use = IN_USE.with_borrow(Clone::clone);
+    in_use.is_some_and(|waiting| {
+        if count == 0 {
+            waiting.begin();
+        }
+        waiting.longer()
+    })
+}
+
+/// Waits long enough for a slow machine, and not for ever.
+#[cfg(test)]
+pub fn waiter_of_tests() -> Waiter {
+    Waiter::hasty(Duration::from_mins(2))
+}
