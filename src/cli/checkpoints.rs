@@ -10,7 +10,7 @@ use crate::design::checkpoint::damaged_checkpoint::DamagedCheckpoint;
 use crate::design::checkpoint::published_checkpoints;
 use crate::design::restore::restore_target::Target;
 use crate::flow;
-use crate::flow::checkpoint_deletion::{CheckpointDeleteReport, MoveReport};
+use crate::flow::checkpoint_deletion::CheckpointDeleteReport;
 use crate::flow::clones::colony;
 use crate::git::compare::tree_diff::TreeChange;
 use crate::model::time::{self, Moment};
@@ -59,15 +59,6 @@ enum Action {
         #[arg(short = 'n', long)]
         dry_run: bool,
     },
-    /// Move checkpoints that are git tags, from earlier versions, to refs/colony/checkpoints/
-    MoveTags {
-        /// Move them on this remote as well, and delete their tags there
-        #[arg(long, value_name = "REMOTE")]
-        remote: Option<String>,
-        /// Show what would be moved, and change nothing
-        #[arg(short = 'n', long)]
-        dry_run: bool,
-    },
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
@@ -82,11 +73,6 @@ pub(super) fn run(face: &mut Face<'_>, args: &Args) -> Result<Outcome, Stop> {
         Some(Action::Delete { names, dry_run }) => {
             let session = face.session(Run::from(*dry_run))?;
             let report = flow::checkpoint_deletion::delete(&session, names)?;
-            face.answer(&report)
-        }
-        Some(Action::MoveTags { remote, dry_run }) => {
-            let session = face.session(Run::from(*dry_run))?;
-            let report = flow::checkpoint_deletion::move_tags(&session, remote.as_deref())?;
             face.answer(&report)
         }
     }
@@ -215,39 +201,6 @@ impl Answer for CheckpointDeleteReport {
         let op = self.op.as_ref();
         lines.extend(op.map(|op| format!("to undo: git colony undo   ({op})")));
         lines
-    }
-}
-
-impl Answer for MoveReport {
-    fn message(&self) -> String {
-        let verb = if self.dry_run { "would move" } else { "moved" };
-        let here = format!("{verb} {}", text::count(self.moved.len(), "checkpoint"));
-        let Some(remote) = &self.remote else {
-            return format!("{here} out of the tags of git");
-        };
-        let there = self.remote_refs.iter().filter(|one| one.moved).count();
-        format!("{here} out of the tags of git, and {there} on '{remote}'")
-    }
-
-    fn body(&self, _now: &Moment) -> Vec<String> {
-        let moved = self.moved.iter().map(|one| format!("  {}  {}", one.checkpoint_id, one.label));
-        let left =
-            self.left.iter().map(|left| format!("stays: {} ({})", left.checkpoint_id, left.reason));
-        let mut lines: Vec<String> = moved.chain(left).collect();
-        for one in &self.remote_refs {
-            let reason = one.reason.as_ref();
-            lines.extend(
-                reason.map(|why| format!("stays on the remote: {} ({why})", one.checkpoint_id)),
-            );
-        }
-        let op = self.op.as_ref();
-        lines.extend(op.map(|op| format!("to undo: git colony undo   ({op})")));
-        lines
-    }
-
-    fn outcome(&self) -> Outcome {
-        let stays = !self.left.is_empty() || self.remote_refs.iter().any(|one| !one.moved);
-        if stays { Outcome::No } else { Outcome::Yes }
     }
 }
 

@@ -149,7 +149,6 @@ const REPORTS: &[(&str, Make)] = &[
     ("checkpoint", answer::<CheckpointReport>),
     ("checkpoints", answer::<checkpoints::ListReport>),
     ("checkpoints delete", answer::<crate::flow::checkpoint_deletion::CheckpointDeleteReport>),
-    ("checkpoints move-tags", answer::<crate::flow::checkpoint_deletion::MoveReport>),
     ("checkpoints show", answer::<checkpoints::ShowReport>),
     ("cherry-pick", answer::<PickReport>),
     ("cherry-pick --abort", answer::<UndoReport>),

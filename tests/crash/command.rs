@@ -51,8 +51,6 @@ pub(crate) enum Scene {
     Ingested,
     /// A checkpoint was made, and then git packed all refs.
     Packed,
-    /// Checkpoints were made, and are tags of git, as earlier versions left them.
-    Tagged,
     /// Then that was undone.
     Undone,
     /// All of it was kept, and then plain git switched to a branch with other files.
@@ -355,13 +353,6 @@ pub(crate) const CHECKPOINTS_DELETE: ChangingCommand = ChangingCommand {
     ..CHECKPOINT
 };
 
-pub(crate) const MOVE_TAGS: ChangingCommand = ChangingCommand {
-    name: "checkpoints move-tags",
-    args: &["checkpoints", "move-tags"],
-    scene: Scene::Tagged,
-    ..CHECKPOINT
-};
-
 pub(crate) const FORKS_DELETE: ChangingCommand = ChangingCommand {
     name: "forks delete --force",
     args: &["forks", "delete", "other", "--force"],
@@ -498,15 +489,6 @@ impl Scene {
         }
         if self == Scene::Packed {
             repository.git(&["pack-refs", "--all"]);
-        }
-        if self == Scene::Tagged {
-            let format = "--format=%(refname) %(objectname)";
-            let listed = repository.git(&["for-each-ref", format, "refs/colony/checkpoints"]);
-            for (name, id) in listed.lines().filter_map(|line| line.split_once(' ')) {
-                let tag = name.replacen("refs/colony/checkpoints/", "checkpoint/", 1);
-                repository.git(&["tag", &tag, id]);
-                repository.git(&["update-ref", "-d", name]);
-            }
         }
         if self == Scene::Switched {
             repository.git(&["branch", "elsewhere", "HEAD~1"]);

@@ -20,7 +20,7 @@ pub enum Kind {
     ForkRecord,
     /// A named checkpoint: it never changes.
     Checkpoint,
-    /// The git tag of a checkpoint: the same, at the former place of checkpoints.
+    /// The git tag of a checkpoint: the same object.
     CheckpointTag,
     /// The mappings of the default branch: each scope is merged by itself.
     Scopes,

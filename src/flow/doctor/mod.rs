@@ -77,7 +77,6 @@ fn beside_git(session: &Session, depth: Depth) -> Result<Vec<Check>> {
     checks.extend(setup::settings(session));
     checks.extend(setup::hook_checks(session)?);
     checks.extend(storage::refs(session)?);
-    checks.extend(storage::checkpoint_tags(session)?);
     checks.push(storage::disk(session)?);
     if depth == Depth::Deep {
         checks.push(storage::objects(session)?);

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::Check;
-use crate::design::checkpoint::checkpoint_refs;
 use crate::design::checkpoint::retention::{self, Scope};
 use crate::git::refs::damaged_refs::DamagedRef;
 use crate::model::{Result, text};
@@ -121,26 +120,4 @@ pub(super) fn operations(session: &Session) -> Result<Check> {
             "git fsck --strict",
         ),
     })
-}
-
-/// Finds checkpoints that earlier versions made as git tags.
-pub(super) fn checkpoint_tags(session: &Session) -> Result<Option<Check>> {
-    if session.settings.checkpoint_git_tags {
-        return Ok(None);
-    }
-    let count = checkpoint_refs::plan_moves(session)?.moved.len();
-    let told = || {
-        let (noun, are) = match count {
-            1 => ("checkpoint", "is a tag"),
-            _ => ("checkpoints", "are tags"),
-        };
-        Check::ill(
-            "checkpoint-tags",
-            format!(
-                "{count} {noun} from an earlier version {are} of git, which 'git describe' sees"
-            ),
-            "git colony checkpoints move-tags",
-        )
-    };
-    Ok((count > 0).then(told))
 }

@@ -57,7 +57,7 @@ pub(super) fn steps(session: &Session, look: &Look, wish: Wish<'_>) -> Result<Ve
                 steps.extend(keyed_step(repo, &name, &sides, way)?);
                 continue;
             }
-            Some(Kind::CheckpointTag) if is_moved(session, look, &name) => SyncVerdict::Nothing,
+            Some(Kind::CheckpointTag) if is_unwanted(session, look, &name) => SyncVerdict::Nothing,
             Some(Kind::Checkpoint | Kind::CheckpointTag) => verdict::decide_checkpoint(&sides),
             Some(Kind::Migrations) => verdict::decide_shared(&sides, standing(repo, &sides)),
             _ => {
@@ -90,14 +90,14 @@ pub(super) fn waiting(steps: &[Step]) -> Vec<(RefName, bool)> {
     waiting.collect()
 }
 
-/// Returns `true` if the git tag of a checkpoint was replaced by the checkpoint's own ref, here or
-/// on the remote: then no sync creates it again.
-fn is_moved(session: &Session, look: &Look, tag: &RefName) -> bool {
+/// Returns `true` if the git tag of a checkpoint is not wanted beside the checkpoint's own ref, here
+/// or on the remote: then no sync creates it.
+fn is_unwanted(session: &Session, look: &Look, tag: &RefName) -> bool {
     let Some(name) = ref_names::parse_checkpoint(tag) else {
         return false;
     };
-    let moved = look.sides(&ref_names::checkpoint(&name));
-    let is_known = moved.ours.or(moved.theirs).or(moved.base).is_some();
+    let own = look.sides(&ref_names::checkpoint(&name));
+    let is_known = own.ours.or(own.theirs).or(own.base).is_some();
     is_known && !session.settings.checkpoint_git_tags
 }
 

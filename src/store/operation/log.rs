@@ -177,7 +177,6 @@ impl Log {
                 | Kind::Hydrate
                 | Kind::Fork
                 | Kind::CheckpointDelete
-                | Kind::MoveTags
                 | Kind::ForkDelete
                 | Kind::Merge
                 | Kind::CherryPick

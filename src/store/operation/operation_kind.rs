@@ -13,8 +13,6 @@ pub enum Kind {
     Tag,
     /// Deletes checkpoints.
     CheckpointDelete,
-    /// Moves checkpoints from git's tags to refs of ours.
-    MoveTags,
     /// Restores a checkpoint.
     Restore,
     /// Sets a repository up.
@@ -74,7 +72,6 @@ impl Kind {
             Kind::Checkpoint => "checkpoint",
             Kind::Tag => "tag",
             Kind::CheckpointDelete => "checkpoint-delete",
-            Kind::MoveTags => "move-tags",
             Kind::Restore => "restore",
             Kind::Init => "init",
             Kind::Hydrate => "hydrate",

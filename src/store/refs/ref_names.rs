@@ -6,7 +6,7 @@ use crate::model::id::{OperationId, WorktreeKey};
 /// Named checkpoints, as annotated tag objects. Not below `refs/tags/`: there they would change `git
 /// describe`, fill `git tag` and trigger the tag hooks of servers.
 pub const CHECKPOINTS: &str = "refs/colony/checkpoints/";
-/// The former place of named checkpoints; they are here as well if `colony.checkpoint.gitTags` is set.
+/// Named checkpoints are here as well if `colony.checkpoint.gitTags` is set, as tags of git.
 pub const CHECKPOINT_TAGS: &str = "refs/tags/checkpoint/";
 /// Both, the preferred one first.
 pub const CHECKPOINT_PLACES: [&str; 2] = [CHECKPOINTS, CHECKPOINT_TAGS];

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use crate::lfs::prune_race::with_lfs;
 use crate::support::{Sandbox, View};
 
 /// The ref of a checkpoint that was just made.
@@ -163,62 +162,6 @@ fn large_files_go_with_the_last_checkpoint_and_operation() {
     assert_eq!(held(), 1);
 }
 
-/// Makes the checkpoints of a repository what they were in earlier versions: tags.
-fn as_tags(sandbox: &Sandbox) -> Vec<String> {
-    let names = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/colony/checkpoints"]);
-    let ids = names.lines().map(|name| {
-        let id = name.replacen("refs/colony/checkpoints/", "checkpoint/", 1);
-        sandbox.git(&["tag", &id, &sandbox.git(&["rev-parse", name])]);
-        sandbox.git(&["update-ref", "-d", name]);
-        id
-    });
-    ids.collect()
-}
-
-#[test]
-fn tags_from_before_are_moved_in_one_step_and_back() {
-    let sandbox = Sandbox::new();
-    for (text, label) in [("two\n", "one"), ("three\n", "two")] {
-        sandbox.write("a.txt", text);
-        sandbox.colony(&["checkpoint", "-m", label]);
-    }
-    let ids = as_tags(&sandbox);
-    sandbox.git(&["tag", "v1"]);
-    sandbox.git(&["tag", "checkpoint/of-a-blob", "HEAD:a.txt"]);
-    let before = sandbox.visible_state();
-    let dry = sandbox.json(&["checkpoints", "move-tags", "-n"]);
-    assert_eq!(dry["moved"].as_array().unwrap().len(), 2, "{dry:#}");
-    assert_eq!(sandbox.visible_state(), before);
-    let moved = sandbox.json(&["checkpoints", "move-tags"]);
-    assert_eq!(moved["moved"], dry["moved"], "{moved:#}");
-    assert_eq!(moved["left"][0]["reason"], "it does not name a commit", "{moved:#}");
-    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
-    let listed = sandbox.json(&["checkpoints"]);
-    let listed: Vec<_> = listed["checkpoints"].as_array().unwrap().iter().collect();
-    assert_eq!(listed[0]["checkpoint_id"], ids[0].as_str());
-    assert_eq!(listed[1]["ref"], ids[1].replacen("checkpoint/", "colony/checkpoints/", 1));
-    let again = sandbox.json(&["checkpoints", "move-tags"]);
-    assert_eq!((&again["moved"], &again["op"]), (&serde_json::json!([]), &serde_json::Value::Null));
-    sandbox.colony(&["undo"]);
-    assert_eq!(sandbox.visible_state(), before);
-    sandbox.colony(&["redo"]);
-    assert_eq!(sandbox.git(&["tag"]), "checkpoint/of-a-blob\nv1");
-    sandbox.check_invariants();
-}
-
-#[test]
-fn a_tag_whose_id_stands_for_another_object_stays() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a.txt", "two\n");
-    let name = ref_of(&sandbox.json(&["checkpoint", "-m", "one"]));
-    let id = as_tags(&sandbox).remove(0);
-    sandbox.git(&["update-ref", &name, "HEAD"]);
-    let run = sandbox.run(&["checkpoints", "move-tags"]);
-    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
-    assert!(run.stdout.contains("another object has that name"), "{}", run.stdout);
-    assert_eq!(sandbox.git(&["tag"]), id);
-}
-
 #[test]
 fn checkpoints_are_deleted_by_name_and_come_back() {
     let sandbox = Sandbox::new();
@@ -244,21 +187,16 @@ fn checkpoints_are_deleted_by_name_and_come_back() {
 }
 
 #[test]
-fn checkpoints_travel_as_our_refs_and_tags_never_come_again() {
+fn checkpoints_travel_as_our_refs_and_tags_stay_on_the_remote() {
     let two = crate::remote::sync_refs::Two::new();
     let (a, b) = (&two.a, two.b());
     a.write("a.txt", "two\n");
-    let name = ref_of(&a.json(&["checkpoint", "-m", "of a"]));
-    let id = as_tags(a).remove(0);
-    // An earlier version has published it as a tag.
-    a.git(&["push", "-q", "origin", &format!("refs/tags/{id}")]);
-    let tags = || two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/tags"]);
-    let moved = a.json(&["checkpoints", "move-tags"]);
-    assert_eq!(moved["ok"], true, "{moved:#}");
-    assert_ne!(tags(), "", "tags of the remote go only with --remote");
+    let made = a.json(&["checkpoint", "-m", "of a"]);
+    let (id, name) = (made["checkpoint_id"].as_str().unwrap(), ref_of(&made));
+    // Another checkout, with 'colony.checkpoint.gitTags', has published it as a tag as well.
+    a.git(&["push", "-q", "origin", &format!("{name}:refs/tags/{id}")]);
     a.colony(&["sync", "--push"]);
     assert_eq!(two.at_remote(&["for-each-ref", "--format=%(refname)", "refs/colony"]), name);
-    // The tag is on the remote still: it comes to nobody who has the checkpoint.
     a.git(&["fetch", "-q", "--no-tags", "origin"]);
     a.colony(&["sync"]);
     b.colony(&["sync"]);
@@ -266,16 +204,11 @@ fn checkpoints_travel_as_our_refs_and_tags_never_come_again() {
         assert_eq!(clone.git(&["tag", "--list", "checkpoint/*"]), "");
         assert_eq!(clone.json(&["checkpoints"])["count"], 1);
     }
-    let dry = a.json(&["checkpoints", "move-tags", "--remote", "origin", "-n"]);
-    assert_eq!(dry["remote_refs"][0]["moved"], true, "{dry:#}");
-    assert_ne!(tags(), "");
-    a.colony(&["checkpoints", "move-tags", "--remote", "origin"]);
-    assert_eq!(tags(), "");
-    let deleted = a.json(&["checkpoints", "delete", &id]);
+    let deleted = a.json(&["checkpoints", "delete", id]);
     assert_eq!(deleted["deleted"][0]["published"], serde_json::json!(["origin"]), "{deleted:#}");
-    // Where a plain fetch has brought the tag back, it is a checkpoint as ever.
-    a.git(&["tag", &id, &two.at_remote(&["rev-parse", &name])]);
-    assert_eq!(a.json(&["restore", &id, "-n"])["ok"], true);
+    // Where a plain fetch has brought the tag, it is a checkpoint as ever.
+    a.git(&["tag", id, &two.at_remote(&["rev-parse", &name])]);
+    assert_eq!(a.json(&["restore", id, "-n"])["ok"], true);
 }
 
 #[test]
@@ -335,38 +268,13 @@ fn a_new_agent_begins_with_the_checkpoints_of_the_team() {
 }
 
 #[test]
-fn an_earlier_version_does_not_go_on_in_a_colony_of_this_one() {
-    let sandbox = Sandbox::new();
-    sandbox.colony(&["agents", "new", "ada"]);
-    let path = ".git/colony/membership.json";
-    let record = sandbox.read(path);
-    assert!(record.contains("\"format\": 2"), "{record}");
-    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 1"));
-    sandbox.write("a.txt", "two\n");
-    sandbox.colony(&["checkpoint", "-m", "publishes"]);
-    assert_eq!(sandbox.read(path), record);
-    sandbox.write(path, record.replace("\"format\": 2", "\"format\": 3"));
-    assert_eq!(sandbox.error(&["checkpoint", "-m", "x"]), "newer-format");
-}
-
-#[test]
 fn tags_that_a_person_made_are_left_alone() {
     let sandbox = Sandbox::new();
+    sandbox.git(&["config", "colony.checkpoint.gitTags", "true"]);
     sandbox.write("a.txt", "two\n");
     sandbox.colony(&["checkpoint", "-m", "ours"]);
-    let id = as_tags(&sandbox).remove(0);
     sandbox.git(&["tag", "-am", "mine", "checkpoint/rc1"]);
     sandbox.git(&["tag", "checkpoint/light"]);
-    let doctor = sandbox.json(&["doctor"]);
-    let checks = doctor["checks"].as_array().unwrap();
-    let check = checks.iter().find(|check| check["name"] == "checkpoint-tags");
-    let detail = check.unwrap()["detail"].as_str().unwrap();
-    assert!(detail.starts_with("1 checkpoint "), "{detail}");
-    let moved = sandbox.json(&["checkpoints", "move-tags"]);
-    assert_eq!(moved["moved"][0]["checkpoint_id"], id.as_str(), "{moved:#}");
-    let why: Vec<_> = moved["left"].as_array().unwrap().iter().collect();
-    assert_eq!(why.len(), 2, "{moved:#}");
-    assert_eq!(why[0]["reason"], "git-colony did not create it");
     sandbox.colony(&["deinit", "--purge", "--force"]);
     assert_eq!(sandbox.git(&["tag"]), "checkpoint/light\ncheckpoint/rc1");
     assert_eq!(sandbox.git(&["for-each-ref", "refs/colony"]), "");
@@ -384,52 +292,4 @@ fn the_newest_of_checkpoints_within_a_second_is_named_first() {
     }
     let refused = sandbox.json(&["restore", "same"]);
     assert_eq!(refused["detail"]["candidates"], serde_json::json!(ids), "{refused:#}");
-}
-
-#[test]
-fn staged_files_of_a_checkpoint_outlast_a_prune_after_its_move() {
-    let sandbox = with_lfs();
-    sandbox.write("f.bin", "staged\n");
-    sandbox.git(&["add", "f.bin"]);
-    sandbox.write("f.bin", "edited since\n");
-    sandbox.colony(&["checkpoint", "-m", "k1", "--off-branch"]);
-    // As an earlier version left it.
-    as_tags(&sandbox);
-    fs::remove_dir_all(sandbox.path(".git/colony-kept/large-files")).unwrap();
-    fs::remove_file(sandbox.path(".git/colony/cache/held-large-files-1.json")).unwrap();
-    sandbox.git(&["rm", "-qf", "--cached", "f.bin"]);
-    sandbox.remove("f.bin");
-    sandbox.colony(&["checkpoints", "move-tags"]);
-    sandbox.git(&["lfs", "prune"]);
-    sandbox.colony(&["restore", "k1", "--force"]);
-    assert_eq!(sandbox.read("f.bin"), "edited since\n");
-    sandbox.remove("f.bin");
-    sandbox.git(&["checkout", "-q", "--", "f.bin"]);
-    assert_eq!(sandbox.read("f.bin"), "staged\n");
-}
-
-#[test]
-fn tags_are_moved_once_by_commands_that_run_at_the_same_time() {
-    let sandbox = Sandbox::new();
-    for text in ["two\n", "three\n", "four\n"] {
-        sandbox.write("a.txt", text);
-        sandbox.colony(&["checkpoint", "-m", text.trim()]);
-    }
-    as_tags(&sandbox);
-    let start = || {
-        let mut command = sandbox.program();
-        command.args(["--json", "checkpoints", "move-tags"]);
-        command.stdout(std::process::Stdio::piped()).spawn().unwrap()
-    };
-    let all: Vec<_> = (0..4).map(|_| start()).collect();
-    let mut moved = 0;
-    for one in all {
-        let output = one.wait_with_output().unwrap();
-        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(answer["ok"], true, "{answer:#}");
-        moved += answer["moved"].as_array().unwrap().len();
-    }
-    assert_eq!(moved, 3);
-    assert_eq!(sandbox.git(&["tag"]), "");
-    sandbox.check_invariants();
 }

@@ -49,7 +49,6 @@ pub(crate) const COMMANDS: &[&[&str]] = &[
     &["checkpoints"],
     &["checkpoints", "show", "kept"],
     &["checkpoints", "delete", "kept"],
-    &["checkpoints", "move-tags"],
     &["tag", "-m", "named", "HEAD"],
     &["commit", "-m", "by hand", "--all"],
     &["decide", "-m", "it is so", "a.txt"],
