@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::clones::hub::gather;
 use crate::clones::sync::travelers;
 use crate::design::migration::HeardMigration;
-use crate::git::lfs::lfs_import::{Exempt, ImportStep};
+use crate::git::lfs::lfs_import::ImportStep;
 use crate::git::remote::Remote;
 use crate::git::{Oid, RefName, Repo};
 use crate::lfs::patterns::Patterns;
@@ -237,7 +237,6 @@ impl Follows {
             include: about.patterns.clone(),
             exclude: about.exclude.clone(),
             taken: about.taken.clone(),
-            exempt: if about.exempt_ends { Exempt::Ends } else { Exempt::Stays },
         };
         abouts.map(step).collect()
     }
@@ -249,7 +248,7 @@ impl Follows {
             for (found, into) in [
                 (step.include, &mut all.include),
                 (step.exclude, &mut all.exclude),
-                (step.taken.unwrap_or_default(), &mut all.taken),
+                (step.taken, &mut all.taken),
             ] {
                 for pattern in found {
                     if !into.contains(&pattern) {

@@ -66,6 +66,5 @@ impl Begun {
 
 /// Returns `true` if a migration has begun, and has not moved any ref.
 pub(super) fn was_cut_off(repo: &Repo) -> Result<bool> {
-    // Also after an older version that wrote no note.
-    Ok(Begun::find(repo)?.is_some() || (folder(repo).exists() && !path(repo).exists()))
+    Ok(Begun::find(repo)?.is_some())
 }

@@ -2,7 +2,7 @@
 //! anything prevents it.
 
 use crate::design::migration;
-use crate::git::lfs::lfs_import::{Exempt, ImportStep, Imported};
+use crate::git::lfs::lfs_import::{ImportStep, Imported};
 use crate::git::refs::FoundRef;
 use crate::git::remote::Remote;
 use crate::git::{Oid, Repo};
@@ -42,8 +42,7 @@ impl Look {
             None => vec![ImportStep {
                 include: self.patterns.include.clone(),
                 exclude: self.patterns.exclude.clone(),
-                taken: Some(self.patterns.taken.clone()),
-                exempt: Exempt::Ends,
+                taken: self.patterns.taken.clone(),
             }],
         }
     }

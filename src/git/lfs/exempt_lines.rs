@@ -18,11 +18,6 @@ const WHY: [&str; 3] = [
     "# as modified in every clone, and the next commit would give it to git-lfs. To allow that for a file, delete",
     "# its line. 'git colony lfs migrate' gives them all to git-lfs, in all of history, and deletes the lines.",
 ];
-/// The beginnings of lines that earlier versions wrote: they are replaced like those of today.
-const WHY_EARLIER: [&str; 2] = [
-    "# as modified in every clone, and the next commit would give it to git-lfs.",
-    "# the line. 'git colony lfs migrate' gives them all to git-lfs",
-];
 const WHY_LEFT_OUT: [&str; 2] = [
     "# Patterns that are left out, since more than 100 such files match, or since git-lfs has one of the files",
     "# on another branch, or since a file is not here to be looked at, or its name is too long:",
@@ -169,8 +164,7 @@ fn take_line(line: &[u8], into: &mut ExemptLines) -> bool {
         into.left_out.push(line.to_owned());
         return true;
     }
-    let is_earlier = WHY_EARLIER.iter().any(|start| text.starts_with(start));
-    if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) || is_earlier {
+    if WHY.contains(&text) || WHY_LEFT_OUT.contains(&text) {
         return true;
     }
     let Some((file, _)) = taken_apart(line) else {
@@ -330,18 +324,5 @@ mod tests {
         let without_end = file.replace(END, "");
         let found = take_apart(without_end.as_bytes());
         assert_eq!((found.own, found.exempt), (without_end.into_bytes(), None));
-    }
-
-    #[test]
-    fn comments_of_earlier_versions_are_replaced() {
-        let block = exempt(&["x.gz"], &[]).block(b"").unwrap();
-        let block = String::from_utf8(block).unwrap();
-        let earlier = block
-            .replace("To allow that for a file, delete", "Delete the line to allow it:")
-            .replace("# its line.", "# the line.");
-        assert_ne!(earlier, block);
-        let found = take_apart(earlier.as_bytes());
-        assert_eq!(found.own, b"");
-        assert_eq!(found.exempt, Some(exempt(&["x.gz"], &[])));
     }
 }

@@ -37,20 +37,8 @@ pub struct ImportStep {
     pub include: Vec<String>,
     /// Patterns of files that it does not get although an `include` pattern matches.
     pub exclude: Vec<String>,
-    /// The attributes lines that exclude files; `None` leaves the attributes as git-lfs writes them
-    /// (older records).
-    pub taken: Option<Vec<String>>,
-    /// The treatment of git-colony's lines for files that stay in git.
-    pub exempt: Exempt,
-}
-
-/// The treatment of git-colony's lines that keep files in git.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exempt {
-    /// The lines are removed, and git-lfs gets the files.
-    Ends,
-    /// The lines stay like any other line (older records).
-    Stays,
+    /// The attributes lines that exclude files.
+    pub taken: Vec<String>,
 }
 
 /// The result of an import.
@@ -89,12 +77,8 @@ impl Repo {
         for (number, step) in import.steps.iter().enumerate() {
             let map = import.folder.join(format!("object-map-{number}"));
             let made = rewrite(world, import, step, &map)?;
-            let Some(lines) = &step.taken else {
-                maps.push(made);
-                continue;
-            };
             let repository = BareRepo::open(&import.path())?;
-            let mended = lfs_repair::mend(world, &repository, &made, lines, step.exempt)?;
+            let mended = lfs_repair::mend(world, &repository, &made, &step.taken)?;
             if number + 1 < import.steps.len() {
                 move_branches(world, &repository, (&made, &mended))?;
             }

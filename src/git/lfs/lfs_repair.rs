@@ -16,7 +16,6 @@ use crate::git::{BareRepo, Oid};
 use crate::model::{Code, Error, Result, ResultExt as _, World};
 
 use super::exempt_lines;
-use super::lfs_import::Exempt;
 
 /// The file into which git-lfs writes its patterns, as a tree entry.
 const FILES: [&[u8]; 2] = [b"100644 .gitattributes\0", b"100755 .gitattributes\0"];
@@ -28,19 +27,17 @@ const SIGNATURES: [&[u8]; 2] = [b"gpgsig ", b"gpgsig-sha256 "];
 const EXCLUDED: &[u8] = b" !text -filter -merge -diff";
 
 /// Returns the final commits for a map of rewritten ones. `lines` are the attributes lines that
-/// exclude files; `exempt` says how to treat git-colony's lines.
+/// exclude files.
 pub(in crate::git) fn mend(
     world: &World,
     repo: &BareRepo,
     map: &HashMap<Oid, Oid>,
     lines: &[String],
-    exempt: Exempt,
 ) -> Result<HashMap<Oid, Oid>> {
     let mut mender = Mender {
         repo: repo.inner(),
         map,
         lines,
-        exempt,
         attributes: HashMap::new(),
         with_exempt: HashMap::new(),
         done: HashMap::with_capacity(map.len()),
@@ -57,7 +54,6 @@ struct Mender<'a> {
     repo: &'a gix::Repository,
     map: &'a HashMap<Oid, Oid>,
     lines: &'a [String],
-    exempt: Exempt,
     /// The result for each attributes file, by its original and its rewritten version.
     attributes: HashMap<(Option<Oid>, Oid), Oid>,
     /// Whether attributes files contain git-colony's lines.
@@ -113,9 +109,6 @@ impl Mender<'_> {
     }
 
     fn mend_tree(&mut self, original: Oid, made: Oid) -> Result<Oid> {
-        if original == made && self.exempt == Exempt::Stays {
-            return Ok(made);
-        }
         let mut bytes = self.read(made, Kind::Tree)?;
         let Some((place, now)) = self.entry(&bytes)? else {
             return Ok(made);
@@ -173,7 +166,7 @@ impl Mender<'_> {
             None => Vec::new(),
         };
         let made = self.read(now, Kind::Blob)?;
-        let mended = match mended_attributes(&original, &made, self.lines, self.exempt)? {
+        let mended = match mended_attributes(&original, &made, self.lines)? {
             None => now,
             Some(bytes) if bytes == original => before.unwrap_or(now),
             Some(bytes) => self.write(Kind::Blob, &bytes)?,
@@ -256,24 +249,15 @@ impl<'a> RawCommit<'a> {
 /// Returns the attributes file to write: the original, the lines that git-lfs added for its files,
 /// and the excluding lines that are not in effect yet; without git-colony's lines. `None` if
 /// git-lfs's version is right.
-fn mended_attributes(
-    original: &[u8],
-    made: &[u8],
-    lines: &[String],
-    exempt: Exempt,
-) -> Result<Option<Vec<u8>>> {
-    let ending = (exempt == Exempt::Ends)
-        .then(|| exempt_lines::take_apart(original))
-        .filter(|parts| parts.exempt.is_some());
-    let ends = ending.is_some();
-    let kept = ending.map_or_else(|| original.to_vec(), |parts| parts.own);
+fn mended_attributes(original: &[u8], made: &[u8], lines: &[String]) -> Result<Option<Vec<u8>>> {
+    let exempt_lines::Parts { own: kept, exempt } = exempt_lines::take_apart(original);
     let mut seen = HashSet::new();
     let mut drops = false;
     for line in lines_of(original) {
         let is_comment = line.trim_ascii().is_empty() || line.starts_with(b"#");
         drops |= !seen.insert(line) && !is_comment;
     }
-    if lines.is_empty() && !drops && !ends {
+    if lines.is_empty() && !drops && exempt.is_none() {
         return Ok(None);
     }
     let added: Vec<&[u8]> =

@@ -34,16 +34,12 @@ pub struct Journal {
     /// The number of rewritten commits.
     pub commits: usize,
     /// Whether the migration set up git-lfs.
-    #[serde(default)]
     pub set_up: bool,
     /// Whether another checkout made the migration and will publish it.
-    #[serde(default)]
     pub is_followed: bool,
     /// The number of files in HEAD that moved to git-lfs.
-    #[serde(default)]
     pub files: usize,
     /// The time when the remote had all of it, RFC 3339 UTC.
-    #[serde(default)]
     pub published_at: Option<String>,
 }
 

@@ -28,7 +28,7 @@ use crate::store::lock::wait::WaitLimit;
 pub use object_map::ObjectMap;
 pub use published_migrations::{explain, published_by_desks, was_undone};
 
-/// The format this version writes and the newest it reads.
+/// The format that this version reads and writes.
 pub const FORMAT: u32 = 1;
 
 const ABOUT: &str = "migration.json";
@@ -87,14 +87,9 @@ pub struct About {
     /// The patterns of the files that moved to git-lfs.
     pub patterns: Vec<String>,
     /// The patterns of files that stayed in git although one above matches.
-    #[serde(default)]
     pub exclude: Vec<String>,
-    /// The attribute lines that say so; `None` where git-lfs alone rewrote the commits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub taken: Option<Vec<String>>,
-    /// Whether our attribute lines that kept files in git were deleted from every commit.
-    #[serde(default)]
-    pub exempt_ends: bool,
+    /// The attribute lines that say so.
+    pub taken: Vec<String>,
 }
 
 /// The data that a new migration records.
@@ -125,8 +120,7 @@ pub fn add(
         author: format!("{} <{}>", who.name, who.email),
         patterns: told.include.to_vec(),
         exclude: told.exclude.to_vec(),
-        taken: Some(told.taken.to_vec()),
-        exempt_ends: true,
+        taken: told.taken.to_vec(),
     };
     let json = pretty(&about, "cannot write the record of a migration")?;
     let parts = [(ABOUT, json), (MAP, told.map.write())];
