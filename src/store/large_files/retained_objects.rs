@@ -68,11 +68,6 @@ pub fn hold_checkpoints(session: &Session, tags: &[Oid]) -> Result<()> {
 pub fn hold_always(session: &Session, made: Option<&Path>, trees: &[Oid]) -> Result<()> {
     let repo = &session.repo;
     let pool = pool_of(repo);
-    for folder in folders(session, LARGE_OF_NAMED) {
-        // The folders of earlier versions, by checkpoint.
-        LfsObjects::in_folder(folder.clone()).link_all_into(&pool)?;
-        atomic::remove_folder(&folder)?;
-    }
     let made = made.map(large_files::all_in).into_iter().flatten();
     let sources: Vec<LfsObjects> = [LfsObjects::of(repo)].into_iter().chain(made).collect();
     let note = Cache::of(repo, HELD);
@@ -136,7 +131,7 @@ pub fn forget_unheld(session: &Session) -> Result<()> {
         .into_iter()
         .map(|found| found.name)
         .collect();
-    for folder in folders(session, LARGE) {
+    for folder in folders(session) {
         let name = |folder: &Path| folder.file_name()?.to_str().map(str::to_owned);
         let worktree = folder.ancestors().nth(2).and_then(name);
         let Some((worktree, checkpoint)) = worktree.zip(name(&folder)) else {
@@ -229,17 +224,14 @@ pub fn trees_of(repo: &Repo, tag: Oid) -> Result<Vec<Oid>> {
 /// The folder of large files of automatic checkpoints, below that of a worktree.
 const LARGE: &str = "large";
 
-/// The folder of earlier versions for named ones.
-const LARGE_OF_NAMED: &str = "large-named";
-
-/// Lists `<common dir>/colony-kept/<key>/<kind>/<checkpoint>`.
-fn folders(session: &Session, kind: &str) -> Vec<PathBuf> {
+/// Lists `<common dir>/colony-kept/<key>/large/<checkpoint>`.
+fn folders(session: &Session) -> Vec<PathBuf> {
     let below = |folder: PathBuf| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         entries.map(|entry| entry.path())
     };
     below(Places::kept_in(session.repo.common_dir()))
-        .flat_map(|worktree| below(worktree.join(kind)))
+        .flat_map(|worktree| below(worktree.join(LARGE)))
         .collect()
 }
 
@@ -277,11 +269,7 @@ pub fn link_one(session: &Session, pointer: &Pointer) -> Result<bool> {
 
 /// Returns the places where large files of this repository are kept.
 fn sources(session: &Session) -> Vec<LfsObjects> {
-    let kept = [LARGE, LARGE_OF_NAMED]
-        .map(|kind| folders(session, kind))
-        .into_iter()
-        .flatten()
-        .chain([pool_of(&session.repo)]);
+    let kept = folders(session).into_iter().chain([pool_of(&session.repo)]);
     kept.map(LfsObjects::in_folder).collect()
 }
 
