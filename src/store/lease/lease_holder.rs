@@ -20,23 +20,18 @@ pub(in crate::store) const IDLE_SECONDS: i64 = 15 * 60;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HeldBy {
     /// The value of `COLONY_SESSION`, where it names the holder.
-    #[serde(default)]
     pub session: Option<String>,
     /// The terminal, relative to `/dev`.
-    #[serde(default)]
     pub terminal: Option<String>,
     /// The process that leads the terminal, or without one the session; never process 1.
-    #[serde(default)]
     pub pid: Option<u32>,
     /// The name of its program, as the system shortens it.
-    #[serde(default)]
     pub command: Option<String>,
     /// The time it took the lease, RFC 3339 UTC.
     pub since: String,
 }
 
-/// The record of a holder. Without a session, `pid` and `command` are as in versions that knew only
-/// processes; those ignore a record without them.
+/// The record of a holder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::store) struct Holder {
     #[serde(flatten)]
@@ -132,14 +127,9 @@ impl Holder {
     }
 
     /// Returns the pid and start time of its process, if they belong to this system. A pid of another system,
-    /// or from before a reboot, means nothing here. Process 1 is not recorded; a record of an older version
-    /// with it counts as no process.
+    /// or from before a reboot, means nothing here. Process 1 is recorded by its terminal only.
     fn process(&self) -> Option<(u32, u64)> {
-        let pid = match self.who.pid {
-            Some(1) => None,
-            Some(pid) => Some(pid),
-            None => self.who.terminal.as_ref().map(|_| 1),
-        };
+        let pid = self.who.pid.or_else(|| self.who.terminal.as_ref().map(|_| 1));
         pid.zip(self.started).filter(|_| self.system == processes::system())
     }
 

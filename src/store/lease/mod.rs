@@ -54,7 +54,6 @@ pub struct Takeover {
 struct Lease {
     format: u32,
     holder: Option<Holder>,
-    #[serde(default)]
     takeovers: Vec<Takeover>,
 }
 

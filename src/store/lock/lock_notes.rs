@@ -157,10 +157,8 @@ struct Noted {
     /// lock.
     changed: Option<(i64, i64)>,
     /// The content that git writes: an object id, `ref: ` and a branch, or the beginning of packed refs.
-    #[serde(default)]
     planned: Option<String>,
     /// `true` for a folder of refs, in which git may take any lock.
-    #[serde(default)]
     is_folder: bool,
 }
 

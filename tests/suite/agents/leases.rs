@@ -248,23 +248,6 @@ fn the_number_of_a_process_alone_names_nobody() {
         assert_eq!(second.work(&clone, key)["ok"], true);
         change_lease(&clone, "started", Value::from(1));
     }
-    // One of an older version says no more than that, and counts.
-    assert_eq!(first.work(&clone, "older\n")["ok"], true);
-    let mut lease = lease_of(&clone);
-    let holder = lease["holder"].as_object_mut().unwrap();
-    assert_eq!(holder.remove("session"), Some(Value::Null));
-    assert_eq!(holder.remove("terminal"), Some(Value::Null));
-    write_lease(&clone, &lease);
-    assert_eq!(second.work(&clone, "meanwhile\n")["code"], "agent-busy");
-    assert_eq!(first.work(&clone, "still\n")["ok"], true);
-    // Nor does the first process of all stand for anybody.
-    let first_of_all = fs::read_to_string("/proc/1/stat").unwrap();
-    let (_, after) = first_of_all.rsplit_once(')').unwrap();
-    let started: u64 = after.split_whitespace().nth(19).unwrap().parse().unwrap();
-    change_lease(&clone, "pid", Value::from(1));
-    change_lease(&clone, "started", Value::from(started));
-    assert_eq!(desk.json(&["agents"])["agents"][0]["held_by"], Value::Null);
-    assert_eq!(second.work(&clone, "free\n")["ok"], true);
     // A record that cannot be read, or is not ours to read, stops nobody either.
     for record in ["", "{\"format\": 2, \"holder\": 7}", "[]"] {
         fs::write(clone.join(".git/colony/lease.json"), record).unwrap();
