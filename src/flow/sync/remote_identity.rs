@@ -9,11 +9,10 @@ use crate::model::Result;
 use crate::store::files::atomic;
 use crate::store::{Session, key};
 
-/// Returns `true` if the notes about a remote belong to its current URL. Notes without a URL, from
-/// older versions, count as current.
+/// Returns `true` if the notes about a remote belong to its current URL.
 pub(super) fn is_known(session: &Session, remote: &Remote<'_>) -> bool {
     let noted = plain_file::read(path(session, remote));
-    noted.map_or(true, |url| url == remote.fetch_url().into_bytes())
+    noted.is_ok_and(|url| url == remote.fetch_url().into_bytes())
 }
 
 /// Records the URL, without credentials.
