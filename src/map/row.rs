@@ -32,46 +32,33 @@ pub struct SourceRow {
     #[serde(rename = "type")]
     pub kind: SourceKind,
     /// Another repository, without credentials.
-    #[serde(default)]
     pub origin_url: Option<String>,
     /// A submodule, by its path.
-    #[serde(default)]
     pub submodule: Option<RepoPath>,
     /// The branch.
-    #[serde(default)]
     pub branch: Option<String>,
     /// The commit; `HEAD` is the tip of the branch.
-    #[serde(default)]
     pub commit: Option<String>,
     /// The directory of the source; empty for the root.
-    #[serde(default)]
     pub start_dir: Option<RepoPath>,
     /// The included files; an empty list includes none.
-    #[serde(default)]
     pub include_globs: Option<Vec<String>>,
     /// The excluded files.
-    #[serde(default)]
     pub exclude_globs: Option<Vec<String>>,
     /// The treatment of binary files.
-    #[serde(default)]
     pub binary_policy: Option<BinaryPolicy>,
     /// Whether it stays at the commit of its first mapping.
-    #[serde(default, rename = "static")]
+    #[serde(rename = "static")]
     pub is_static: Option<bool>,
     /// The target size of a chunk of prose, in tokens.
-    #[serde(default)]
     pub chunk_target_tokens: Option<u32>,
     /// The overlap of two chunks, in tokens.
-    #[serde(default)]
     pub chunk_overlap_tokens: Option<u32>,
     /// The maximum number of records of a page.
-    #[serde(default)]
     pub flush_threshold: Option<u32>,
     /// The maximum number of tokens of a page.
-    #[serde(default)]
     pub flush_token_budget: Option<u32>,
     /// Whether its pages are never evicted.
-    #[serde(default)]
     pub pinned: Option<bool>,
     /// The reason why this row cannot be mapped; other rows can.
     #[serde(default, skip_serializing_if = "Option::is_none", skip_deserializing)]

@@ -19,11 +19,8 @@ use crate::store::key;
 use super::resolved::ResolvedRow;
 use super::row::{SourceKind, SourceRow};
 
-/// The newest format that this version reads and writes.
-pub const FORMAT: u32 = 2;
-
-/// The format of a record without a custom type: versions that know no other one read it.
-const PLAIN_FORMAT: u32 = 1;
+/// The format that this version reads and writes.
+pub const FORMAT: u32 = 1;
 
 /// The reason for a record in a newer format.
 const NEWER: &str = "it was written by a newer git-colony";
@@ -93,7 +90,6 @@ pub struct ScopeRecord {
     /// The revision that it follows.
     pub wanted: WantedRevision,
     /// The commit at which it stays, if its row is static.
-    #[serde(default)]
     pub frozen: Option<Oid>,
     /// Whether it shows the files of the working tree: such a record is never synced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -143,10 +139,7 @@ impl ScopeRecord {
     pub fn of(row: &SourceRow, resolved: &ResolvedRow, now: &str) -> ScopeRecord {
         let commit = row.commit.clone();
         ScopeRecord {
-            format: match row.kind {
-                SourceKind::Custom(_) => FORMAT,
-                SourceKind::GitRepo | SourceKind::Literature => PLAIN_FORMAT,
-            },
+            format: FORMAT,
             scope_id: resolved.scope_id.clone(),
             row: row.clone(),
             config: ScopeConfig {

@@ -16,8 +16,7 @@ use super::key;
 use super::record_format;
 use super::refs::ref_names;
 
-/// The format this version writes and the newest it reads. Since 2, checkpoints are below
-/// `refs/colony/checkpoints/`; a version that does not know them would withdraw the published ones.
+/// The format that this version reads and writes.
 pub const FORMAT: u32 = 2;
 
 /// The role of a repository in its colony.
@@ -136,15 +135,6 @@ impl Membership {
             .or_code(Code::Io, || "cannot write the record of a clone")?;
         json.push(b'\n');
         atomic::write_durably(&path, &json)
-    }
-
-    /// Writes a record of an earlier version in the current format, so that the earlier version stops here.
-    pub fn update_format(&self, common_dir: &Path) -> Result<()> {
-        if self.format == FORMAT {
-            return Ok(());
-        }
-        let renewed = Membership { format: FORMAT, ..self.clone() };
-        renewed.write(common_dir)
     }
 
     /// Returns the prefix of the refs that this repository publishes in the hub.

@@ -41,7 +41,6 @@ pub fn publish_as(world: &World, repo: &Repo, member: &Membership) -> Result<usi
         return Ok(0);
     }
     let hub = Hub::open(&member.hub)?;
-    member.update_format(repo.common_dir())?;
     let below = member.published_below();
     lost_race::retried(|| {
         let changes = changes(repo, member, &hub, &below)?;
@@ -128,7 +127,7 @@ pub(in crate::clones) fn leave_to_team(
     Ok(())
 }
 
-/// A checkpoint is published below this prefix, as the tag that earlier versions know.
+/// A checkpoint is published below this prefix, beside the tags.
 const CHECKPOINTS: &str = "tags/checkpoint/";
 
 /// Returns the checkpoints of the remote and of the users' checkouts, by `<time>-<8 hex>`.

@@ -54,7 +54,6 @@ struct LeavingNote {
     /// Whether work that no checkpoint keeps may be deleted.
     lets_go: bool,
     /// Whether all of it was kept, so that some of it may be deleted.
-    #[serde(default)]
     is_kept: bool,
 }
 

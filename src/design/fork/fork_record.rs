@@ -14,7 +14,7 @@ use crate::model::{Code, RepoPath, Result, ResultExt as _};
 use crate::store::record_format;
 use crate::store::refs::{ref_names, superseded};
 
-/// The format that this version writes, and the newest one that it reads.
+/// The format that this version reads and writes.
 pub const FORMAT: u32 = 1;
 
 /// The file of a record.

@@ -14,7 +14,7 @@ use crate::store::record_format;
 use super::operation_kind::Kind;
 use super::state_files::{self, StateFile};
 
-/// The format this version writes and the newest it reads.
+/// The format that this version reads and writes.
 pub const FORMAT: u32 = 1;
 
 /// HEAD, recorded for a later comparison.
@@ -181,7 +181,6 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_progress: Option<String>,
     /// The length of HEAD's reflog before.
-    #[serde(default)]
     pub reflog_bytes: u64,
     /// Facts about a change that plain git made.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -364,8 +364,10 @@ fn a_clone_with_a_damaged_record_is_listed_and_keeps_its_hub() {
     assert!(!bob.path("").exists());
     let whole = fs::read(&record).unwrap();
     let newer = String::from_utf8(whole.clone()).unwrap();
+    let older = newer.replace("\"format\": 2", "\"format\": 1");
     let newer = newer.replace("\"format\": 2", "\"format\": 99");
-    for (content, code) in [("{", "repository-broken"), (&newer, "newer-format")] {
+    let broken = "repository-broken";
+    for (content, code) in [("{", broken), (&older, broken), (&newer, "newer-format")] {
         fs::write(&record, content).unwrap();
         for args in [&["agents"][..], &["clones"], &["fleet"]] {
             let found = desk.json(args);
