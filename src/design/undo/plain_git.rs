@@ -78,8 +78,8 @@ pub fn record(session: &Session, hook: GitHook) -> Option<OperationId> {
 /// Finds an unrecorded change that stops an undo, or a redo.
 ///
 /// Usually that is any change since the newest operation. For an undo it is also a change since the
-/// step that it would undo: commits added to a branch while HEAD was elsewhere, or a gap in a log
-/// of an older version. A redo is not affected by those, and a step that is undone alone by none.
+/// step that it would undo: commits added to a branch while HEAD was elsewhere. A redo is not affected
+/// by those, and a step that is undone alone by none.
 pub(in crate::design) fn unrecorded<'a>(
     session: &Session,
     log: &'a Log,

@@ -61,7 +61,7 @@ fn a_file_that_cannot_be_mapped_is_told_each_time_with_exit_1() {
 }
 
 #[test]
-fn an_older_page_table_is_rebuilt_and_reports_what_it_lacked() {
+fn a_page_table_without_a_column_is_rebuilt_and_reports_it() {
     let sandbox = Sandbox::new();
     write_map(&sandbox, LITERATURE);
     sandbox.write("lit/bad.pdf", "no pdf at all");
