@@ -17,16 +17,10 @@ FISHDIR ?= $(DATADIR)/fish/vendor_conf.d
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
 PROGRAM ?= $(TARGET)/dist/git-colony
 
-# The functions of short commands are side by side, so that a start touches fewer pages.
-HOST := $(shell rustc --print host-tuple 2>/dev/null)
-ORDER := $(if $(findstring -linux-gnu,$(HOST)),--config 'target.$(HOST).rustflags = ["-Csymbol-mangling-version=v0"]' \
-    --config 'target.$(HOST).linker = "$(CURDIR)/link/in-order"')
-BUILD := cargo build --profile dist --locked --bin git-colony $(ORDER)
-
-.PHONY: build built install install-data uninstall record
+.PHONY: build built install install-data uninstall
 
 build:
-	$(BUILD)
+	cargo build --profile dist --locked --bin git-colony
 
 built:
 	@test -x '$(PROGRAM)' || { echo "there is no $(PROGRAM): run 'make' first" >&2; exit 1; }
@@ -46,9 +40,3 @@ uninstall:
 	rm -f '$(DESTDIR)$(BINDIR)/git-colony'
 	rm -f '$(DESTDIR)$(MANDIR)'/man1/git-colony.1 '$(DESTDIR)$(MANDIR)'/man1/git-colony-*.1
 	rm -f '$(DESTDIR)$(BASHDIR)/git-colony' '$(DESTDIR)$(ZSHDIR)/_git-colony' '$(DESTDIR)$(FISHDIR)/git-colony.fish'
-
-# Renews link/start.txt; takes as long as a build.
-record:
-	$(BUILD) --target-dir '$(TARGET)/record' --config 'profile.dist.package.git-colony.strip = "none"'
-	link/record '$(TARGET)/record/dist/git-colony' >link/start.new
-	mv link/start.new link/start.txt

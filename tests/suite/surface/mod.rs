@@ -8,7 +8,6 @@ mod documents;
 mod examples;
 mod faces;
 mod habits;
-mod link_order;
 mod manual;
 mod newcomer;
 mod newcomer_hints;
