@@ -15,12 +15,12 @@ BASHDIR ?= $(DATADIR)/bash-completion/completions
 ZSHDIR ?= $(DATADIR)/zsh/site-functions
 FISHDIR ?= $(DATADIR)/fish/vendor_conf.d
 TARGET ?= $(or $(CARGO_TARGET_DIR),target)
-PROGRAM ?= $(TARGET)/dist/git-colony
+PROGRAM ?= $(TARGET)/release/git-colony
 
 .PHONY: build built install install-data uninstall
 
 build:
-	cargo build --profile dist --locked --bin git-colony
+	cargo build --release --locked --bin git-colony
 
 built:
 	@test -x '$(PROGRAM)' || { echo "there is no $(PROGRAM): run 'make' first" >&2; exit 1; }
