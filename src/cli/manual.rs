@@ -25,7 +25,7 @@ pub fn pages() -> Vec<Page> {
     let visible = cli.get_subcommands().filter(|command| !command.is_hide_set());
     pages.extend(visible.map(|command| Page {
         file: format!("git-colony-{}.1", command.get_name()),
-        text: page(&cli, command),
+        text: page(command),
     }));
     pages
 }
@@ -151,7 +151,7 @@ fn overview(cli: &clap::Command) -> String {
     roff.into_text()
 }
 
-fn page(cli: &clap::Command, command: &clap::Command) -> String {
+fn page(command: &clap::Command) -> String {
     let name = format!("git-colony-{}", command.get_name());
     let mut roff = Roff::new(&name.to_uppercase());
     roff.section("NAME");
@@ -189,15 +189,7 @@ fn page(cli: &clap::Command, command: &clap::Command) -> String {
     roff.section("ENVIRONMENT AND FILES");
     roff.paragraphs(["git-colony(1) lists the variables, the settings, and where data is stored."]);
     roff.section("SEE ALSO");
-    let commands = help::commands(cli);
-    let group = commands.iter().find(|told| told.name == command.get_name()).map(|told| told.group);
-    let beside = commands
-        .iter()
-        .filter(|told| Some(told.group) == group)
-        .filter(|told| told.name != command.get_name());
-    let mut references = vec!["git-colony".to_owned()];
-    references.extend(beside.map(|told| format!("git-colony-{}", told.name)));
-    roff.references(&references.iter().map(String::as_str).collect::<Vec<_>>());
+    roff.references(&["git-colony"]);
     roff.into_text()
 }
 
