@@ -1,5 +1,6 @@
 //! The tables of the documents that are made from what the program knows: settings and error codes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::model::Code;
@@ -26,6 +27,19 @@ impl Table {
         Some(format!("{before}{BEGIN}\n{}\n{END}{after}", self.text))
     }
 }
+
+/// The codes that the tests have met, by command: a line for each pair. CONTRIBUTING.md says how to renew it.
+const ANSWERED: &str = include_str!("../../tests/fixtures/answered-codes.txt");
+
+/// The codes of the ground that every command stands on; they are listed once.
+const OF_ANY_COMMAND: [Code; 6] = [
+    Code::Interrupted,
+    Code::InvalidValue,
+    Code::Io,
+    Code::NotARepository,
+    Code::RepositoryBroken,
+    Code::Usage,
+];
 
 /// Returns all tables.
 pub fn tables() -> [Table; 2] {
@@ -77,6 +91,30 @@ fn errors() -> String {
         // The text is a doc comment, in which a bar does not end a cell.
         let meaning = code.explanation().replace('|', "\\|");
         writeln!(text, "| `{}` | {meaning} |", code.as_str()).ok();
+    }
+    text.push_str(&answers());
+    text
+}
+
+/// Returns which codes each command answers with, beside those of any command.
+fn answers() -> String {
+    let of_any: Vec<_> = OF_ANY_COMMAND.iter().map(|code| code.as_str()).collect();
+    let mut by_command = BTreeMap::<&str, BTreeSet<&str>>::new();
+    for (command, code) in ANSWERED.lines().filter_map(|line| line.split_once(' ')) {
+        if !of_any.contains(&code) {
+            by_command.entry(command).or_default().insert(code);
+        }
+    }
+    let quoted = |codes: &mut dyn Iterator<Item = &str>| {
+        codes.map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!(
+        "\n## By command\n\nAny command can answer {}. Beside these, the tests have met:\n\n\
+         | Command | Codes |\n|---|---|\n",
+        quoted(&mut of_any.iter().copied())
+    );
+    for (command, codes) in by_command {
+        writeln!(text, "| `{command}` | {} |", quoted(&mut codes.into_iter())).ok();
     }
     text
 }

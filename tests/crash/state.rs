@@ -22,13 +22,16 @@ impl State {
     pub(crate) fn of(repository: &Repository) -> State {
         let git = |args: &[&str]| repository.git(args);
         let mut facts = BTreeMap::from([
-            ("HEAD".to_owned(), git(&["symbolic-ref", "HEAD"])),
+            ("HEAD".to_owned(), read(&repository.root.join(".git/HEAD"))),
             ("index".to_owned(), git(&["ls-files", "--stage", "-v"])),
             // Differs where the index claims to know a file and is wrong.
             ("status".to_owned(), git(STATUS)),
         ]);
-        add_refs(&git(REFS), &mut facts);
-        if let Ok(files) = repository.try_git(&["ls-tree", "-r", "--name-only", SHARED_SCOPES]) {
+        let refs = git(REFS);
+        add_refs(&refs, &mut facts);
+        // A process is a tenth of what a moment takes: none is started for what is known to be missing.
+        if refs.lines().any(|line| line.split('\t').next() == Some(SHARED_SCOPES)) {
+            let files = git(&["ls-tree", "-r", "--name-only", SHARED_SCOPES]);
             facts.insert("scopes".to_owned(), files);
         }
         add_progress(repository, &mut facts);

@@ -127,9 +127,9 @@ fn who_meets_a_holder_waits_until_it_ends() {
             assert!(!run.is_finished(), "{path}");
             // One ends its work, the next is killed.
             if number % 2 == 0 {
-                holder.release()
+                holder.release();
             } else {
-                holder.signal(Signal::KILL)
+                holder.signal(Signal::KILL);
             }
             run.join().unwrap()
         });

@@ -1,5 +1,6 @@
 //! A sandbox: a temporary directory with a repository, a hermetic environment, a clock that ticks.
 
+mod answered_codes;
 #[path = "../../support/durations.rs"]
 mod durations;
 pub(crate) mod fixture;

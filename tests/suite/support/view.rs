@@ -15,6 +15,7 @@ use git_colony::env::{Env, Terminal};
 use git_colony::testing::{Changes, Interrupt, Plane, Progress, UserConfiguration, Warned, World};
 use serde_json::Value;
 
+use super::answered_codes;
 use super::state::Answers;
 
 /// The program under test: the real one, as cargo built it for these tests.
@@ -336,8 +337,11 @@ impl View {
             handle_signals: None,
         };
         let words = [OsString::from("git-colony")].into_iter().chain(args);
-        let exit = git_colony::run(words, &mut env);
-        Run { code: exit.0, stdout: stdout.text(), stderr: stderr.text() }
+        let words: Vec<_> = words.collect();
+        let exit = git_colony::run(words.iter().cloned(), &mut env);
+        let run = Run { code: exit.0, stdout: stdout.text(), stderr: stderr.text() };
+        answered_codes::note(&words, &run.stdout);
+        run
     }
 
     /// Lets years pass before the next command.
