@@ -8,6 +8,7 @@ pub(crate) mod git_server;
 pub(crate) mod lfs_server;
 mod state;
 mod view;
+mod waiting;
 
 use std::fs;
 use std::io::Write as _;
@@ -16,6 +17,7 @@ use std::ops::Deref;
 use fixture::Fixture;
 pub(crate) use state::{LIST_NEW_OBJECTS, State, wait_for_locks, worktree_of};
 pub(crate) use view::{Captured, Run, View, program_path};
+pub(crate) use waiting::{HANG_TIMEOUT, end_of, first_line};
 
 /// A repository in a temporary directory, and everything that acts on it: a [`View`] of its worktree.
 pub(crate) struct Sandbox {
