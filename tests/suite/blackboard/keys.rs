@@ -236,7 +236,7 @@ fn puts_at_once_lose_nothing() {
     let roots = [sandbox.root.clone(), other];
     let put = |number: usize| {
         let key = format!("k{number}");
-        let args = ["--timeout", "60", "blackboard", "put", "plan", &key, "v"];
+        let args = ["--timeout", "600", "blackboard", "put", "plan", &key, "v"];
         process(&sandbox, &roots[number % 2], &args)
     };
     let started: Vec<_> = (0..16).map(put).collect();

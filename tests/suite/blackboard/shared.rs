@@ -588,7 +588,7 @@ fn clones_that_write_at_once_lose_nothing() {
             scope.spawn(move || {
                 for round in 0..5 {
                     let key = format!("k{number}-{round}");
-                    let args = ["--timeout", "60", "blackboard", "put", "plan", &key, "v"];
+                    let args = ["--timeout", "600", "blackboard", "put", "plan", &key, "v"];
                     let done = view.program().args(args).output().unwrap();
                     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
                 }

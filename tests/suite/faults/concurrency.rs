@@ -9,7 +9,7 @@ use crate::support::{LIST_NEW_OBJECTS, Sandbox, View};
 fn start(sandbox: &Sandbox, args: &[&str]) -> Child {
     sandbox
         .program()
-        .args(["--timeout", "60"])
+        .args(["--timeout", "600"])
         .args(args)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -89,7 +89,7 @@ impl Agent {
     fn insist(&self, args: &[&str]) {
         const ENOUGH: usize = 500;
         for _ in 0..ENOUGH {
-            let answer = self.view.json_apart(&[&["--timeout", "60"], args].concat());
+            let answer = self.view.json_apart(&[&["--timeout", "600"], args].concat());
             if answer["ok"] == true {
                 return;
             }

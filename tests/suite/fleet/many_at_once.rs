@@ -12,7 +12,7 @@ const AT_ONCE: usize = 16;
 
 fn start(desk: &Sandbox, args: &[String]) -> Child {
     desk.program()
-        .args(["--timeout", "120"])
+        .args(["--timeout", "600"])
         .args(args)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -22,7 +22,7 @@ fn colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
 /// Runs the real program and returns its answer.
 fn try_colony(desk: &Sandbox, directory: &Path, args: &[&str]) -> Value {
     let mut command = desk.at(directory.to_owned()).program();
-    command.arg("--json").args(args);
+    command.args(["--json", "--timeout", "600"]).args(args);
     // The clock of the tests stands still; that of real processes does not.
     command.env_remove("GIT_AUTHOR_DATE");
     command.env_remove("GIT_COMMITTER_DATE");

@@ -57,7 +57,7 @@ fn clones_of_a_hub_that_ingest_at_once_lose_nothing() {
             scope.spawn(move || {
                 for round in 0..rounds {
                     let path = format!("d{number}/{round}.md");
-                    let args = ["--timeout", "60", "ingest", &path, "both.md"];
+                    let args = ["--timeout", "600", "ingest", &path, "both.md"];
                     let done = view.program().args(args).output().unwrap();
                     let said = String::from_utf8_lossy(&done.stderr);
                     assert!(done.status.success(), "{said}");

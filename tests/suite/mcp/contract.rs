@@ -158,8 +158,8 @@ const SAME: &[(&str, &str, &str)] = &[
     ("list_events", r#"{"limit":2}"#, "events -n 2"),
     (
         "wait_events",
-        r#"{"since":"0:0","keys":["branch_changed:"],"timeout_s":5,"limit":1}"#,
-        "--timeout 5 events --wait --since 0:0 --key branch_changed: -n 1",
+        r#"{"since":"0:0","keys":["branch_changed:"],"timeout_s":60,"limit":1}"#,
+        "--timeout 60 events --wait --since 0:0 --key branch_changed: -n 1",
     ),
     ("check_paths", r#"{"name":"ada","paths":["src/a.rs"]}"#, "agents check ada src/a.rs"),
     ("get_guide", "{}", "agents guide"),

@@ -51,8 +51,8 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("munmap_scope", r#"{"scope_id":"SCOPE"}"#, "scopes unmap SCOPE"),
     (
         "request_pages",
-        r#"{"page_ids":["PAGE"],"timeout_s":5,"lock_duration_s":60,"lock_reason":"why"}"#,
-        "pages request PAGE --timeout 5 --lock 60 --reason why",
+        r#"{"page_ids":["PAGE"],"timeout_s":60,"lock_duration_s":60,"lock_reason":"why"}"#,
+        "pages request PAGE --timeout 60 --lock 60 --reason why",
     ),
     (
         "watch_repo",

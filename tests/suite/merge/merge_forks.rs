@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
 use crate::support::fixture::Fixture;
+use crate::support::{Sandbox, wait_for_locks};
 
 /// What one side does.
 type Act = fn(&Sandbox);
@@ -678,6 +678,7 @@ fn a_merge_is_computed_anew_as_often_as_its_goal_moves() {
     sandbox.git(&["config", "merge.moving.driver", &moves]);
     // Five times are not enough.
     let goal = sandbox.git(&["rev-parse", "goal"]);
+    wait_for_locks(&sandbox.path(".git/colony"));
     let hasty = ["--timeout", "0.001", "merge", "try", "--into", "goal"];
     let answer = sandbox.json_apart(&hasty);
     assert_eq!(answer["code"], "ref-moved");

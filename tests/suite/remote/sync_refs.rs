@@ -559,7 +559,7 @@ fn output(sandbox: &Sandbox, root: &Path, args: &[&str]) -> Output {
     sandbox
         .program()
         .current_dir(root)
-        .args(["--timeout", "120"])
+        .args(["--timeout", "600"])
         .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -372,8 +372,9 @@ fn git_goes_on_whatever_the_program_does() {
         let sandbox = &hooked.sandbox;
         hooked.install_fixture("plain", ".git/hooks");
         sandbox.colony(&["hooks", "install"]);
-        let hurried = hooked.view().with("COLONY_HOOK_TIMEOUT", "1");
-        let output = hurried.git_output(&["checkout", "-q", "-b", "side"]);
+        let limit = if fake == slow { "1" } else { "600" };
+        let limited = hooked.view().with("COLONY_HOOK_TIMEOUT", limit);
+        let output = limited.git_output(&["checkout", "-q", "-b", "side"]);
         assert!(output.status.success(), "{fake}");
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(stderr.contains("was stopped after 1 s"), fake == slow, "{stderr}");
@@ -774,7 +775,7 @@ fn what_a_hook_leaves_running_is_not_waited_for() {
     sandbox.colony(&["checkpoint", "-m", "base"]);
     let pid = sandbox.outside().join("pid");
     let script = format!(
-        "#!/bin/sh\necho 'the hook says this'\nsleep 60 &\necho $! >>'{}'\n",
+        "#!/bin/sh\necho 'the hook says this'\nsleep 600 &\necho $! >>'{}'\n",
         pid.display()
     );
     for hook in ["pre-commit", "commit-msg", "post-commit", "post-checkout"] {
@@ -783,15 +784,13 @@ fn what_a_hook_leaves_running_is_not_waited_for() {
         sandbox.set_mode(&hook, 0o755);
     }
     sandbox.write("a.txt", "two\n");
-    let began = std::time::Instant::now();
     let run = sandbox.run(&["commit", "-m", "second", "a.txt"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("the hook says this"), "{}", run.stderr);
     assert_eq!(sandbox.run(&["restore", "base", "--force"]).code, 0);
-    assert!(began.elapsed() < std::time::Duration::from_secs(40));
     for pid in fs::read_to_string(pid).unwrap().lines() {
         let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
-        // It still runs: nobody has ended it.
+        // It still runs: nobody has ended it, or waited for its end.
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
 }

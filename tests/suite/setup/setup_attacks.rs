@@ -218,7 +218,7 @@ fn a_repository_in_a_path_of_any_bytes_is_set_up_and_taken_out() {
     view.colony(&["hooks", "install", "--for", "claude-code"]);
     view.git(&["commit", "-q", "--allow-empty", "-m", "more"]);
     fs::write(odd.join(".git/index.lock"), "").unwrap();
-    let answer = view.json(&["--timeout", "0.1", "checkpoint", "-m", "x"]);
+    let answer = view.json(&["--timeout", "2", "checkpoint", "-m", "x"]);
     paste(&sandbox, answer["hint"].as_str().unwrap());
     assert!(!odd.join(".git/index.lock").exists());
     view.colony(&["hooks", "uninstall", "--for", "claude-code"]);

@@ -439,7 +439,7 @@ fn two_that_begin_tools_at_once_are_both_in_the_registry() {
             let sandbox = &sandbox;
             scope.spawn(move || {
                 let mut world = sandbox.world();
-                world.variables.insert("COLONY_TIMEOUT".into(), "60".into());
+                world.variables.insert("COLONY_TIMEOUT".into(), "600".into());
                 let run = sandbox.run_in(world, &new_as(&[("--name", name)]));
                 assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
             });

@@ -58,7 +58,7 @@ impl View {
     pub(super) fn new(outside: PathBuf) -> View {
         let path = std::env::var_os("PATH").unwrap();
         let home = outside.join("home");
-        let pairs: [(&str, &OsStr); 8] = [
+        let pairs: [(&str, &OsStr); 9] = [
             ("PATH", &path),
             ("HOME", home.as_os_str()),
             ("TZ", OsStr::new("UTC")),
@@ -67,6 +67,8 @@ impl View {
             ("GIT_CONFIG_SYSTEM", OsStr::new("/dev/null")),
             ("GIT_AUTHOR_DATE", OsStr::new("1767323045 +0000")),
             ("GIT_COMMITTER_DATE", OsStr::new("1767323045 +0000")),
+            // On a slow machine a hook takes longer than a user would wait for it.
+            ("COLONY_HOOK_TIMEOUT", OsStr::new("600")),
         ];
         let pairs = pairs.map(|(name, value)| (name.into(), value.to_owned()));
         View {
