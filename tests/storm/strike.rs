@@ -53,8 +53,8 @@ pub(crate) struct Ended {
     pub(crate) outlived: bool,
 }
 
-/// After this nothing is left of a command that was killed.
-const END_TIMEOUT: Duration = Duration::from_secs(30);
+/// After this nothing is left of a command that was killed, also on a busy machine with a slow disk.
+const END_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Runs a command; strikes it after a moment.
 pub(crate) fn run(command: &Command, blow: Blow, after: Duration) -> Ended {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
-use git_colony::testing::{Interrupt, World};
+use git_colony::testing::{Progress, Step};
 use serde_json::Value;
 
 use crate::lfs::prune_race::with_lfs;
@@ -322,7 +322,13 @@ fn work_taken_along_in_part_is_taken_along_whole_the_next_time() {
         fs::write(ada.path(&format!("{number}.txt")), format!("{number}\n")).unwrap();
     }
     let before = desk.visible_state();
-    let stopped = World { interrupt: interrupted_after(Duration::from_millis(60)), ..desk.world() };
+    let mut stopped = desk.world();
+    let interrupt = stopped.interrupt.clone();
+    stopped.progress = Progress::new(move |step| {
+        if matches!(step, Step::Files { done: 100, .. }) {
+            interrupt.raise(2);
+        }
+    });
     let run = desk.run_in(stopped, &["--json", "restore", "ada@"]);
     assert_ne!(run.code, 0, "{}", run.stdout);
     assert_eq!(desk.visible_state(), before);
@@ -330,17 +336,6 @@ fn work_taken_along_in_part_is_taken_along_whole_the_next_time() {
     desk.json(&["restore", "ada@"]);
     assert_eq!(desk.worktree(), ada.worktree());
     assert!(is_whole(&desk));
-}
-
-/// An interrupt that comes after a while.
-fn interrupted_after(pause: Duration) -> Interrupt {
-    let interrupt = Interrupt::default();
-    let flag = std::sync::Arc::clone(&interrupt.flag);
-    std::thread::spawn(move || {
-        std::thread::sleep(pause);
-        flag.store(true, std::sync::atomic::Ordering::SeqCst);
-    });
-    interrupt
 }
 
 #[test]

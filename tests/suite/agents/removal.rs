@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use git_colony::testing::World;
 use serde_json::Value;
 
-use crate::support::{Sandbox, View, wait_for_locks};
+use crate::support::{Sandbox, View, eventually, wait_for_locks};
 
 fn agent(desk: &Sandbox, name: &str) -> PathBuf {
     let made = desk.json(&["agents", "new", name]);
@@ -141,9 +141,9 @@ impl Writer {
     fn start(clone: &Path, said: PathBuf) -> Writer {
         fs::write(&said, "").unwrap();
         // New files are few: what is tested is that none is lost, not how many there can be. The whole
-        // ends by itself where a test that fails does not end it.
+        // ends with the tests where one that fails does not end it.
         let script = "exec 3>>open.txt\n\
-             while [ $((i=i+1)) -lt 2000000 ]; do echo $i >&3 && echo o $i >>\"$1\"; \
+             while [ $((i=i+1)) ] && kill -0 $PPID; do echo $i >&3 && echo o $i >>\"$1\"; \
              if [ $((i % 50)) = 0 ] && [ $i -lt 10000 ]; then \
              echo $i >new-$i.txt && echo n $i >>\"$1\"; fi; done 2>>\"$1.errors\"";
         let process = Command::new("sh")
@@ -154,9 +154,7 @@ impl Writer {
             .spawn()
             .unwrap();
         let writer = Writer { process, said };
-        while writer.written("n").is_empty() {
-            std::thread::yield_now();
-        }
+        eventually("the first file is written", || !writer.written("n").is_empty());
         writer
     }
 
@@ -185,9 +183,7 @@ fn a_process_that_writes_on_and_on_loses_nothing() {
     let left = PathBuf::from(removed["left_behind"]["path"].as_str().unwrap());
     assert!(!clone.exists());
     let before = writer.written("o").len();
-    while writer.written("o").len() < before + 3 {
-        std::thread::yield_now();
-    }
+    eventually("more is written", || writer.written("o").len() >= before + 3);
     // While it runs, what it writes stays.
     let swept = desk.json(&["clones", "gc"]);
     assert_eq!(swept["leaving"][0]["path"], left.to_str().unwrap(), "{swept:#}");

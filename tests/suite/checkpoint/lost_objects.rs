@@ -8,7 +8,7 @@ use git_colony::testing::{Flags, GitHook, ObjectWrites, Session, World, plain_gi
 use serde_json::{Value, json};
 
 use crate::pages::edited_repository::commit;
-use crate::support::{LIST_NEW_OBJECTS, Sandbox};
+use crate::support::{LIST_NEW_OBJECTS, Sandbox, eventually_by};
 
 /// A `git gc --prune=now` that has looked before anything pointed to what a command writes, and deletes
 /// it once the ref does.
@@ -24,10 +24,8 @@ fn start_late_gc(sandbox: &Sandbox, refs: &str) -> Child {
         .unwrap();
     let mut command = Command::new("sh");
     command.arg(&script).arg(refs).current_dir(&sandbox.root);
-    let gc = command.spawn().unwrap();
-    while !sandbox.path(".git/looked").exists() {
-        std::thread::yield_now();
-    }
+    let mut gc = command.spawn().unwrap();
+    eventually_by(&mut gc, "the gc has looked", || sandbox.path(".git/looked").exists());
     gc
 }
 

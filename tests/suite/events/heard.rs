@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{keys, keys_of};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, eventually};
 
 /// A repository in which everything has happened once, the checkpoint, the scope, and its events.
 fn busy() -> (Sandbox, Value, String, Value) {
@@ -224,11 +224,9 @@ impl Full {
     pub(crate) fn make_read_only(&self) {
         let remount = ["-o", "remount,ro"];
         // A process that another test is starting may have a file of it open for a moment.
-        let mut tries = (0..200).map(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            Command::new("mount").args(remount).arg(&self.0).status()
+        eventually("the folder is read-only", || {
+            Command::new("mount").args(remount).arg(&self.0).status().unwrap().success()
         });
-        assert!(tries.any(|mounted| mounted.unwrap().success()));
     }
 }
 
@@ -259,7 +257,9 @@ fn a_log_that_is_held_fails_no_command() {
     let path = sandbox.path(".git/colony/state/events-1.db");
     let held = rusqlite::Connection::open(path).unwrap();
     held.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    // It ends while the log is still held.
     let run = sandbox.run(&["tag", "-m", "second"]);
+    drop(held);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stderr.contains("cannot write the event log"), "{}", run.stderr);
 }

@@ -7,12 +7,8 @@ use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
-use crate::support::{Sandbox, program_path};
-
-/// A command that takes longer hangs.
-const MAX_SECONDS: &str = "20";
+use crate::support::{HANG_TIMEOUT, Sandbox, end_of, eventually_by, program_path};
 
 /// In units of 1,024 bytes: what a command may have of memory. The sparse file is larger.
 const MAX_MEMORY: &str = "2000000";
@@ -61,7 +57,7 @@ fn run(sandbox: &Sandbox, args: &[&str]) -> Output {
     let bounded = r#"ulimit -v "$0"; exec "$@""#;
     sandbox
         .process("timeout")
-        .args(["-s", "KILL", MAX_SECONDS, "sh", "-c", bounded, MAX_MEMORY])
+        .args(["-s", "KILL", &HANG_TIMEOUT.as_secs().to_string(), "sh", "-c", bounded, MAX_MEMORY])
         .arg(program_path())
         .args(args)
         .output()
@@ -211,18 +207,12 @@ fn a_signal_ends_a_command_that_is_stuck_in_a_read() {
     let mut question = child.stdin.take().unwrap();
     question.write_all(b"h").unwrap();
     // Once the command has taken it, it waits for more.
-    while rustix::io::ioctl_fionread(&question).unwrap() > 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    eventually_by(&mut child, "the question is read", || {
+        rustix::io::ioctl_fionread(&question).unwrap() == 0
+    });
     let pid = child.id().to_string();
     assert!(Command::new("kill").arg(&pid).status().unwrap().success());
-    let mut guard = Command::new("sh")
-        .args(["-c", &format!("sleep {MAX_SECONDS}; kill -9 {pid}")])
-        .spawn()
-        .unwrap();
-    let ended = child.wait().unwrap();
-    guard.kill().unwrap();
-    guard.wait().unwrap();
+    let ended = end_of(&mut child);
     assert_eq!(ended.signal(), Some(15), "{ended:?}");
 }
 

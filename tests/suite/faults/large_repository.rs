@@ -168,7 +168,7 @@ fn a_large_repository_stays_in_bounds_and_a_stop_leaves_nothing() {
     assert_eq!(state(), before);
     // What was written before goes a part at a time, with the commands that follow.
     for _ in 0..2 + size.files / 10 / 3000 {
-        sandbox.colony(&["checkpoint", "--auto"]);
+        sandbox.automatic_checkpoint();
     }
     assert_eq!(ours(&sandbox), [] as [String; 0]);
 

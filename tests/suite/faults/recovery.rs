@@ -4,7 +4,7 @@ use std::fs;
 
 use git_colony::testing::{STEPS, World};
 
-use crate::support::{Sandbox, State};
+use crate::support::{Sandbox, State, eventually};
 
 /// A repository in which a restore has something of everything to do.
 fn prepared() -> Sandbox {
@@ -138,7 +138,7 @@ fn an_operation_overtaken_by_git_is_cancelled_not_forced() {
 fn a_foreign_index_lock_is_reported_and_left() {
     let sandbox = prepared();
     sandbox.write(".git/index.lock", "");
-    let answer = sandbox.json(&["--timeout", "0.05", "checkpoint", "-m", "x"]);
+    let answer = sandbox.json(&["--timeout", "2", "checkpoint", "-m", "x"]);
     assert_eq!(answer["code"], "locked");
     assert!(answer["message"].as_str().unwrap().contains("index.lock"));
     assert!(answer["detail"]["age_seconds"].is_u64());
@@ -244,9 +244,10 @@ fn hold_lock_from(sandbox: &Sandbox, state: &str, lock: &str, commands: &str) {
         "#!/bin/sh\nlines=$(cat)\n[ \"$1\" = {state} ] && [ ! -e '{mark}' ] || exit 0\n\
          case \"$lines\" in *refs/heads/*) ;; *) exit 0;; esac\n: >'{mark}'\n\
          unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE\n\
-         ( (printf '{commands}'; cat '{fifo}') | git -C '{root}' update-ref --no-deref --stdin ) \
+         ( (printf '{commands}'; cat '{fifo}') | \
+         {{ git -C '{root}' update-ref --no-deref --stdin; : >'{mark}-ended'; }} ) \
          </dev/null >/dev/null 2>&1 &\n\
-         for i in $(seq 500); do [ -e '{root}/.git/{lock}' ] && break; sleep 0.01; done\n",
+         until [ -e '{root}/.git/{lock}' ] || [ -e '{mark}-ended' ]; do sleep 0.01; done\n",
         mark = sandbox.outside().join("mark").display(),
         fifo = fifo.display(),
         root = sandbox.root.display(),
@@ -280,11 +281,8 @@ fn a_git_that_holds_a_lock_as_refs_move_leaves_all_or_nothing() {
             );
             // The other git goes, and takes back what it had begun.
             drop(std::fs::OpenOptions::new().write(true).open(sandbox.outside().join("fifo")));
-            let until = std::time::Instant::now() + std::time::Duration::from_secs(30);
-            while sandbox.path(&format!(".git/{lock}")).exists() {
-                assert!(std::time::Instant::now() < until, "{state} {lock}: {answer:#}");
-                std::thread::sleep(std::time::Duration::from_millis(5));
-            }
+            let lock_file = sandbox.path(&format!(".git/{lock}"));
+            eventually(&format!("{state} {lock}: {answer:#}"), || !lock_file.exists());
             sandbox.remove(".git/hooks/reference-transaction");
             sandbox.automatic_checkpoint();
             assert!(!sandbox.path(".git/colony/pending").exists(), "{state} {lock} {held}");

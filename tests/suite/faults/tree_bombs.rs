@@ -6,7 +6,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, id_of, program_path};
+use crate::support::{HANG_TIMEOUT, Sandbox, id_of, program_path};
 
 /// The memory that a command may reach, which is what it maps: its own 130 MB and its stacks included.
 const MAX_KILOBYTES: u64 = 1_500_000;
@@ -40,7 +40,8 @@ fn branch(sandbox: &Sandbox, name: &str, tree: &str) {
 
 /// Runs the program as a process with little memory and time.
 fn bounded(sandbox: &Sandbox, args: &[&str]) -> Output {
-    let script = format!("ulimit -v {MAX_KILOBYTES}; exec timeout -s KILL 60 \"$0\" \"$@\"");
+    let seconds = HANG_TIMEOUT.as_secs();
+    let script = format!("ulimit -v {MAX_KILOBYTES}; exec timeout -s KILL {seconds} \"$0\" \"$@\"");
     let output = sandbox
         .process("sh")
         .args(["-c", &script])

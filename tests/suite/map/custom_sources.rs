@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, eventually, is_running};
 
 const MAP: &str = "schema_version: 1
 sources:
@@ -193,21 +193,16 @@ fn a_hostile_command_ends_in_a_named_outcome() {
         assert_eq!(row["status"], "error", "{command}");
     }
     // An endless one is ended with all that it has started.
-    let alive = sandbox.outside().join("alive");
-    let endless = format!(
-        "(while :; do echo x >> {}; sleep 0.05; done) & while :; do :; done",
-        alive.display()
-    );
-    set(&sandbox, "timeout", "1.5");
+    let note = sandbox.outside().join("pid");
+    let endless = format!("sleep 600 & echo $! >{}; while :; do :; done", note.display());
+    set(&sandbox, "timeout", "2.5");
     set(&sandbox, "command", &endless);
     let row = mapped(&sandbox);
-    assert!(row["message"].as_str().unwrap().ends_with("it took more than 1.5 s"), "{row:#}");
+    assert!(row["message"].as_str().unwrap().ends_with("it took more than 2.5 s"), "{row:#}");
     let hint = "git config --global colony.source.tickets.timeout SECONDS   # allows it more time";
     assert_eq!(row["hint"], hint);
-    let size = || fs::metadata(&alive).unwrap().len();
-    let before = size();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(size(), before);
+    let pid = fs::read_to_string(note).unwrap().trim().parse().unwrap();
+    eventually("what the command has started ends", || !is_running(pid));
     // Earlier pages stay.
     set(&sandbox, "timeout", "60");
     set(&sandbox, "command", r#"echo '{"path":"a","text":"kept"}'"#);

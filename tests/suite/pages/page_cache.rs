@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, eventually_by};
 
 const TABLE: &str = ".git/colony/cache/1/derived.db";
 
@@ -385,8 +385,8 @@ fn a_map_that_is_killed_leaves_what_the_next_one_completes() {
 #[test]
 fn an_interrupt_ends_a_map_before_it_is_done() {
     let sandbox = library(40);
-    let child = start(&sandbox, &sandbox.root, &["map"]);
-    while !sandbox.path(TABLE).exists() {}
+    let mut child = start(&sandbox, &sandbox.root, &["map"]);
+    eventually_by(&mut child, "it has begun", || sandbox.path(TABLE).exists());
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -17,7 +17,7 @@ use std::ops::Deref;
 use fixture::Fixture;
 pub(crate) use state::{LIST_NEW_OBJECTS, State, wait_for_locks, worktree_of};
 pub(crate) use view::{Captured, Run, View, program_path};
-pub(crate) use waiting::{HANG_TIMEOUT, end_of, first_line};
+pub(crate) use waiting::{HANG_TIMEOUT, end_of, eventually, eventually_by, first_line, is_running};
 
 /// A repository in a temporary directory, and everything that acts on it: a [`View`] of its worktree.
 pub(crate) struct Sandbox {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use super::View;
+use super::waiting::eventually;
 
 /// What a person could see of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,11 +129,7 @@ pub(crate) fn wait_for_locks(folder: &Path) {
             continue;
         }
         let lock = fs::File::open(entry.path()).unwrap();
-        let mut tries = 0..1_000;
-        while lock.try_lock().is_err() {
-            assert!(tries.next().is_some(), "{} is held", entry.path().display());
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        eventually(&format!("{} is free", entry.path().display()), || lock.try_lock().is_ok());
         // Closing it would not do, for the same reason.
         lock.unlock().unwrap();
     }

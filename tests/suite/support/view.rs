@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::answered_codes;
 use super::state::Answers;
+use super::waiting::eventually;
 
 /// The program under test: the real one, as cargo built it for these tests.
 pub(crate) fn program_path() -> &'static Path {
@@ -287,13 +288,13 @@ impl View {
     /// A child that another test thread has forked and not yet started holds a copy of every open
     /// file for a moment, locks included.
     pub(crate) fn automatic_checkpoint(&self) -> Value {
-        loop {
-            let answer = self.json(&["checkpoint", "--auto"]);
-            if answer["reason"] != "busy" {
-                assert_eq!(answer["ok"], true, "{answer:#}");
-                return answer;
-            }
-        }
+        let mut answer = Value::Null;
+        eventually("the lock is free", || {
+            answer = self.json(&["checkpoint", "--auto"]);
+            answer["reason"] != "busy"
+        });
+        assert_eq!(answer["ok"], true, "{answer:#}");
+        answer
     }
 
     /// Runs the program and returns the error code of its answer.

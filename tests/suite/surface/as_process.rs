@@ -1,10 +1,9 @@
 //! The program as a process: where it stands, what it is not told, how it is ended, which git it finds.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::support::{Sandbox, program_path};
+use crate::support::{Sandbox, first_line, program_path};
 
 /// Runs the program in a folder that is gone when it starts.
 fn from_a_folder_that_is_gone(sandbox: &Sandbox, args: &str) -> (Option<i32>, String) {
@@ -45,7 +44,7 @@ fn a_terminal_that_goes_away_ends_it_as_asking_does() {
     let sandbox = Sandbox::new();
     let fifo = sandbox.outside().join("fifo");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
-    let hang = format!("exec 3>'{}'; echo begun >&3; sleep 60", fifo.display());
+    let hang = format!("exec 3>'{}'; echo begun >&3; sleep 600", fifo.display());
     sandbox.git(&["config", "filter.x.clean", &hang]);
     sandbox.write(".gitattributes", "*.x filter=x\n");
     sandbox.write("new.x", "new\n");
@@ -54,9 +53,7 @@ fn a_terminal_that_goes_away_ends_it_as_asking_does() {
     command.args(["--json", "checkpoint", "-m", "x"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null());
     let child = child.spawn().unwrap();
-    let mut pipe = BufReader::new(fs::File::open(&fifo).unwrap());
-    let mut line = String::new();
-    pipe.read_line(&mut line).unwrap();
+    let _pipe = first_line(&fifo);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -147,7 +144,7 @@ fn a_hook_stopped_after_the_work_says_that_something_changed() {
     sandbox.write(
         ".git/hooks/post-checkout",
         "#!/bin/sh\nread -r pid name state parent rest </proc/$PPID/stat\n\
-         kill -TERM \"$parent\"; sleep 60\n",
+         kill -TERM \"$parent\"; sleep 600\n",
     );
     sandbox.set_mode(".git/hooks/post-checkout", 0o755);
     let output = sandbox.program().args(["restore", "base", "--force"]).output().unwrap();

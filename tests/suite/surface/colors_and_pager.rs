@@ -134,11 +134,18 @@ fn the_pager_changes_no_exit_code_and_stops_no_signal() {
     assert_eq!(code("true", "COLONY ops"), "0", "quit before the end");
     assert_eq!(code("no-such-pager 2>&-", "COLONY ops"), "0");
     assert_eq!(code("cat >&2", "COLONY restore nothing"), "128");
+    // The pager has got everything, and runs until the signal was sent; without that, for minutes.
+    let pager =
+        "cat >/dev/null; : >shown; for i in $(seq 1200); do [ ! -e sent ] || exit; sleep 0.1; done";
     let background = |signal: &str| {
-        format!("COLONY ops & colony=$!; sleep 1; kill -{signal} $colony; wait $colony")
+        format!(
+            "rm -f shown sent; COLONY ops & colony=$!; until [ -e shown ]; do sleep 0.1; done; \
+             kill -{signal} $colony; {}wait $colony",
+            if signal == "INT" { ": >sent; " } else { "" }
+        )
     };
-    assert_eq!(code("sleep 20", &background("TERM")), "143");
-    assert_eq!(code("sleep 3", &background("INT")), "0", "it is the pager's");
+    assert_eq!(code(pager, &background("TERM")), "143");
+    assert_eq!(code(pager, &background("INT")), "0", "it is the pager's");
 }
 
 #[test]

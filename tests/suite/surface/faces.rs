@@ -7,7 +7,7 @@ use std::process::Stdio;
 use git_colony::env::{Env, Terminal};
 use git_colony::testing::{Code, World};
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, end_of, first_line};
 
 fn shown(sandbox: &Sandbox, run: &Run) -> String {
     let text = format!("exit code {}\n{}{}", run.code, run.stdout, run.stderr);
@@ -324,7 +324,10 @@ fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("kept 'by git'"));
 
     // A filter that hangs: the program is told to stop and leaves nothing behind.
-    sandbox.git(&["config", "filter.slow.clean", "sleep 30; cat"]);
+    let fifo = sandbox.outside().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
+    let hang = format!("exec 3>'{}'; echo begun >&3; sleep 600; cat", fifo.display());
+    sandbox.git(&["config", "filter.slow.clean", &hang]);
     sandbox.write(".gitattributes", "*.slow filter=slow\n");
     sandbox.write("x.slow", "x\n");
     let before = sandbox.visible_state();
@@ -335,12 +338,10 @@ fn the_real_program_runs_as_a_git_command_and_ends_on_a_signal() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let _pipe = first_line(&fifo);
     let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let started = std::time::Instant::now();
-    assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert!(started.elapsed().as_secs() < 10);
+    assert_eq!(end_of(&mut child).code(), Some(143));
     assert_eq!(sandbox.visible_state(), before);
     sandbox.check_invariants();
 }

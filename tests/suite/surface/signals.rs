@@ -5,15 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Sandbox, program_path};
-
-/// A process ends long before; this is how long it may take where the machine is busy with others.
-const PROMPTLY: Duration = Duration::from_secs(10);
+use crate::support::{Sandbox, end_of, eventually, is_running, program_path};
 
 /// A sandbox with a stand-in for git: the n-th git that is started hangs instead.
 struct Stage {
@@ -69,15 +65,11 @@ impl Stage {
 
     /// Waits until a git hangs; `None` when the program ends before.
     fn hanging(&self, child: &mut Child) -> Option<u32> {
-        loop {
-            if let Ok(pid) = fs::read_to_string(self.folder.join("hanging")) {
-                return Some(pid.trim().parse().unwrap());
-            }
-            if child.try_wait().unwrap().is_some() {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let hanging = || fs::read_to_string(self.folder.join("hanging")).ok();
+        eventually("a git hangs, or the program ends", || {
+            hanging().is_some() || child.try_wait().unwrap().is_some()
+        });
+        hanging().map(|pid| pid.trim().parse().unwrap())
     }
 }
 
@@ -92,25 +84,6 @@ fn command(sandbox: &Sandbox, args: &[&str]) -> Command {
 
 fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
-}
-
-/// Tells whether a process is there and has not ended.
-fn is_alive(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(") ").map(|(_, rest)| rest.chars().next());
-    !matches!(state, None | Some(Some('Z')))
-}
-
-/// Waits for an end that comes promptly.
-fn exit_code(child: &mut Child) -> Option<i32> {
-    let until = Instant::now() + PROMPTLY;
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status.code();
-        }
-        assert!(Instant::now() < until, "it goes on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Stops a command at each git that it starts, in the short form at one of so many: nothing has changed,
@@ -134,8 +107,8 @@ fn stop_at_gits(args: &[&str], one_of: usize, prepare: impl Fn(&Stage)) {
             _ => (Signal::TERM, 143),
         };
         signal(&child, sent);
-        let ended = exit_code(&mut child);
-        assert!(!is_alive(pid), "{args:?}: the git at {number} goes on");
+        let ended = end_of(&mut child).code();
+        assert!(!is_running(pid), "{args:?}: the git at {number} goes on");
         sandbox.check_invariants_of_git();
         if sandbox.visible_state() == before {
             assert_eq!(ended, Some(code), "{args:?}: the git at {number}");
@@ -198,9 +171,9 @@ fn a_command_whose_terminal_is_closed_ends_with_its_gits() {
     let mut child = stage.start(&["checkpoint", "-m", "x"]);
     let pid = stage.hanging(&mut child).unwrap();
     signal(&child, Signal::HUP);
-    let code = exit_code(&mut child);
+    let code = end_of(&mut child).code();
     assert!(!matches!(code, None | Some(0 | 101)), "{code:?}");
-    assert!(!is_alive(pid));
+    assert!(!is_running(pid));
     assert_eq!(stage.sandbox.visible_state(), before);
     stage.sandbox.check_invariants();
 }
@@ -261,14 +234,14 @@ fn a_stopped_lock_holder_keeps_others_waiting_until_its_death() {
     let refused = answer(&["--timeout", "0.2", "checkpoint", "-m", "impatient"]);
     assert_eq!(refused["code"], "locked", "{refused:#}");
     assert_eq!(answer(&["checkpoint", "--auto"])["reason"], "busy");
-    let patient = ["--timeout", "60", "checkpoint", "-m", "patient"];
+    let patient = ["--timeout", "600", "checkpoint", "-m", "patient"];
     let mut patient =
         command(sandbox, &patient).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     signal(&holder, Signal::KILL);
     assert_eq!(holder.wait().unwrap().code(), None);
     let orphan = Pid::from_raw(i32::try_from(git).unwrap()).unwrap();
     kill_process(orphan, Signal::KILL).unwrap();
-    assert_eq!(exit_code(&mut patient), Some(0));
+    assert_eq!(end_of(&mut patient).code(), Some(0));
     let listed = sandbox.json(&["checkpoints"]);
     let labels = listed["checkpoints"].as_array().unwrap();
     let labels: Vec<_> = labels.iter().map(|one| &one["label"]).collect();

@@ -43,12 +43,10 @@ fn changes_are_left_out_when_the_look_takes_too_long() {
     for time in ["0", "nonsense"] {
         assert_eq!(line(&sandbox, time), "main\n");
     }
-    // A filter that hangs holds up nobody.
-    sandbox.git(&["config", "filter.slow.clean", "sleep 20; cat"]);
+    // A filter that hangs as long as its repository exists holds up nobody.
+    sandbox.git(&["config", "filter.slow.clean", "while [ -e .git ]; do sleep 0.1; done; cat"]);
     sandbox.write(".gitattributes", "*.txt filter=slow\n");
-    let started = std::time::Instant::now();
     assert_eq!(line(&sandbox, "0.05"), "main\n");
-    assert!(started.elapsed().as_secs() < 10);
 }
 
 #[test]

@@ -5,13 +5,12 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::Duration;
 
 use git_colony::testing::World;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::support::{Run, Sandbox, worktree_of};
+use crate::support::{Run, Sandbox, end_of, eventually_by, worktree_of};
 
 /// A sandbox whose tour has a folder for temporary files of its own.
 struct Stage {
@@ -200,13 +199,10 @@ fn a_tour_that_is_interrupted_leaves_nothing() {
         .arg("tour")
         .spawn()
         .unwrap();
-    while !hanging.exists() {
-        assert_eq!(child.try_wait().unwrap(), None);
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually_by(&mut child, "a git hangs", || hanging.exists());
     assert_eq!(fs::read_dir(&stage.temporary).unwrap().count(), 1);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(end_of(&mut child).code(), Some(130));
     fs::remove_file(hanging).unwrap();
     assert_eq!(stage.everything(), before);
 }

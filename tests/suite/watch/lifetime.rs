@@ -30,10 +30,8 @@ fn watches_outlive_their_process_and_end_with_a_stop() {
     let watcher = Watcher::start(&sandbox, &["--resume"]);
     until(|| sandbox.json(&["scopes", "show", "code"])["stale"] == false);
     assert_eq!(sandbox.json(&["watches", "stop", "mine", "-n"])["stopped"], true);
-    let begun = std::time::Instant::now();
     assert_eq!(sandbox.json(&["watches", "stop", "mine"])["stopped"], true);
     assert_eq!(watcher.end(), Some(0));
-    assert!(begun.elapsed() < super::PATIENCE);
     assert_eq!(sandbox.run(&["watches", "stop", "mine"]).code, 1);
 }
 
@@ -314,7 +312,12 @@ fn a_remote_that_hangs_delays_neither_watches_nor_the_end() {
     let mut watcher = Watcher::start(&sandbox, &args);
     let refused = sandbox.json(&["watch", "--resume", "--remote", "1"]);
     assert_eq!(refused["code"], "usage");
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    silent.set_nonblocking(true).unwrap();
+    let mut asked = None;
+    until(|| {
+        asked = silent.accept().ok();
+        asked.is_some()
+    });
     sandbox.write("src/a.rs", "fn other() {}\n");
     assert_eq!(watcher.next()["watch_id"], "one");
     sandbox.colony(&["watches", "stop", "one"]);

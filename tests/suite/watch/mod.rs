@@ -6,15 +6,11 @@ mod names;
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Sandbox, View};
-
-/// How long something may take where the machine is busy with others; it takes a fraction of a second.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::support::{Sandbox, View, end_of, eventually};
 
 /// A quiet time that is over before the next line of a test.
 const SOON: &str = "0.05";
@@ -52,8 +48,7 @@ impl Watcher {
 
     /// Waits for its end, and returns the exit code.
     fn end(mut self) -> Option<i32> {
-        until(|| self.child.try_wait().unwrap().is_some());
-        self.child.wait().unwrap().code()
+        end_of(&mut self.child).code()
     }
 }
 
@@ -65,12 +60,8 @@ impl Drop for Watcher {
 }
 
 /// Waits until something is so.
-fn until(mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it has not come");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+fn until(is_so: impl FnMut() -> bool) {
+    eventually("what watches do", is_so);
 }
 
 /// A mapped repository with two rows: everything below `src`, and a static one.

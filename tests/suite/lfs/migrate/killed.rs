@@ -2,14 +2,13 @@
 //! for before anybody takes the migration back or goes on with it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, first_line};
 
 use super::rewrite::{at, grown_with_origin};
 
@@ -42,10 +41,7 @@ impl Gate {
     /// Starts the program, and kills it once somebody waits at the gate.
     fn kill(&self, view: &View, args: &[&str]) {
         let mut child = start(view, args);
-        let mut line = String::new();
-        let mut pipe = BufReader::new(fs::File::open(&self.begun).unwrap());
-        pipe.read_line(&mut line).unwrap();
-        assert_eq!(line, "begun\n");
+        assert_eq!(first_line(&self.begun).0, "begun");
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -92,14 +88,14 @@ fn is_taken_back_once_it_has_ended(at_hook: impl Fn(&Gate, &Sandbox, &Path)) {
     assert_ne!(new, ours);
     for way in [&["--abort"][..], &["--continue"], &[]] {
         let args = [&["--timeout", "0", "lfs", "migrate"], way].concat();
-        let refused = sandbox.json(&args);
+        let refused = sandbox.json_apart(&args);
         assert_eq!(refused["code"], "locked", "{refused:#}");
         let said = refused["message"].as_str().unwrap();
         assert!(said.contains("git push (process "), "{said}");
         assert_eq!(branches(&sandbox), new);
         assert_eq!(at(&bare, &sandbox, &["for-each-ref"]), theirs);
     }
-    let refused = sandbox.json(&["--timeout", "0", "lfs", "migrate", "--abort"]);
+    let refused = sandbox.json_apart(&["--timeout", "0", "lfs", "migrate", "--abort"]);
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.starts_with("kill "), "{hint}");
     let pasted = Command::new("sh").args(["-c", hint]).status().unwrap();
@@ -134,7 +130,7 @@ fn a_push_that_arrives_after_all_stops_the_abort() {
     gate.hook(&bare.join("hooks/pre-receive"), "");
     gate.kill(&sandbox, &["lfs", "migrate"]);
     let new = branches(&sandbox);
-    let args = ["--json", "--timeout", "60", "lfs", "migrate", "--abort"];
+    let args = ["--json", "--timeout", "600", "lfs", "migrate", "--abort"];
     let abort = start(&sandbox, &args);
     gate.open();
     let refused = answer(abort);

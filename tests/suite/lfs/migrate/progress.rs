@@ -2,7 +2,7 @@
 //! leaves nothing behind.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use git_colony::testing::{Progress, Step, Unit};
 
 use crate::support::git_server::{GitServer, Manner, Wire};
-use crate::support::{Sandbox, View};
+use crate::support::{Sandbox, View, first_line};
 
 use super::rewrite::{POINTER, at, grown, grown_with_origin};
 
@@ -85,7 +85,7 @@ impl Hanging {
         let fifo = sandbox.outside().join("fifo");
         rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, 0o600.into()).unwrap();
         let script = format!(
-            "if [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 60; fi",
+            "if [ \"$1\" = {command} ]; then exec 3>'{}'; echo begun >&3; sleep 600; fi",
             fifo.display(),
         );
         Hanging { view: sandbox.stand_in("git-lfs", &script), sandbox, fifo }
@@ -102,10 +102,8 @@ impl Hanging {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut pipe = BufReader::new(fs::File::open(&self.fifo).unwrap());
-        let mut line = String::new();
-        pipe.read_line(&mut line).unwrap();
-        assert_eq!(line, "begun\n");
+        let (mut line, mut pipe) = first_line(&self.fifo);
+        assert_eq!(line, "begun");
         let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
         // Whoever has the pipe open has it closed when it ends.

@@ -2,14 +2,13 @@
 //! go by themselves, all others are named at once and left.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, first_line};
 
 use super::rewrite::grown;
 
@@ -60,9 +59,7 @@ fn kill_in_transaction(sandbox: &Sandbox, args: &[&str]) {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let mut child =
         sandbox.program().args(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let mut pids = String::new();
-    let mut pipe = BufReader::new(fs::File::open(&begun).unwrap());
-    pipe.read_line(&mut pids).unwrap();
+    let (pids, _pipe) = first_line(&begun);
     child.kill().unwrap();
     for pid in pids.split_whitespace() {
         kill(pid);
