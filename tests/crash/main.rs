@@ -70,12 +70,12 @@ fn a_killed_tag_happened_or_did_not() {
 
 #[test]
 fn a_killed_write_of_a_blackboard_happened_or_did_not() {
-    matrix::kill(&BLACKBOARD_PUT, Depth::Every);
+    matrix::kill(&BLACKBOARD_PUT, Depth::EveryThird);
 }
 
 #[test]
 fn a_killed_ingest_happened_or_did_not() {
-    matrix::kill(&INGEST, Depth::Every);
+    matrix::kill(&INGEST, Depth::EveryThird);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_killed_change_of_projects_happened_or_did_not() {
 
 #[test]
 fn a_killed_map_happened_or_did_not() {
-    matrix::kill(&MAP, Depth::Every);
+    matrix::kill(&MAP, Depth::EveryThird);
 }
 
 #[test]

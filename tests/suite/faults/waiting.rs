@@ -6,15 +6,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use git_colony::testing::World;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::Sandbox;
-
-/// Long enough for any machine: it ends a test that hangs.
-const HANG_TIMEOUT: Duration = Duration::from_mins(5);
+use crate::support::{HANG_TIMEOUT, Sandbox};
 
 /// What holds a database as a command of ours does while it writes.
 const HOLD_DATABASE: &str = "
