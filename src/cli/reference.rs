@@ -32,10 +32,13 @@ impl Table {
 const ANSWERED: &str = include_str!("../../tests/fixtures/answered-codes.txt");
 
 /// The codes of the ground that every command stands on; they are listed once.
-const OF_ANY_COMMAND: [Code; 6] = [
+const OF_ANY_COMMAND: [Code; 9] = [
+    Code::BareRepository,
     Code::Interrupted,
     Code::InvalidValue,
     Code::Io,
+    Code::NewerFormat,
+    Code::NoSpace,
     Code::NotARepository,
     Code::RepositoryBroken,
     Code::Usage,
