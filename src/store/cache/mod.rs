@@ -1,4 +1,4 @@
-//! Derived data in files of ours. They may be deleted at any time, and no process waits for them.
+//! Derived data in files of ours. They may be deleted at any time; who waits for one waits for a living holder only.
 
 pub mod database;
 pub mod database_wait;
