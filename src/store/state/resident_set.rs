@@ -65,7 +65,7 @@ pub struct Request<'a> {
     /// The time.
     pub now: i64,
     /// Returns those of the resident pages that never leave, since their scope is pinned; asked only if pages
-    /// have to leave.
+    /// have to leave, and outside of a transaction.
     pub pinned: &'a Pinned<'a>,
 }
 
@@ -125,11 +125,36 @@ pub struct Counters {
     pub evictions: u64,
 }
 
+/// Which resident pages are pinned, as far as that was asked.
+#[derive(Default)]
+struct Pins {
+    known: BTreeSet<PageKey>,
+    pinned: BTreeSet<PageKey>,
+}
+
+/// The result of one transaction.
+enum Step {
+    Done(Requested),
+    /// Pages have to leave, and it is not known which of these may. Nothing has changed.
+    LacksPins(Vec<Resident>),
+}
+
 impl State {
     /// Makes pages resident, and lets others leave where the budget requires it: those of the lowest priority
     /// first, of these the least recently used.
+    ///
+    /// Which pages are pinned is asked between two transactions: that may take long, and start programs.
     pub fn request(&mut self, request: &Request<'_>) -> Result<Requested, Unusable> {
-        self.update(|connection| run(connection, request))
+        let mut pins = Pins::default();
+        loop {
+            match self.update(|connection| run(connection, request, &pins))? {
+                Step::Done(requested) => return Ok(requested),
+                Step::LacksPins(residents) => {
+                    pins.pinned.extend((request.pinned)(&residents)?);
+                    pins.known.extend(residents.iter().map(|page| page.id));
+                }
+            }
+        }
     }
 
     /// Lists the resident pages of an agent in the order in which they were loaded: what stays longest is
@@ -156,7 +181,7 @@ impl State {
     }
 }
 
-fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unusable> {
+fn run(connection: &Connection, request: &Request<'_>, pins: &Pins) -> Result<Step, Unusable> {
     let residents = residents(connection, request.agent)?;
     let resident: BTreeMap<PageKey, &Resident> =
         residents.iter().map(|page| (page.id, page)).collect();
@@ -164,20 +189,23 @@ fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unus
         request.wanted.iter().partition(|wanted| resident.contains_key(&wanted.id));
     let loaded = match load(connection, &faults)? {
         Ok(pages) => pages,
-        Err(gone) => return Ok(Requested::Gone(gone)),
+        Err(gone) => return Ok(Step::Done(Requested::Gone(gone))),
     };
     let added: u64 = loaded.iter().map(|page| page.tokens).sum();
     let held: u64 = residents.iter().map(|page| page.tokens).sum();
     let mut used_tokens = held.saturating_add(added);
     let mut evicted = Vec::new();
     if used_tokens > request.budget {
+        if residents.iter().any(|page| !pins.known.contains(&page.id)) {
+            return Ok(Step::LacksPins(residents));
+        }
         let excess = used_tokens - request.budget;
-        match leaving(connection, request, &residents, excess)? {
+        match leaving(connection, request, &residents, pins, excess)? {
             Ok(pages) => evicted = pages,
             Err(held) => {
                 let hits = hits.iter().filter_map(|hit| resident.get(&hit.id));
                 let wanted_tokens = added + hits.map(|page| page.tokens).sum::<u64>();
-                return Ok(Requested::DoesNotFit { wanted_tokens, held });
+                return Ok(Step::Done(Requested::DoesNotFit { wanted_tokens, held }));
             }
         }
         used_tokens -= evicted.iter().map(|page| page.tokens).sum::<u64>();
@@ -186,12 +214,12 @@ fn run(connection: &Connection, request: &Request<'_>) -> Result<Requested, Unus
     let of_hits = hits.iter().filter_map(|hit| resident.get(&hit.id));
     let scopes = of_hits.map(|page| page.scope.as_str());
     count(connection, request.agent, scopes, "hits")?;
-    Ok(Requested::Loaded {
+    Ok(Step::Done(Requested::Loaded {
         hits: hits.iter().map(|page| page.id).collect(),
         faults: faults.iter().map(|page| page.id).collect(),
         evicted: evicted.iter().map(|page| page.id).collect(),
         used_tokens,
-    })
+    }))
 }
 
 /// Returns the content of the pages to be loaded, or the ids of those that nobody has any more.
@@ -218,17 +246,17 @@ fn leaving(
     connection: &Connection,
     request: &Request<'_>,
     residents: &[Resident],
+    pins: &Pins,
     excess: u64,
 ) -> Result<Result<Vec<Resident>, Vec<Held>>, Unusable> {
     let wanted: BTreeSet<PageKey> = request.wanted.iter().map(|page| page.id).collect();
-    let pinned = (request.pinned)(residents)?;
     let locks = page_locks::of_owner(connection, request.agent, request.now)?;
     let (mut free, mut held) = (Vec::new(), Vec::new());
     for page in residents.iter().filter(|page| !wanted.contains(&page.id)) {
         let lock = locks.iter().find(|lock| lock.page == page.id);
         let by = match lock {
             Some(lock) => Some(Holding::Lock(lock.clone())),
-            None => pinned.contains(&page.id).then_some(Holding::Pin),
+            None => pins.pinned.contains(&page.id).then_some(Holding::Pin),
         };
         let (id, tokens) = (page.id, page.tokens);
         match by {

@@ -307,24 +307,44 @@ fn a_file_that_is_deleted_during_a_transaction_is_made_again() {
     let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
     ask(&mut state, 1);
     let is_deleted = std::cell::Cell::new(false);
+    let changed = state.update(|connection| {
+        if !is_deleted.replace(true) {
+            for name in ["1.db", "1.db-journal"] {
+                drop(std::fs::remove_file(folder.path().join(name)));
+            }
+        }
+        Ok(connection.execute("UPDATE residents SET priority = 1", [])?)
+    });
+    assert_eq!(changed.unwrap(), 0, "the new file has no residents");
+}
+
+#[test]
+fn pins_are_looked_up_while_others_can_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.db");
+    let mut state = State::open_at(&path, Mode::Kept, waiter_of_tests()).unwrap();
+    ask(&mut state, 1);
+    // What looks them up may run programs, which may run commands.
+    let at_once = Waiter::hasty(Duration::ZERO);
     let request = Request {
         agent: "ada",
         wanted: &[wanted(2)],
         priority: 0,
-        budget: 1,
+        budget: tokens(2),
         lock: None,
         now: 1,
         pinned: &|pages| {
-            if !is_deleted.replace(true) {
-                for name in ["1.db", "1.db-journal"] {
-                    drop(std::fs::remove_file(folder.path().join(name)));
-                }
-            }
+            let mut other = State::open_at(&path, Mode::Kept, at_once.clone())?;
+            other.lock("bob", &[wanted(3)], NewLock { until: 100, reason: "" }, 1)?;
             Ok(pinned(pages))
         },
     };
-    state.request(&request).unwrap();
-    assert!(is_deleted.get(), "pins are asked for in the transaction");
+    let loaded = state.request(&request).unwrap();
+    assert!(
+        matches!(&loaded, Requested::Loaded { evicted, .. } if evicted.len() == 1),
+        "{loaded:?}"
+    );
+    assert_eq!(state.locks(1).unwrap().len(), 1);
 }
 
 #[test]
