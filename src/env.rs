@@ -124,6 +124,7 @@ impl Env {
             listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Process,
             interrupt: Interrupt::default(),
+            timeout: None,
             changes: Changes::default(),
             warned: Warned::default(),
             process: Some(std::process::id()),

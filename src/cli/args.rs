@@ -64,7 +64,7 @@ pub(super) struct Options {
     /// Act as this agent: author, lease, allowed paths
     #[arg(long, value_name = "AGENT", global = true, help_heading = EVERYWHERE)]
     pub(super) agent: Option<String>,
-    /// Wait at most SECONDS for a lock (default: 10 for locks of git-colony, 2 for git's)
+    /// Wait at most SECONDS for another process (default: 60 for each holder of a lock, 2 for git's index)
     #[arg(
         long,
         value_name = "SECONDS",

@@ -50,6 +50,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(face: &mut Face<'_>, args: Args) -> Result<Outcome, Stop> {
+    if args.auto {
+        face.hurry();
+    }
     let session = face.session(Run::from(args.dry_run))?;
     if args.auto {
         return face.answer(&automatic::create(&session, &args.rationale)?);

@@ -63,6 +63,7 @@ fn run_git(face: &mut Face<'_>, name: HookName, args: Vec<OsString>) -> Outcome 
         args: args.into_iter().map(OsStringExt::into_vec).collect(),
         input: if has_input { input(face) } else { Vec::new() },
     };
+    face.hurry();
     let Ok(world) = face.world() else {
         return Outcome::Yes;
     };
@@ -89,6 +90,7 @@ fn run_agent(face: &mut Face<'_>, agent: Agent) -> Outcome {
     if let Some(event) = payload.worktree_event(agent) {
         return run_worktree(face, &payload, event);
     }
+    face.hurry();
     if let Ok(world) = face.world() {
         let _limit = Limit::start(world.interrupt.clone(), WORK_TIME);
         // The agent goes on whatever happened here.

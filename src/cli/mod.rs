@@ -100,6 +100,7 @@ mod watch_answers;
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::FromArgMatches as _;
 
@@ -177,6 +178,7 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         let wanted = (trace::VARIABLE.into(), "1".into());
         env.world.variables.extend([wanted]);
     }
+    env.world.timeout = timeout(&cli);
     let mut face = Face {
         form,
         flags: flags(&cli),
@@ -217,6 +219,9 @@ fn answer(mut cli: Cli, args: &[OsString], env: &mut Env) -> Exit {
         }
     }
 }
+
+/// How long hooks and automatic checkpoints wait for another process.
+const HASTY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Parses a command line. Only help, and the message about a wrong line, need the whole grammar.
 fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
@@ -261,11 +266,24 @@ fn global_words(cli: &Cli) -> Vec<OsString> {
     words
 }
 
+/// Returns the limit of `--timeout`, also for what is done after the command. One that is not a time is refused with the
+/// settings.
+fn timeout(cli: &Cli) -> Option<Duration> {
+    let seconds = cli.options.timeout.as_ref()?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
 fn flags(cli: &Cli) -> Flags {
     Flags { agent: cli.options.agent.clone(), timeout_seconds: cli.options.timeout.clone() }
 }
 
 impl Face<'_> {
+    /// Bounds all waits for other processes: who works in the background must hold up nobody.
+    fn hurry(&mut self) {
+        let own = self.env.world.timeout;
+        self.env.world.timeout = Some(own.map_or(HASTY_TIMEOUT, |own| own.min(HASTY_TIMEOUT)));
+    }
+
     /// Has signals handled: at once, or only once the command starts a program.
     fn handle_signals(&mut self, command: &Command) {
         let Some(handle_signals) = self.env.handle_signals.take() else {

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -46,6 +47,8 @@ pub struct World {
     pub user_configuration: UserConfiguration,
     /// Set by signals; long work checks it.
     pub interrupt: Interrupt,
+    /// How long to wait for other processes at most; `None` means as long as they need.
+    pub timeout: Option<Duration>,
     /// What this run has changed.
     pub changes: Changes,
     /// What this run has warned of.

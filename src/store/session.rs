@@ -31,9 +31,12 @@ pub struct Session {
 
 impl Session {
     /// Opens the repository of the world's current directory and reads the settings.
-    pub fn open(world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
+    pub fn open(mut world: World, flags: &Flags, writes: ObjectWrites) -> Result<Session> {
         let repo = Repo::open(&world, writes)?;
         let mut settings = Settings::of(&Layers::read(&world, &repo, flags))?;
+        // What is bounded already, as hooks are, no setting extends.
+        settings.timeout = [world.timeout, settings.timeout].into_iter().flatten().min();
+        world.timeout = settings.timeout;
         let membership = Membership::find(&repo)?;
         let of_clone = membership.as_ref().and_then(|member| member.agent.clone());
         settings.agent = settings.agent.or(of_clone);

@@ -90,7 +90,7 @@ pub fn set(world: &World, root: &SharedRoot, colony: &Colony) -> Result<()> {
     atomic::make_directory(root.path())?;
     let waiting = "waiting for another git-colony that records a colony";
     let lock = root.path().join("colonies.lock");
-    let _lock = WorktreeLock::take_at(world, &lock, WaitLimit::for_lock(None), waiting)?;
+    let _lock = WorktreeLock::take_at(world, &lock, WaitLimit::for_lock(world.timeout), waiting)?;
     let mut all = list(world, root)?;
     all.retain(|known| known.name != colony.name);
     all.push(colony.clone());

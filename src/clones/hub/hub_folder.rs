@@ -11,9 +11,6 @@ use crate::store::files::shared_root::SharedRoot;
 use crate::store::lock::WorktreeLock;
 use crate::store::lock::wait::WaitLimit;
 
-/// How long to wait while another process creates the hub, which may copy the whole history.
-const CREATION_TIMEOUT: Duration = Duration::from_mins(10);
-
 /// The extension of a hub's folder that is moved aside before it is deleted.
 pub(in crate::clones) const MOVED_ASIDE: &str = "gone";
 
@@ -45,7 +42,7 @@ impl HubPlace {
 
     fn lock(&self, world: &World, timeout: Option<Duration>) -> Result<WorktreeLock> {
         let waiting = "waiting for another git-colony that makes the hub of this repository";
-        let limit = timeout.map_or(WaitLimit::Turn(CREATION_TIMEOUT), WaitLimit::AtMost);
+        let limit = WaitLimit::for_long_work(timeout.or(world.timeout));
         WorktreeLock::take_at(world, &self.lock, limit, waiting)
     }
 

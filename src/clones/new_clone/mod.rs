@@ -127,7 +127,8 @@ impl WantedClone<'_> {
         atomic::make_directory(&staging)?;
         let waiting = "waiting for another git-colony that creates a clone";
         let turn_path = self.root.path().join("staging.lock");
-        let turn = WorktreeLock::take_at(world, &turn_path, WaitLimit::for_lock(None), waiting)?;
+        let turn =
+            WorktreeLock::take_at(world, &turn_path, WaitLimit::for_lock(world.timeout), waiting)?;
         sweep(&staging);
         let nonce = format!("{:016x}", (world.entropy)());
         let folder = staging.join(&nonce);

@@ -30,6 +30,6 @@ pub fn take_turn(world: &World, member: &Membership) -> Result<Turn> {
     let root = SharedRoot::of(world)?;
     let path = root.leaving().join(format!("{}.turn.lock", member.id));
     let waiting = "waiting for another git-colony that removes this clone";
-    let lock = WorktreeLock::take_at(world, &path, WaitLimit::for_lock(None), waiting)?;
+    let lock = WorktreeLock::take_at(world, &path, WaitLimit::for_lock(world.timeout), waiting)?;
     Ok(Turn { path, _lock: lock })
 }

@@ -35,6 +35,7 @@ use crate::store::agent_policy::protected_branches;
 use crate::store::files::atomic;
 use crate::store::files::places::Places;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::migration::migration_children::{self, Children};
 use crate::store::migration::migration_journal::Journal;
 use crate::store::migration::{ObjectMap, folder};
@@ -175,7 +176,7 @@ fn lock(session: &Session) -> Result<Option<WorktreeLock>> {
         return Ok(None);
     }
     refuse_nested(session)?;
-    let lock = store::migration::lock(session, session.wait_limit())?;
+    let lock = store::migration::lock(session, WaitLimit::for_long_work(session.settings.timeout))?;
     migration_children::settle(session)?;
     Ok(Some(lock))
 }

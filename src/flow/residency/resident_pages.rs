@@ -166,6 +166,9 @@ impl Facts {
             Ok(Some(Facts { pages, locks }))
         };
         read().map_err(|why: Unusable| {
+            if let Some(waited) = why.waited("the state of the colony") {
+                return waited;
+            }
             let message = format!("cannot use the state of the colony: {why}");
             Error::new(Code::StateUnusable, message).hint("git colony doctor")
         })

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::flow::map::mapping::Reading;
 use crate::flow::pages::{self, Opened};
-use crate::model::{Code, Error, Result};
+use crate::model::{Code, Result};
 use crate::page::page_text::{PageTexts, Rendering};
 use crate::page::pages::{self as page_ids, Page};
 use crate::source::literature::Literature;
@@ -228,11 +228,7 @@ fn in_state(state: &mut State, name: &str) -> Result<std::result::Result<Wanted,
 /// Returns what was read from the state, nothing where it is unusable. One that another process holds may have the page.
 fn unless_busy<T: Default>(read: std::result::Result<T, Unusable>) -> Result<T> {
     match read {
-        Err(why) if why.is_busy() => {
-            let message = "another process holds the state of the colony";
-            let error = Error::new(Code::StateUnusable, message).unchanged();
-            Err(error.hint("run the command again"))
-        }
-        read => Ok(read.unwrap_or_default()),
+        Err(why) => why.waited("the state of the colony").map_or_else(|| Ok(T::default()), Err),
+        Ok(read) => Ok(read),
     }
 }

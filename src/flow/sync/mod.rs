@@ -28,6 +28,7 @@ use crate::lfs::locks;
 use crate::model::{Code, RepoPath, Result, World};
 use crate::store::Session;
 use crate::store::lock::WorktreeLock;
+use crate::store::lock::wait::WaitLimit;
 use crate::store::membership::Role;
 use crate::store::operation::commit_point::refuse_nested;
 use crate::store::refs::own_refs;
@@ -89,7 +90,8 @@ pub fn sync(session: &Session, request: &Request) -> Result<SyncReport> {
     }
     let path = repo.common_dir().join("colony").join("sync-lock");
     let waiting = "waiting for another 'git colony sync' in this repository";
-    let _lock = WorktreeLock::take_at(world, &path, session.wait_limit(), waiting)?;
+    let _lock =
+        WorktreeLock::take_at(world, &path, WaitLimit::for_long_work(world.timeout), waiting)?;
     migrate::refuse_unpublished(session, &remote)?;
     let before = branches(session, name)?;
     if plan.wish.way != Way::Push {

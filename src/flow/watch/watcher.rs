@@ -101,6 +101,8 @@ pub fn run(
     options: &Options,
     report: &mut dyn FnMut(&[Done]) -> Go,
 ) -> Result<bool> {
+    // Another command holds a lock for a moment only; what it keeps from happening is tried again.
+    let world = &World { timeout: Some(LOCK_TIMEOUT), ..world.clone() };
     let session = Session::open(world.clone(), flags, ObjectWrites::Durable)?;
     let own = [session.repo.workdir(), session.repo.git_dir()].map(Path::to_owned);
     // Both come before the lock: from then on, others see that changes are noticed, also of these two directories.
@@ -248,12 +250,10 @@ impl<'a> Watcher<'a> {
         let opened = Session::open(world, self.flags, ObjectWrites::Durable);
         let opened = self.report_failure("open the repository", opened);
         self.is_failing = opened.is_none();
-        let Some(mut session) = opened else {
+        let Some(session) = opened else {
             (self.due, self.not_before) = (now + POLL, now + POLL);
             return done;
         };
-        // Another command holds a lock for a moment only; what it keeps from happening is tried again.
-        session.settings.timeout = Some(LOCK_TIMEOUT);
         self.read_watches(&session);
         if looks {
             self.look_again(&session);

@@ -154,6 +154,7 @@ impl Place {
             listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
+            timeout: None,
             changes: Changes::default(),
             warned: Warned::default(),
             process: None,

@@ -205,10 +205,13 @@ impl Database {
     /// in memory.
     pub fn rehearse(path: &Path, schema: Schema, waiter: &Waiter) -> Result<Database, Unusable> {
         let is_there = require_plain(path).is_ok() && path.exists();
-        let opened = is_there.then(|| Database::try_open(path, schema, waiter).ok());
-        match opened.flatten() {
-            Some(database) => Ok(Database { lasting: Lasting::RolledBack, ..database }),
-            None => Database::in_memory(schema),
+        if !is_there {
+            return Database::in_memory(schema);
+        }
+        match Database::try_open(path, schema, waiter) {
+            Ok(database) => Ok(Database { lasting: Lasting::RolledBack, ..database }),
+            Err(error) if is_busy(&error) => Err(error.into()),
+            Err(_) => Database::in_memory(schema),
         }
     }
 
@@ -303,6 +306,8 @@ impl Database {
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let result = work(&transaction)?;
+        // The work may have used another database.
+        self.waiting.use_here();
         match self.lasting {
             Lasting::Kept => transaction.commit()?,
             Lasting::RolledBack => transaction.rollback()?,

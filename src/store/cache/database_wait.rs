@@ -36,12 +36,12 @@ impl Waiter {
         }
     }
 
-    /// The same, where no setting is known.
+    /// The same, as far as the world has a limit.
     pub fn in_world(world: &World) -> Waiter {
         Waiter {
             interrupt: world.interrupt.clone(),
             narrate: Arc::clone(&world.narrate),
-            limit: WaitLimit::WhileHeld,
+            limit: WaitLimit::for_database(world.timeout),
         }
     }
 
@@ -54,9 +54,9 @@ impl Waiter {
         }
     }
 
-    /// The same with another limit.
+    /// The same, and at most this long.
     pub fn at_most(self, limit: Duration) -> Waiter {
-        Waiter { limit: WaitLimit::AtMost(limit), ..self }
+        Waiter { limit: self.limit.at_most(limit), ..self }
     }
 }
 

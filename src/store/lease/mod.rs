@@ -215,7 +215,7 @@ fn path_in(git_dir: &Path) -> PathBuf {
 fn lock(world: &World, path: &Path) -> Result<WorktreeLock> {
     let waiting = "waiting for another git-colony that records who works in this clone";
     let path = path.with_file_name("lease-lock");
-    WorktreeLock::take_at(world, &path, WaitLimit::for_lock(None), waiting)
+    WorktreeLock::take_at(world, &path, WaitLimit::for_lock(world.timeout), waiting)
 }
 
 fn busy(holder: &HeldBy, agent: &str, now: &Moment) -> Error {

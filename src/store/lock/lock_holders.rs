@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub struct LockHolders {
     /// Their pids, without this process.
     pub others: Vec<u32>,
-    /// Whether this process holds one of the locks.
+    /// Whether this process writes, and no other process has a lock.
     pub is_own: bool,
 }
 
@@ -30,13 +30,16 @@ impl LockHolders {
             pids.collect::<Vec<_>>()
         };
         let own = std::process::id();
+        let is_other = |pid: &u32| *pid != own;
         let writers = holders("WRITE");
-        let mut found = if writers.is_empty() { holders("READ") } else { writers };
-        let is_own = found.contains(&own);
-        found.retain(|pid| *pid != own);
-        found.sort_unstable();
-        found.dedup();
-        LockHolders { others: found, is_own }
+        // A writer of ours may wait for the readers, and a reader of ours says nothing of the holder.
+        let mut others: Vec<u32> = writers.iter().copied().filter(is_other).collect();
+        if others.is_empty() {
+            others = holders("READ").into_iter().filter(is_other).collect();
+        }
+        others.sort_unstable();
+        others.dedup();
+        LockHolders { is_own: others.is_empty() && writers.contains(&own), others }
     }
 
     /// Returns `true` unless every holder is stopped, or is this process, whose other work may wait for the caller. A
@@ -103,6 +106,18 @@ mod tests {
         assert_eq!(others(&[11]), [4715, 4716]);
         assert_eq!(others(&[12]), [] as [u32; 0]);
         assert!(LockHolders::parse("nonsense\n1:\n", &[1]).may_release());
+    }
+
+    #[test]
+    fn a_writer_of_ours_waits_for_readers_and_a_reader_for_the_hidden() {
+        let own = std::process::id();
+        let locks = format!(
+            "1: POSIX  ADVISORY  WRITE {own} fe:00:5 1 1\n2: POSIX  ADVISORY  READ 4717 fe:00:5 2 9\n\
+             3: POSIX  ADVISORY  READ {own} fe:00:6 2 9\n"
+        );
+        let holders = |inode| LockHolders::parse(&locks, &[inode]);
+        assert_eq!(holders(5), LockHolders { others: vec![4717], is_own: false });
+        assert!(holders(6).may_release() && !holders(6).is_own);
     }
 
     #[test]

@@ -17,6 +17,12 @@ use super::lock_holders::LockHolders;
 /// How long one holder may keep a lock of ours before the others give up.
 const TURN: Duration = Duration::from_mins(1);
 
+/// The same for work that takes long: a hub that is created, the network, a history that is rewritten.
+const LONG_TURN: Duration = Duration::from_mins(10);
+
+/// How many turns a wait may last: holders that come and go must not make it endless.
+const MAX_TURNS: u32 = 5;
+
 /// How long to wait for the holder of a database that is stopped.
 const STOPPED_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -57,6 +63,11 @@ impl WaitLimit {
     /// The limit for a lock of ours: as long as `--timeout` allows, else a turn for each holder.
     pub fn for_lock(timeout: Option<Duration>) -> WaitLimit {
         timeout.map_or(WaitLimit::Turn(TURN), WaitLimit::AtMost)
+    }
+
+    /// The limit for a lock of ours that is held while much is done.
+    pub fn for_long_work(timeout: Option<Duration>) -> WaitLimit {
+        timeout.map_or(WaitLimit::Turn(LONG_TURN), WaitLimit::AtMost)
     }
 }
 
@@ -128,7 +139,7 @@ impl Wait {
     fn deadline(&self) -> Duration {
         match self.limit {
             WaitLimit::AtMost(limit) => limit,
-            WaitLimit::Turn(turn) => self.progress_at + turn,
+            WaitLimit::Turn(turn) => (self.progress_at + turn).min(turn * MAX_TURNS),
             WaitLimit::WhileHeld if self.holders.is_own => self.progress_at + OWN_TIMEOUT,
             WaitLimit::WhileHeld => self.progress_at + STOPPED_TIMEOUT,
         }
@@ -152,5 +163,20 @@ impl Wait {
             }
         }
         self.holders = holders;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_that_come_and_go_make_no_wait_endless() {
+        let mut wait = Wait::new(WaitLimit::for_lock(None), Path::new("lock"));
+        assert_eq!(wait.deadline(), TURN);
+        wait.progress_at = TURN;
+        assert_eq!(wait.deadline(), TURN * 2);
+        wait.progress_at = TURN * 100;
+        assert_eq!(wait.deadline(), TURN * MAX_TURNS);
     }
 }

@@ -172,7 +172,7 @@ impl<'a> RefsPlace<'a> {
     fn of_hub(world: &'a World, hub: &'a Path) -> RefsPlace<'a> {
         RefsPlace {
             world,
-            limit: WaitLimit::for_lock(None),
+            limit: WaitLimit::for_lock(world.timeout),
             lock: lock_in(hub),
             is_littered: Box::new(|| !left_at_the_top(hub).is_empty()),
             left: Box::new(|| left_in_hub(hub)),

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use git_colony::testing::World;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{HANG_TIMEOUT, Sandbox};
+use crate::agents::new_and_merge::{agent, hub};
+use crate::support::{HANG_TIMEOUT, Sandbox, View};
 
 /// What holds a database as a command of ours does while it writes.
 const HOLD_DATABASE: &str = "
@@ -65,7 +66,7 @@ impl Drop for Holder {
 }
 
 /// A world that passes on what the user reads.
-fn heard(sandbox: &Sandbox) -> (World, Receiver<String>) {
+fn heard(sandbox: &View) -> (World, Receiver<String>) {
     let (sender, receiver) = channel();
     let sender = Mutex::new(sender);
     let mut world = sandbox.world();
@@ -151,6 +152,20 @@ fn a_user_who_sets_a_limit_or_interrupts_waits_no_longer() {
     });
     assert_eq!(run.code, 130, "{}", run.stdout);
     assert!(run.stdout.contains("\"code\": \"interrupted\""), "{}", run.stdout);
+}
+
+#[test]
+fn a_limit_bounds_also_what_follows_a_command() {
+    let desk = Sandbox::new();
+    let ada = agent(&desk, "ada");
+    let hub = hub(&desk);
+    let _refs = Holder::start(HOLD_LOCK, &hub.join("colony/refs-lock"));
+    let _events = Holder::start(HOLD_DATABASE, &hub.join("colony/state/events-1.db"));
+    std::fs::write(ada.path("a.txt"), "changed\n").unwrap();
+    let (world, heard) = heard(&ada);
+    let args = ["--timeout", "0.2", "checkpoint", "-m", "alone"];
+    assert_eq!(ada.run_in(world, &args).code, 0);
+    assert!(!heard.try_iter().any(|text| text.starts_with("waiting for ")));
 }
 
 #[test]

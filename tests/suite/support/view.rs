@@ -379,6 +379,7 @@ impl View {
             listen: Arc::new(|| {}),
             user_configuration: UserConfiguration::Ignored,
             interrupt: Interrupt::default(),
+            timeout: None,
             changes: Changes::default(),
             warned: Warned::default(),
             process: None,

@@ -22,7 +22,7 @@ use super::leftovers;
 pub use append::{Expected, Growing, Keeping};
 
 /// How long to wait for another process that writes a file, or changes a folder.
-const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long to wait between two attempts.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
